@@ -24,6 +24,10 @@ _EXAMPLE: JsonDict = {
         "toolResults": 0,
         "recalled": 0,
         "saidTexts": 0,
+        "arguments": 0,
+        "folded": 0,
+        "saidFolded": 0,
+        "floor": 0,
         "orphans": [],
     },
     "entries": [

@@ -34,6 +34,10 @@ NOTHING = {
     "toolResults": 0,
     "saidTexts": 0,
     "recalled": 0,
+    "arguments": 0,
+    "folded": 0,
+    "saidFolded": 0,
+    "floor": 0,
     "orphans": [],
 }
 

@@ -342,6 +342,9 @@ LossEntry = TypedDict(
         "code": str,
         "reason": str,
         "restore": str,
+        "fromSeq": NotRequired[int | None],
+        "toSeq": NotRequired[int | None],
+        "count": NotRequired[int | None],
     },
 )
 
@@ -456,7 +459,7 @@ class ForkSource(TypedDict):
 
 
 class Frontier(TypedDict):
-    """What of a history is shown at a smaller level, in the order in which it is evicted."""
+    """What of a history is shown at a smaller level."""
 
     toolMedia: NotRequired[int]
     saidMedia: NotRequired[int]
@@ -464,11 +467,15 @@ class Frontier(TypedDict):
     toolResults: NotRequired[int]
     recalled: NotRequired[int]
     saidTexts: NotRequired[int]
+    arguments: NotRequired[int]
+    folded: NotRequired[int]
+    saidFolded: NotRequired[int]
+    floor: NotRequired[int]
     orphans: NotRequired[list[int]]
 
 
 class FrontierDraft(TypedDict):
-    """What of a history is shown at a smaller level, in the order in which it is evicted."""
+    """What of a history is shown at a smaller level."""
 
     toolMedia: NotRequired[int]
     saidMedia: NotRequired[int]
@@ -476,6 +483,10 @@ class FrontierDraft(TypedDict):
     toolResults: NotRequired[int]
     recalled: NotRequired[int]
     saidTexts: NotRequired[int]
+    arguments: NotRequired[int]
+    folded: NotRequired[int]
+    saidFolded: NotRequired[int]
+    floor: NotRequired[int]
     orphans: NotRequired[list[int]]
 
 

@@ -82,7 +82,15 @@ def frontier_line(stored: StoredFrontier) -> rows.FrontierLine:
         frontier.said_texts,
     )
     return rows.FrontierLine(
-        stored.name, through, frontier.orphans, stored.sent.hex(), frontier.recalled
+        stored.name,
+        through,
+        frontier.orphans,
+        stored.sent.hex(),
+        recalled=frontier.recalled,
+        arguments=frontier.arguments,
+        folded=frontier.folded,
+        said_folded=frontier.said_folded,
+        floor=frontier.floor,
     )
 
 
@@ -96,6 +104,10 @@ def stored_frontier(line: rows.FrontierLine) -> StoredFrontier:
         tool_results=tool_results,
         said_texts=said_texts,
         recalled=line.recalled,
+        arguments=line.arguments,
+        folded=line.folded,
+        said_folded=line.said_folded,
+        floor=line.floor,
         orphans=line.orphans,
     )
     return StoredFrontier(line.name, frontier, bytes.fromhex(line.sent), version=1)

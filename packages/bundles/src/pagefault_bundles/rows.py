@@ -195,6 +195,10 @@ class FrontierLine(_Line, frozen=True, omit_defaults=True):
     orphans: Annotated[tuple[Through, ...], Meta(max_length=10_000)]
     sent: Annotated[str, Meta(pattern=r"\A(?:[0-9a-f]{16})*\Z")]
     recalled: Through = 0
+    arguments: Through = 0
+    folded: Through = 0
+    said_folded: Through = 0
+    floor: Through = 0
 
 
 class ForkOriginLine(_Line, frozen=True):

@@ -9,7 +9,7 @@ from pagefault_dialects.model.base import Count, WireModel
 
 
 class Frontier(WireModel):
-    """What of a history is shown at a smaller level, in the order in which it is evicted.
+    """What of a history is shown at a smaller level.
 
     Each number is the `seq` up to which one kind of thing is. It never becomes smaller.
     `orphans` are answers that were shown behind a call that nobody had recorded; each keeps it,
@@ -24,6 +24,12 @@ class Frontier(WireModel):
     tool_results: Annotated[Count, Field(description="Results of tools, whole.")] = 0
     recalled: Annotated[Count, Field(description="What was recalled again and again.")] = 0
     said_texts: Annotated[Count, Field(description="Long texts in what people said.")] = 0
+    arguments: Annotated[Count, Field(description="Long strings in arguments of calls.")] = 0
+    folded: Annotated[Count, Field(description="Steps, of which a line is left for each run.")] = 0
+    said_folded: Annotated[Count, Field(description="Messages, folded as steps are.")] = 0
+    floor: Annotated[
+        Count, Field(description="What is shortened last, as it is never left out.")
+    ] = 0
     orphans: Annotated[tuple[Count, ...], Field(max_length=10_000)] = ()
     """The `seq` of answers that keep the call that was written for them."""
 

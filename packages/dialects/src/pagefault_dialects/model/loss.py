@@ -39,3 +39,9 @@ class LossEntry(WireModel):
         str, Field(examples=["GET /api/resources/0c8e6cc1ab1f4d34b4a5a0e21f7d6c15/content"])
     ]
     """How to get at what was left out."""
+    from_seq: int | None = None
+    """Of a run of entries with one line in its place: the first of them."""
+    to_seq: int | None = None
+    """The last entry of such a run."""
+    count: int | None = None
+    """How many steps and messages such a run has."""

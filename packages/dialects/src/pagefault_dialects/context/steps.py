@@ -1,0 +1,168 @@
+"""Steps of a history, and the line that stands for a run of them.
+
+A step is one turn of the assistant that calls tools, with the answers behind it. All other turns
+are *said*: by the system, the user, or the assistant without calls. Steps are numbered from 1
+through the history, so that appending changes no number.
+
+Source: `context`, "Budget".
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pagefault_dialects.model.conversation import ComposedTurn, Invented
+from pagefault_dialects.pages.one_line import one_line
+from pagefault_dialects.texts.cuts import cut_short
+
+MOST_TOOLS = 6
+"""How many tools a fold names; the others are counted together."""
+
+_LONGEST_NAME = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One call of the assistant for tools, and its answers."""
+
+    number: int
+    """Its number in the history, from 1."""
+    start: int
+    """The index of the turn that calls."""
+    stop: int
+    """The index behind its last answer."""
+    place: int
+    """Where a frontier finds it: the `seq` of the turn that calls."""
+
+    @property
+    def turns(self) -> range:
+        """The indexes of its turns."""
+        return range(self.start, self.stop)
+
+
+def places_of_turns(turns: Sequence[ComposedTurn]) -> Sequence[int]:
+    """Return for each turn where a frontier finds it: the `seq` of its step, or its own.
+
+    Places never become smaller from turn to turn, and appending changes none. Turns that are in no
+    session are counted from 1.
+    """
+    if all(turn.seq is None for turn in turns):
+        return range(1, len(turns) + 1)
+    places: list[int] = []
+    place = 0
+    for turn in turns:
+        if turn.role != "tool":
+            place = max(place, turn.seq or 0)
+        places.append(place)
+    return places
+
+
+def steps_in(turns: Sequence[ComposedTurn]) -> Iterator[Step]:
+    """Yield the steps of a conversation whose calls and answers are paired, in order."""
+    places = places_of_turns(turns)
+    index = number = 0
+    while index < len(turns):
+        start, index = index, index + 1
+        if not turns[start].calls:
+            continue
+        while index < len(turns) and turns[index].role == "tool":
+            index += 1
+        number += 1
+        yield Step(number, start, index, places[start])
+
+
+@dataclass(frozen=True, slots=True)
+class FoldSummary:
+    """Counts of a run of steps and of what was said between them; two runs can be added."""
+
+    first_step: int = 0
+    """The number of its first step; 0 if it has none."""
+    last_step: int = 0
+    messages: int = 0
+    """How many turns of it are not of steps."""
+    steps: int = 0
+    failed: int = 0
+    """How many answers say that the tool has failed."""
+    from_seq: int | None = None
+    """The first entry in it; `None` outside of a session."""
+    to_seq: int | None = None
+    tools: Mapping[str, int] = field(default_factory=dict)
+    """How many calls there are of each tool, by names that are safe to show."""
+
+    def __add__(self, other: "FoldSummary") -> "FoldSummary":
+        tools = dict(self.tools)
+        for name, count in other.tools.items():
+            tools[name] = tools.get(name, 0) + count
+        numbers = [each.first_step for each in (self, other) if each.steps]
+        seqs = [each for each in (self.from_seq, other.from_seq) if each is not None]
+        last_seqs = [each for each in (self.to_seq, other.to_seq) if each is not None]
+        return FoldSummary(
+            first_step=min(numbers, default=0),
+            last_step=max(self.last_step, other.last_step),
+            messages=self.messages + other.messages,
+            steps=self.steps + other.steps,
+            failed=self.failed + other.failed,
+            from_seq=min(seqs, default=None),
+            to_seq=max(last_seqs, default=None),
+            tools=tools,
+        )
+
+    @property
+    def text(self) -> str:
+        """The line that stands for the run: the same for the same counts."""
+        counts = self._counts()
+        head = self._head()
+        words = f"{head}: {', '.join(counts)}." if counts else f"{head}."
+        if self.from_seq is None or self.to_seq is None:
+            return words
+        lists = "lists it" if self.steps + self.messages == 1 else "lists them"
+        return f"{words} read_text @entries:{self.from_seq}-{self.to_seq} {lists}."
+
+    def _head(self) -> str:
+        one = self.first_step == self.last_step
+        steps = f"Step {self.first_step}" if one else f"Steps {self.first_step} to {self.last_step}"
+        messages = f"{self.messages} message{'' if self.messages == 1 else 's'}"
+        if not self.steps:
+            return messages
+        return f"{steps} and {messages}" if self.messages else steps
+
+    def _counts(self) -> list[str]:
+        ordered = sorted(self.tools.items(), key=lambda each: (-each[1], each[0]))
+        counts = [f"{name} {count}" for name, count in ordered[:MOST_TOOLS]]
+        if others := sum(count for _, count in ordered[MOST_TOOLS:]):
+            counts.append(f"others {others}")
+        return [*counts, f"{self.failed} failed"] if self.failed else counts
+
+
+def summary_of(turns: Sequence[ComposedTurn], number: int, *, is_late: bool = False) -> FoldSummary:
+    """Return the counts of one step, or of one turn that is of none.
+
+    Args:
+        turns: The step, or the turn.
+        number: The number of the step; 0 if it is none.
+        is_late: Whether its call stands here once more, since its answer came late.
+    """
+    tools: dict[str, int] = {}
+    for call in () if is_late else turns[0].calls:
+        name = shown_name(call.name)
+        tools[name] = tools.get(name, 0) + 1
+    seqs = [turn.seq for turn in turns if turn.seq is not None and not _is_written(turn)]
+    return FoldSummary(
+        first_step=number,
+        last_step=number,
+        messages=0 if number else 1,
+        steps=1 if number else 0,
+        failed=sum(turn.is_error and not _is_written(turn) for turn in turns),
+        from_seq=min(seqs, default=turns[0].seq),
+        to_seq=max(seqs, default=turns[0].seq),
+        tools=tools,
+    )
+
+
+def shown_name(tool_name: str) -> str:
+    """Return the name of a tool on one line, cut to what a fold shows."""
+    return cut_short(one_line(tool_name[: 2 * _LONGEST_NAME]), _LONGEST_NAME)
+
+
+def _is_written(turn: ComposedTurn) -> bool:
+    """Return whether an answer was recorded by nobody."""
+    return turn.role == "tool" and any(isinstance(item, Invented) for item in turn.items)
