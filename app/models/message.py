@@ -22,6 +22,8 @@ class StoredMessage:
     sanitized: bytes
     answer_number: int = 1
     """Which answer to calls of this id it is in its session."""
+    is_apart: bool | None = None
+    """Whether it was stored by itself; `None`, as in rows of an earlier version: it was."""
 
 
 MessageRole = TypeAliasType(
@@ -53,6 +55,7 @@ class StoredHistoryMessage:
     earlier versions and in page faults. The message of a page fault was written by the service
     itself; `page_fault` is the JSON text of the `PageFaultCall` that it answers, `None` in a row of
     an earlier version. `answer_number` says which answer to calls of its id it is in its session.
+    `is_apart` says of an answer whether it was stored by itself; `None`: in a list, or long ago.
     """
 
     seq: int
@@ -68,6 +71,7 @@ class StoredHistoryMessage:
     reading: int | None = None
     role: SideRole | None = None
     answer_number: int = 1
+    is_apart: bool | None = None
 
     @property
     def is_wrapped(self) -> bool:

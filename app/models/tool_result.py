@@ -127,6 +127,8 @@ class StoredToolResult:
     sanitized: bytes
     answer_number: int = 1
     """Which answer to calls of this id it is in its session."""
+    is_apart: bool | None = None
+    """See `StoredMessage`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -292,8 +292,8 @@ class ConversationPuts:
             message.read, RequestIdentity(digest), put.request.is_quick, put.request.media
         )
         prepared = await self.messages.prepare_read(put.project_id, target.session_id, request)
-        put.prepared[key] = prepared
-        return prepared
+        put.prepared[key] = prepared.join_list()
+        return put.prepared[key]
 
     async def _answer(
         self, project_id: str, session_id: str, receipt: HistoryReceipt, query: ConversationQuery

@@ -3,8 +3,9 @@
 A call that is there already is not appended again, and neither is its answer.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
+from typing import Self
 
 from app.errors import OverloadedError, StoreUnavailableError
 from app.models.call_ids import call_key
@@ -62,6 +63,10 @@ class PreparedCall:
     def call_id(self) -> str:
         """The id of the call."""
         return self.asked.id
+
+    def join_list(self) -> Self:
+        """Return the same call, answered as one of a list."""
+        return replace(self, answer=self.answer.join_list())
 
     def append(self, unit: UnitOfWork) -> int:
         """Append the call, unless it is there, and its answer; return the `seq` of the answer.

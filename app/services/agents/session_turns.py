@@ -153,6 +153,8 @@ class SessionTurns:
             for index in range(len(turn.spelled))
         ]
         _check_ids(prepared)
+        if sum(map(_is_answer, prepared)) > 1:
+            prepared = [each.join_list() for each in prepared]
 
         def append(unit: UnitOfWork) -> Sequence[int]:
             last_seq = unit[SessionRecords].enter(session_id, utc_now()).last_seq
@@ -289,6 +291,10 @@ def _made_calls(prepared: _Prepared) -> Iterator[str]:
             yield prepared.result.tool_call_id
         if prepared.call_message is not None:
             yield from _made_calls(prepared.call_message)
+
+
+def _is_answer(prepared: _Prepared) -> bool:
+    return not isinstance(prepared, PreparedMessage) or prepared.message.is_apart is not None
 
 
 def _answered_id(prepared: _Prepared) -> str | None:

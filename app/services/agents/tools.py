@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Literal, Protocol
+from typing import Literal, Protocol, Self
 
 from app.models.message import StoredHistoryMessage
 from app.stores.records.unit_of_work import UnitOfWork
@@ -53,6 +53,9 @@ class PreparedEntry(Protocol):
         Raises:
             ConflictError: The call was answered with something else.
         """
+
+    def join_list(self) -> Self:
+        """Return the same answer as one of a list, which keeps the order that it was sent in."""
 
     def append(self, unit: UnitOfWork) -> tuple[StoredHistoryMessage, bool]:
         """Append it; return it, and whether it is new."""

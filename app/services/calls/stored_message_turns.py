@@ -34,10 +34,13 @@ def stored_message_turns(
         finds_media: See `message_turns`.
     """
     turns = _turns(entry, resources, audience=audience, origin=origin, finds_media=finds_media)
-    if entry.answer_number == 1:
+    if entry.answer_number == 1 and not entry.is_apart:
         return turns
-    number = entry.answer_number
-    return [replace(each, answer_number=number) if each.role == "tool" else each for each in turns]
+    number, is_apart = entry.answer_number, bool(entry.is_apart)
+    return [
+        replace(each, answer_number=number, is_apart=is_apart) if each.role == "tool" else each
+        for each in turns
+    ]
 
 
 def _turns(

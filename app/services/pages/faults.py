@@ -6,6 +6,7 @@ The stored message holds references where the answer holds data URIs; the page i
 import hashlib
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Self
 
 import msgspec
 
@@ -165,6 +166,11 @@ class PreparedFault:
     message: bytes
     answer: RenderedBody
     fault: PageFaultCall
+    is_apart: bool | None = True
+
+    def join_list(self) -> Self:
+        """Return the same answer as one of a list; see `PreparedEntry`."""
+        return replace(self, is_apart=None)
 
     def existing(self, unit: UnitOfWork) -> StoredHistoryMessage | None:
         """Return the message that answers the call, if it is there; see `PreparedEntry`."""
@@ -190,6 +196,7 @@ class PreparedFault:
             message=message,
             page_fault=msgspec.json.encode(self.fault).decode(),
             answer_number=number,
+            is_apart=self.is_apart,
         )
         seq = unit[SessionRecords].append(
             call.session_id,

@@ -113,7 +113,8 @@ class LoadedSession:
         turn = tool_result_turn(
             entry.sanitized, origin=origin, audience=audience, seq=seq, apart=apart
         )
-        return [replace(turn, answer_number=entry.answer_number)]
+        is_apart = entry.is_apart is not False
+        return [replace(turn, answer_number=entry.answer_number, is_apart=is_apart)]
 
 
 async def load_session(

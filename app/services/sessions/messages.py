@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Self
 
 from app.errors import ConflictError
 from app.models.event import NewEvent
@@ -161,6 +162,7 @@ class SessionMessages:
             dialect=read.dialect,
             reading=READING,
             role=read.role,
+            is_apart=True if len(read.answered_ids) == 1 else None,
         )
         return PreparedMessage(session_id, message, moved.resources, read, request.identity)
 
@@ -179,6 +181,10 @@ class PreparedMessage:
     def is_long(self) -> bool:
         """Whether nobody else's changes are to wait for its commit."""
         return len(self.message.message) > MOST_TOGETHER_BYTES
+
+    def join_list(self) -> Self:
+        """Return the same message as one of a list, which keeps the order that it was sent in."""
+        return replace(self, message=replace(self.message, is_apart=None))
 
     def append(self, unit: UnitOfWork) -> tuple[StoredHistoryMessage, bool]:
         """Write message, history entry and links; return the message, and whether it is new.

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Self
 
 from app.models.event import NewEvent
 from app.models.session import TOOL_RESULT
@@ -52,6 +53,10 @@ class PreparedResult:
             existing = unit[ToolResultRecords].find(place.existing.entry_id)
             raise AlreadyAnsweredError(require_found(existing, "tool result"))
         return place.number
+
+    def join_list(self) -> Self:
+        """Return the same result as one of a list, which keeps the order that it was sent in."""
+        return replace(self, result=replace(self.result, is_apart=False))
 
     def append(self, unit: UnitOfWork) -> Ingested:
         """Write record, history entry and resources, behind the message that made the call.

@@ -143,6 +143,8 @@ tool_results = _of_project(
     Column("tool_call_id", ClientText, nullable=False),
     # The id itself, where that is a key.
     Column("whole_call_id", ClientText),
+    # Whether it was stored by itself, and not with others in a list; null means that it was.
+    Column("is_apart", Boolean),
     Column("success", Boolean, nullable=False),
     Column("request_digest", String, nullable=False),
     Column("created_at", UtcTime, nullable=False),
@@ -319,8 +321,9 @@ messages = _of_project(
     Column("reading", Integer),
     # Who says what is in the member `message`; null if the message stands there by itself.
     Column("role", String),
-    # As that of `tool_results`.
+    # As those of `tool_results`; null means that it was stored in a list.
     Column("whole_call_id", ClientText),
+    Column("is_apart", Boolean),
     Index(None, "project_id", "session_id", "tool_call_id"),
 )
 

@@ -209,6 +209,29 @@ def test_answers_to_calls_of_one_id_and_long_ids_are_moved(service: LiveService)
         assert again.status_code == 200
 
 
+def test_answers_keep_their_order_where_they_move_to(service: LiveService) -> None:
+    calls = [
+        {"id": each, "type": "function", "function": {"name": "t", "arguments": "{}"}}
+        for each in "abc"
+    ]
+    calling = {"message": {"role": "assistant", "content": None, "tool_calls": calls}}
+    results = [
+        {"toolResult": {"toolName": "t", "toolCallId": each, "result": each}} for each in "ca"
+    ]
+    path = f"/api/sessions/{SESSION}/render?target=openai-chat"
+    with service.client() as one, service.client() as other:
+        turn = {"entries": [calling, *results]}
+        assert one.post(f"/api/sessions/{SESSION}/turns", json=turn).status_code == 200
+        answer = {"role": "tool", "tool_call_id": "b", "content": "b"}
+        done(one.post(f"/api/sessions/{SESSION}/messages", json=answer))
+        bundle = export(one)
+        assert take_in(other, bundle).status_code == 201
+        assert export(other) == bundle
+        moved = other.get(path).json()["messages"]
+        assert moved == one.get(path).json()["messages"]
+        assert [each["tool_call_id"] for each in moved[1:]] == ["b", "c", "a"]
+
+
 def test_moved_session_goes_on_and_can_be_deleted(service: LiveService) -> None:
     with service.client() as one, service.client() as other:
         make_small_session(one)

@@ -57,7 +57,8 @@ class _EntryLine(_Line, tag_field="kind", frozen=True):
 class ToolResultLine(_EntryLine, tag="tool_result", frozen=True, omit_defaults=True):
     """A tool result in the history.
 
-    `answer_number` is which answer to calls of its id it is, as in messages and page faults.
+    `answer_number` is which answer to calls of its id it is, and `is_apart` whether it was stored
+    by itself, as in messages and page faults.
     """
 
     created_at: Moment
@@ -67,6 +68,7 @@ class ToolResultLine(_EntryLine, tag="tool_result", frozen=True, omit_defaults=T
     request_digest: RequestDigest
     sanitized: Raw
     answer_number: Number = 1
+    is_apart: bool | None = None
 
 
 class MessageLine(_EntryLine, tag="message", frozen=True, omit_defaults=True):
@@ -84,6 +86,7 @@ class MessageLine(_EntryLine, tag="message", frozen=True, omit_defaults=True):
     reading: Number | None = None
     role: SideRole | None = None
     answer_number: Number = 1
+    is_apart: bool | None = None
 
 
 class PageFaultLine(_EntryLine, tag="page_fault", frozen=True, omit_defaults=True):
@@ -98,6 +101,7 @@ class PageFaultLine(_EntryLine, tag="page_fault", frozen=True, omit_defaults=Tru
     message: Raw
     page_fault: str | None = None
     answer_number: Number = 1
+    is_apart: bool | None = None
 
 
 class InteractionEntryLine(_EntryLine, tag="interaction", frozen=True):

@@ -285,7 +285,7 @@ class Turn(Generic[_Item]):
     approval_id: str = ""
     """Of a denial: the request that was denied, where the call is named by that alone."""
     is_apart: bool = False
-    """Whether the answer was stored by itself, and not as a message or in one."""
+    """Whether the answer was stored by itself, and not with others in a message or a list."""
     answer_number: int = 1
     """Which answer of its id it is, where that is known: above 1, it is that of a later call."""
     recorded_call: TurnCall | None = None

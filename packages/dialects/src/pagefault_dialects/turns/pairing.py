@@ -12,7 +12,7 @@ accumulate and proxies send some twice. Behind its answer it is a new call, what
 hosts number their calls anew in each turn. An answer that was told already is left out.
 
 Answers that were stored each by itself stand in the order of their calls, so that the order in
-which parallel tools came back changes no byte. Answers in messages stay in the order of these.
+which parallel tools came back changes no byte. Answers in one message or list keep its order.
 
 What is written comes from what came before and never from what comes after, so that appending
 changes nothing that was rendered before. Only the answers of calls that are still open may come in
