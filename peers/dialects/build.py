@@ -19,6 +19,7 @@ from importlib.metadata import version
 from itertools import chain
 from typing import Any
 
+import exchanges as exchange
 import framework_messages as framework
 import frameworks
 import more_framework_messages as more
@@ -68,7 +69,7 @@ DIALECTS: dict[str, tuple[str, Build | None, Build | None, Build]] = {
         "google-genai",
         providers.gemini,
         both(provider.gemini, item.gemini),
-        both(provider.gemini_histories, item.gemini_histories),
+        both(provider.gemini_histories, item.gemini_histories, exchange.gemini),
     ),
     "adk": ("google-adk", frameworks.adk, framework.adk, framework.adk_histories),
     "bedrock": (
@@ -121,9 +122,19 @@ DIALECTS: dict[str, tuple[str, Build | None, Build | None, Build]] = {
         more.autogen,
         more.autogen_histories,
     ),
-    "a2a": ("a2a-sdk", protocols.a2a, protocol.a2a, protocol.a2a_histories),
+    "a2a": (
+        "a2a-sdk",
+        protocols.a2a,
+        protocol.a2a,
+        both(protocol.a2a_histories, exchange.a2a, exchange.a2a_before),
+    ),
     "acp": ("agent-client-protocol", protocols.acp, protocol.acp, protocol.acp_histories),
-    "ag-ui": ("ag-ui-protocol", protocols.ag_ui, protocol.ag_ui, protocol.ag_ui_histories),
+    "ag-ui": (
+        "ag-ui-protocol",
+        protocols.ag_ui,
+        protocol.ag_ui,
+        both(protocol.ag_ui_histories, exchange.ag_ui),
+    ),
     "otel-genai": (
         "opentelemetry-util-genai",
         protocols.otel_genai,

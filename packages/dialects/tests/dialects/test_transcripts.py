@@ -121,6 +121,113 @@ def test_updates_of_a_call_are_one_message_with_what_is_said_around_it() -> None
     ]
 
 
+def test_events_of_ag_ui_are_the_messages_they_are_pieces_of() -> None:
+    events: list[Json] = [
+        {"type": "RUN_STARTED", "threadId": "t", "runId": "r"},
+        {"type": "TEXT_MESSAGE_START", "messageId": "m", "role": "assistant"},
+        {"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "I "},
+        {"type": "TEXT_MESSAGE_CHUNK", "delta": "look."},
+        {"type": "TOOL_CALL_START", "tool_call_id": "c", "tool_call_name": "look"}
+        | {"parent_message_id": "m"},
+        {"type": "TOOL_CALL_ARGS", "toolCallId": "c", "delta": '{"at":'},
+        {"type": "TOOL_CALL_ARGS", "toolCallId": "c", "delta": "1}"},
+        {"type": "TOOL_CALL_RESULT", "messageId": "n", "toolCallId": "c", "content": "a cat"},
+        {"type": "RUN_FINISHED", "threadId": "t", "runId": "r"},
+    ]
+    function = {"name": "look", "arguments": '{"at":1}'}
+    call = {"id": "c", "type": "function", "function": function}
+    assert told(events) == [
+        ("/1", {"id": "m", "role": "assistant", "content": "I look.", "toolCalls": [call]}),
+        ("/7", events[7]),
+    ]
+    assert read_conversation(events).passed_over == 2
+    asked = {"id": "a", "role": "user", "content": "look"}
+    snapshot = {"type": "MESSAGES_SNAPSHOT", "messages": [asked]}
+    assert told([*events, snapshot]) == [("/9/messages/0", asked)]
+    # The next run begins with what was said, and says more in pieces.
+    run = {"type": "RUN_STARTED", "threadId": "t", "runId": "s", "input": {"messages": [asked]}}
+    piece = {"type": "TEXT_MESSAGE_CHUNK", "messageId": "a", "delta": "So."}
+    more = ("/11", {"id": "a", "role": "assistant", "content": "So."})
+    assert told([*events, snapshot, run, piece])[1:] == [more]
+
+
+def test_parts_of_gemini_in_a_list_are_what_one_says_in_a_row() -> None:
+    call = {"function_call": {"name": "look", "args": {}}}
+    answer = {"function_response": {"name": "look", "response": {"output": "a cat"}}}
+    said = {"role": "model", "parts": [{"text": "So."}]}
+    parts = [{"text": "look"}, {"inline_data": {"mime_type": "image/png", "data": "iVBO"}}]
+    body = {"contents": [*parts, call, answer, said, "Thanks."]}
+    assert told(body) == [
+        ("/contents/0", {"role": "user", "parts": parts}),
+        ("/contents/2", {"role": "model", "parts": [call]}),
+        ("/contents/3", {"role": "user", "parts": [answer]}),
+        ("/contents/4", said),
+        ("/contents/5", {"role": "user", "parts": [{"text": "Thanks."}]}),
+    ]
+    assert told(parts) == [("/0", {"role": "user", "parts": parts})]
+
+
+def test_what_the_sdk_of_gemini_called_by_itself_is_the_history_before_its_answer() -> None:
+    asked = {"role": "user", "parts": [{"text": "look"}]}
+    said = {"role": "model", "parts": [{"text": "a cat"}]}
+    body = {
+        "automatic_function_calling_history": [asked],
+        "candidates": [{"content": said, "finish_reason": "STOP"}],
+    }
+    read = read_conversation(body)
+    assert [entry[:2] for entry in read.entries] == [
+        ("/automatic_function_calling_history/0", asked),
+        ("/candidates/0/content", said),
+    ]
+    assert not read.continues
+    assert read_conversation({**body, "automatic_function_calling_history": []}).continues
+
+
+@pytest.mark.parametrize("around", ["params", "result"])
+def test_what_is_sent_by_json_rpc_is_read_without_it(around: str) -> None:
+    request = {"jsonrpc": "2.0", "id": 1, "method": "message/send"}
+    parts = [{"kind": "text", "text": "look"}]
+    message = {"kind": "message", "messageId": "m", "role": "user", "parts": parts}
+    held = {"message": message} if around == "params" else message
+    entry = read_conversation({**request, around: held}).entries[0][2]
+    assert (entry.dialect, entry.role) == ("a2a", "user")
+    update = {"sessionUpdate": "agent_message_chunk", "content": BLOCK}
+    params = {"sessionId": "s", "update": update}
+    body = {"jsonrpc": "2.0", "method": "session/update", "params": params}
+    entry = read_conversation(body).entries[0][2]
+    assert (entry.dialect, entry.role) == ("acp", "assistant")
+    task = {"id": "t", "contextId": "c", "status": {"state": "completed"}, "history": [message]}
+    assert told({"jsonrpc": "2.0", "id": 1, "result": task}) == [("/result/history/0", message)]
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"role": "admin", "rows": []},
+        {"role": "user", "rows": []},
+        {"type": "message", "text": "x"},
+        {"type": "message", "role": "admin", "content": "x"},
+        {"type": "phone_call", "id": "p"},
+        {"type": "order_call", "id": 7, "status": "open"},
+        {"type": "web_search_call", "action": {}},
+        {"type": "sheet_output", "call_id": 7},
+        {"type": "user", "name": "Ada"},
+        {"type": "RUN_STARTED", "runId": "r"},
+        {"type": "TOOL_CALL_RESULT", "content": "x"},
+        {"kind": "request", "id": 1},
+        {"parts": [{"sku": "a"}]},
+        {"update": {"sku": "a"}},
+        {"message": {"role": "admin", "rows": []}},
+        {"jsonrpc": "2.0", "id": 1, "result": {"rows": []}},
+        {"jsonrpc": "2.0", "id": 1, "error": {"code": 1}},
+        {"name": "look", "response": {"a": 1}},
+    ],
+)
+def test_an_object_that_is_nearly_a_message_is_none(record: Json) -> None:
+    with pytest.raises(InvalidPayloadError):
+        read_conversation(record)
+
+
 def test_instructions_are_what_stands_around_a_history() -> None:
     request = {"kind": "request", "instructions": "be brief", "parts": []}
     asked = {"part_kind": "user-prompt", "content": "look"}

@@ -30,6 +30,9 @@ _ARTIFACT = Envelope(
     reading="content",
 )
 
+# Answers of JSON-RPC, and in both protocols what is answered, from the outside in.
+_AROUND = ("result", "task", "statusUpdate", "status_update")
+_TASK_IDS = ("id", "taskId", "task_id")
 _ROLES = {
     **dict.fromkeys(("user", "ROLE_USER", "ROLE_UNSPECIFIED"), "user"),
     **dict.fromkeys(("agent", "ROLE_AGENT"), "assistant"),
@@ -62,19 +65,34 @@ def _block(part: JsonObject) -> JsonValue:
     return part
 
 
-def _read_task(task: JsonValue) -> Iterator[tuple[str, JsonValue]]:
+def _read_task(body: JsonValue) -> Iterator[tuple[str, JsonValue]]:
     """Yield what was said in a task, the message of its status last."""
+    pointer, task = _find_task(body)
     history = task.get("history") or []
-    yield from ((f"/history/{index}", each) for index, each in enumerate(history))
+    yield from ((f"{pointer}/history/{index}", each) for index, each in enumerate(history))
     last = task["status"].get("message")
     if isinstance(last, dict) and last not in history:
-        yield "/status/message", last
+        yield f"{pointer}/status/message", last
 
 
-def _is_task(value: JsonObject) -> bool:
-    status = value["status"]
-    history = value.get("history", [])
-    return isinstance(status, dict) and "state" in status and "id" in value and items(history)
+def _find_task(body: JsonObject) -> tuple[str, JsonObject]:
+    """Return the task in an answer, or the update of one, with its pointer."""
+    pointer = ""
+    for name in _AROUND:
+        if isinstance(body.get(name), dict):
+            pointer, body = f"{pointer}/{name}", body[name]
+    return pointer, body
+
+
+def _is_task(body: JsonObject) -> bool:
+    return _is_of_task(body) and bool(_find_task(body)[1].get("history"))
+
+
+def _is_of_task(body: JsonObject) -> bool:
+    _, task = _find_task(body)
+    status, history = task.get("status"), task.get("history") or []
+    is_known = any(isinstance(task.get(name), str) for name in _TASK_IDS)
+    return is_known and isinstance(status, dict) and "state" in status and items(history)
 
 
 DIALECT = Dialect(
@@ -113,5 +131,10 @@ DIALECT = Dialect(
     messages=(
         MessageForm(marks=("messageId", "message_id"), accepts=_is_message, read=_read_message),
     ),
-    conversations=(ConversationForm(marks=("status",), accepts=_is_task, read=_read_task),),
+    conversations=(
+        ConversationForm(marks=("status", *_AROUND), accepts=_is_task, read=_read_task),
+        ConversationForm(
+            marks=("status", *_AROUND), accepts=_is_of_task, read=_read_task, is_response=True
+        ),
+    ),
 )

@@ -221,6 +221,13 @@ DIALECT = Dialect(
             inner="update",
             label="notification",
         ),
+        Wrapper(
+            marks=(("method", "session/update"),),
+            shape=shape({"jsonrpc": string, "method": string, "params": record}),
+            inner="params",
+            label="request",
+            frame=frozenset({"jsonrpc", "method"}),
+        ),
     ),
     (
         BlockForm((("content",),), "content", ("type", "content")),

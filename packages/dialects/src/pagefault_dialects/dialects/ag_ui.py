@@ -1,7 +1,8 @@
-"""AG-UI: messages, and the event of a result."""
+"""AG-UI: messages, and the events that they are streamed in."""
 
 from collections.abc import Iterable, Iterator
 
+from pagefault_dialects.dialects.ag_ui_events import EVENTS, is_beside, read_events
 from pagefault_dialects.dialects.common_answers import common_answer
 from pagefault_dialects.dialects.envelope import Dialect, Envelope, by_presence
 from pagefault_dialects.dialects.foreign_message import (
@@ -11,7 +12,12 @@ from pagefault_dialects.dialects.foreign_message import (
     medium_block,
     thought_block,
 )
-from pagefault_dialects.dialects.message_forms import InnerReader, MessageBlock, MessageForm
+from pagefault_dialects.dialects.message_forms import (
+    ConversationForm,
+    InnerReader,
+    MessageBlock,
+    MessageForm,
+)
 from pagefault_dialects.dialects.shapes import (
     Members,
     anything,
@@ -100,6 +106,13 @@ def _calls(value: JsonObject) -> Iterator[tuple[str, JsonValue]]:
         yield f"/{name}/{index}", call_block(call.get("id"), function.get("name"), arguments)
 
 
+def _read_result(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
+    """Yield the message of the event of a result."""
+    answers = [*reader.read_blocks(value, "")]
+    if answers != [("", value)]:
+        yield compose_message("tool", answers, pointer)
+
+
 def _read_answer(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
     del reader
     output = _TOOL_MESSAGE.open("ag-ui", value)
@@ -160,6 +173,7 @@ DIALECT = Dialect(
     messages=(
         MessageForm(marks=(*_MARKS, *_APART), accepts=_is_message, read=_read_message),
         MessageForm(marks=(("role", "tool"),), read=_read_answer),
+        MessageForm(marks=(("type", "TOOL_CALL_RESULT"),), read=_read_result),
     ),
     message_blocks=(
         MessageBlock(
@@ -171,6 +185,14 @@ DIALECT = Dialect(
             marks=(("type", "binary"),),
             accepts=lambda block: bool(block.get("data") or block.get("url")),
             read=_read_binary,
+        ),
+    ),
+    conversations=(
+        ConversationForm(
+            marks=tuple(("type", kind) for kind in sorted(EVENTS)),
+            read=read_events,
+            is_list=True,
+            passes_over=is_beside,
         ),
     ),
     frame=frozenset(

@@ -1,6 +1,6 @@
 """Gemini's Content, in both spellings, and its answer."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 
 from pagefault_dialects.dialects.envelope import Dialect, Envelope, Wrapper
 from pagefault_dialects.dialects.foreign_message import ForeignMessage, text_block
@@ -133,10 +133,45 @@ def _read_response(body: JsonValue) -> Iterator[tuple[str, JsonValue]]:
     yield "/candidates/0/content", body["candidates"][0]["content"]
 
 
+def _read_calling_history(body: JsonValue) -> Iterator[tuple[str, JsonValue]]:
+    """Yield what the SDK said while it called functions by itself, and the answer."""
+    name = next(each for each in _HISTORIES if body.get(each))
+    yield from ((f"/{name}/{index}", each) for index, each in enumerate(body[name]))
+    yield from _read_response(body)
+
+
+def _read_parts(parts: JsonValue) -> Iterator[tuple[str, JsonValue]]:
+    """Yield the messages of parts in a list, which the SDK takes for what one says in a row."""
+    run: JsonObject = {}
+    for index, part in enumerate(parts):
+        members = {name for name in part if part[name] is not None} if record(part) else set()
+        if not (isinstance(part, str) or _are_of_part(members)):
+            run = {}
+            yield f"/{index}", part
+            continue
+        said = {"text": part} if isinstance(part, str) else part
+        role = "user" if _CALLS.isdisjoint(members) else "model"
+        if run.get("role") == role:
+            run["parts"].append(said)
+            continue
+        run = {"role": role, "parts": [said]}
+        yield f"/{index}", run
+
+
+def _are_of_part(members: Set[str]) -> bool:
+    """Return whether these are the members of a part, which shows something."""
+    return not _PART_MEMBERS.isdisjoint(members) and members <= _PART_MEMBERS | _BESIDE
+
+
 def _has_content(body: JsonObject) -> bool:
     candidates = body["candidates"]
     first = candidates[0] if objects(candidates) and candidates else {}
     return isinstance(first, dict) and isinstance(first.get("content"), dict)
+
+
+def _is_calling(body: JsonObject) -> bool:
+    history = next((body[name] for name in _HISTORIES if name in body), None)
+    return objects(history) and bool(history)
 
 
 # Others have parts as well, beside these.
@@ -151,6 +186,15 @@ _PART_MEMBERS = frozenset(
         *("thoughtSignature", "thought_signature"),
     }
 )
+_CALLS = frozenset(("functionCall", "function_call"))
+_BESIDE = frozenset(
+    {
+        *("videoMetadata", "video_metadata", "mediaResolution", "media_resolution"),
+        *("partMetadata", "part_metadata", "speechMetadata", "speech_metadata"),
+        *("mediaProcessing", "media_processing", "audioTranscription", "audio_transcription"),
+    }
+)
+_HISTORIES = ("automaticFunctionCallingHistory", "automatic_function_calling_history")
 _CODE = ("executableCode", "executable_code", "codeExecutionResult", "code_execution_result")
 
 DIALECT = Dialect(
@@ -165,6 +209,17 @@ DIALECT = Dialect(
     messages=(MessageForm(marks=("parts",), accepts=_is_content, read=_read_content),),
     message_blocks=(MessageBlock(marks=_CODE, read=_read_code),),
     conversations=(
+        ConversationForm(
+            marks=_HISTORIES,
+            accepts=lambda body: "candidates" in body and _has_content(body) and _is_calling(body),
+            read=_read_calling_history,
+        ),
+        ConversationForm(
+            marks=tuple(sorted(_PART_MEMBERS)),
+            accepts=lambda part: _are_of_part(part.keys()),
+            read=_read_parts,
+            is_list=True,
+        ),
         ConversationForm(
             marks=("candidates",), accepts=_has_content, read=_read_response, is_response=True
         ),

@@ -114,8 +114,7 @@ _TASK = Envelope(
 
 
 def _read_rpc(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
-    """Yield a call of a tool over MCP, or its result."""
-    del reader
+    """Yield a call of a tool over MCP, or its result; else what others send by JSON-RPC."""
     params, result, call_id = value.get("params"), value.get("result"), str(value.get("id", ""))
     if value.get("method") == "tools/call" and isinstance(params, dict):
         call = call_block(call_id, params.get("name", ""), params.get("arguments") or {})
@@ -123,7 +122,8 @@ def _read_rpc(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[
     elif isinstance(result, dict) and "content" in result:
         yield _of_result(result, f"{pointer}/result", call_id)
     else:
-        yield ForeignMessage(pointer, None)
+        name = "params" if isinstance(params, dict) else "result"
+        yield from reader.read_message(value.get(name), f"{pointer}/{name}")
 
 
 def _read_result(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:

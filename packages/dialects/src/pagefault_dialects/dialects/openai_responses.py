@@ -196,9 +196,12 @@ def _is_item(value: JsonObject) -> bool:
         return isinstance(value.get("name"), str)
     if kind == "reasoning" or kind in _NOTES or kind in ("program", *_OUTPUTS):
         return True
-    # Kinds that are younger than this: an item has an id, or that of a call.
-    is_call = kind.endswith("_call") and ("call_id" in value or "id" in value)
-    return is_call or (kind.endswith("_output") and "call_id" in value)
+    if kind in _PROVIDER_CALLS:
+        return string(value.get("id"))
+    # Kinds that are younger than this: an item has the id of a call, or its own and a status.
+    if kind.endswith("_call") and string(value.get("id")) and string(value.get("status")):
+        return True
+    return kind.endswith(("_call", "_output")) and string(value.get("call_id"))
 
 
 def _read_message(item: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:

@@ -1,0 +1,126 @@
+"""The messages that a stream of AG-UI's events is made of."""
+
+from collections.abc import Iterator
+
+from pagefault_dialects.dialects.shapes import record
+from pagefault_dialects.json.values import JsonObject, JsonValue
+
+# The role of the message that an event is a piece of, by what its type begins with.
+_ROLES = {
+    "TEXT_MESSAGE_": "assistant",
+    "THINKING_TEXT_MESSAGE_": "reasoning",
+    "REASONING_MESSAGE_": "reasoning",
+}
+_CALL = "TOOL_CALL_"
+_RESULT, _SNAPSHOT, _RUN = "TOOL_CALL_RESULT", "MESSAGES_SNAPSHOT", "RUN_STARTED"
+_PIECES = frozenset(
+    {
+        *(f"{name}{piece}" for name in _ROLES for piece in ("START", "CONTENT", "END", "CHUNK")),
+        *(f"{_CALL}{piece}" for piece in ("START", "ARGS", "END", "CHUNK")),
+    }
+)
+_BESIDE = frozenset(
+    {
+        *("RUN_FINISHED", "RUN_ERROR", "STEP_STARTED", "STEP_FINISHED"),
+        *("SUBAGENT_STARTED", "SUBAGENT_FINISHED", "SUBAGENT_ERROR"),
+        *("STATE_SNAPSHOT", "STATE_DELTA", "ACTIVITY_SNAPSHOT", "ACTIVITY_DELTA"),
+        *("RAW", "CUSTOM", "THINKING_START", "THINKING_END"),
+        *("REASONING_START", "REASONING_END", "REASONING_ENCRYPTED_VALUE"),
+    }
+)
+EVENTS = frozenset({*_PIECES, *_BESIDE, _RESULT, _SNAPSHOT, _RUN})
+
+
+def is_beside(event: JsonObject) -> bool:
+    """Return whether an event says nothing of the conversation."""
+    kind = event.get("type")
+    return kind in _BESIDE or (kind == _RUN and not record(event.get("input")))
+
+
+def read_events(events: JsonValue) -> Iterator[tuple[str, JsonValue]]:
+    """Yield the messages, each with the pointer to its first event."""
+    stream = _Stream()
+    for index, event in enumerate(events):
+        stream.add(event, f"/{index}")
+    return stream.close()
+
+
+class _Stream:
+    """Messages being put together; a piece without an id belongs to the one before it."""
+
+    def __init__(self) -> None:
+        self._messages: dict[str, tuple[str, JsonValue]] = {}
+        self._built: dict[str, JsonObject] = {}
+        self._calls: dict[str, JsonObject] = {}
+        self._last: dict[str, str] = {}
+        self._open: list[tuple[JsonObject, str]] = []
+
+    def close(self) -> Iterator[tuple[str, JsonValue]]:
+        """Return the messages, the pieces of their texts put together."""
+        for holder, name in self._open:
+            holder[name] = "".join(holder[name])
+        return iter(self._messages.values())
+
+    def add(self, event: JsonValue, place: str) -> None:
+        """Add an event at a pointer."""
+        kind = event.get("type") if isinstance(event, dict) else None
+        if kind in _BESIDE:
+            return
+        if kind == _RUN:
+            run = event.get("input")
+            self._add_whole(run.get("messages") if record(run) else None, f"{place}/input/messages")
+        elif kind == _SNAPSHOT:
+            # It has all that was said before it.
+            self._messages, self._built, self._calls, self._last = {}, {}, {}, {}
+            self._add_whole(event.get("messages"), f"{place}/messages")
+        elif kind not in _PIECES:
+            self._add(event, _text(event, "messageId") if kind == _RESULT else "", place)
+        elif kind.startswith(_CALL):
+            self._add_call(event, place)
+        else:
+            self._add_text(event, place)
+
+    def _add_whole(self, messages: JsonValue, place: str) -> None:
+        """Add messages that are whole; of those that a run begins with, some are known already."""
+        for index, each in enumerate(messages if isinstance(messages, list) else ()):
+            name = _text(each, "id") if record(each) else ""
+            if name not in self._messages:
+                self._add(each, name, f"{place}/{index}")
+
+    def _add(self, message: JsonValue, name: str, place: str) -> None:
+        key = name if name and name not in self._messages else place
+        self._messages[key] = (place, message)
+
+    def _add_text(self, event: JsonObject, place: str) -> None:
+        name = next(each for each in _ROLES if event["type"].startswith(each))
+        message_id = self._last[name] = _text(event, "messageId") or self._last.get(name, place)
+        message = self._message(message_id, _text(event, "role") or _ROLES[name], place)
+        message["content"].append(_text(event, "delta"))
+
+    def _add_call(self, event: JsonObject, place: str) -> None:
+        call_id = self._last[_CALL] = _text(event, "toolCallId") or self._last.get(_CALL, place)
+        call = self._calls.get(call_id)
+        if call is None:
+            function: JsonObject = {"name": _text(event, "toolCallName"), "arguments": []}
+            self._open.append((function, "arguments"))
+            call = self._calls[call_id] = {"id": call_id, "type": "function", "function": function}
+            parent = _text(event, "parentMessageId") or place
+            message = self._message(parent, "assistant", place)
+            message.setdefault("toolCalls", []).append(call)
+        call["function"]["arguments"].append(_text(event, "delta"))
+
+    def _message(self, message_id: str, role: str, place: str) -> JsonObject:
+        """Return a message that is being put together."""
+        if message_id not in self._built:
+            new: JsonObject = {"id": message_id, "role": role, "content": []}
+            self._built[message_id] = new
+            self._open.append((new, "content"))
+            self._add(new, message_id, place)
+        return self._built[message_id]
+
+
+def _text(event: JsonObject, name: str) -> str:
+    """Return a member, in either spelling."""
+    spelled = "".join(f"_{each.lower()}" if each.isupper() else each for each in name)
+    value = event.get(name, event.get(spelled))
+    return value if isinstance(value, str) else ""
