@@ -405,6 +405,36 @@ def test_a_block_that_only_its_provider_understands_is_kept_and_told_in_words(
     assert seen(result, call_id="c").parts == (text("a"), text(words, beside=kept))
 
 
+_FILE = {"type": "document", "source": {"type": "file", "file_id": "f"}}
+_VIDEO = {"format": "mp4", "source": {"s3Location": {"uri": "s3://b/k.mp4"}}}
+
+
+@pytest.mark.parametrize(
+    ("block", "words"),
+    [
+        (_FILE, "[block: document]"),
+        ({**_FILE, "type": "image"}, "[block: image]"),
+        ({**_FILE, "title": "Weather", "citations": {"enabled": True}}, "Weather"),
+        ({"type": "container_upload", "file_id": "f"}, "[block: container_upload]"),
+        ({"type": "file", "file": {"file_id": "f"}}, "[block: file]"),
+        ({"type": "file", "file": {"file_id": "f", "filename": "a.pdf"}}, "a.pdf"),
+        ({"type": "input_file", "file_id": "f", "filename": "a.pdf"}, "a.pdf"),
+        ({"type": "input_image", "file_id": "f", "detail": "auto"}, "[block: input_image]"),
+        ({"video": _VIDEO}, "s3://b/k.mp4"),
+        ({"document": {"name": "Weather", **_VIDEO}}, "Weather\ns3://b/k.mp4"),
+    ],
+)
+def test_a_file_that_only_its_provider_has_is_read_in_words_without_an_envelope(
+    block: dict[str, object], words: str
+) -> None:
+    part = text(words, beside=Provenance(meta={"block": block}))
+    assert seen(block).parts == (part,)
+    assert seen([WORD, block]).parts == (text("a"), part)
+    assert seen({"content": [WORD, block]}).parts == (text("a"), part)
+    record = {**block, "rows": 3}
+    assert seen(record).parts == (json_part(json.dumps(record, separators=(",", ":"))),)
+
+
 def test_data_among_the_blocks_of_a_dialect_are_data() -> None:
     result = {"type": "tool_result", "tool_use_id": "c", "content": [WORD, {"degrees": 4}, 4]}
     parts = (text("a"), json_part('{"degrees":4}'), text("4"))

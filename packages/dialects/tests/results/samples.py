@@ -54,9 +54,9 @@ class Seen:
     envelope: Any = None
 
 
-def seen(value: object, **call: str) -> Seen:
+def seen(value: object, *, call_id: str | None = None, tool_name: str | None = None) -> Seen:
     """What normalization makes of a value."""
-    return comparable(normalize(value, **call))
+    return comparable(normalize(value, call_id=call_id, tool_name=tool_name))
 
 
 def comparable(result: NormalizedToolResult) -> Seen:

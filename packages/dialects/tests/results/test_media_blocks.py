@@ -505,7 +505,7 @@ def test_what_a_block_holds_besides_is_kept() -> None:
 @pytest.mark.parametrize(
     "record",
     [
-        {"type": "image", "source": {"type": "file", "file_id": "f_1"}},
+        {"type": "image", "source": {"type": "file", "file_id": "f_1"}, "rows": 3},
         {"type": "image"},
         {"type": "image", "data": None},
         {"type": "image", "data": {"a": 1}},

@@ -116,6 +116,31 @@ def test_items_that_are_one_turn_come_out_with_the_blocks_of_their_provider() ->
     assert _rendered(history, "openai-responses") == history
 
 
+@pytest.mark.parametrize(
+    ("block", "words"),
+    [
+        (
+            {"fileData": {"mimeType": "video/mp4", "fileUri": "gs://b/k.mp4"}},
+            "[fileData: gs://b/k.mp4]",
+        ),
+        ({"type": "document", "source": {"type": "file", "file_id": "f"}}, "[block: document]"),
+        (
+            {"video": {"format": "mp4", "source": {"s3Location": {"uri": "s3://b/k.mp4"}}}},
+            "[video: s3://b/k.mp4]",
+        ),
+    ],
+)
+def test_file_that_only_one_provider_has_is_put_in_words_for_others_with_an_entry_of_loss(
+    block: Json, words: str
+) -> None:
+    member = "parts" if "fileData" in block else "content"
+    look = {"type": "text", "text": "look"} if "type" in block else {"text": "look"}
+    turns = read_messages([{"role": "user", member: [look, block]}]).turns
+    rendered = render(turns, "openai-chat")
+    assert rendered.messages == [{"role": "user", "content": f"look\n\n{words}"}]
+    assert [each.code for each in rendered.loss] == ["no-place"]
+
+
 _LANGCHAIN: Json = {
     "type": "ai",
     "content": [{"type": "thinking", "thinking": "Hm.", "signature": MARK}],

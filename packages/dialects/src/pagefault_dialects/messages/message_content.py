@@ -17,6 +17,7 @@ from typing import TypeGuard
 from pagefault_dialects.json.pointers import child_pointer
 from pagefault_dialects.json.values import JsonValue, json_text, says_something
 from pagefault_dialects.media import block_table
+from pagefault_dialects.media.block_shapes import value_at
 from pagefault_dialects.media.block_table import TEXT_TYPES, without_frame
 from pagefault_dialects.media.file_type import HEAD_BYTES, settle_type
 from pagefault_dialects.messages.provider_blocks import is_kept, own_block
@@ -45,12 +46,14 @@ from pagefault_dialects.model.render_options import Audience, ImageDetail
 from pagefault_dialects.model.resource import Resource, parse_resource_id, resource_kind
 from pagefault_dialects.results import normalize
 from pagefault_dialects.results.blocks import is_typed_block
+from pagefault_dialects.results.parts import is_refused_note
 from pagefault_dialects.turns.record_turns import is_for, left_out_for, words_of
 
 _REFERENCE = re.compile("@blob:([0-9a-f]{32})")
 _SHORTEST_BASE64 = 64
 _LABELS = ("title", "name", "source", "url", "uri", "fileUri", "file_uri", "filename")
 _NESTED = ("results", "sources")
+_IN_BUCKET = ("source", "s3Location", "uri")
 _READ_OF_TEXT = frozenset({"text"})
 # What stands beside a text that does not say that it is one; anything else makes it a record.
 _BESIDE_TEXT = frozenset({"text", "thought", "thoughtSignature", "thought_signature"})
@@ -92,7 +95,7 @@ class ContentReading:
 
     def raw(self, value: JsonValue, pointer: str) -> Iterator[Item]:
         """Yield what a value shows that is stored as it came: itself, or media found in it."""
-        normalized = normalize(value)
+        normalized = normalize(value, is_message=True)
         if not normalized.media:
             yield TextItem(pointer, value if isinstance(value, str) else json_text(value))
             return
@@ -131,7 +134,7 @@ class ContentReading:
     def _data(self, value: JsonValue, pointer: str) -> Iterator[Item]:
         """Yield what is in a list, which stays one where it is but data, or in any other value."""
         as_content = value if isinstance(value, list) else {"content": [value]}
-        normalized = normalize(as_content)
+        normalized = normalize(as_content, is_message=True)
         for part in normalized.parts:
             yield from self._part(part, normalized.media, pointer)
 
@@ -192,8 +195,10 @@ class ContentReading:
         """Yield what a block shows; one that is none but its provider's is kept as it came."""
         kind = _kind(block)
         said: list[Item] = []
-        is_object = False
+        is_object = is_kept(kind, block) and any(map(_is_refused, shown))
         for item in shown:
+            if is_object and _is_refused(item):
+                continue
             if isinstance(item, TextItem) and _is_object_text(item.text):
                 is_object = True
                 moved = self._moved_media(item.text, pointer)
@@ -296,6 +301,10 @@ def _kind(block: Mapping[str, JsonValue]) -> str:
     return kind if isinstance(kind, str) else next(iter(block), "object")
 
 
+def _is_refused(item: Item) -> bool:
+    return isinstance(item, TextItem) and is_refused_note(item.text)
+
+
 def _is_object_text(text: str) -> bool:
     return text.startswith("{") and text.endswith("}")
 
@@ -317,7 +326,7 @@ def _words_of_block(kind: str, block: Mapping[str, JsonValue]) -> str:
 
 
 def _labels_of(block: Mapping[str, JsonValue]) -> list[str]:
-    named = (block.get(name) for name in _LABELS)
+    named = [*(block.get(name) for name in _LABELS), value_at(block, _IN_BUCKET)]
     texts = (each for each in named if isinstance(each, str))
     return [each for each in texts if each and not each.startswith("data:")]
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from pagefault_dialects.dialects.envelope import without_paths
+from pagefault_dialects.dialects.provider_files import find_provider_file
 from pagefault_dialects.dialects.tool_output import BlockForm
 from pagefault_dialects.media.block_shapes import match_at, value_at
 from pagefault_dialects.media.block_table import MemberPath
@@ -44,6 +45,18 @@ def read_unknown_block(block: JsonBlock, place: ReadContext) -> list[NormalizedP
     if kind is None:
         return None
     words = [value for name in _WORDS if isinstance(value := block.get(name), str) and value]
+    return _in_words(block, str(kind), words, place)
+
+
+def read_provider_file(block: JsonBlock, place: ReadContext) -> list[NormalizedPart] | None:
+    """Return a file that only its own provider has, in plain words; `None` for any other block."""
+    file = find_provider_file(block)
+    return _in_words(block, file[0], file[1], place) if file else None
+
+
+def _in_words(
+    block: JsonBlock, kind: str, words: list[str], place: ReadContext
+) -> list[NormalizedPart]:
     parts = text_parts("\n".join(words) or f"[block: {kind}]", place)
     whole = rewrite_value(block, place.pointer, Rewriting(place.collector))
     return with_provenance(parts, Provenance(meta={"block": whole}))

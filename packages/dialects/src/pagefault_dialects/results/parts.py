@@ -55,6 +55,7 @@ _OWN_REFERENCE = re.compile(r"@?blob:[0-9a-f]{32}\Z")
 # What is longer is no type, and may be anything.
 _MAX_TYPE_CHARS = 255
 _EMPTY = "data that is empty"
+_REFUSED = "at a URL that is neither http nor https"
 _UNDECODABLE = "data that could not be decoded"
 _SHORTEST_ENCODED_TEXT = 8
 
@@ -69,13 +70,15 @@ class ReadContext:
     """The blocks of the dialect whose envelope is around it."""
     is_closed: bool = False
     """Whether blocks that are none of the dialect's belong to the dialect all the same."""
+    is_message: bool = False
+    """Whether the reading of a message keeps the files that only their provider has."""
 
     def inside(self, *path: str | int) -> "ReadContext":
         """Return the place further in."""
         here = self.pointer
         for token in path:
             here = here.child(token)
-        return ReadContext(self.collector, here, self.forms, self.is_closed)
+        return ReadContext(self.collector, here, self.forms, self.is_closed, self.is_message)
 
 
 def text_parts(
@@ -290,13 +293,19 @@ def is_undecodable_note(text: str) -> bool:
     return line.startswith("[") and line.endswith((f" {_EMPTY}]", f" {_UNDECODABLE}]"))
 
 
+def is_refused_note(text: str) -> bool:
+    """Return whether a text stands for a medium at an address that no other than its host loads."""
+    line = text.partition("\n")[0]
+    return line.startswith("[") and line.endswith(f" {_REFUSED}]")
+
+
 def _refused_parts(text: str, claim: MediaClaim, place: ReadContext) -> list[NormalizedPart]:
     place.collector.warn(
         "refused-url",
         place.pointer,
         "Only http and https URLs can stand for media; this one was kept as text.",
     )
-    note = f"[{_label(claim)} at a URL that is neither http nor https]\n{text}"
+    note = f"[{_label(claim)} {_REFUSED}]\n{text}"
     return _rewritten_parts(note, place, None)
 
 

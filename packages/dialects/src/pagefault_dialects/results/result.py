@@ -31,6 +31,7 @@ from pagefault_dialects.results.call_tool_results import CallToolResult, read_ca
 from pagefault_dialects.results.collector import Collector, Pointer
 from pagefault_dialects.results.dialect_blocks import (
     read_dialect_block,
+    read_provider_file,
     read_unknown_block,
     with_provenance,
 )
@@ -144,6 +145,8 @@ def _read_item(value: object, place: ReadContext) -> ValueOutcome | NestedConten
     if isinstance(value, dict):
         block = read_dialect_block(value, place) if place.forms else None
         block = read_block(value, place) if block is None else block
+        if block is None and not place.is_message:
+            block = read_provider_file(value, place)
         block = read_unknown_block(value, place) if block is None and place.is_closed else block
         if block is not None:
             return block
@@ -155,7 +158,11 @@ def _read_item(value: object, place: ReadContext) -> ValueOutcome | NestedConten
 
 
 def normalize(
-    result: object, *, call_id: str | None = None, tool_name: str | None = None
+    result: object,
+    *,
+    call_id: str | None = None,
+    tool_name: str | None = None,
+    is_message: bool = False,
 ) -> NormalizedToolResult:
     """Return a tool result as typed parts and the media found in them.
 
@@ -167,6 +174,7 @@ def normalize(
             already, which then stands for the medium.
         call_id: The call that it answers. Of several answers in it, that of this call is taken.
         tool_name: The tool that was called.
+        is_message: Whether it is what a message shows, of which a file by id is told elsewhere.
 
     Returns:
         Parts in display order, at least one; media wherever they stood, each decoded once;
@@ -177,17 +185,17 @@ def normalize(
 
     Source: spec 002, "Sanitization Pipeline", step 1.
     """
-    return _Normalizing(call_id, tool_name).run(result)
+    return _Normalizing(call_id, tool_name, is_message=is_message).run(result)
 
 
 class _Normalizing:
     """One result being read."""
 
-    def __init__(self, call_id: str | None, tool_name: str | None) -> None:
+    def __init__(self, call_id: str | None, tool_name: str | None, *, is_message: bool) -> None:
         self._call_id = call_id
         self._tool_name = tool_name
         self._collector = Collector()
-        self._whole = ReadContext(self._collector, Pointer())
+        self._whole = ReadContext(self._collector, Pointer(), is_message=is_message)
         # Takes the media of what is beside the parts; they are shown behind these.
         self._aside = Rewriting(self._collector)
 
@@ -235,7 +243,7 @@ class _Normalizing:
         if dialect is None:
             return self._whole
         is_closed = dialect.has_closed_content and content.reading == "content"
-        place = ReadContext(self._collector, Pointer(), dialect.blocks, is_closed)
+        place = replace(self._whole, forms=dialect.blocks, is_closed=is_closed)
         return place.inside(*content.path)
 
     def _opened(self, result: object) -> ToolOutput | None:
