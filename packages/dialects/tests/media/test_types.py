@@ -111,6 +111,8 @@ def test_short_signatures_are_weak(head: bytes, mime_type: str) -> None:
         ("audio/x-m4a", "audio/mp4"),
         ("image/x-png", "image/png"),
         ("application/x-pdf", "application/pdf"),
+        ("application/csv", "text/csv"),
+        ("text/comma-separated-values", "text/csv"),
         ("text/plain; charset=utf-8", "text/plain"),
         ("application/vnd.api+json", "application/vnd.api+json"),
         ("image/*", None),

@@ -127,6 +127,7 @@ _OTHER_NAMES = {
     "application/json": "application/x-json text/json",
     "application/xml": "text/xml",
     "text/markdown": "text/x-markdown",
+    "text/csv": "application/csv application/x-csv text/x-csv text/comma-separated-values",
     "application/yaml": "application/x-yaml text/yaml text/x-yaml",
     OCTET_STREAM: "binary/octet-stream application/binary application/x-binary application/unknown",
 }

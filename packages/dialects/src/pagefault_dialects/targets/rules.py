@@ -88,7 +88,10 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             "stands for it.",
         ),
         "wrong-order": Rule("A result stands directly behind its call.", "it is moved there"),
-        "duplicate-id": Rule("No two calls have the same id.", "the later one gets a number"),
+        "duplicate-id": Rule(
+            "No two calls have the same id.",
+            "one that is repeated whole is left out, and any other gets a number",
+        ),
         "bad-id": Rule(
             "Ids of calls have the characters and the length that the target takes.",
             "it is written anew, in calls and results alike",
