@@ -14,7 +14,15 @@ from app.http.render_parameters import (
     TargetQuery,
 )
 from app.services.renders.queries import RenderQuery
-from app.wire.renders import ADAPTIVE, CACHE_MARKERS, EVICT_BATCH, SINCE, check_ranges
+from app.wire.renders import (
+    ADAPTIVE,
+    CACHE_MARKERS,
+    EVICT_BATCH,
+    MODEL,
+    SINCE,
+    ModelName,
+    check_ranges,
+)
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.model.base import ClientId, Count
 from pagefault_dialects.model.render_options import (
@@ -107,7 +115,7 @@ async def get_render_query(target: TargetQuery, options: RenderOptionsDep) -> Re
     return RenderQuery(target, options)
 
 
-async def get_session_render_options(
+async def get_session_render_options(  # noqa: PLR0913, PLR0917 - see get_render_options
     options: RenderOptionsDep,
     memory: Annotated[
         str | None,
@@ -132,6 +140,7 @@ async def get_session_render_options(
         bool, Query(alias="cacheMarkers", description=f"`1`: {CACHE_MARKERS}")
     ] = False,
     adaptive: Annotated[bool, Query(description=f"{ADAPTIVE} `0`: no.")] = True,
+    model: Annotated[ModelName | None, Query(description=MODEL)] = None,
 ) -> RenderOptions:
     """Read how a session is to be rendered, which has a memory of pages."""
     parts = cast("tuple[MemoryPart, ...]", tuple(memory.split(",") if memory else ()))
@@ -143,6 +152,7 @@ async def get_session_render_options(
         evict_batch=evict_batch,
         cache_markers=cache_markers,
         adaptive=adaptive,
+        model=model,
     )
 
 

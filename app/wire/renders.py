@@ -38,6 +38,9 @@ from pagefault_dialects.targets.table import TARGETS
 
 MaxText: TypeAlias = Annotated[int, Field(ge=500, le=1_000_000)]
 MaxImagePixels: TypeAlias = Annotated[int, Field(ge=16, le=65_535)]
+ModelName: TypeAlias = Annotated[
+    str, Field(min_length=1, max_length=256, examples=["claude-sonnet-4-5"])
+]
 
 _EXAMPLE: JsonDict = {
     "target": "anthropic",
@@ -160,6 +163,10 @@ ADAPTIVE = (
     "Whether what a model has asked for again and again (`page_fault`, `view_media`, `read_text`) "
     "gives way last: the answer to the third call for the same thing, and to each that follows."
 )
+MODEL = (
+    "Of a session: the model that the messages are for. What another model thought is left out, "
+    "with an entry of `loss`. By default the one that the newest history that was put names."
+)
 SINCE = (
     "The `lastSeq` of the last rendering: only messages of entries behind it, and `sinceHash` of "
     "all that is before."
@@ -202,15 +209,14 @@ class RenderFields(WireModel):
 
     cache_markers: Annotated[bool, Field(description=CACHE_MARKERS)] = False
     adaptive: Annotated[bool, Field(description=ADAPTIVE)] = True
+    model: Annotated[ModelName | None, Field(description=MODEL)] = None
 
     def options(self) -> RenderOptions:
         """Return how it is to be rendered."""
         return self._members_of(RenderOptions)
 
     def _members_of(self, kind: type[_Kind]) -> _Kind:
-        # Which model is asked is no member; where it is known, the service knows it.
-        names = (each.name for each in fields(kind) if each.name in type(self).model_fields)
-        return kind(**{name: getattr(self, name) for name in names})
+        return kind(**{each.name: getattr(self, each.name) for each in fields(kind)})
 
 
 class SessionRenderRequest(RenderFields):

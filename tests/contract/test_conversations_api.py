@@ -56,6 +56,66 @@ def test_list_is_appended_and_only_its_new_end_the_next_time(client: httpx.Clien
     assert contents(client) == LIST
 
 
+THOUGHT: Json = {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}
+THOUGHTFUL: list[Json] = [
+    USER,
+    {
+        "role": "assistant",
+        "model": "one-5-20261001",
+        "content": [THOUGHT, {"type": "text", "text": "A ship."}],
+    },
+    {"role": "user", "content": "Which?"},
+]
+
+
+def thoughts(rendering: Json) -> tuple[bool, list[str]]:
+    """Whether the thought is in a rendering, and what was lost."""
+    return THOUGHT in rendering["messages"][1]["content"], [
+        each["code"] for each in rendering["loss"]
+    ]
+
+
+KEPT: tuple[bool, list[str]] = (True, [])
+LOST = (False, ["reasoning"])
+
+
+def test_thoughts_of_another_model_are_left_out_where_a_model_is_named(
+    client: httpx.Client,
+) -> None:
+    receipt(client, THOUGHTFUL)
+    body = {"target": "anthropic", "sessionId": "s"}
+    shown = {}
+    for model in ("one-5", "two-5"):
+        query = {"target": "anthropic", "model": model}
+        in_body = body | {"model": model}
+        answers = [
+            client.get("/api/sessions/s/render", params=query),
+            client.post("/api/sessions/s/render", json={"target": "anthropic", "model": model}),
+            client.post("/api/render", json=in_body),
+        ]
+        shown[model] = [thoughts(each.json()) for each in answers]
+    assert shown == {"one-5": [KEPT] * 3, "two-5": [LOST] * 3}
+    assert thoughts(client.post("/api/render", json=body).json()) == KEPT
+
+
+def test_model_of_the_newest_history_is_the_one_that_renderings_are_for(
+    client: httpx.Client,
+) -> None:
+    path = "/api/sessions/s/render"
+    request = {"model": "two-5", "max_tokens": 10, "messages": THOUGHTFUL}
+    stored = receipt(client, request, render="anthropic")
+    assert thoughts(stored["rendering"]) == LOST
+    assert thoughts(client.get(path, params={"target": "anthropic"}).json()) == LOST
+    named = {"target": "anthropic", "model": "one-5"}
+    assert thoughts(client.get(path, params=named).json()) == KEPT
+    stored = receipt(client, request | {"model": "one-5"}, render="anthropic")
+    assert thoughts(stored["rendering"]) == KEPT
+    message = {"role": "assistant", "content": "The left one."}
+    turn = {"entries": [{"message": message}], "render": {"target": "anthropic", "model": "two-5"}}
+    answer = client.post("/api/sessions/s/turns", json=turn)
+    assert thoughts(answer.json()["rendering"]) == LOST
+
+
 def test_same_list_again_appends_nothing_and_has_the_same_answer(client: httpx.Client) -> None:
     first = receipt(client, LIST)
     assert receipt(client, LIST) == first

@@ -9,7 +9,7 @@ from app.models.message import StoredEntry, StoredHistoryMessage, StoredMessage
 from app.models.stored_interaction import StoredAnswer, StoredInteraction
 from app.services.calls.stored_message_turns import stored_message_turns
 from app.services.renders.interaction_turns import answer_turn, attached_ids, interaction_turns
-from app.services.renders.prompt_turns import prompt_turns, with_prompt
+from app.services.renders.prompt_turns import prompt_model, prompt_turns, with_prompt
 from app.services.renders.structured_contents import read_apart
 from app.services.renders.turn_cache import TurnCache
 from app.services.requests.validation import require_found
@@ -26,7 +26,7 @@ from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.messages.entry_reading import join_turns
 from pagefault_dialects.messages.message_content import ContentReading
 from pagefault_dialects.model.conversation import ComposedTurn
-from pagefault_dialects.model.render_options import Audience
+from pagefault_dialects.model.render_options import Audience, RenderOptions
 from pagefault_dialects.model.resource import Resource
 from pagefault_dialects.turns.pairing import paired
 from pagefault_dialects.turns.record_turns import kept_apart, tool_result_turn
@@ -61,6 +61,12 @@ class LoadedSession:
             return self
         entries = [each for each in self.entries if each.seq <= seq]
         return replace(self, entries=entries, last_seq=min(seq, self.last_seq))
+
+    def with_model(self, options: RenderOptions) -> RenderOptions:
+        """Return options with the model that the prompt names, unless they name one."""
+        if options.model is not None or self.prompt is None:
+            return options
+        return replace(options, model=prompt_model(self.prompt))
 
     def turns(self, *, audience: Audience, kept: Collection[int] = ()) -> Sequence[ComposedTurn]:
         """Return the history as a conversation that providers take.

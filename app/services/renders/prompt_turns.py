@@ -10,6 +10,7 @@ from pagefault_dialects.messages.histories import SYSTEM_NAMES, foreign_messages
 from pagefault_dialects.model.conversation import ComposedTurn
 
 _MESSAGES = "messages"
+_MODELS = ("model", "modelId")
 
 
 def prompt_turns(prompt: bytes, *, origin: str) -> Sequence[ComposedTurn]:
@@ -25,6 +26,13 @@ def prompt_turns(prompt: bytes, *, origin: str) -> Sequence[ComposedTurn]:
     read = foreign_messages({**said, _MESSAGES: around.get(_MESSAGES, [])}) or []
     turns = (turn for each in read for turn in foreign_turns(each, 0, origin))
     return [replace(turn, seq=None) for turn in turns if turn.role == "system"]
+
+
+def prompt_model(prompt: bytes) -> str | None:
+    """Return the model that a prompt names, if it names one."""
+    around = parse_stored_json(prompt)
+    named = (around.get(name) for name in _MODELS)
+    return next((each for each in named if isinstance(each, str) and each), None)
 
 
 def with_prompt(

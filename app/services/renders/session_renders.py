@@ -139,8 +139,9 @@ class SessionRenders:
         """
         stored = await self._stored_frontier(project_id, loaded.session_id, options)
         kept = stored.frontier.orphans
-        turns = await self.settling.worked(
-            lambda: loaded.turns(audience=options.audience, kept=kept)
+        audience = options.audience
+        turns, options = await self.settling.worked(
+            lambda: (loaded.turns(audience=audience, kept=kept), loaded.with_model(options))
         )
         if options.memory:
             memory = await self._memory(project_id, loaded.session_id, profile, options)

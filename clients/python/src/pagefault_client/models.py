@@ -1221,6 +1221,7 @@ class RenderRequest(TypedDict):
     frontier: NotRequired[FrontierChoice | None]
     cacheMarkers: NotRequired[bool]
     adaptive: NotRequired[bool]
+    model: NotRequired[str | None]
     toolResultId: NotRequired[str | None]
     pageId: NotRequired[str | None]
     sessionId: NotRequired[str | None]
@@ -1503,6 +1504,7 @@ class SessionRenderRequest(TypedDict):
     frontier: NotRequired[FrontierChoice | None]
     cacheMarkers: NotRequired[bool]
     adaptive: NotRequired[bool]
+    model: NotRequired[str | None]
     since: NotRequired[int]
 
 
@@ -1630,6 +1632,7 @@ class ToolCallRequest(TypedDict):
     frontier: NotRequired[FrontierChoice | None]
     cacheMarkers: NotRequired[bool]
     adaptive: NotRequired[bool]
+    model: NotRequired[str | None]
     id: str
     name: str
     arguments: NotRequired[Any]
@@ -1712,6 +1715,7 @@ class TurnRender(TypedDict):
     frontier: NotRequired[FrontierChoice | None]
     cacheMarkers: NotRequired[bool]
     adaptive: NotRequired[bool]
+    model: NotRequired[str | None]
     since: NotRequired[int]
 
 

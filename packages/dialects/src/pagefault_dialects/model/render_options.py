@@ -72,7 +72,7 @@ class RenderOptions:
     count_tokens: bool = True
     """Whether the answer says what the messages cost, for which a vocabulary is kept in memory."""
     model: str | None = None
-    """The model that the messages are for, if it is known: it gets no other model's thoughts."""
+    """The model that the messages are for, if it is known; what others thought is left out."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,9 +52,9 @@ from pagefault_dialects.targets.native_messages import (
     media_of,
     places_by_turn,
     runs_at_home,
-    takes_thought,
 )
 from pagefault_dialects.targets.profile import MediaClass, Profile
+from pagefault_dialects.targets.thoughts import takes_thought, takes_thoughts, without_signature
 
 _CLASSES: tuple[MediaClass, ...] = ("image", "audio", "video", "document")
 
@@ -204,7 +204,10 @@ class Ladder:
                 loss.append(loss_entry(item, "", "nothing", item.what, restore, item.seq))
             else:
                 items += self._with_label(item)
-        settled = replace(cast(Any, turn), items=tuple(items), written=written)
+        calls = turn.calls
+        if not takes_thoughts(turn.natives, self.options):
+            calls = tuple(map(without_signature, calls))
+        settled = replace(cast(Any, turn), items=tuple(items), calls=calls, written=written)
         return cast(SettledTurn, settled), loss
 
     def _block(
@@ -231,7 +234,7 @@ class Ladder:
     def _is_taken(self, turn: ComposedTurn, item: LeftOut) -> bool:
         """Return whether the target shows it all the same, as words are no place for it."""
         if self.profile.home in item.kept_by:
-            return True
+            return takes_thoughts(turn.natives, self.options)
         if item.code != "stored-apart" or turn.structured is None:
             return False
         return self.profile.takes_structured(turn.structured[0])

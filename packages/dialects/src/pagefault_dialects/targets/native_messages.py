@@ -34,6 +34,7 @@ from pagefault_dialects.model.render_options import RenderOptions
 from pagefault_dialects.targets.base64_leaves import Base64Leaf, JsonLeaf, Node
 from pagefault_dialects.targets.fitting import MediumRef, Obstacle
 from pagefault_dialects.targets.profile import Profile, matches
+from pagefault_dialects.targets.thoughts import holds_thoughts, takes_thoughts
 
 _REFERENCE = re.compile("@blob:([0-9a-f]{32})")
 # What a model wrote into a call stays as it is.
@@ -245,11 +246,6 @@ def are_own_blocks(blocks: Sequence[JsonValue]) -> bool:
     )
 
 
-def takes_thought(model: str | None, options: RenderOptions) -> bool:
-    """Return whether what a model thought is for the one that is asked now, as far as is known."""
-    return model is None or options.model is None or model == options.model
-
-
 def _run_at(
     turns: Sequence[ComposedTurn], start: int, profile: Profile, options: RenderOptions
 ) -> NativeRun | None:
@@ -262,7 +258,10 @@ def _run_at(
     are_named = profile.ids_are_optional or all(
         turn.call_id for turn in read if turn.role == "tool"
     )
-    if not are_named or not all(_is_taken(turn, profile, options) for turn in shown):
+    is_of_model = takes_thoughts(natives, options) or not any(map(holds_thoughts, read))
+    if not (are_named and is_of_model):
+        return None
+    if not all(_is_taken(turn, profile, options) for turn in shown):
         return None
     messages = []
     for native in natives:
@@ -331,7 +330,7 @@ def _is_item_taken(item: Item, profile: Profile, options: RenderOptions) -> bool
     if isinstance(item, TextItem):
         return profile.takes_blank_texts or bool(item.text.strip())
     if isinstance(item, ProviderBlock):
-        return item.code != "reasoning" or takes_thought(item.model, options)
+        return True
     if isinstance(item, Medium):
         is_stored = isinstance(item.source, StoredBytes)
         is_signed = is_stored and options.media == "signed-url"
