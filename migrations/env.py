@@ -5,6 +5,7 @@ from alembic import context
 from app.stores.records import (  # noqa: F401 - they complete the metadata
     search_tables,
     session_prompts,
+    stored_blob_tables,
 )
 from app.stores.records.columns import is_shared_schema, metadata
 

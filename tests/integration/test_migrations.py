@@ -34,6 +34,7 @@ from app.services.search.indexing import SearchIndexing
 from app.stores.records import (  # noqa: F401 - they complete the metadata
     search_tables,
     session_prompts,
+    stored_blob_tables,
 )
 from app.stores.records.columns import is_shared_schema, metadata
 from app.stores.records.derived_images import DerivedImageRecords

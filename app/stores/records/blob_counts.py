@@ -3,7 +3,8 @@
 from sqlalchemy import ColumnElement
 
 from app.stores.records.scope import AnyTable
-from app.stores.records.tables import resources, stored_blobs, upload_segments
+from app.stores.records.stored_blob_tables import stored_blobs
+from app.stores.records.tables import resources, upload_segments
 from app.stores.records.unit_of_work import Repository
 
 

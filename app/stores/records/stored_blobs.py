@@ -21,7 +21,7 @@ from sqlalchemy import ColumnElement, bindparam
 
 from app.stores.records.prepared_statements import Offered, touch
 from app.stores.records.scope import AnyTable, scoped_update
-from app.stores.records.tables import (
+from app.stores.records.stored_blob_tables import (
     byte_reservations,
     stored_blobs,
     stored_totals,

@@ -22,7 +22,8 @@ Every table but `projects` and `api_keys` has a `project_id`, and every statemen
 `ProjectScope`, which puts the project into it. A tool result's bytes are stored once, in
 `tool_results`, a message's in `messages`, an interaction's in `interactions`; their history entries
 point to them, and so do events. A page is known to clients by its id and to lists and search by its
-number, which grows with every page created. What search needs is in `search_tables`.
+number, which grows with every page created. What search needs is in `search_tables`, what a quota
+of bytes needs in `stored_blob_tables`.
 """
 
 from sqlalchemy import (
@@ -378,25 +379,4 @@ swept_blobs = _of_project(
     Column("digest", String, primary_key=True),
     Column("claimed_at", UtcTime, nullable=False),
     Column("swept_at", UtcTime),
-)
-
-# What a project keeps, where a quota of bytes is set: each blob once, their sum, and what is on its
-# way.
-stored_blobs = _of_project(
-    "stored_blobs",
-    Column("digest", String, primary_key=True),
-    Column("size_bytes", BigInteger, nullable=False),
-)
-
-stored_totals = _of_project(
-    "stored_totals",
-    Column("stored_bytes", BigInteger, nullable=False),
-    Column("reserved_bytes", BigInteger, nullable=False),
-)
-
-byte_reservations = _of_project(
-    "byte_reservations",
-    Column("reservation_id", String, primary_key=True),
-    Column("size_bytes", BigInteger, nullable=False),
-    Column("expires_at", UtcTime, nullable=False),
 )
