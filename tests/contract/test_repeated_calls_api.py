@@ -162,6 +162,19 @@ def test_message_of_several_answers_is_stored_once_until_their_calls_are_made_ag
     assert stored(both) == (201, 8)
 
 
+def test_new_answers_among_those_that_are_stored_are_stored(client: httpx.Client) -> None:
+    say(client, calling("a", "a", "b", "c"))
+    assert say(client, answering("1", "2")).status_code == 201
+    more = answering("1", "2", "3", ids="abc")
+    assert [say(client, more).status_code for _ in range(2)] == [201, 200]
+    rendered = rendering(client)
+    answers = [each for each in rendered["messages"] if each["role"] == "tool"]
+    assert [(each["tool_call_id"], each["content"]) for each in answers] == [
+        *(("a", "1"), ("b", "2"), ("c", "3"))
+    ]
+    assert [each["code"] for each in rendered["loss"]] == ["duplicate-answer"] * 2
+
+
 def test_answers_without_ids_are_stored_again_behind_any_call(client: httpx.Client) -> None:
     names = ("f", "g")
     calls = {"role": "model", "parts": [{"functionCall": {"name": each}} for each in names]}
