@@ -1,5 +1,6 @@
 """`/api/sessions/{session_id}/messages`: the history, and messages appended to it."""
 
+import hashlib
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -25,7 +26,13 @@ from app.http.response_memory import answer_with_memory
 from app.services.sessions.history import History
 from app.services.sessions.message_requests import HistoryMessageDraft
 from app.services.sessions.messages import SessionMessages
-from app.wire.history import HistoryEntry, HistoryMessage, MessagePage, history_entry
+from app.wire.history import (
+    HistoryEntry,
+    HistoryMessage,
+    MessagePage,
+    appended_message,
+    history_entry,
+)
 from pagefault_dialects.errors import PayloadTooLargeError
 from pagefault_dialects.model.page import MediaForm
 
@@ -102,14 +109,16 @@ async def append_message(
     and `@blob:` references take their places. A tool call has one answer: the same message of
     answers again gives the stored one, with 200.
     """
-    appended, is_new = await messages.append(
+    appended = await messages.append(
         call.project_id, session_id, call.json_body(), idempotency_key=idempotency_key
     )
+    entry = appended.message
     return answer_written(
         call.request,
-        history_entry(appended),
-        path=f"/api/sessions/{session_id}/messages/{appended.seq}",
-        is_new=is_new,
+        appended_message(entry, appended.warnings),
+        path=f"/api/sessions/{session_id}/messages/{entry.seq}",
+        is_new=appended.is_new,
+        etag=strong_etag(hashlib.sha256(history_entry(entry)).hexdigest()),
     )
 
 

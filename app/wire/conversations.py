@@ -5,6 +5,7 @@ from typing import Annotated, Any
 from pydantic import ConfigDict
 from pydantic.config import JsonDict
 
+from app.wire.body_warnings import BodyWarning
 from app.wire.renders import RenderedRecord
 from app.wire.shape import Shape, ShownAs
 from pagefault_dialects.json.values import JsonObject
@@ -46,6 +47,8 @@ class HistoryReceipt(Shape, kw_only=True):
     """Whether the system, the tools or the model are others than before. The new ones are used."""
     passed_over: int = 0
     """How many elements of the list are no messages: lines of a transcript, reports, states."""
+    warnings: tuple[BodyWarning, ...] = ()
+    """What of the body was not taken as it stands: a key that an object has more than once."""
     rendering: Annotated[object, ShownAs(RenderedRecord)] = None
     """The session for a model, if `render` names a target."""
     problem: str | None = None

@@ -14,12 +14,14 @@ from typing_extensions import TypeAliasType
 from app.models import message as stored
 from app.models.interaction import ChatMessage
 from app.models.stored_interaction import InputKind, StoredAnswer, StoredInteraction
+from app.wire.body_warnings import BodyWarning, body_warnings
 from app.wire.interactions import ShownInteraction, interaction
 from app.wire.lists import ListPage
 from app.wire.page_blocks import Blocks
 from app.wire.shape import Moment, Shape, ShownAs, moment
 from app.wire.tool_results import StoredRecord
 from pagefault_dialects.json.values import JsonObject, parse_stored_json
+from pagefault_dialects.model.normalized import Warning
 from pagefault_dialects.model.render_options import JsonPiece
 
 
@@ -48,6 +50,7 @@ class _Head(_Entry, kw_only=True):
     """The same, and which kind of message it is."""
 
     entry: Literal["page_fault", "message"] | None = None
+    warnings: tuple[BodyWarning, ...] = ()
 
 
 class PageFaultMessage(_Entry, kw_only=True):
@@ -74,6 +77,9 @@ class HistoryMessage(_Entry, kw_only=True):
     dialect: str | None = None
     """Which dialect a message in `message` was read as, for instance `openai-responses`. It is
     there exactly if that is."""
+    warnings: tuple[BodyWarning, ...] = ()
+    """In the answer to the request that appends it alone: what of the body was not taken as it
+    stands, a key that an object has more than once."""
     role: stored.MessageRole
     """Of a message in `message` one of `system`, `user`, `assistant` and `tool`, which holds
     nothing but results of calls."""
@@ -161,6 +167,13 @@ def history_entry(entry: stored.StoredEntry) -> bytes:
                 interaction_id=entry.interaction_id,
                 output=Raw(entry.output),
             ).encode()
+
+
+def appended_message(message: stored.StoredHistoryMessage, warnings: Sequence[Warning]) -> bytes:
+    """Return the JSON of the entry of a message, with warnings about the request with it."""
+    head = _head(message)
+    head.warnings = body_warnings(warnings)
+    return head.followed_by(message.message)
 
 
 def history_message_pieces(

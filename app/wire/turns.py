@@ -5,6 +5,7 @@ from typing import Annotated
 from pydantic import ConfigDict, FailFast, Field
 from pydantic.config import JsonDict
 
+from app.wire.body_warnings import BodyWarning
 from app.wire.renders import HandlesMember, RenderedRecord, RenderFields, SinceMember
 from app.wire.shape import Shape, ShownAs
 from app.wire.tools import ToolCall
@@ -76,3 +77,5 @@ class TurnReceipt(Shape, kw_only=True):
     """Null where none was asked for, or where it failed."""
     problem: str | None = None
     """Why there is no rendering although one was asked for; all is stored."""
+    warnings: tuple[BodyWarning, ...] = ()
+    """What of the body was not taken as it stands: a key that an object has more than once."""

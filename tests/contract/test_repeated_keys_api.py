@@ -1,5 +1,7 @@
 """A key that a JSON object has more than once is a warning that names it."""
 
+from typing import Any
+
 import httpx
 import pytest
 
@@ -64,3 +66,63 @@ def test_many_repeated_keys_are_counted(client: httpx.Client) -> None:
 
 def test_keys_that_are_there_once_are_no_warning(client: httpx.Client) -> None:
     assert warnings_of(client, f'{_HEAD}{{"a":{{"a":1}},"b":[{{"a":1}},{{"a":1}}]}}}}') == []
+
+
+def warning(pointer: str, key: str) -> dict[str, str]:
+    where = "The object" if pointer else "The request"
+    detail = f'{where} has the key "{key}" more than once; the last is read.'
+    return {"code": "repeated-key", "pointer": pointer, "detail": detail}
+
+
+def send(client: httpx.Client, method: str, path: str, body: str) -> dict[str, Any]:
+    headers = {"Content-Type": "application/json"}
+    answer = client.request(method, f"/api/sessions/s/{path}", content=body, headers=headers)
+    assert answer.is_success, answer.text[:500]
+    read: dict[str, Any] = answer.json()
+    return read
+
+
+@pytest.mark.parametrize(
+    ("message", "pointer", "key"),
+    [
+        ('{"role":"user","content":"a","content":"b"}', "", "content"),
+        ('{"role":"user","content":[{"type":"text","text":"a","text":"b"}]}', "/content/0", "text"),
+        ('{"role":"user","content":"b","id":"m","x":{"y":1,"y":2}}', "/x", "y"),
+        ('{"role":"user","content":"b \\ud800","x":[{"y":1,"y":2}]}', "/x/0", "y"),
+    ],
+)
+def test_a_repeated_key_of_a_message_is_a_warning(
+    client: httpx.Client, message: str, pointer: str, key: str
+) -> None:
+    appended = send(client, "POST", "messages", message)
+    stored = client.get(f"/api/sessions/s/messages/{appended['seq']}").json()
+    assert appended == {**stored, "warnings": [warning(pointer, key)]}
+    turn = send(client, "POST", "turns", f'{{"entries":[{{"message":{message}}}]}}')
+    assert turn["warnings"] == [warning(f"/entries/0/message{pointer}", key)]
+    put = send(client, "PUT", "history?onDivergence=fork&as=f", f'{{"messages":[{message}]}}')
+    assert put["warnings"] == [warning(f"/messages/0{pointer}", key)]
+
+
+def test_a_message_that_is_sent_again_has_its_warnings_again(client: httpx.Client) -> None:
+    body = '{"role":"tool","tool_call_id":"c","content":"a","content":"b"}'
+    first, again = (send(client, "POST", "messages", body) for _ in range(2))
+    assert first == again
+    assert first["warnings"] == [warning("", "content")]
+
+
+def test_keys_that_a_message_has_once_are_no_warning(client: httpx.Client) -> None:
+    message = '{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}'
+    assert "warnings" not in send(client, "POST", "messages", message)
+    assert "warnings" not in send(
+        client, "POST", "turns", f'{{"entries":[{{"message":{message}}}]}}'
+    )
+    put = send(client, "PUT", "history?onDivergence=fork&as=f", f"[{message}]")
+    assert "warnings" not in put
+
+
+def test_a_key_with_half_a_surrogate_is_named(client: httpx.Client) -> None:
+    halved = '{"a\\ud800":{"b":1,"b":2}}'
+    assert warnings_of(client, f"{_HEAD}{halved}}}")[-1] == warning("/a\ufffd", "b")
+    message = f'{{"role":"user","content":"c","x":{halved}}}'
+    appended = send(client, "POST", "messages", message)
+    assert appended["warnings"] == [warning("/x/a\ufffd", "b")]

@@ -26,9 +26,9 @@ from app.services.concurrency.large_work import run_in_loop_if
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.renders.queries import RenderQuery
 from app.services.renders.session_renders import SessionRenders
+from app.services.requests.body_reader import BodyReader
 from app.services.requests.request_identity import RequestIdentity
 from app.services.requests.streamed_requests import StreamedRequest, StreamedRequests
-from app.services.requests.validation import read_value
 from app.services.sessions.fork_copies import write_fork
 from app.services.sessions.message_requests import describe_message
 from app.services.sessions.messages import PreparedMessage, SessionMessages
@@ -37,6 +37,7 @@ from app.stores.records.records import MOST_TOGETHER_BYTES, Records
 from app.stores.records.session_prompts import SessionPrompt, SessionPromptRecords
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork
+from app.wire.body_warnings import body_warnings
 from app.wire.conversations import HistoryReceipt
 from app.wire.shape import GAP
 from pagefault_dialects.errors import Fault, PagefaultError, PayloadTooLargeError
@@ -149,10 +150,11 @@ class ConversationPuts:
         """
         if query.render is not None:
             self.renders.check(query.render, since=query.since)
+        reader = BodyReader(self.limits)
         reading = self.bodies.read(
             project_id,
             body,
-            partial(read_value, limits=self.limits, spelled=True),
+            reader.read,
             read_sent,
             media_of=lambda sent: [
                 medium.uri
@@ -175,6 +177,7 @@ class ConversationPuts:
             session_id=written_to if is_fork else None,
             system_changed=receipt.system_changed,
             passed_over=put.sent.passed_over,
+            warnings=body_warnings(reader.warnings),
         )
         return await self._answer(project_id, written_to, answer, query)
 

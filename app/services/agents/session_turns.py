@@ -28,9 +28,10 @@ from app.services.calls.stored_message_turns import calls_of
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.renders.queries import RenderQuery
 from app.services.renders.session_renders import SessionRenders
+from app.services.requests.body_reader import BodyReader
 from app.services.requests.idempotency import Idempotency, IdempotentCall
 from app.services.requests.request_identity import RequestIdentity, identity_of_body
-from app.services.requests.validation import read_object, validated
+from app.services.requests.validation import as_object, validated
 from app.services.requests.whole_bodies import RequestBodies
 from app.services.sessions.messages import PreparedMessage, SessionMessages
 from app.services.tool_results.prepared_results import PreparedResult
@@ -40,11 +41,13 @@ from app.stores.records.history import SessionHistory
 from app.stores.records.records import MOST_TOGETHER_BYTES, Records
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork
+from app.wire.body_warnings import body_warnings
 from app.wire.shape import GAP
 from app.wire.tools import ToolCall
 from app.wire.turns import TurnReceipt, TurnRender, TurnRequest
 from pagefault_dialects.errors import Fault, InvalidPayloadError, PagefaultError
 from pagefault_dialects.json.values import JsonValue, json_text
+from pagefault_dialects.model.normalized import Warning
 from pagefault_dialects.model.render_options import Rendering, joined_pieces
 
 TURN_ROUTE = "POST /api/sessions/{session_id}/turns"
@@ -68,6 +71,7 @@ class _ReadTurn:
     request: TurnRequest
     spelled: Sequence[tuple[str, bytes]]
     identity: RequestIdentity
+    warnings: Sequence[Warning]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,11 +117,17 @@ class SessionTurns:
         """
         read = partial(_read, session_id=session_id, limits=self.limits)
         async with self.bodies.read(body, read) as turn:
-            render = turn.request.render
+            render, warnings = turn.request.render, turn.warnings
             if render is not None:
                 self.renders.check(_render_query(render), since=render.since)
             seqs = await self._seqs(project_id, session_id, turn, idempotency_key)
-        return await self._receipt(project_id, session_id, seqs, render)
+        rendered, problem = await self._rendered(project_id, session_id, render)
+        receipt = TurnReceipt(
+            seqs=tuple(seqs), rendering=GAP, problem=problem, warnings=body_warnings(warnings)
+        )
+        head, tail = receipt.around_gap()
+        pieces = joined_pieces([head, *rendered.rendering.pieces, tail])
+        return RenderedBody(self.blobs, project_id, Rendering(pieces))
 
     async def _seqs(
         self, project_id: str, session_id: str, turn: _ReadTurn, idempotency_key: str | None
@@ -204,22 +214,21 @@ class SessionTurns:
                 code=exc.problem_code,
             ) from exc
 
-    async def _receipt(
-        self, project_id: str, session_id: str, seqs: Sequence[int], render: TurnRender | None
-    ) -> RenderedBody:
-        """Return the receipt of a turn that is stored, whatever becomes of the rendering."""
+    async def _rendered(
+        self, project_id: str, session_id: str, render: TurnRender | None
+    ) -> tuple[RenderedBody, str | None]:
+        """Render the session of a turn that is stored; return why not where that fails."""
         nothing = RenderedBody(self.blobs, project_id, Rendering([b"null"]))
-        rendered, problem = nothing, None
-        if render is not None:
-            try:
-                rendered = await self.renders.session(
-                    project_id, session_id, _render_query(render), since=render.since, moves=True
-                )
-            except PagefaultError as exc:
-                problem = exc.detail
-        head, tail = TurnReceipt(seqs=tuple(seqs), rendering=GAP, problem=problem).around_gap()
-        pieces = joined_pieces([head, *rendered.rendering.pieces, tail])
-        return RenderedBody(self.blobs, project_id, Rendering(pieces))
+        if render is None:
+            return nothing, None
+        try:
+            query = _render_query(render)
+            rendered = await self.renders.session(
+                project_id, session_id, query, since=render.since, moves=True
+            )
+        except PagefaultError as exc:
+            return nothing, exc.detail
+        return rendered, None
 
 
 def _render_query(render: TurnRender) -> RenderQuery:
@@ -227,7 +236,8 @@ def _render_query(render: TurnRender) -> RenderQuery:
 
 
 def _read(body: bytes, *, session_id: str, limits: Limits) -> _ReadTurn:
-    value = read_object(body, limits, spelled=True)
+    reader = BodyReader(limits)
+    value = as_object(reader.read(body))
     request = validated(TurnRequest, value, _NOT_ONE)
     faults = [
         Fault(f"/entries/{index}", "has to be one of message, toolResult and toolCall")
@@ -237,7 +247,7 @@ def _read(body: bytes, *, session_id: str, limits: Limits) -> _ReadTurn:
     if faults:
         raise InvalidPayloadError(_NOT_ONE, faults=faults)
     identity = identity_of_body(value, body, prefix=session_id.encode() + b"\0")
-    return _ReadTurn(request, list(_spelled(body, value)), identity)
+    return _ReadTurn(request, list(_spelled(body, value)), identity, reader.warnings)
 
 
 def _spelled(body: bytes, value: dict[str, JsonValue]) -> Sequence[tuple[str, bytes]]:

@@ -4,7 +4,7 @@ A message is kept as it is, in whatever dialect. Media too long to be read are m
 and can be read back in their place, byte for byte.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -20,6 +20,7 @@ from app.services.calls.answer_places import find_answer_place, find_repeated_an
 from app.services.concurrency.large_work import run_in_loop_if
 from app.services.inline_media.media_mover import MediaMover
 from app.services.media.media_keeper import MediaKeeper
+from app.services.requests.body_reader import BodyReader
 from app.services.requests.idempotency import Idempotency, IdempotentCall
 from app.services.requests.request_identity import RequestIdentity, how_compared
 from app.services.requests.streamed_requests import StreamedRequest, StreamedRequests
@@ -36,9 +37,19 @@ from pagefault_dialects.json.pointers import first_difference
 from pagefault_dialects.json.values import JsonValue, json_text, parse_stored_json
 from pagefault_dialects.media.embedded_data_uris import dump_forms
 from pagefault_dialects.messages.entry_reading import READING
+from pagefault_dialects.model.normalized import Warning
 from pagefault_dialects.model.resource import Resource
 
 APPEND_ROUTE = "POST /api/sessions/{session_id}/messages"
+
+
+@dataclass(frozen=True, slots=True)
+class AppendedMessage:
+    """A message, whether this request put it there, and warnings about the request."""
+
+    message: StoredHistoryMessage
+    is_new: bool
+    warnings: Sequence[Warning]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,7 +68,7 @@ class SessionMessages:
         body: AsyncIterator[bytes],
         *,
         idempotency_key: str | None,
-    ) -> tuple[StoredHistoryMessage, bool]:
+    ) -> "AppendedMessage":
         """Append a message to a session; return it, and whether this request put it there.
 
         A session is created by its first entry. The same answers of the same tool calls are
@@ -68,21 +79,34 @@ class SessionMessages:
             ConflictError: The tool call was answered with something else.
             StoreUnavailableError: A store did not answer; nothing is visible, send it again.
         """
-        async with self._read(project_id, session_id, body) as request:
-            if idempotency_key is None:
-                return await self._append(project_id, session_id, request, None)
-            call = IdempotentCall(project_id, APPEND_ROUTE, idempotency_key, request.identity)
-            idempotency = Idempotency(self.records)
-            async with idempotency.claimed(call, utc_now()) as answer_id:
-                if answer_id is None:
-                    message, is_new = await self._append(project_id, session_id, request, call)
-                    if not is_new:
-                        # The call had been answered before: there was no commit to note it in.
-                        await idempotency.record_existing_answer(call, message.message_id)
-                    return message, is_new
-                stored = await self.records.read(
-                    project_id, lambda unit: unit[MessageRecords].find(answer_id)
-                )
+        reader = BodyReader(self.limits)
+        async with self._read(project_id, session_id, body, reader.read) as request:
+            message, is_new = await self._append_once(
+                project_id, session_id, request, idempotency_key
+            )
+        return AppendedMessage(message, is_new, reader.warnings)
+
+    async def _append_once(
+        self,
+        project_id: str,
+        session_id: str,
+        request: StreamedRequest[ReadMessage],
+        idempotency_key: str | None,
+    ) -> tuple[StoredHistoryMessage, bool]:
+        if idempotency_key is None:
+            return await self._append(project_id, session_id, request, None)
+        call = IdempotentCall(project_id, APPEND_ROUTE, idempotency_key, request.identity)
+        idempotency = Idempotency(self.records)
+        async with idempotency.claimed(call, utc_now()) as answer_id:
+            if answer_id is None:
+                message, is_new = await self._append(project_id, session_id, request, call)
+                if not is_new:
+                    # The call had been answered before: there was no commit to note it in.
+                    await idempotency.record_existing_answer(call, message.message_id)
+                return message, is_new
+            stored = await self.records.read(
+                project_id, lambda unit: unit[MessageRecords].find(answer_id)
+            )
         return require_found(stored, "message"), False
 
     async def prepare(
@@ -94,7 +118,8 @@ class SessionMessages:
             InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body; nothing stored.
             StoreUnavailableError: A store did not answer; nothing is visible.
         """
-        async with self._read(project_id, session_id, body) as request:
+        parse = partial(read_value, limits=self.limits, spelled=True)
+        async with self._read(project_id, session_id, body, parse) as request:
             return await self._prepared(project_id, session_id, request)
 
     async def prepare_read(
@@ -104,12 +129,16 @@ class SessionMessages:
         return await self._prepared(project_id, session_id, request)
 
     def _read(
-        self, project_id: str, session_id: str, body: AsyncIterator[bytes]
+        self,
+        project_id: str,
+        session_id: str,
+        body: AsyncIterator[bytes],
+        parse: Callable[[bytes], JsonValue],
     ) -> AbstractAsyncContextManager[StreamedRequest[ReadMessage]]:
         return self.bodies.read(
             project_id,
             body,
-            partial(read_value, limits=self.limits, spelled=True),
+            parse,
             read_message,
             media_of=lambda read: [each.uri for each in read.movable if each.uri is not None],
             identity_prefix=session_id.encode() + b"\0",

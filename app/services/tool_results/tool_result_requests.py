@@ -9,7 +9,6 @@ A call of a session has one result: what it was answered with before is looked u
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -20,6 +19,7 @@ from app.errors import ConflictError
 from app.models.call_ids import CallId
 from app.services.calls.answer_places import AnswerPlace, find_answer_place
 from app.services.normalization import normalize_tool_result
+from app.services.requests.body_reader import repeated_key_warnings
 from app.services.requests.request_identity import RequestIdentity, how_compared
 from app.services.requests.streamed_requests import identity_of_stream
 from app.services.requests.validation import validated
@@ -33,8 +33,7 @@ from pagefault_dialects.json.values import JsonObject, JsonValue, parse_json, va
 from pagefault_dialects.messages.entry_reading import entry_calls, is_flat, read_entry
 from pagefault_dialects.model.base import ClientId
 from pagefault_dialects.model.media import InMemoryMedia
-from pagefault_dialects.model.normalized import NormalizedToolResult, Warning, more_warnings
-from pagefault_dialects.pages.one_line import quoted_short
+from pagefault_dialects.model.normalized import NormalizedToolResult, Warning
 from pagefault_dialects.streams.json_stream import JsonStream
 from pagefault_dialects.streams.long_strings import LongString
 from pagefault_dialects.streams.placeholder_reading import read_with_placeholders
@@ -52,8 +51,6 @@ _EXAMPLE: JsonDict = {
         ]
     },
 }
-_MOST_REPEATED = 20
-_LONGEST_KEY = 200
 _NAME = Field(min_length=1, max_length=512)
 _NOT_ONE = (
     "The body is not a tool result: it takes toolName, toolCallId, result, and optionally success, "
@@ -119,27 +116,13 @@ def read_tool_result_request(body: bytes, *, max_depth: int, max_nodes: int) -> 
     """
     keys = RepeatedKeys()
     value = parse_json(body, max_depth=max_depth, max_nodes=max_nodes, make_object=keys.make_object)
-    warnings = tuple(_repeated_keys(keys, value))
+    warnings = tuple(repeated_key_warnings(keys.places(value), within="/result"))
     if isinstance(value, dict) and _has_numbers_to_spell(value.get("callMessage")):
         # A message keeps its numbers as they are written; of a result their values count.
         spelled = parse_json(body, max_depth=max_depth, max_nodes=max_nodes, spelled=True)
         assert isinstance(spelled, dict)  # noqa: S101 - the same body
         value = {**value, "callMessage": spelled["callMessage"]}
     return ReadToolResult(_checked(value), value, warnings)
-
-
-def _repeated_keys(keys: RepeatedKeys, value: JsonValue) -> Iterator[Warning]:
-    """Yield a warning for each key that an object has more than once, and of how many are left."""
-    places = keys.places(value)
-    for pointer, key in islice(places, _MOST_REPEATED):
-        inside = pointer.removeprefix("/result") if pointer.startswith("/result") else ""
-        named = quoted_short(without_lone_surrogates(key), _LONGEST_KEY)
-        where = "The object" if pointer else "The request"
-        yield Warning(
-            "repeated-key", inside, f"{where} has the key {named} more than once; the last is read."
-        )
-    if left := sum(1 for _ in places):
-        yield more_warnings(left)
 
 
 def _has_numbers_to_spell(message: JsonValue) -> bool:

@@ -163,6 +163,15 @@ Block: TypeAlias = TextBlock | ImageUrlBlock
 
 Blocks: TypeAlias = str | list[Block]
 
+
+class BodyWarning(TypedDict):
+    """Something in the body that was not taken as it stands, at a JSON pointer into the body."""
+
+    code: str
+    pointer: str
+    detail: str
+
+
 BoundFiles: TypeAlias = dict[str, str | None]
 
 
@@ -516,6 +525,7 @@ class HistoryMessage(TypedDict):
     created_at: str
     entry: Literal["message"]
     dialect: NotRequired[str | None]
+    warnings: NotRequired[list[BodyWarning]]
     role: MessageRole
     message: NotRequired[JsonObject | None]
     content: NotRequired[MessageContent | None]
@@ -676,6 +686,7 @@ class HistoryReceipt(TypedDict):
     sessionId: NotRequired[str | None]
     systemChanged: NotRequired[bool]
     passedOver: NotRequired[int]
+    warnings: NotRequired[list[BodyWarning]]
     rendering: NotRequired[RenderedRecord]
     problem: NotRequired[str | None]
 
@@ -1691,6 +1702,7 @@ class TurnReceipt(TypedDict):
     seqs: list[int]
     rendering: RenderedRecord | None
     problem: NotRequired[str | None]
+    warnings: NotRequired[list[BodyWarning]]
 
 
 class TurnRender(TypedDict):
@@ -1805,6 +1817,7 @@ __all__ = [
     "AudioContent",
     "Block",
     "Blocks",
+    "BodyWarning",
     "BoundFiles",
     "ChatMessage",
     "ChatMessageDraft",

@@ -114,7 +114,12 @@ def parse_repaired_json(
             lone surrogates only.
     """
     value = parse_json(body, max_depth=max_depth, max_nodes=max_nodes, spelled=spelled)
-    return repaired(value, spelled=spelled) if _SURROGATE_ESCAPE.search(body) else value
+    return repaired(value, spelled=spelled) if may_have_surrogates(body) else value
+
+
+def may_have_surrogates(body: bytes) -> bool:
+    """Return whether a JSON text has escapes of surrogates, in pairs or alone."""
+    return _SURROGATE_ESCAPE.search(body) is not None
 
 
 def repaired(value: JsonValue, *, spelled: bool = False) -> JsonValue:
@@ -253,7 +258,9 @@ def _decode(text: str, **others: Callable[[Any], object]) -> JsonValue:
 def _decoded(text: str, hooks: dict[str, Any]) -> JsonValue:
     if len(text) > PIECE_CHARS and text.count(",") + _opened(text) > PIECE_NODES:
         return decode_in_pieces(text, hooks)
-    return _decoder(**hooks).decode(text)
+    # A caller's hook belongs to one body, and would be kept for good with what it holds.
+    is_own = hooks.get("object_pairs_hook") in (None, _whole_object)
+    return (_decoder if is_own else json.JSONDecoder)(**hooks).decode(text)
 
 
 def _opened(text: str) -> int:
@@ -263,7 +270,7 @@ def _opened(text: str) -> int:
 
 @cache
 def _decoder(**hooks: Any) -> json.JSONDecoder:  # noqa: ANN401 - as the library has them
-    """Return a decoder: to make one takes as long as to read a short message."""
+    """Return a decoder of this module: to make one takes as long as to read a short message."""
     return json.JSONDecoder(**hooks)
 
 
