@@ -2,10 +2,12 @@
 
 from app.models.limits import Limits
 from app.services.agents.conversation_puts import ConversationPuts
+from app.services.agents.history_texts import HistoryTexts
 from app.services.agents.memory_tools import MemoryTools
 from app.services.agents.prepared_calls import CallPreparer
 from app.services.agents.session_turns import SessionTurns
 from app.services.agents.stored_units import StoredConversations
+from app.services.agents.text_reader import TextReader
 from app.services.agents.tool_calls import ToolCalls
 from app.services.pages.faults import PageFaults
 from app.services.pages.page_lists import PageLists
@@ -30,8 +32,18 @@ def _memory_tools(services: Services) -> MemoryTools:
         faults=services[PageFaults],
         lists=services[PageLists],
         pages=services[Pages],
-        texts=services[ResourceTexts],
+        reader=services[TextReader],
         search=services[Search],
+    )
+
+
+def _text_reader(services: Services) -> TextReader:
+    return TextReader(
+        services[Records],
+        services[BlobStore],
+        faults=services[PageFaults],
+        texts=services[ResourceTexts],
+        entries=HistoryTexts(services[Records], services[BlobStore]),
     )
 
 
@@ -76,6 +88,7 @@ def _conversations(services: Services) -> ConversationPuts:
 
 SERVICES = (
     Provider(MemoryTools, _memory_tools),
+    Provider(TextReader, _text_reader),
     Provider(CallPreparer, _call_preparer),
     Provider(ToolCalls, _tool_calls),
     Provider(SessionTurns, _turns),

@@ -9,10 +9,8 @@ it.
 Source: `agents`, "Tools for models".
 """
 
-from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import aclosing
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -21,32 +19,27 @@ import anyio.to_thread
 from app.errors import NotFoundError
 from app.models.search_entry import SearchKind, SearchMatch
 from app.services.agents.entry_media import InlineMedium, find_inline_medium
-from app.services.agents.tool_answers import elsewhere_line, hit_lines, resource_line, text_answer
+from app.services.agents.named_resources import find_resource, no_such_ref
+from app.services.agents.text_reader import TextReader
+from app.services.agents.tool_answers import elsewhere_line, hit_lines, resource_line
 from app.services.agents.tools import ToolAnswer, ToolPlace, body_of, write_answer
 from app.services.pages.fault_requests import FaultRequest
 from app.services.pages.faults import PageFaults, PreparedFault
 from app.services.pages.page_lists import PageLists
 from app.services.pages.pages import Pages
-from app.services.renders.loaded_sessions import load_entry
 from app.services.requests.session_keys import key_in_session
-from app.services.resources.texts import ResourceTexts, TextQuery, find_in_text
 from app.services.search.search import Search, SearchRequest
 from app.stores.blobs.store import BlobStore
 from app.stores.records.records import Records
 from app.stores.records.resources import ResourceRecords
 from app.stores.records.session_resources import SessionResourceRecords
-from app.stores.records.unit_of_work import UnitOfWork
-from pagefault_dialects.context.eviction import entry_text
-from pagefault_dialects.context.recalls import ENTRY_NAMED, MEDIUM_NAMED
+from pagefault_dialects.context.token_cuts import lines_within
 from pagefault_dialects.errors import InvalidPayloadError
-from pagefault_dialects.json.pointers import parse_json_pointer
 from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.media.types import is_textual
 from pagefault_dialects.model.page import Level, PageFilters
 from pagefault_dialects.model.resource import Resource, resource_kind
 from pagefault_dialects.pages.one_line import quoted, quoted_short
-from pagefault_dialects.text_windows import LineRange, parse_line_range, text_decoder, text_encoding
-from pagefault_dialects.texts.cuts import boundary_at_or_before
 from pagefault_dialects.tools.tool_arguments import (
     TOOLS,
     ListMediaArguments,
@@ -58,7 +51,6 @@ from pagefault_dialects.tools.tool_arguments import (
     ViewMediaArguments,
     WrongArgumentsError,
 )
-from pagefault_dialects.tools.tool_catalogue import MOST_TEXT_CHARS
 
 _BESIDE_PAGES: frozenset[SearchKind] = frozenset({"tool_result", "message", "interaction", "file"})
 _FOUND_ELSEWHERE = 3
@@ -66,6 +58,8 @@ _READ_ELSEWHERE = 20
 _LISTED = 20
 _OWNERS = 20
 _LONGEST_ID_CHARS = 100
+# The lines behind a list: what was found elsewhere, and what did not fit.
+_LIST_END_TOKENS = 60
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,8 +76,8 @@ class MemoryTools:
     """Searches pages."""
     pages: Pages
     """Writes them."""
-    texts: ResourceTexts
-    """Reads long texts."""
+    reader: TextReader
+    """Reads texts."""
     search: Search
     """Searches what is no page."""
 
@@ -108,7 +102,13 @@ class MemoryTools:
         )
         page_id = await self._page_id(place, asked.page_id)
         try:
-            return await self.faults.prepare(place.project_id, page_id, place.session_id, request)
+            return await self.faults.prepare(
+                place.project_id,
+                page_id,
+                place.session_id,
+                request,
+                max_tokens=place.max_tokens,
+            )
         except (NotFoundError, InvalidPayloadError) as exc:
             if "error" in exc.members:
                 said = f"{exc.members['error']} search_pages finds pages by words."
@@ -130,7 +130,8 @@ class MemoryTools:
             some = [] if hits[0].has_all else ["No page has all of these words. These have some:"]
             # The first of them loads a vocabulary.
             lines = await anyio.to_thread.run_sync(hit_lines, hits)
-            return write_answer("\n".join([*some, *lines, *elsewhere]))
+            kept = await _kept(place, lines, "{} more hits do not fit this answer: add a word.")
+            return write_answer("\n".join([*some, *kept, *elsewhere]))
         words = quoted_short(asked.query, _LONGEST_ID_CHARS)
         none = f"No page has any of these words: {words}."
         return write_answer("\n".join([none, *elsewhere] if elsewhere else [f"{none} Try others."]))
@@ -146,67 +147,7 @@ class MemoryTools:
         return ["Not in a page, but in this session:", *lines] if lines else []
 
     async def _read_text(self, place: ToolPlace, asked: ReadTextArguments) -> ToolAnswer:
-        named = ENTRY_NAMED.search(asked.ref)
-        if named is not None and named.group(2) is None:
-            seq = int(named.group(1))
-            words = await self._entry_text(place, seq)
-            return write_answer(await self._of_text(f"entry {seq}", words, asked))
-        if (medium := await self._inline_medium(place, asked.ref)) is not None:
-            mime_type = medium.medium.mime_type
-            return write_answer(await self._of_text(mime_type, medium.text(), asked))
-        resource = await self._resource(place, asked.ref)
-        if not is_textual(resource.mime_type):
-            raise WrongArgumentsError(
-                f"{resource.reference} is {resource.mime_type} and no text. Use view_media."
-            )
-        if (query := _query(asked)) is None:
-            return write_answer(await self._characters(place, resource, asked))
-        text = await self.texts.find(place.project_id, resource.resource_id, query)
-        answer = await text.read()
-        return write_answer(text_answer(resource.mime_type, answer.total_lines, answer.found))
-
-    async def _characters(
-        self, place: ToolPlace, resource: Resource, asked: ReadTextArguments
-    ) -> str:
-        """Return a stretch of a text, and where it goes on; reads no further than that."""
-        most = min(asked.limit, MOST_TEXT_CHARS)
-        start, taken = 0, ""
-        async with aclosing(self._decoded(place.project_id, resource)) as pieces:
-            async for piece in pieces:
-                taken += piece[max(0, asked.offset - start) :]
-                start += len(piece)
-                if len(taken) > most:
-                    break
-        return _stretch(resource.mime_type, taken, start, asked)
-
-    async def _entry_text(self, place: ToolPlace, seq: int) -> str:
-        """Return the words of an entry of the session's history."""
-        try:
-            loaded = await load_entry(
-                self.records, self.blobs, place.project_id, place.session_id, seq
-            )
-        except NotFoundError as exc:
-            raise WrongArgumentsError(f"This session has no entry {seq}.") from exc
-        turns = await anyio.to_thread.run_sync(loaded.answer, "assistant")
-        return entry_text(turns)
-
-    async def _of_text(self, what: str, text: str, asked: ReadTextArguments) -> str:
-        """Return what is asked of a text that is in memory."""
-        query = _query(asked)
-        if query is None:
-            return _stretch(what, text[asked.offset :], len(text), asked)
-        depth = self.texts.limits.json_depth
-        found = await anyio.to_thread.run_sync(partial(find_in_text, text, query, max_depth=depth))
-        return text_answer(what, *found)
-
-    async def _decoded(self, project_id: str, resource: Resource) -> AsyncGenerator[str, None]:
-        decoder = None
-        async with aclosing(await self.blobs.open(project_id, resource.digest)) as reader:
-            async for chunk in reader:
-                decoder = decoder or text_decoder(text_encoding(chunk[:4]))
-                yield decoder.decode(chunk)
-        if decoder is not None and (rest := decoder.decode(b"", final=True)):
-            yield rest
+        return write_answer(await self.reader.read(place, asked))
 
     async def _view_media(self, place: ToolPlace, asked: ViewMediaArguments) -> ToolAnswer:
         if (medium := await self._inline_medium(place, asked.ref)) is not None:
@@ -276,9 +217,10 @@ class MemoryTools:
             return write_answer(
                 f"There are no stored media{f' of kind {asked.kind}' if asked.kind else ''}."
             )
-        more = [f"There are more than these {_LISTED}: ask for one kind."]
         lines = [resource_line(each) for each in found[:_LISTED]]
-        return write_answer("\n".join(lines + (more if len(found) > _LISTED else [])))
+        kept = await _kept(place, lines, "{} more do not fit this answer: ask for one kind.")
+        more = [f"There are more than these {_LISTED}: ask for one kind."]
+        return write_answer("\n".join([*kept, *(more if len(found) > _LISTED else [])]))
 
     async def _content(self, place: ToolPlace, ref: str) -> tuple[str, str]:
         """Return the MIME type of what a handle names, and the content of a page that has it."""
@@ -294,69 +236,22 @@ class MemoryTools:
         return await find_inline_medium(self.records, self.blobs, place, said)
 
     async def _resource(self, place: ToolPlace, said: str) -> Resource:
-        """Return the resource that a handle names, with whatever stands around it."""
-        found = MEDIUM_NAMED.search(said)
-        resource = None
-        if found is not None:
-            resource_id = found.group(1)
-
-            def find(unit: UnitOfWork) -> Resource | None:
-                if place.scope == "project":
-                    return unit[ResourceRecords].find(resource_id)
-                return (
-                    unit[ResourceRecords]
-                    .find_in_session([resource_id], place.session_id)
-                    .get(resource_id)
-                )
-
-            resource = await self.records.read(place.project_id, find)
+        """Return the resource that a handle names."""
+        resource = await find_resource(self.records, place, said)
         if resource is None:
-            raise WrongArgumentsError(
-                f"There is no {quoted_short(said, _LONGEST_ID_CHARS)} here. A ref is an @blob:… "
-                "that you were shown; list_media names those there are."
-            )
+            raise no_such_ref(said)
         return resource
+
+
+async def _kept(place: ToolPlace, lines: Sequence[str], more: str) -> Sequence[str]:
+    """Return the lines that an answer has room for, and a line that counts the others."""
+    room = place.max_tokens - _LIST_END_TOKENS
+    kept = await anyio.to_thread.run_sync(lines_within, lines, room)
+    left_out = len(lines) - len(kept)
+    return [*kept, *([more.format(left_out)] if left_out else [])]
 
 
 def _is_memory_call(found: SearchMatch) -> bool:
     """Return whether a hit is a call of these tools, or its answer, which repeat what is found."""
     said = f"{found.title} {found.snippet}"
     return found.kind in ("message", "tool_result") and any(name in said for name in TOOLS)
-
-
-def _query(asked: ReadTextArguments) -> TextQuery | None:
-    """Return what is asked of a text; `None` for a stretch of its characters.
-
-    Raises:
-        WrongArgumentsError: The lines are no range of lines, or the pointer is none.
-    """
-    if asked.pointer is not None and parse_json_pointer(asked.pointer) is None:
-        raise WrongArgumentsError("pointer begins with a slash, such as /items/0.")
-    if asked.lines is None and asked.grep is None and asked.pointer is None:
-        return None
-    lines = LineRange() if asked.lines is None else parse_line_range(asked.lines.strip())
-    if lines is None:
-        raise WrongArgumentsError("lines is a line or a range, such as 10-40 or 100-.")
-    return TextQuery(lines=lines, grep=asked.grep, ignore_case=True, pointer=asked.pointer)
-
-
-def _stretch(what: str, taken: str, known_chars: int, asked: ReadTextArguments) -> str:
-    """Return a stretch of a text under a line that says where it goes on.
-
-    Args:
-        what: What is read.
-        taken: The text behind the offset, or more of it than is asked for.
-        known_chars: How many characters the text is known to have.
-        asked: Where the stretch begins, and how long it may be.
-    """
-    if not taken and asked.offset:
-        raise WrongArgumentsError(
-            f"The text has {known_chars} characters; offset is behind its end."
-        )
-    most = min(asked.limit, MOST_TEXT_CHARS)
-    more = len(taken) > most
-    # Where not even one grapheme fits, it is cut: each stretch leads further.
-    shown = taken[: boundary_at_or_before(taken, most) or most] if more else taken
-    end = asked.offset + len(shown)
-    next_step = f"; go on with offset={end}" if more else "; this is its end"
-    return f"[{what}, characters {asked.offset} to {end}{next_step}]\n{shown}"

@@ -3,9 +3,12 @@
 A call that is there already is not appended again, and neither is its answer.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Self
+
+import anyio.to_thread
 
 from app.errors import OverloadedError, StoreUnavailableError
 from app.models.call_ids import call_key
@@ -32,10 +35,19 @@ from app.stores.records.history import SessionHistory
 from app.stores.records.idempotency import IdempotencyRecords
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork
+from app.wire.renders import RenderFields
 from app.wire.tools import ToolCall
+from pagefault_dialects.context.cut_arguments import cut_arguments_refusal, find_cut_mark
+from pagefault_dialects.context.token_cuts import (
+    ANSWER_TOKENS,
+    answer_tokens,
+    head_and_tail_within,
+)
 from pagefault_dialects.errors import PagefaultError
 from pagefault_dialects.json.values import JsonValue, json_text
 from pagefault_dialects.streams.json_digests import json_digest
+from pagefault_dialects.targets.table import TARGETS
+from pagefault_dialects.targets.tokens import count_tokens
 from pagefault_dialects.tools.tool_arguments import WrongArgumentsError, read_arguments, read_call
 
 # A host appends what its model said just before the calls in it are run.
@@ -132,15 +144,27 @@ class CallPreparer:
     results: ToolResults
     """Prepares the result that is its answer."""
 
-    async def prepare(self, project_id: str, session_id: str, asked: ToolCall) -> PreparedCall:
+    async def prepare(
+        self, project_id: str, session_id: str, asked: ToolCall, render: RenderFields | None
+    ) -> PreparedCall:
         """Run a call, to be appended with its answer in somebody else's transaction.
+
+        A call with arguments that were cut in an old one is not run: its answer names the call
+        that reads the whole of them.
+
+        Args:
+            project_id: The caller's project.
+            session_id: The session that the call is made in.
+            asked: The call.
+            render: The rendering that shows the answer, whose budget bounds it.
 
         Raises:
             StoreUnavailableError, OverloadedError: A store did not answer; nothing was stored.
         """
-        place = ToolPlace(project_id, session_id, asked.id, asked.scope)
+        place = ToolPlace(project_id, session_id, asked.id, asked.scope, _answer_tokens(render))
         answer: ToolAnswer | PreparedEntry
         try:
+            _check_cut_arguments(asked)
             answer = await self.tools.run(place, read_call(asked.name, asked.arguments))
         except WrongArgumentsError as exc:
             answer = write_answer(str(exc), is_error=True)
@@ -151,9 +175,38 @@ class CallPreparer:
         calling = await self.messages.prepare(project_id, session_id, body_of(_calling(asked)))
         if not isinstance(answer, ToolAnswer):
             return PreparedCall(project_id, asked, calling, answer)
-        body = body_of(_result(session_id, asked, answer))
+        content = await anyio.to_thread.run_sync(_bounded, answer.content, place.max_tokens)
+        body = body_of(_result(session_id, asked, replace(answer, content=content)))
         result = await self.results.prepare(project_id, body, shown=answer.shown)
         return PreparedCall(project_id, asked, calling, result)
+
+
+def _check_cut_arguments(asked: ToolCall) -> None:
+    """Raise if an argument was copied from an old call where it was cut.
+
+    `read_text` is how a model gets the whole, so a mark in its reference is accepted.
+    """
+    if not asked.name.endswith("read_text") and (handle := find_cut_mark(asked.arguments)):
+        raise WrongArgumentsError(cut_arguments_refusal(handle))
+
+
+def _answer_tokens(render: RenderFields | None) -> int:
+    if render is None:
+        return ANSWER_TOKENS
+    return answer_tokens(render.max_tokens, TARGETS[render.target].tokens)
+
+
+def _bounded(content: Sequence[JsonValue], max_tokens: int) -> Sequence[JsonValue]:
+    """Return the blocks of an answer, of its texts what fits in so many tokens."""
+    bounded: list[JsonValue] = []
+    for block in content:
+        if isinstance(block, dict) and isinstance(text := block.get("text"), str):
+            kept = head_and_tail_within(text, max_tokens, lambda _: "").text
+            max_tokens = max(0, max_tokens - count_tokens(kept))
+            bounded.append({**block, "text": kept})
+        else:
+            bounded.append(block)
+    return bounded
 
 
 def identify_call(project_id: str, session_id: str, asked: ToolCall, number: int) -> IdempotentCall:

@@ -204,7 +204,7 @@ class SessionTurns:
                 )
             tool_call: ToolCall | None = turn.request.entries[index].tool_call
             assert tool_call is not None  # noqa: S101 - the only other member
-            return await self.calls.prepare(project_id, session_id, tool_call)
+            return await self.calls.prepare(project_id, session_id, tool_call, turn.request.render)
         except InvalidPayloadError as exc:
             place = f"/entries/{index}/{name}"
             faults = [Fault(f"{place}{fault.pointer}", fault.detail) for fault in exc.faults]

@@ -10,10 +10,6 @@ from pagefault_dialects.model.conversation import Medium, stored_medium
 from pagefault_dialects.model.resource import Resource
 from pagefault_dialects.pages.one_line import duration_words, one_line, quoted, quoted_short
 from pagefault_dialects.targets.tokens import count_tokens
-from pagefault_dialects.texts.cuts import boundary_at_or_before
-from pagefault_dialects.texts.excerpts import LineExcerpt, Matches
-from pagefault_dialects.texts.json_excerpts import JsonExcerpt
-from pagefault_dialects.tools.tool_catalogue import MOST_TEXT_CHARS
 
 _HIT_CHARS = 200
 _TITLE_CHARS = 60
@@ -90,54 +86,3 @@ def medium_line(medium: Medium, handle: str) -> str:
     if hints.duration_seconds is not None:
         words.append(duration_words(hints.duration_seconds))
     return f"[{' '.join(words)}, {medium.mime_type}, {medium.size_bytes} bytes]"
-
-
-def text_answer(
-    what: str, total_lines: int | None, found: LineExcerpt | Matches | JsonExcerpt
-) -> str:
-    """Return what was found in a text, as much as is given at once, and where it goes on.
-
-    Args:
-        what: What was read.
-        total_lines: How many lines it has; `None` for a value in JSON.
-        found: What was found.
-    """
-    if isinstance(found, JsonExcerpt):
-        shown = _shortened(found.words)
-        cut = "" if shown == found.words else "; cut here: ask for a longer pointer"
-        return f"[{what}, at {found.pointer or 'the root'}{cut}]\n{shown}"
-    if isinstance(found, Matches):
-        lines = [(each.line, f"{each.line}: {each.text}") for each in found.found]
-    else:
-        lines = list(enumerate(found.lines, start=found.first_line))
-    kept, next_line = _as_many_as_fit(lines, found.next_line)
-    head = f"of {total_lines} lines"
-    if isinstance(found, Matches):
-        head = f"{found.total} {head} match"
-    elif kept:
-        head = f"lines {found.first_line} to {found.first_line + len(kept) - 1} {head}"
-    # What does not fit an answer by itself is the first of its lines, and the only one.
-    is_cut = bool(lines) and len(lines[0][1]) > MOST_TEXT_CHARS
-    cut = f"; line {lines[0][0]} is cut: read it by offset, without lines" if is_cut else ""
-    go_on = f'; go on with lines="{next_line}-"' if next_line is not None else ""
-    return "\n".join([f"[{what}, {head}{cut}{go_on}]", *kept])
-
-
-def _as_many_as_fit(
-    lines: Sequence[tuple[int, str]], next_line: int | None
-) -> tuple[Sequence[str], int | None]:
-    """Return the lines that are given at once, or the beginning of one, and the next line."""
-    kept: list[str] = []
-    room = MOST_TEXT_CHARS
-    for number, text in lines:
-        room -= len(text) + 1
-        if room < 0 and kept:
-            return kept, number
-        kept.append(_shortened(text))
-    return kept, next_line
-
-
-def _shortened(text: str) -> str:
-    if len(text) <= MOST_TEXT_CHARS:
-        return text
-    return text[: boundary_at_or_before(text, MOST_TEXT_CHARS)] + " […]"

@@ -95,7 +95,7 @@ class ToolCalls:
             async with Idempotency(self.records).claimed(call, utc_now()) as answer:
                 if answer is not None:
                     return int(answer)
-                prepared = await self.calls.prepare(project_id, session_id, asked)
+                prepared = await self.calls.prepare(project_id, session_id, asked, asked)
 
                 def append(unit: UnitOfWork) -> int:
                     seq = prepared.append(unit)

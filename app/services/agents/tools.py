@@ -7,6 +7,7 @@ from typing import Literal, Protocol, Self
 
 from app.models.message import StoredHistoryMessage
 from app.stores.records.unit_of_work import UnitOfWork
+from pagefault_dialects.context.token_cuts import ANSWER_TOKENS
 from pagefault_dialects.errors import PagefaultError
 from pagefault_dialects.json.values import JsonValue, json_bytes
 from pagefault_dialects.model.resource import Resource
@@ -17,12 +18,16 @@ Scope = Literal["session", "project"]
 
 @dataclass(frozen=True, slots=True)
 class ToolPlace:
-    """Whose call it is: the project, the session, the call's id, and how far handles lead."""
+    """Whose call it is: the project, the session, the call's id, and how far handles lead.
+
+    `max_tokens` is the most that its answer has.
+    """
 
     project_id: str
     session_id: str
     call_id: str
     scope: Scope = "session"
+    max_tokens: int = ANSWER_TOKENS
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,24 +88,42 @@ class PageFaults:
         return prepared.answer if is_new else await self._with_media(project_id, stored.message)
 
     async def prepare(
-        self, project_id: str, page_id: str, session_id: str, request: FaultRequest
+        self,
+        project_id: str,
+        page_id: str,
+        session_id: str,
+        request: FaultRequest,
+        *,
+        max_tokens: int,
     ) -> "PreparedFault":
         """Return a fault of a session, to be appended in somebody else's transaction.
+
+        A text of more than `max_tokens` is its beginning and end, and names the call that reads on.
 
         Raises:
             Exception: See `fault`; nothing was appended.
         """
-        return await self._prepared(project_id, _Call(page_id, session_id, request, utc_now()))
+        call = _Call(page_id, session_id, request, utc_now())
+        return await self._prepared(project_id, call, max_tokens)
 
-    async def _prepared(self, project_id: str, call: _Call) -> "PreparedFault":
-        message, mime_type = await self._message(project_id, call.page_id, call.request)
+    async def _prepared(
+        self, project_id: str, call: _Call, max_tokens: int | None = None
+    ) -> "PreparedFault":
+        message, mime_type = await self._message(
+            project_id, call.page_id, call.request, max_tokens=max_tokens
+        )
         # Before it is appended: what cannot be answered must not stand in the history.
         answer = await self._with_media(project_id, message)
         fault = PageFaultCall(call.page_id, int(call.request.target_level), mime_type)
         return PreparedFault(call, message, answer, fault)
 
     async def _message(
-        self, project_id: str, page_id: str, request: FaultRequest
+        self,
+        project_id: str,
+        page_id: str,
+        request: FaultRequest,
+        *,
+        max_tokens: int | None = None,
     ) -> tuple[bytes, str | None]:
         """Return the message as history keeps it: with references in the place of stored media.
 
@@ -116,6 +134,7 @@ class PageFaults:
             detail=request.detail,
             max_chars=request.max_chars,
             offset=request.offset,
+            max_tokens=max_tokens,
         )
         try:
             if not is_page_id(page_id):

@@ -4,6 +4,7 @@ Reading never changes a page. Only pages that a model gets are counted, in memor
 """
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal
 
 from app.models.identity import utc_now
@@ -19,12 +20,18 @@ from app.stores.blobs.store import BlobStore
 from app.stores.records.pages import PageLevelRecords
 from app.stores.records.records import Records
 from app.stores.records.unit_of_work import UnitOfWork
+from pagefault_dialects.context.token_cuts import head_and_tail_within
 from pagefault_dialects.model.page import Body, Level, MediaForm, Page, Representation, StoredPage
 from pagefault_dialects.model.render_options import ImageDetail
 from pagefault_dialects.pages.effective_level import shown_level
+from pagefault_dialects.pages.one_line import quoted
 from pagefault_dialects.pages.page_blocks import PageBlocks, page_blocks
 from pagefault_dialects.pages.typed_content import page_json
+from pagefault_dialects.texts.cuts import Excerpt, excerpt
 from pagefault_dialects.texts.json_strings import MediaPlaces
+
+# What stands around the text of a page in an answer.
+_AROUND_TOKENS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +39,23 @@ class BlocksOptions:
     """Options of blocks.
 
     `max_chars` and `offset` count characters of the level's text; media and addresses are never
-    cut.
+    cut. With `max_tokens` a longer text is its beginning and end, around a line that says how a
+    model reads on.
     """
 
     media: MediaForm = "inline"
     detail: ImageDetail = "low"
     max_chars: int | None = None
     offset: int = 0
+    max_tokens: int | None = None
+
+    def cut(self, page: Page, level: Level, text: str) -> Excerpt:
+        """Return what is given of the text that a page shows at a level."""
+        if self.max_tokens is None:
+            return excerpt(text, max_chars=self.max_chars, offset=self.offset)
+        is_whole = shown_level(page, Level.FULL).level is shown_level(page, level).level
+        way = partial(_way_on, page.page_id, self.max_tokens, is_whole)
+        return head_and_tail_within(text, max(0, self.max_tokens - _AROUND_TOKENS), way)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,15 +145,16 @@ class PageViews:
         address = await view.media.address(
             view.page, shown.level, places=places, is_repaired=is_repaired
         )
+        # Tokens are counted with a vocabulary that takes a while to load.
+        is_quick = view.is_quick and options.max_tokens is None
         return await run_in_loop_if(
-            view.is_quick,
+            is_quick,
             lambda: page_blocks(
                 view.page,
                 view.level,
                 image_url=address,
                 detail=options.detail,
-                max_chars=options.max_chars,
-                offset=options.offset,
+                cut=partial(options.cut, view.page, view.level),
             ),
         )
 
@@ -178,6 +196,13 @@ def _load(unit: UnitOfWork, page_id: str) -> tuple[StoredPage, Page, bool]:
     texts = (stored.descriptor, stored.body, stored.content or b"")
     is_short = is_quick(*texts, *(each.body for each in levels))
     return stored, read_page(stored, levels), is_short
+
+
+def _way_on(page_id: str, max_tokens: int, is_whole: bool, offset: int) -> str:
+    """Return how a model reads on, in the text that `read_text` reads of the page."""
+    at = f", offset={offset}" if is_whole else ""
+    verb = "reads on" if is_whole else "reads the whole page"
+    return f"an answer has {max_tokens} tokens at most; read_text({quoted(page_id)}{at}) {verb}"
 
 
 def page_view_json(view: PageView, options: BlocksOptions) -> str:

@@ -152,7 +152,7 @@ def test_a_string_of_ten_megabytes_and_a_deep_value_are_read_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "named"),
+    ("text", "named"),
     [
         ("entry:12/arguments/0", ArgumentHandle(12, 0, ())),
         ('read_text("@entry:12/arguments/0/a~1b/0")', ArgumentHandle(12, 0, ("a/b", "0"))),
@@ -163,6 +163,6 @@ def test_a_string_of_ten_megabytes_and_a_deep_value_are_read_once() -> None:
     ],
 )
 def test_a_handle_of_an_argument_is_read_with_whatever_stands_around_it(
-    said: str, named: ArgumentHandle | None
+    text: str, named: ArgumentHandle | None
 ) -> None:
-    assert parse_argument_handle(said) == named
+    assert parse_argument_handle(text) == named

@@ -1,6 +1,7 @@
 """Pages for tests: by hand, and any that there can be."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from hypothesis import strategies as st
@@ -9,6 +10,7 @@ from pagefault_dialects.errors import InvalidPayloadError
 from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.model.page import MODALITIES, Body, Level, Page, PageFields, PageMedia
 from pagefault_dialects.pages.levels import derive_levels
+from pagefault_dialects.texts.cuts import Excerpt, excerpt
 
 REFERENCE = "@blob:" + "ab" * 16
 SMALL_REFERENCE = "@blob:" + "cd" * 16
@@ -45,6 +47,11 @@ RECORDING = Body("blob", REFERENCE, media("audio/wav"))
 def text(value: str) -> Body:
     """A text."""
     return Body("text", value)
+
+
+def cut_to(max_chars: int | None, offset: int = 0) -> Callable[[str], Excerpt]:
+    """What cuts the text of a level to a piece of it."""
+    return partial(excerpt, max_chars=max_chars, offset=offset)
 
 
 def make_page(

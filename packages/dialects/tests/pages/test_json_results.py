@@ -10,6 +10,7 @@ from packages.dialects.tests.pages.page_factory import (
     INLINE_IMAGE,
     RECORDING,
     REFERENCE,
+    cut_to,
     make_page,
     pages,
     text,
@@ -175,7 +176,7 @@ def test_json_and_blocks_agree_on_what_is_left_out(
     if page.fields.modality == "image":
         return
     shown = json.loads(page_json(page, level, max_chars=max_chars))
-    blocks = page_blocks(page, level, image_url=None, max_chars=max_chars)
+    blocks = page_blocks(page, level, image_url=None, cut=cut_to(max_chars))
     assert shown["truncated"] >= blocks.truncated
     assert shown.get("total_chars", blocks.total_chars) == blocks.total_chars
 

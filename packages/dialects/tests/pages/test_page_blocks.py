@@ -15,6 +15,7 @@ from packages.dialects.tests.pages.page_factory import (
     REFERENCE,
     SMALL_IMAGE,
     URL,
+    cut_to,
     make_page,
     media,
     pages,
@@ -279,7 +280,9 @@ def test_everything_else_is_one_text(page: Page, level: int, content: str) -> No
 
 
 def test_a_text_that_is_cut_says_so_and_where_to_go_on() -> None:
-    assert page_blocks(make_page("t", text("Hello")), Level.FULL, image_url=None, max_chars=2) == (
+    assert page_blocks(
+        make_page("t", text("Hello")), Level.FULL, image_url=None, cut=cut_to(2)
+    ) == (
         PageBlocks(
             content="Page t (text, FULL):\nHe\n"
             "  [truncated: characters 0 to 2 of 5; go on with offset=2]",
@@ -293,7 +296,7 @@ def test_a_text_that_is_cut_says_so_and_where_to_go_on() -> None:
 
 def test_a_caption_that_is_cut_says_so() -> None:
     page = make_page("i", text("Sunset"), modality="image")
-    assert page_blocks(page, Level.ABSTRACT, image_url=None, max_chars=3, offset=2) == PageBlocks(
+    assert page_blocks(page, Level.ABSTRACT, image_url=None, cut=cut_to(3, 2)) == PageBlocks(
         content='Page i (image, FULL — caption only):\n  "nse"\n'
         "  [truncated: characters 2 to 5 of 6; go on with offset=5]",
         truncated=True,
@@ -306,7 +309,7 @@ def test_a_caption_that_is_cut_says_so() -> None:
 def test_addresses_and_references_are_never_cut() -> None:
     long_url = "https://s3.example.com/k?X-Amz-Signature=" + "abcdef0123456789" * 200
     image = make_page("i", Body("url", long_url), modality="image")
-    assert page_blocks(image, Level.FULL, image_url=long_url, max_chars=1) == PageBlocks(
+    assert page_blocks(image, Level.FULL, image_url=long_url, cut=cut_to(1)) == PageBlocks(
         content=attached("Page i (image, FULL):\n  [image attached below]", long_url),
         truncated=False,
         total_chars=0,
@@ -315,7 +318,7 @@ def test_addresses_and_references_are_never_cut() -> None:
     )
     film = make_page("v", Body("url", long_url), modality="video", transcript="Look.")
     assert f"\n  URL: {long_url}" in str(
-        page_blocks(film, Level.FULL, image_url=None, max_chars=1).content
+        page_blocks(film, Level.FULL, image_url=None, cut=cut_to(1)).content
     )
 
 
@@ -341,7 +344,7 @@ def test_the_caller_says_how_closely_to_look(
 def test_text_forms_never_hold_the_bytes_of_a_medium(
     page: Page, level: Level, max_chars: int | None
 ) -> None:
-    blocks = page_blocks(page, level, image_url=DATA_URI, max_chars=max_chars)
+    blocks = page_blocks(page, level, image_url=DATA_URI, cut=cut_to(max_chars))
     is_list = isinstance(blocks.content, list)
     block_text = blocks.content[0]["text"] if isinstance(blocks.content, list) else blocks.content
     assert is_list == (page.fields.modality == "image" and blocks.level <= Level.REDUCED)
@@ -371,7 +374,7 @@ def test_pieces_stepped_through_are_the_whole_text(page: Page, max_chars: int) -
     pieces: list[str] = []
     offset: int | None = 0
     while offset is not None:
-        blocks = page_blocks(page, Level.FULL, image_url=None, max_chars=max_chars, offset=offset)
+        blocks = page_blocks(page, Level.FULL, image_url=None, cut=cut_to(max_chars, offset))
         pieces.append(_piece(str(blocks.content), page))
         offset = blocks.next_offset
     assert "".join(pieces) == shown_text(page, Level.FULL)

@@ -20,7 +20,7 @@ from pagefault_dialects.json.values import JsonObject, JsonValue, values_in
 from pagefault_dialects.texts.cuts import boundary_at_or_before
 
 ARGUMENT_CHARS = 200
-"""How many characters a long string of an old call keeps."""
+"""Characters that a long string of an old call keeps."""
 
 # What lies deeper is named by the object or array around it.
 _LONGEST_HANDLE = 400
@@ -31,7 +31,7 @@ _MARK = re.compile(
     rf"\[\.\.\. [0-9]{{1,15}} characters left out; read_text ({_HANDLE}) shows all of it \.\.\.\]"
 )
 _LONGEST_MARK = 2 * _LONGEST_HANDLE
-# As models write it: what a member is called may stand in it unescaped.
+# As models write it, who may leave the names of members unescaped.
 _NAMED = re.compile(r"@?entry:([0-9]{1,15})/arguments/([0-9]{1,9})((?:/[^\s\"\[\]]*+)?)")
 
 
@@ -45,7 +45,7 @@ class ArgumentHandle:
 
 
 def cut_arguments(arguments: JsonObject, handle: str) -> JsonObject:
-    """Return the arguments of a call with long strings cut; themselves, if none of them is long.
+    """Return the arguments of a call with long strings cut; the same object if none is long.
 
     Objects, arrays, keys and all other values stay as they are. Cutting again changes nothing.
 
@@ -83,9 +83,22 @@ def find_cut_mark(arguments: JsonValue) -> str | None:
     return None
 
 
-def parse_argument_handle(said: str) -> ArgumentHandle | None:
-    """Return what a handle names, with whatever stands around it; `None` if it is no handle."""
-    found = _NAMED.search(said)
+def cut_arguments_refusal(handle: str) -> str:
+    """Return the words that answer a call with a cut argument in the place of running it.
+
+    Args:
+        handle: What names the whole of the argument.
+    """
+    return (
+        "The call was not run: a text in its arguments is only the beginning of one, copied from "
+        f'where "[... characters left out ...]" stands. Call read_text with ref "{handle}" first, '
+        "then make this call again with the whole text."
+    )
+
+
+def parse_argument_handle(text: str) -> ArgumentHandle | None:
+    """Parse the handle of an argument out of a text; return `None` if it has none."""
+    found = _NAMED.search(text)
     if found is None:
         return None
     names = parse_json_pointer(unquote(found[3], errors="surrogatepass"))

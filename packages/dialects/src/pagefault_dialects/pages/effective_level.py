@@ -83,6 +83,12 @@ def shown_level(page: Page, level: Level, *, with_recordings: bool = False) -> S
     return ShownLevel(held, has_more)
 
 
+def whole_text(page: Page) -> str | None:
+    """Return the text of the fullest level of a page, which `offset` counts; `None` if none is."""
+    level = shown_level(page, Level.FULL).level
+    return (image_text if page.fields.modality == "image" else shown_text)(page, level)
+
+
 def _sight(page: Page, level: Level) -> _Sight:
     image = attached_image(page, level)
     if image is not None:

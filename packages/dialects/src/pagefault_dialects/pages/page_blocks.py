@@ -5,7 +5,9 @@ Beside the content a model is told which level it sees, and what it does not see
 Source: spec 000, "Multi-block Tool Results" and "Compression level annotation".
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 from pagefault_dialects.model.page import Level, Page
@@ -39,6 +41,7 @@ _MISSING = {
     "structured": "no data available",
 }
 _NOTHING = Excerpt("", 0, 0, 0)
+_WHOLE = partial(excerpt, max_chars=None, offset=0)
 
 
 def _header(page: Page, level: Level, remark: str | None = None) -> str:
@@ -129,8 +132,7 @@ def page_blocks(
     level: Level,
     *,
     image_url: str | None,
-    max_chars: int | None = None,
-    offset: int = 0,
+    cut: Callable[[str], Excerpt] = _WHOLE,
     detail: Literal["low", "high", "auto"] = "low",
     with_recordings: bool = False,
 ) -> PageBlocks:
@@ -143,8 +145,7 @@ def page_blocks(
         image_url: What to attach: an `http(s)` URL or a `data:` URI, exactly when the image of the
             level that is shown is really there. It is never cut, and never attached above REDUCED.
             What is wrong with an image that no model could read, a second text says.
-        max_chars: The most characters of the level's text to give.
-        offset: Where in that text to begin.
+        cut: Cuts the level's text to what is given of it.
         detail: How closely a model is to look at the image.
         with_recordings: Whether the recording itself is given at FULL, beside these blocks.
     """
@@ -160,7 +161,7 @@ def page_blocks(
     elif (text := (image_text if _is_image(page) else shown_text)(page, level)) is None:
         lines = _annotated(page, level, None)
     else:
-        piece = excerpt(text, max_chars=max_chars, offset=offset)
+        piece = cut(text)
         lines = _annotated(page, level, piece)
     text_form = "\n".join(lines)
     if shown.has_more:

@@ -84,12 +84,16 @@ def _anchor(text: str, position: int) -> tuple[int, bool]:
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """`text[start:end]` of a text of `total_chars` characters."""
+    """`text[start:end]` of a text of `total_chars` characters.
+
+    Where it `has_gap`, the end of the text follows, behind a line that says how to go on.
+    """
 
     text: str
     start: int
     end: int
     total_chars: int
+    has_gap: bool = False
 
     @property
     def next_offset(self) -> int | None:
@@ -99,7 +103,7 @@ class Excerpt:
     @property
     def notice(self) -> str | None:
         """The sentence for a reader who does not see all of it; `None` for one who does."""
-        if self.start == 0 and self.next_offset is None:
+        if self.has_gap or (self.start == 0 and self.next_offset is None):
             return None
         if self.start == self.total_chars:
             return f"[nothing is left: the text has {self.total_chars} characters]"

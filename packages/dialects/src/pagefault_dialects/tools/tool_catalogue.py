@@ -16,6 +16,7 @@ MOST_TEXT_CHARS = 6_000
 """What `read_text` gives at once: more would be previewed when it is stored."""
 
 _REF = "A handle such as @blob:9a0e…, as you see it in brackets"
+_TEXT_REF = "@blob:9a0e…, a page id, @entry:12, @entry:12/arguments/0/content or @entries:2-90"
 _MODALITIES = ("text", "image", "audio", "video", "structured")
 _PAGE_TYPES = ("transcript", "summary", "artifact", "claim", "procedure", "index")
 _KINDS = ("image", "audio", "video", "binary", "text")
@@ -66,8 +67,9 @@ _DEFINITIONS = (
     ),
     _tool(
         "read_text",
-        "Read a stored text that you saw only the beginning of, piece by piece.",
-        ref=_required("string", _REF),
+        "Read a text that you saw only part of, piece by piece: stored, a page, an entry, an "
+        "argument of a call, or the list of some entries.",
+        ref=_required("string", _TEXT_REF),
         offset=_optional("integer", "First character"),
         limit=_optional("integer", f"Characters, {MOST_TEXT_CHARS} at most"),
         lines=_optional("string", "Lines instead, such as 10-40 or 100-"),

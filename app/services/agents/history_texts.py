@@ -1,0 +1,159 @@
+"""Texts of a session's history, as models read them: of an entry, of an argument, of a list.
+
+A list has a line for each entry. It is made when it is read, from a few entries at a time, and is
+stored nowhere.
+"""
+
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass
+
+import anyio.to_thread
+
+from app.errors import NotFoundError
+from app.models.message import StoredEntry
+from app.services.renders.loaded_sessions import LoadedSession, load_entry
+from app.services.renders.turn_cache import TurnCache
+from app.stores.blobs.store import BlobStore
+from app.stores.records.history import SessionHistory
+from app.stores.records.records import Records
+from app.stores.records.unit_of_work import UnitOfWork
+from pagefault_dialects.context.cut_arguments import parse_argument_handle
+from pagefault_dialects.context.entry_refs import EntryRange, argument_text, entry_line
+from pagefault_dialects.context.eviction import entry_text
+from pagefault_dialects.context.recalls import ENTRY_NAMED
+from pagefault_dialects.model.conversation import ComposedTurn
+from pagefault_dialects.tools.tool_arguments import WrongArgumentsError
+
+_ENTRIES_AT_ONCE = 100
+_MOST_BYTES = 4 * 1024 * 1024
+_ROWS_AT_ONCE = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class EntryLine:
+    """An entry's line in a list, and its number."""
+
+    seq: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ListStart:
+    """The number of lines of a list, and the entry behind which a line of it stands."""
+
+    total_lines: int
+    after_seq: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HistoryTexts:
+    """Reads the texts that `@entry:` and `@entries:` name."""
+
+    records: Records
+    """The records of histories."""
+    blobs: BlobStore
+    """Their long values."""
+
+    async def find(self, project_id: str, session_id: str, ref: str) -> tuple[str, str] | None:
+        """Return the name and the text of an `@entry:`; `None` if the reference is another one.
+
+        Raises:
+            WrongArgumentsError: The session has no such entry, call or argument.
+            StoreUnavailableError: A store did not answer.
+        """
+        handle = parse_argument_handle(ref)
+        if handle is not None:
+            turns = await self._turns(project_id, session_id, handle.seq)
+            text = await anyio.to_thread.run_sync(argument_text, turns, handle)
+            return f"argument of a call in entry {handle.seq}", text
+        named = ENTRY_NAMED.search(ref)
+        if named is None or named.group(2) is not None:
+            return None
+        seq = int(named.group(1))
+        turns = await self._turns(project_id, session_id, seq)
+        return f"entry {seq}", await anyio.to_thread.run_sync(entry_text, turns)
+
+    async def lines(
+        self, project_id: str, session_id: str, entries: EntryRange, *, after_seq: int = 0
+    ) -> AsyncGenerator[Sequence[EntryLine], None]:
+        """Yield the lines of a list, some at a time; the entries up to `after_seq` are left out.
+
+        Raises:
+            StoreUnavailableError: A store did not answer.
+        """
+        after_seq = max(after_seq, entries.first - 1)
+        while True:
+
+            def read(
+                unit: UnitOfWork, after_seq: int = after_seq
+            ) -> tuple[int | None, Sequence[StoredEntry]]:
+                stretch = unit[SessionHistory].stretch(
+                    session_id,
+                    after_seq=after_seq,
+                    limit=_ENTRIES_AT_ONCE,
+                    most_bytes=_MOST_BYTES,
+                )
+                return stretch.rows[-1].seq if stretch.rows else None, stretch.entries()
+
+            last_seq, found = await self.records.read(project_id, read)
+            listed = [each for each in found if entries.last is None or each.seq <= entries.last]
+            if listed:
+                yield await anyio.to_thread.run_sync(_lines, session_id, listed)
+            if last_seq is None or (entries.last is not None and last_seq >= entries.last):
+                return
+            after_seq = last_seq
+
+    async def measure(
+        self, project_id: str, session_id: str, entries: EntryRange, line: int = 1
+    ) -> ListStart:
+        """Return how many lines a list has, and where one of them begins; reads no entry.
+
+        Raises:
+            WrongArgumentsError: There is no entry in it.
+        """
+
+        def count(unit: UnitOfWork) -> ListStart:
+            total, after_seq, start = 0, entries.first - 1, entries.first - 1
+            while True:
+                rows = (
+                    unit[SessionHistory]
+                    .stretch(session_id, after_seq=after_seq, limit=_ROWS_AT_ONCE)
+                    .rows
+                )
+                seqs = [row.seq for row in rows if entries.last is None or row.seq <= entries.last]
+                if total < line - 1 <= total + len(seqs):
+                    start = seqs[line - 2 - total]
+                total += len(seqs)
+                if not seqs or len(seqs) < len(rows):
+                    return ListStart(total, start)
+                after_seq = seqs[-1]
+
+        found = await self.records.read(project_id, count)
+        if not found.total_lines:
+            raise await self._none(project_id, session_id, "no entry with such a number")
+        return found
+
+    async def _turns(self, project_id: str, session_id: str, seq: int) -> Sequence[ComposedTurn]:
+        try:
+            loaded = await load_entry(self.records, self.blobs, project_id, session_id, seq)
+        except NotFoundError as exc:
+            raise await self._none(project_id, session_id, f"no entry {seq}") from exc
+        return await anyio.to_thread.run_sync(loaded.answer, "assistant")
+
+    async def _none(self, project_id: str, session_id: str, what: str) -> WrongArgumentsError:
+        """Return the error for entries that are not there; it names those that are."""
+        head = await self.records.read(
+            project_id, lambda unit: unit[SessionHistory].history_head(session_id)
+        )
+        last_seq = head.last_seq if head else 0
+        way = f" @entries:1-{last_seq} lists those there are." if last_seq else ""
+        return WrongArgumentsError(f"This session has {what}.{way}")
+
+
+def _lines(session_id: str, entries: Sequence[StoredEntry]) -> Sequence[EntryLine]:
+    # Media are only counted, so none of them is looked up.
+    loaded = LoadedSession(session_id, entries, {}, {}, TurnCache())
+    return [
+        EntryLine(entry.seq, entry_line(entry.seq, loaded.turns_of(entry, "assistant")))
+        for entry in entries
+    ]

@@ -1,0 +1,241 @@
+"""Reads for `read_text`: stored texts, pages, entries of the history and lists of them, in pieces.
+
+A stored text is read no further than the piece that is asked for, and a list of entries is made
+while it is read, so memory is bounded whatever they name.
+
+Source: `agents`, "Tools for models".
+"""
+
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+from dataclasses import dataclass
+from functools import partial
+
+import anyio.to_thread
+
+from app.services.agents.entry_media import find_inline_medium
+from app.services.agents.history_texts import HistoryTexts
+from app.services.agents.named_resources import find_resource, no_such_ref
+from app.services.agents.tools import ToolPlace
+from app.services.concurrency.large_work import run_in_loop_if
+from app.services.pages.faults import PageFaults
+from app.services.resources.texts import ResourceTexts, TextQuery, find_in_text
+from app.stores.blobs.store import BlobStore
+from app.stores.records.records import Records
+from pagefault_dialects.context.entry_refs import EntryRange, parse_entry_range
+from pagefault_dialects.context.text_answers import found_answer, stretch_answer, take_lines
+from pagefault_dialects.json.pointers import parse_json_pointer
+from pagefault_dialects.media.types import is_textual
+from pagefault_dialects.model.page import Level
+from pagefault_dialects.model.resource import Resource
+from pagefault_dialects.pages.effective_level import whole_text
+from pagefault_dialects.pages.one_line import quoted
+from pagefault_dialects.text_windows import LineRange, parse_line_range, text_decoder, text_encoding
+from pagefault_dialects.texts.excerpts import LineCollector, MatchCollector
+from pagefault_dialects.texts.line_blocks import LineBlocks
+from pagefault_dialects.tools.tool_arguments import ReadTextArguments, WrongArgumentsError
+from pagefault_dialects.tools.tool_catalogue import MOST_TEXT_CHARS
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TextReader:
+    """Reads the texts that models name."""
+
+    records: Records
+    """The records of resources and sessions."""
+    blobs: BlobStore
+    """The bytes of texts."""
+    faults: PageFaults
+    """Finds and reads pages."""
+    texts: ResourceTexts
+    """Reads long texts."""
+    entries: HistoryTexts
+    """Reads texts of histories."""
+
+    async def read(self, place: ToolPlace, request: ReadTextArguments) -> str:
+        """Return a piece of a text, under a line that says where it goes on.
+
+        Raises:
+            WrongArgumentsError: The reference leads to no text; the error names the nearest way.
+            StoreUnavailableError: A store did not answer.
+        """
+        query = _query(request)
+        entries = parse_entry_range(request.ref)
+        if entries is not None:
+            return await self._list(place, entries, request, query)
+        found = await self._text_in_session(place, request.ref)
+        if found is not None:
+            return await self._of_text(place, *found, request, query)
+        resource = await find_resource(self.records, place, request.ref)
+        if resource is None:
+            return await self._of_text(place, *await self._page(place, request.ref), request, query)
+        return await self._of_resource(place, resource, request, query)
+
+    async def _text_in_session(self, place: ToolPlace, ref: str) -> tuple[str, str] | None:
+        """Return the name and the text of an entry, of an argument, or of a medium in an entry."""
+        found = await self.entries.find(place.project_id, place.session_id, ref)
+        if found is not None:
+            return found
+        medium = await find_inline_medium(self.records, self.blobs, place, ref)
+        return None if medium is None else (medium.medium.mime_type, medium.text())
+
+    async def _page(self, place: ToolPlace, ref: str) -> tuple[str, str]:
+        """Return the name of a page and its text."""
+        existing = await self.faults.existing(place.project_id, ref)
+        if not existing:
+            raise no_such_ref(ref)
+        if ref not in existing and len(existing) > 1:
+            ways = ", ".join(f"read_text({quoted(each)})" for each in existing)
+            raise WrongArgumentsError(f"These pages are there, one for each call: {ways}.")
+        page_id, views = existing[0], self.faults.reading
+        view = await views.view(place.project_id, page_id, Level.FULL)
+        text = await run_in_loop_if(view.is_quick, whole_text, view.page)
+        if text is None:
+            way = f"page_fault({quoted(page_id)}, 0)"
+            raise WrongArgumentsError(f"Page {page_id} has no text. {way} shows it.")
+        views.note(place.project_id, page_id)
+        return f"page {page_id}", text
+
+    async def _of_text(
+        self,
+        place: ToolPlace,
+        what: str,
+        text: str,
+        request: ReadTextArguments,
+        query: TextQuery | None,
+    ) -> str:
+        """Return a piece of a text that is in memory."""
+        if query is None:
+            taken = text[request.offset : request.offset + MOST_TEXT_CHARS + 1]
+            write = partial(stretch_answer, what, taken, len(text), request, place.max_tokens)
+            return await anyio.to_thread.run_sync(write)
+        depth = self.texts.limits.json_depth
+        found = await anyio.to_thread.run_sync(partial(find_in_text, text, query, max_depth=depth))
+        return await anyio.to_thread.run_sync(found_answer, what, *found, place.max_tokens)
+
+    async def _of_resource(
+        self,
+        place: ToolPlace,
+        resource: Resource,
+        request: ReadTextArguments,
+        query: TextQuery | None,
+    ) -> str:
+        what = resource.mime_type
+        if not is_textual(what):
+            raise WrongArgumentsError(
+                f"{resource.reference} is {what} and no text. Use view_media."
+            )
+        if query is None:
+            async with aclosing(self._decoded(place.project_id, resource)) as pieces:
+                return await _stretch(what, pieces, request, place.max_tokens)
+        text = await self.texts.find(place.project_id, resource.resource_id, query)
+        answer = await text.read()
+        return await anyio.to_thread.run_sync(
+            found_answer, what, answer.total_lines, answer.found, place.max_tokens
+        )
+
+    async def _list(
+        self,
+        place: ToolPlace,
+        entries: EntryRange,
+        request: ReadTextArguments,
+        query: TextQuery | None,
+    ) -> str:
+        """Return a piece of the list of some entries."""
+        start = await self.entries.measure(place.project_id, place.session_id, entries)
+        if query is None and not request.offset:
+            return await self._first_lines(place, entries, request.limit)
+        if query is None:
+            async with aclosing(self._list_text(place, entries)) as pieces:
+                return await _stretch("list of entries", pieces, request, place.max_tokens)
+        if query.pointer is not None:
+            raise WrongArgumentsError("A list of entries is no JSON: use lines or grep.")
+        first, last = query.lines.within(start.total_lines)
+        collector: LineCollector | MatchCollector = LineCollector(first, last)
+        if query.grep is not None:
+            collector = MatchCollector(
+                query.grep, ignore_case=True, context=0, first=first, last=last
+            )
+        blocks = LineBlocks(max(1, first))
+        if first <= last:
+            start = await self.entries.measure(place.project_id, place.session_id, entries, first)
+            async with aclosing(self._list_text(place, entries, start.after_seq)) as pieces:
+                async for piece in pieces:
+                    for block in blocks.feed(piece):
+                        collector.feed(block)
+                    if collector.is_done:
+                        break
+        found = collector.excerpt() if isinstance(collector, LineCollector) else collector.matches()
+        total = start.total_lines
+        return await anyio.to_thread.run_sync(
+            found_answer, "list of entries", total, found, place.max_tokens
+        )
+
+    async def _first_lines(self, place: ToolPlace, entries: EntryRange, limit: int) -> str:
+        """Return the first lines of a list, whole, and the call that reads the next ones."""
+        lines: list[tuple[int, str]] = []
+        chars = 0
+        async with aclosing(
+            self.entries.lines(place.project_id, place.session_id, entries)
+        ) as pieces:
+            async for piece in pieces:
+                lines += ((each.seq, each.text) for each in piece)
+                chars += sum(len(each.text) + 1 for each in piece)
+                if chars > MOST_TEXT_CHARS:
+                    break
+        most_chars = min(limit, MOST_TEXT_CHARS)
+        kept, next_seq = await anyio.to_thread.run_sync(
+            take_lines, lines, most_chars, place.max_tokens
+        )
+        last_shown = lines[len(kept) - 1][0] if kept else entries.first
+        way = f"; go on with ref={quoted(entries.ref(next_seq))}" if next_seq else ""
+        return "\n".join([f"[entries {entries.first} to {last_shown}{way}]", *kept])
+
+    async def _list_text(
+        self, place: ToolPlace, entries: EntryRange, after_seq: int = 0
+    ) -> AsyncGenerator[str, None]:
+        """Yield the text of a list in pieces of whole lines."""
+        async with aclosing(
+            self.entries.lines(place.project_id, place.session_id, entries, after_seq=after_seq)
+        ) as pieces:
+            async for piece in pieces:
+                yield "".join(f"{each.text}\n" for each in piece)
+
+    async def _decoded(self, project_id: str, resource: Resource) -> AsyncGenerator[str, None]:
+        decoder = None
+        async with aclosing(await self.blobs.open(project_id, resource.digest)) as reader:
+            async for chunk in reader:
+                decoder = decoder or text_decoder(text_encoding(chunk[:4]))
+                yield decoder.decode(chunk)
+        if decoder is not None and (rest := decoder.decode(b"", final=True)):
+            yield rest
+
+
+async def _stretch(
+    what: str, pieces: AsyncIterator[str], request: ReadTextArguments, max_tokens: int
+) -> str:
+    """Return a stretch of a text, and where it goes on; reads no further than that."""
+    start, taken = 0, ""
+    async for piece in pieces:
+        taken += piece[max(0, request.offset - start) :]
+        start += len(piece)
+        if len(taken) > MOST_TEXT_CHARS:
+            break
+    write = partial(stretch_answer, what, taken, start, request, max_tokens)
+    return await anyio.to_thread.run_sync(write)
+
+
+def _query(request: ReadTextArguments) -> TextQuery | None:
+    """Return what is asked of a text; `None` for a stretch of its characters.
+
+    Raises:
+        WrongArgumentsError: The lines are no range of lines, or the pointer is none.
+    """
+    if request.pointer is not None and parse_json_pointer(request.pointer) is None:
+        raise WrongArgumentsError("pointer begins with a slash, such as /items/0.")
+    if request.lines is None and request.grep is None and request.pointer is None:
+        return None
+    lines = LineRange() if request.lines is None else parse_line_range(request.lines.strip())
+    if lines is None:
+        raise WrongArgumentsError("lines is a line or a range, such as 10-40 or 100-.")
+    return TextQuery(lines=lines, grep=request.grep, ignore_case=True, pointer=request.pointer)

@@ -1,0 +1,131 @@
+"""References to the entries of a history, as models write them, and the texts they name.
+
+`@entry:12` is the words of an entry, `@entry:12/arguments/1/content` a value in the arguments of
+its second call, and `@entries:2-1630` a list with a line for each entry.
+
+Source: `context`, "Budget".
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pagefault_dialects.context.cut_arguments import ArgumentHandle
+from pagefault_dialects.context.eviction import entry_text
+from pagefault_dialects.json.pointers import follow, json_pointer
+from pagefault_dialects.json.values import JsonValue, json_text
+from pagefault_dialects.model.conversation import ComposedTurn, Medium, TurnCall
+from pagefault_dialects.pages.one_line import one_line, quoted_short
+from pagefault_dialects.tools.tool_arguments import WrongArgumentsError
+
+_RANGE = re.compile(r"@?entries:([0-9]{1,15})(?:(-)([0-9]{1,15})?)?(?![0-9A-Za-z])")
+_WORDS_CHARS = 100
+_NAME_CHARS = 40
+_MOST_NAMED = 6
+
+
+@dataclass(frozen=True, slots=True)
+class EntryRange:
+    """The entries from one `seq` to another, both included; `last` of `None` is the newest."""
+
+    first: int
+    last: int | None
+
+    def ref(self, first: int) -> str:
+        """Return what names those of its entries from a `seq` on."""
+        return f"@entries:{first}-{'' if self.last is None else self.last}"
+
+
+def parse_entry_range(text: str) -> EntryRange | None:
+    """Parse the name of a list of entries out of a text; return `None` if it has none."""
+    found = _RANGE.search(text)
+    if found is None:
+        return None
+    first = int(found[1])
+    if found[2] is None:
+        return EntryRange(first, first)
+    return EntryRange(first, None if found[3] is None else int(found[3]))
+
+
+def entry_line(seq: int, turns: Sequence[ComposedTurn]) -> str:
+    """Return a line for an entry: who spoke, what was called, what failed, the first words."""
+    words = [f"{seq}", *dict.fromkeys(map(_speaker, turns))]
+    calls = [call.name for turn in turns for call in turn.calls]
+    if calls:
+        words.append(f"calls {_names(calls)}")
+    line = " ".join(words)
+    line += ", failed" if any(turn.is_error for turn in turns) else ""
+    media = sum(isinstance(item, Medium) for turn in turns for item in turn.items)
+    line += f", {media} media" if media else ""
+    text = entry_text(turns)
+    return line + (f", {len(text)} characters: {quoted_short(text, _WORDS_CHARS)}" if text else "")
+
+
+def argument_text(turns: Sequence[ComposedTurn], handle: ArgumentHandle) -> str:
+    """Return a string in the arguments of a call, whole; of any other value its JSON.
+
+    Raises:
+        WrongArgumentsError: The entry makes no such call, or it has no such argument.
+    """
+    calls = calls_in(turns)
+    if handle.call_index >= len(calls):
+        ways = [_call_name(handle.seq, index, each.name) for index, each in enumerate(calls)]
+        has = f"makes {len(calls)} calls: {_list(ways)}" if calls else "makes no call"
+        raise WrongArgumentsError(
+            f"Entry {handle.seq} {has}. read_text @entry:{handle.seq} reads what it says."
+        )
+    followed = follow(calls[handle.call_index].arguments, handle.names)
+    if followed.steps < len(handle.names):
+        around = json_pointer(handle.names[: followed.steps])
+        name = _call_name(handle.seq, handle.call_index, calls[handle.call_index].name)
+        raise WrongArgumentsError(
+            f"{name} has nothing at {quoted_short(json_pointer(handle.names), _WORDS_CHARS)}. "
+            f"{_members(followed.value, around)}"
+        )
+    value = followed.value
+    return value if isinstance(value, str) else json_text(value)
+
+
+def calls_in(turns: Sequence[ComposedTurn]) -> Sequence[TurnCall]:
+    """Return the calls of an entry in order: those it makes, and those stored with answers."""
+    return [
+        call
+        for turn in turns
+        for call in (*turn.calls, *([turn.recorded_call] if turn.recorded_call else []))
+    ]
+
+
+def _speaker(turn: ComposedTurn) -> str:
+    return f"tool {_name(turn.tool_name)}" if turn.tool_name else turn.role
+
+
+def _call_name(seq: int, index: int, name: str) -> str:
+    return f"@entry:{seq}/arguments/{index} ({_name(name)})"
+
+
+def _members(value: JsonValue, pointer: str) -> str:
+    """Return a sentence with the nearest arguments there are."""
+    place = f"At {quoted_short(pointer, _WORDS_CHARS)} there" if pointer else "There"
+    if isinstance(value, dict) and value:
+        return f"{place} are {_list([quoted_short(key, _NAME_CHARS) for key in value])}."
+    if isinstance(value, list) and value:
+        return f"{place} are items 0 to {len(value) - 1}."
+    return f"{place} is a value without members: leave the rest out."
+
+
+def _names(names: Sequence[str]) -> str:
+    counted = dict.fromkeys(names, 0)
+    for name in names:
+        counted[name] += 1
+    return _list(
+        [_name(name) + (f" {times}" if times > 1 else "") for name, times in counted.items()]
+    )
+
+
+def _list(words: Sequence[str]) -> str:
+    more = len(words) - _MOST_NAMED
+    return ", ".join(words[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _name(name: str) -> str:
+    return one_line(name[:_NAME_CHARS])

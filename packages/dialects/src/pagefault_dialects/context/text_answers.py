@@ -1,0 +1,110 @@
+"""Answers of `read_text`: a piece of a text under a line that says where the text goes on.
+
+Source: `agents`, "Tools for models".
+"""
+
+from collections.abc import Sequence
+
+from pagefault_dialects.context.token_cuts import chars_within
+from pagefault_dialects.targets.tokens import count_tokens
+from pagefault_dialects.texts.cuts import boundary_at_or_before
+from pagefault_dialects.texts.excerpts import LineExcerpt, Matches
+from pagefault_dialects.texts.json_excerpts import JsonExcerpt
+from pagefault_dialects.tools.tool_arguments import ReadTextArguments, WrongArgumentsError
+from pagefault_dialects.tools.tool_catalogue import MOST_TEXT_CHARS
+
+# The line above a piece.
+_HEAD_TOKENS = 64
+
+
+def stretch_answer(
+    what: str, text: str, known_chars: int, request: ReadTextArguments, max_tokens: int
+) -> str:
+    """Return a stretch of a text under a line that says where it goes on.
+
+    Args:
+        what: The name of the text.
+        text: The text behind the offset, or more of it than is asked for.
+        known_chars: How many characters the text is known to have.
+        request: Where the stretch begins, and how long it may be.
+        max_tokens: The most tokens of the answer.
+    """
+    if not text and request.offset:
+        raise WrongArgumentsError(
+            f"The text has {known_chars} characters; offset is behind its end."
+        )
+    shown = _shorten(text, min(request.limit, MOST_TEXT_CHARS), max_tokens)
+    end = request.offset + len(shown)
+    has_more = len(text) > len(shown)
+    next_step = f"; go on with offset={end}" if has_more else "; this is its end"
+    return f"[{what}, characters {request.offset} to {end}{next_step}]\n{shown}"
+
+
+def found_answer(
+    what: str,
+    total_lines: int | None,
+    found: LineExcerpt | Matches | JsonExcerpt,
+    max_tokens: int,
+) -> str:
+    """Return what was found in a text, as much as is given at once, and where it goes on.
+
+    Args:
+        what: The name of the text.
+        total_lines: How many lines it has; `None` for a value in JSON.
+        found: The lines, the matches or the value.
+        max_tokens: The most tokens of the answer.
+    """
+    if isinstance(found, JsonExcerpt):
+        shown = _mark_cut(found.words, max_tokens)
+        cut = "" if shown == found.words else "; cut here: ask for a longer pointer"
+        return f"[{what}, at {found.pointer or 'the root'}{cut}]\n{shown}"
+    if isinstance(found, Matches):
+        lines = [(each.line, f"{each.line}: {each.text}") for each in found.found]
+    else:
+        lines = list(enumerate(found.lines, start=found.first_line))
+    kept, next_line = take_lines(lines, MOST_TEXT_CHARS, max_tokens)
+    next_line = found.next_line if next_line is None else next_line
+    head = f"of {total_lines} lines"
+    if isinstance(found, Matches):
+        head = f"{found.total} {head} match"
+    elif kept:
+        head = f"lines {found.first_line} to {found.first_line + len(kept) - 1} {head}"
+    # What does not fit an answer by itself is the first of its lines, and the only one.
+    is_cut = bool(lines) and len(kept[0]) < len(lines[0][1])
+    cut = f"; line {lines[0][0]} is cut: read it by offset, without lines" if is_cut else ""
+    go_on = f'; go on with lines="{next_line}-"' if next_line is not None else ""
+    return "\n".join([f"[{what}, {head}{cut}{go_on}]", *kept])
+
+
+def take_lines(
+    lines: Sequence[tuple[int, str]], max_chars: int, max_tokens: int
+) -> tuple[Sequence[str], int | None]:
+    """Return the lines that are given at once, or the beginning of one.
+
+    The second value is the number of the first line that is not; `None` if all are.
+    """
+    kept: list[str] = []
+    tokens = max_tokens - _HEAD_TOKENS
+    for number, text in lines:
+        max_chars -= len(text) + 1
+        if max_chars < 0 or (tokens := tokens - count_tokens(text) - 1) < 0:
+            if kept:
+                return kept, number
+            text = _mark_cut(text, max_tokens)  # noqa: PLW2901 - the only line
+        kept.append(text)
+    return kept, None
+
+
+def _mark_cut(text: str, max_tokens: int) -> str:
+    shown = _shorten(text, MOST_TEXT_CHARS, max_tokens)
+    return text if len(shown) == len(text) else f"{shown} […]"
+
+
+def _shorten(text: str, max_chars: int, max_tokens: int) -> str:
+    """Return as much of the beginning of a text as fits."""
+    taken = text[:max_chars]
+    most = chars_within(taken, max_tokens - _HEAD_TOKENS)
+    if most == len(text):
+        return text
+    # Where not even one grapheme fits, it is cut: each stretch leads further.
+    return text[: boundary_at_or_before(text, most) or max(1, most)]

@@ -1,0 +1,96 @@
+"""Texts cut to a number of tokens.
+
+No more of a text is counted than fits, so a cut takes the same time however long the text is.
+
+Source: `context`, "Budget".
+"""
+
+from collections.abc import Callable, Sequence
+
+from pagefault_dialects.targets.tokens import TokenRule, count_tokens
+from pagefault_dialects.texts.cuts import Excerpt, boundary_at_or_after, boundary_at_or_before
+
+ANSWER_TOKENS = 8_000
+"""The most tokens of what a memory tool returns, where no budget is given."""
+
+_COUNTED_CHARS = 2_048
+# A token is a byte at least.
+_MOST_TOKENS_OF_A_CHARACTER = 4
+# Of a budget; what always stays has to fit beside an answer.
+_ANSWERS_IN_BUDGET = 2
+_FEWEST_TOKENS = 100
+# The line between head and tail.
+_GAP_TOKENS = 64
+
+
+def answer_tokens(budget: int | None, rule: TokenRule) -> int:
+    """Return the most tokens of what a memory tool returns to a request with a budget.
+
+    Args:
+        budget: The `maxTokens` of the rendering that shows the answer, if there is one.
+        rule: How the target of that rendering counts.
+    """
+    if budget is None:
+        return ANSWER_TOKENS
+    return max(_FEWEST_TOKENS, budget * 100 // rule.text_percent // _ANSWERS_IN_BUDGET)
+
+
+def chars_within(text: str, max_tokens: int) -> int:
+    """Return how many characters a text may keep to have at most that many tokens."""
+    if len(text) * _MOST_TOKENS_OF_A_CHARACTER <= max_tokens:
+        return len(text)
+    start, left = 0, max_tokens
+    while start < len(text):
+        piece = text[start : start + _COUNTED_CHARS]
+        tokens = count_tokens(piece)
+        if tokens > left:
+            return start + _chars_within_piece(piece, left)
+        start, left = start + len(piece), left - tokens
+    return len(text)
+
+
+def head_and_tail_within(text: str, max_tokens: int, way_on: Callable[[int], str]) -> Excerpt:
+    """Return a text, or as much of its beginning and end as has at most that many tokens.
+
+    Args:
+        text: The whole text.
+        max_tokens: The most tokens, those of the line between beginning and end included.
+        way_on: Returns the words that say how to read on from an offset; they are in that line.
+    """
+    if chars_within(text, max_tokens) == len(text):
+        return Excerpt(text, 0, len(text), len(text))
+    room = max(0, max_tokens - _GAP_TOKENS)
+    head_end = boundary_at_or_before(text, chars_within(text, room - room // 8))
+    tail_chars = _last_chars_within(text, room // 8)
+    tail_start = max(head_end, boundary_at_or_after(text, len(text) - tail_chars))
+    way = way_on(head_end)
+    gap = f"\n[… {tail_start - head_end} characters left out{'; ' if way else ''}{way} …]\n"
+    shown = text[:head_end] + gap + text[tail_start:]
+    return Excerpt(shown, 0, head_end, len(text), has_gap=True)
+
+
+def lines_within(lines: Sequence[str], max_tokens: int) -> Sequence[str]:
+    """Return the lines from the first one on that have at most that many tokens together."""
+    left = max_tokens
+    for index, line in enumerate(lines):
+        left -= count_tokens(line) + 1
+        if left < 0:
+            return lines[:index]
+    return lines
+
+
+def _chars_within_piece(piece: str, max_tokens: int) -> int:
+    size, tokens = len(piece), count_tokens(piece)
+    while size and tokens > max_tokens:
+        # In proportion, and at least one less each time.
+        size = min(size - 1, size * max_tokens // tokens)
+        tokens = count_tokens(piece[:size])
+    return size
+
+
+def _last_chars_within(text: str, max_tokens: int) -> int:
+    """Return how many characters of the end of a text have at most that many tokens."""
+    size = min(len(text), _COUNTED_CHARS, 4 * max_tokens)
+    while size and (tokens := count_tokens(text[-size:])) > max_tokens:
+        size = min(size - 1, size * max_tokens // tokens)
+    return size

@@ -1,0 +1,148 @@
+"""Answers of our tools fit the budget of the turn that asks; cut arguments are not executed."""
+
+import json
+import re
+
+import httpx
+import pytest
+
+from pagefault_dialects.context.cut_arguments import cut_arguments
+from pagefault_dialects.targets.tokens import count_tokens
+from tests.contract.page_requests import put
+from tests.contract.render_requests import read_rendering
+from tests.contract.session_requests import append, listed, upload
+
+PAGE = "\n".join(f"{number} GET /cart {200 + number % 7}" for number in range(1, 20_001))
+WAY = re.compile(
+    r"\n\[… \d+ characters left out; an answer has (\d+) tokens at most; "
+    r"read_text\(\"log\", offset=(\d+)\) reads on …\]\n"
+)
+CUT = cut_arguments({"content": "x" * 900}, "@entry:2/arguments/0")["content"]
+REFUSED = (
+    "The call was not run: a text in its arguments is only the beginning of one, copied from where "
+    '"[... characters left out ...]" stands. Call read_text with ref '
+    '"@entry:2/arguments/0/content" first, then make this call again with the whole text.'
+)
+
+
+def call(client: httpx.Client, name: str, arguments: object, **more: object) -> str:
+    """What a model reads as the answer to a call."""
+    body = {"target": "openai-chat", "id": json.dumps(arguments)[:300], "name": name}
+    sent = {**body, "arguments": arguments, "handles": False, **more}
+    answer = client.post("/api/sessions/s/tool-calls", json=sent)
+    return str(read_rendering(answer, "openai-chat")["messages"][0]["content"])
+
+
+def turn(client: httpx.Client, name: str, arguments: object, max_tokens: int) -> str:
+    """What a model reads as the answer to a call in a turn with a budget."""
+    call_id = json.dumps([name, max_tokens, arguments])[:300]
+    called = {"id": call_id, "name": name, "arguments": arguments}
+    render = {"target": "openai-chat", "maxTokens": max_tokens, "handles": False}
+    body = {"entries": [{"toolCall": called}], "render": render}
+    answer = client.post("/api/sessions/s/turns", json=body).json()
+    assert answer.get("problem") is None, answer
+    return str(answer["rendering"]["messages"][-1]["content"])
+
+
+class TestBounds:
+    @pytest.mark.promise(
+        "security.md#what-models-ask-for",
+        "A page that is larger than the budget of its session does not keep it from being rendered",
+        kept_by="app/services/pages/page_views.py",
+        tried="2 budgets, a page of 340 kB",
+    )
+    @pytest.mark.parametrize("max_tokens", [4_000, 20_000])
+    def test_page_beyond_the_budget_is_its_ends_and_the_way_on(
+        self, client: httpx.Client, max_tokens: int
+    ) -> None:
+        put(client, "log", content=PAGE, modality="text")
+        append(client, content="Read the log.")
+        words = turn(client, "page_fault", {"page_id": "log", "target_level": 0}, max_tokens)
+        assert max_tokens // 3 <= count_tokens(words) <= max_tokens // 2
+        found = WAY.search(words)
+        assert found is not None, words[:300]
+        assert int(found[1]) == max_tokens // 2
+        head = words[: found.start()].removeprefix("Page log (text, FULL):\n")
+        assert head == PAGE[: int(found[2])]
+        assert PAGE.endswith(words[found.end() :])
+        assert len(words[found.end() :]) > 100
+        piece = turn(client, "read_text", {"ref": "log", "offset": int(found[2])}, max_tokens)
+        assert PAGE[int(found[2]) :].startswith(piece.partition("\n")[2])
+        rendered = client.get(f"/api/sessions/s/render?target=openai-chat&maxTokens={max_tokens}")
+        assert rendered.status_code == 200, rendered.text[:500]
+
+    def test_page_is_bounded_where_no_budget_is_given(self, client: httpx.Client) -> None:
+        put(client, "log", content=PAGE, modality="text")
+        words = call(client, "page_fault", {"page_id": "log", "target_level": 0})
+        assert 7_000 <= count_tokens(words) <= 8_000
+        assert (found := WAY.search(words)) is not None
+        assert found[1] == "8000"
+        fewer = call(client, "page_fault", {"page_id": "log", "target_level": "0"}, maxTokens=900)
+        assert count_tokens(fewer) <= 450
+
+    def test_stored_fault_stays_one_of_the_page(self, client: httpx.Client) -> None:
+        put(client, "log", content=PAGE, modality="text")
+        call(client, "page_fault", {"page_id": "log", "target_level": 0})
+        rendered = client.get("/api/sessions/s/render?target=openai-chat").json()
+        made = rendered["messages"][0]["tool_calls"][0]["function"]
+        assert made == {"name": "page_fault", "arguments": '{"page_id":"log","target_level":0}'}
+        fault = {"target_level": 0, "tool_call_id": "whole"}
+        whole = client.post("/api/pages/log/fault", json=fault).json()
+        assert whole["content"] == f"Page log (text, FULL):\n{PAGE}"
+
+    @pytest.mark.engines("embedded")
+    def test_smaller_level_that_is_too_long_leads_to_the_whole_page(
+        self, client: httpx.Client
+    ) -> None:
+        levels = {"ABSTRACT": "short words " * 500}
+        put(client, "log", content=PAGE, modality="text", representations=levels)
+        words = call(client, "page_fault", {"page_id": "log", "target_level": 2}, maxTokens=600)
+        assert count_tokens(words) <= 300
+        assert 'read_text("log") reads the whole page' in words
+
+    @pytest.mark.engines("embedded")
+    def test_lists_of_hits_and_media_fit_and_count_the_rest(self, client: httpx.Client) -> None:
+        for number in range(20):
+            put(client, f"{number}-{'word' * 30}", content="Ten sheep.", modality="text")
+            uri = upload(client, b"%d sheep" % number, filename=f"{'long ' * 30}{number}.txt")[
+                "uri"
+            ]
+            append(client, content=f"@{uri}")
+        asked = {"query": "ten sheep", "limit": 20}
+        hits = call(client, "search_pages", asked, maxTokens=800)
+        assert count_tokens(hits) <= 400
+        assert re.search(r"\n1\d more hits do not fit this answer: add a word\.", hits)
+        listed_media = call(client, "list_media", {}, maxTokens=800)
+        assert count_tokens(listed_media) <= 400
+        assert re.search(r"\n1\d more do not fit this answer: ask for one kind\.$", listed_media)
+
+
+class TestCutArguments:
+    @pytest.mark.promise(
+        "security.md#what-models-ask-for",
+        "A memory tool is not run with an argument that was cut in an old call",
+        kept_by="app/services/agents/prepared_calls.py",
+        tried="2 spellings",
+    )
+    @pytest.mark.parametrize("spelled", [dict, json.dumps])
+    def test_page_with_a_cut_argument_is_not_saved(
+        self, client: httpx.Client, spelled: type
+    ) -> None:
+        arguments = spelled({"content": CUT, "caption": "all of it"})
+        assert call(client, "save_page", arguments).endswith(REFUSED)
+        assert listed(client, "/api/pages") == []
+        assert len(listed(client, "/api/sessions/s/messages")) == 2
+
+    def test_turn_answers_a_call_with_a_cut_argument_without_running_it(
+        self, client: httpx.Client
+    ) -> None:
+        for name in ("save_page", "files__write_file"):
+            assert turn(client, name, {"path": "a", "content": [CUT]}, 4_000).endswith(REFUSED)
+        assert listed(client, "/api/pages") == []
+
+    def test_mark_leads_read_text_to_the_whole(self, client: httpx.Client) -> None:
+        append(client, content="Write it.")
+        function = {"name": "write", "arguments": json.dumps({"content": "x" * 900})}
+        calls = [{"id": "w", "type": "function", "function": function}]
+        append(client, role="assistant", content=None, tool_calls=calls)
+        assert call(client, "read_text", {"ref": CUT}).endswith("\n" + "x" * 900)
