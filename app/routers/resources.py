@@ -346,7 +346,7 @@ async def get_resource_text(
     answer = await text.read()
     if is_alone:
         return answer_text(call.request, text_alone(answer.found), etag=etag)
-    record = text_record(answer.resource, answer.total_lines, answer.found)
+    record = text_record(answer.resource, answer.total_lines, answer.found, answer.charset)
     return answer_record(call.request, record, etag=etag, headers={"Vary": "Accept"})
 
 

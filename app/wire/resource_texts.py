@@ -54,6 +54,8 @@ class TextLines(Shape, kw_only=True):
     truncated: bool
     """Whether more was asked for than fits 64 KiB."""
     next_line: Annotated[int | None, _NEXT]
+    decoded_from: str | None = None
+    """The charset of the bytes, if it is older than UTF-8 and the text was decoded."""
 
 
 class TextMatch(Shape, kw_only=True):
@@ -77,6 +79,8 @@ class TextMatches(Shape, kw_only=True):
     """How many lines match, shown or not."""
     truncated: bool
     next_line: Annotated[int | None, _NEXT]
+    decoded_from: str | None = None
+    """The charset of the bytes, if it is older than UTF-8 and the text was decoded."""
 
 
 JsonKeyName = TypeAliasType("JsonKeyName", str | int)
@@ -117,15 +121,21 @@ class JsonValueAt(Shape, kw_only=True):
     shape: Annotated[Raw | None, ShownAs(JsonShape | None)]
     value: Annotated[Raw, ShownAs(AnyJson)]
     """Null where `truncated` is true."""
+    decoded_from: str | None = None
+    """The charset of the bytes, if it is older than UTF-8 and the text was decoded."""
 
 
 TextPiece = TypeAliasType("TextPiece", TextLines | TextMatches | JsonValueAt)
 
 
 def text_record(
-    resource: Resource, total_lines: int | None, found: LineExcerpt | Matches | JsonExcerpt
+    resource: Resource,
+    total_lines: int | None,
+    found: LineExcerpt | Matches | JsonExcerpt,
+    charset: str,
 ) -> bytes:
     """Return the JSON of lines, of matches, or of a value or, where it is too large, its shape."""
+    decoded_from = charset or None
     if isinstance(found, JsonExcerpt):
         return JsonValueAt(
             uri=resource.uri,
@@ -135,6 +145,7 @@ def text_record(
             shape=None if found.shape is None else raw_json(found.shape),
             # The value keeps its spelling, so its text is put in as it is.
             value=Raw(b"null" if found.text is None else found.text.encode()),
+            decoded_from=decoded_from,
         ).encode()
     if isinstance(found, Matches):
         return TextMatches(
@@ -146,6 +157,7 @@ def text_record(
             total_matches=found.total,
             truncated=found.next_line is not None,
             next_line=found.next_line,
+            decoded_from=decoded_from,
         ).encode()
     return TextLines(
         uri=resource.uri,
@@ -158,6 +170,7 @@ def text_record(
         cut_lines=tuple(found.cut_lines),
         truncated=found.next_line is not None,
         next_line=found.next_line,
+        decoded_from=decoded_from,
     ).encode()
 
 

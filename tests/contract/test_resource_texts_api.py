@@ -100,6 +100,30 @@ def test_text_is_decoded(client: httpx.Client, content: bytes, expected: list[st
     assert read(client, path, lines="2")["text"] == "".join(expected[1:2])
 
 
+@pytest.mark.parametrize("before", [0, 300_000])
+def test_text_of_before_unicode_is_decoded_and_says_so(client: httpx.Client, before: int) -> None:
+    text = "x" * 79 + "\n"
+    text = text * (before // 80) + "Grüße aus München,\ndie Straße ist gesperrt: café\n"
+    last = text.count("\n")
+    path = keep(client, text.encode("cp1252"))
+    found = read(client, path, lines=f"{last - 1}-")
+    assert (found["text"], found["decodedFrom"]) == (
+        "Grüße aus München,\ndie Straße ist gesperrt: café",
+        "windows-1252",
+    )
+    matches = read(client, path, grep="Straße")
+    assert (matches["totalMatches"], matches["decodedFrom"]) == (1, "windows-1252")
+    again = read(client, path, lines=f"{last}")
+    assert (again["text"], again["from"]) == ("die Straße ist gesperrt: café", last)
+    assert "decodedFrom" not in read(client, keep(client, text), lines=str(last))
+
+
+def test_value_in_json_of_before_unicode_is_decoded(client: httpx.Client) -> None:
+    path = keep(client, '{"a":"Grüße aus München"}'.encode("cp1252"), name="a.json")
+    found = read(client, path, pointer="/a")
+    assert (found["value"], found["decodedFrom"]) == ("Grüße aus München", "windows-1252")
+
+
 def test_answer_is_bounded_and_says_where_to_go_on(client: httpx.Client) -> None:
     content = "".join(f"{number:06} {'x' * 100}\n" for number in range(30_000))
     path = keep(client, content)

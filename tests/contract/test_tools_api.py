@@ -519,6 +519,19 @@ class TestReadText:
         handle = f"@{descriptor['uri']}"
         assert read(pointer="/a/1/b") == "[application/json, at /a/1/b]\ntwo"
 
+    def test_text_of_before_unicode_is_decoded(self, client: httpx.Client) -> None:
+        text = "Grüße aus München,\ndie Straße ist gesperrt\n"
+        descriptor = upload(client, text.encode("cp1252"), filename="a.txt")
+        append(client, content=f"@{descriptor['uri']}")
+        name = "[text/plain, decoded from windows-1252"
+        for arguments, answer in (
+            ({"lines": "2"}, f"{name}, lines 2 to 2 of 2 lines]\ndie Straße ist gesperrt"),
+            ({"grep": "MÜNCHEN"}, f"{name}, 1 of 2 lines match]\n1: Grüße aus München,"),
+            ({}, f"{name}, characters 0 to 43; this is its end]\n{text}"),
+        ):
+            asked = {"ref": f"@{descriptor['uri']}", **arguments}
+            assert words(client, "read_text", asked, repr(asked)) == answer
+
     def test_line_longer_than_an_answer_is_read_by_characters(self, client: httpx.Client) -> None:
         record = call_tool(client, "long", "é" * 20_000)
         assert isinstance(record, dict)

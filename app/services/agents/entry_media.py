@@ -14,7 +14,7 @@ from app.stores.records.records import Records
 from pagefault_dialects.context.recalls import ENTRY_NAMED
 from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.media.headers import hints_of
-from pagefault_dialects.media.legacy_charsets import decode_any_text
+from pagefault_dialects.media.legacy_charsets import LegacyText, decode_any_text
 from pagefault_dialects.media.types import is_textual
 from pagefault_dialects.model.conversation import InlineBytes, Medium
 from pagefault_dialects.model.page import Level
@@ -35,8 +35,8 @@ class InlineMedium:
         """The bytes as base64."""
         return pybase64.b64encode(self.data).decode()
 
-    def text(self) -> str:
-        """Return the text that it is.
+    def decoded(self) -> LegacyText:
+        """Return the text that it is, and the charset it was in.
 
         Raises:
             WrongArgumentsError: It is none.
@@ -45,7 +45,7 @@ class InlineMedium:
         decoded = decode_any_text(self.data, self.medium.declared_type)
         if decoded is None or not is_textual(mime_type):
             raise WrongArgumentsError(f"{self.handle} is {mime_type} and no text. Use view_media.")
-        return decoded.text
+        return decoded
 
     def show(self, level: Level) -> ToolAnswer:
         """Return the answer that shows it, or what is known of it."""

@@ -230,7 +230,9 @@ class MemoryTools:
             return resource.mime_type, resource.reference
         mime_type = medium.medium.mime_type
         is_text = resource_kind(mime_type) == "text"
-        return mime_type, medium.text() if is_text else f"data:{mime_type};base64,{medium.base64}"
+        if is_text:
+            return mime_type, medium.decoded().text
+        return mime_type, f"data:{mime_type};base64,{medium.base64}"
 
     async def _inline_medium(self, place: ToolPlace, said: str) -> InlineMedium | None:
         return await find_inline_medium(self.records, self.blobs, place, said)

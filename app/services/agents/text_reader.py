@@ -23,14 +23,20 @@ from app.services.resources.texts import ResourceTexts, TextQuery, find_in_text
 from app.stores.blobs.store import BlobStore
 from app.stores.records.records import Records
 from pagefault_dialects.context.entry_refs import EntryRange, parse_entry_range
-from pagefault_dialects.context.text_answers import found_answer, stretch_answer, take_lines
+from pagefault_dialects.context.text_answers import (
+    found_answer,
+    stretch_answer,
+    take_lines,
+    text_name,
+)
 from pagefault_dialects.json.pointers import parse_json_pointer
+from pagefault_dialects.media.legacy_charsets import TextDecoder, charset_name
 from pagefault_dialects.media.types import is_textual
 from pagefault_dialects.model.page import Level
 from pagefault_dialects.model.resource import Resource
 from pagefault_dialects.pages.effective_level import whole_text
 from pagefault_dialects.pages.one_line import quoted
-from pagefault_dialects.text_windows import LineRange, parse_line_range, text_decoder, text_encoding
+from pagefault_dialects.text_windows import LineRange, parse_line_range
 from pagefault_dialects.texts.excerpts import LineCollector, MatchCollector
 from pagefault_dialects.texts.line_blocks import LineBlocks
 from pagefault_dialects.tools.tool_arguments import ReadTextArguments, WrongArgumentsError
@@ -77,7 +83,10 @@ class TextReader:
         if found is not None:
             return found
         medium = await find_inline_medium(self.records, self.blobs, place, ref)
-        return None if medium is None else (medium.medium.mime_type, medium.text())
+        if medium is None:
+            return None
+        text = medium.decoded()
+        return text_name(medium.medium.mime_type, text.charset), text.text
 
     async def _page(self, place: ToolPlace, ref: str) -> tuple[str, str]:
         """Return the name of a page and its text."""
@@ -107,8 +116,7 @@ class TextReader:
         """Return a piece of a text that is in memory."""
         if query is None:
             taken = text[request.offset : request.offset + MOST_TEXT_CHARS + 1]
-            write = partial(stretch_answer, what, taken, len(text), request, place.max_tokens)
-            return await anyio.to_thread.run_sync(write)
+            return await _stretch(what, taken, len(text), request, place.max_tokens)
         depth = self.texts.limits.json_depth
         found = await anyio.to_thread.run_sync(partial(find_in_text, text, query, max_depth=depth))
         return await anyio.to_thread.run_sync(found_answer, what, *found, place.max_tokens)
@@ -120,16 +128,20 @@ class TextReader:
         request: ReadTextArguments,
         query: TextQuery | None,
     ) -> str:
-        what = resource.mime_type
-        if not is_textual(what):
+        mime_type = resource.mime_type
+        if not is_textual(mime_type):
             raise WrongArgumentsError(
-                f"{resource.reference} is {what} and no text. Use view_media."
+                f"{resource.reference} is {mime_type} and no text. Use view_media."
             )
         if query is None:
-            async with aclosing(self._decoded(place.project_id, resource)) as pieces:
-                return await _stretch(what, pieces, request, place.max_tokens)
+            decoder = TextDecoder(mime_type)
+            async with aclosing(self._decoded(place.project_id, resource, decoder)) as pieces:
+                taken = await _take(pieces, request.offset)
+            what = text_name(mime_type, charset_name(decoder.encoding))
+            return await _stretch(what, *taken, request, place.max_tokens)
         text = await self.texts.find(place.project_id, resource.resource_id, query)
         answer = await text.read()
+        what = text_name(mime_type, answer.charset)
         return await anyio.to_thread.run_sync(
             found_answer, what, answer.total_lines, answer.found, place.max_tokens
         )
@@ -147,7 +159,8 @@ class TextReader:
             return await self._first_lines(place, entries, request.limit)
         if query is None:
             async with aclosing(self._list_text(place, entries)) as pieces:
-                return await _stretch("list of entries", pieces, request, place.max_tokens)
+                taken = await _take(pieces, request.offset)
+            return await _stretch("list of entries", *taken, request, place.max_tokens)
         if query.pointer is not None:
             raise WrongArgumentsError("A list of entries is no JSON: use lines or grep.")
         first, last = query.lines.within(start.total_lines)
@@ -201,26 +214,31 @@ class TextReader:
             async for piece in pieces:
                 yield "".join(f"{each.text}\n" for each in piece)
 
-    async def _decoded(self, project_id: str, resource: Resource) -> AsyncGenerator[str, None]:
-        decoder = None
+    async def _decoded(
+        self, project_id: str, resource: Resource, decoder: TextDecoder
+    ) -> AsyncGenerator[str, None]:
         async with aclosing(await self.blobs.open(project_id, resource.digest)) as reader:
             async for chunk in reader:
-                decoder = decoder or text_decoder(text_encoding(chunk[:4]))
                 yield decoder.decode(chunk)
-        if decoder is not None and (rest := decoder.decode(b"", final=True)):
+        if rest := decoder.decode(b"", final=True):
             yield rest
 
 
-async def _stretch(
-    what: str, pieces: AsyncIterator[str], request: ReadTextArguments, max_tokens: int
-) -> str:
-    """Return a stretch of a text, and where it goes on; reads no further than that."""
+async def _take(pieces: AsyncIterator[str], offset: int) -> tuple[str, int]:
+    """Return what is shown of a text from an offset on, and how many characters were read."""
     start, taken = 0, ""
     async for piece in pieces:
-        taken += piece[max(0, request.offset - start) :]
+        taken += piece[max(0, offset - start) :]
         start += len(piece)
         if len(taken) > MOST_TEXT_CHARS:
             break
+    return taken, start
+
+
+async def _stretch(
+    what: str, taken: str, start: int, request: ReadTextArguments, max_tokens: int
+) -> str:
+    """Return a stretch of a text, and where it goes on."""
     write = partial(stretch_answer, what, taken, start, request, max_tokens)
     return await anyio.to_thread.run_sync(write)
 

@@ -23,6 +23,7 @@ from app.stores.blobs.store import BlobStore, read_whole
 from pagefault_dialects.errors import InvalidJsonError, InvalidPayloadError, PayloadTooLargeError
 from pagefault_dialects.json.pointer_scanner import ScanLimits, scan_pointer
 from pagefault_dialects.json.pointers import parse_json_pointer
+from pagefault_dialects.media.legacy_charsets import LegacyText, charset_name, decode_any_text
 from pagefault_dialects.media.types import is_textual
 from pagefault_dialects.model.resource import Resource
 from pagefault_dialects.streams.text_weight import TextWeight
@@ -40,7 +41,7 @@ _INDEXES_KEPT = 256
 # Parsed, a value takes up to 500 bytes.
 _MOST_VALUES = 500_000
 # Of the answers: what is changed about them has to change their entity-tags.
-_VERSION = "1"
+_VERSION = "2"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +57,15 @@ class TextQuery:
 
 @dataclass(frozen=True, slots=True)
 class TextAnswer:
-    """What was found in the text of a resource; no `total_lines` for a value in JSON."""
+    """What was found in the text of a resource; no `total_lines` for a value in JSON.
+
+    `charset` is that which the text was decoded from, if it is none of Unicode's.
+    """
 
     resource: Resource
     total_lines: int | None
     found: LineExcerpt | Matches | JsonExcerpt
+    charset: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,14 +132,15 @@ class ResourceTexts:
         is_short = is_near or resource.size_bytes <= LARGE_BYTES
         async with nullcontext() if is_short else self._turns.turn(project_id):
             if query.pointer is not None:
-                value = await self._value(project_id, resource, query.pointer)
-                return TextAnswer(resource, None, value)
+                value, charset = await self._value(project_id, resource, query.pointer)
+                return TextAnswer(resource, None, value, charset)
             index = await self._index(project_id, resource)
             first, last = query.lines.within(index.total_lines)
             collector = _collector(query, first, last)
             if first <= last:
                 await self._collect(project_id, resource, index, collector, first=first)
-            return TextAnswer(resource, index.total_lines, _found(collector))
+            charset = charset_name(index.encoding)
+            return TextAnswer(resource, index.total_lines, _found(collector), charset)
 
     async def _index(self, project_id: str, resource: Resource) -> LineIndex:
         # By project: how long an answer takes must not tell what others have stored.
@@ -142,7 +148,7 @@ class ResourceTexts:
         if key in self._indexes:
             self._indexes.move_to_end(key)
             return self._indexes[key]
-        indexer = LineIndexer()
+        indexer = LineIndexer(resource.mime_type)
         opened = await self.blobs.open(project_id, resource.digest)
         async with aclosing(opened) as reader:
             async for chunk in reader:
@@ -171,7 +177,9 @@ class ResourceTexts:
                     return
         await self.work.run(min(resource.size_bytes, LARGE_BYTES), scan.finish)
 
-    async def _value(self, project_id: str, resource: Resource, pointer: str) -> JsonExcerpt:
+    async def _value(
+        self, project_id: str, resource: Resource, pointer: str
+    ) -> tuple[JsonExcerpt, str]:
         limit = self.limits.page_text_bytes
         if resource.size_bytes > limit:
             raise PayloadTooLargeError(
@@ -181,15 +189,19 @@ class ResourceTexts:
             )
         async with self.memory.holding(resource.size_bytes) as held:
             data = await read_whole(self.blobs, project_id, resource.digest)
-            return await self.work.run(len(data), self._value_in, held, data, pointer)
+            work = partial(self._value_in, held, data, resource.mime_type)
+            return await self.work.run(len(data), work, pointer)
 
-    def _value_in(self, held: HeldMemory, data: bytes, pointer: str) -> JsonExcerpt:
+    def _value_in(
+        self, held: HeldMemory, data: bytes, mime_type: str, pointer: str
+    ) -> tuple[JsonExcerpt, str]:
         if len(data) > FREE_BYTES:
             weight = TextWeight()
             weight.add(data)
             needed = weight.work_bytes(len(data))
             anyio.from_thread.run_sync(grow_within, held, self.memory, needed)
-        return _value_in(decode_text(data), pointer, self.limits.json_depth)
+        decoded = decode_any_text(data, mime_type) or LegacyText(decode_text(data), "")
+        return _value_in(decoded.text, pointer, self.limits.json_depth), decoded.charset
 
 
 def find_in_text(

@@ -803,6 +803,7 @@ class JsonValueAt(TypedDict):
     truncated: bool
     shape: JsonShape | None
     value: AnyJson
+    decodedFrom: NotRequired[str | None]
 
 
 class ManifestPage(TypedDict):
@@ -1583,6 +1584,7 @@ TextLines = TypedDict(
         "cutLines": list[int],
         "truncated": bool,
         "nextLine": int | None,
+        "decodedFrom": NotRequired[str | None],
     },
 )
 
@@ -1607,6 +1609,7 @@ class TextMatches(TypedDict):
     totalMatches: int
     truncated: bool
     nextLine: int | None
+    decodedFrom: NotRequired[str | None]
 
 
 TextPiece: TypeAlias = TextLines | TextMatches | JsonValueAt

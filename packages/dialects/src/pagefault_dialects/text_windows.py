@@ -99,9 +99,14 @@ def text_encoding(head: bytes) -> str:
     return next((name for mark, name in _MARKS if head.startswith(mark)), UTF_8)
 
 
-def text_decoder(encoding: str) -> codecs.IncrementalDecoder:
+def is_wide(encoding: str) -> bool:
+    """Return whether the characters of an encoding have two or four bytes, a line feed as well."""
+    return encoding.startswith(("utf-16", "utf-32"))
+
+
+def text_decoder(encoding: str, errors: str = "replace") -> codecs.IncrementalDecoder:
     """Return what makes characters of the bytes of a text, piece by piece."""
-    return codecs.getincrementaldecoder(encoding)("replace")
+    return codecs.getincrementaldecoder(encoding)(errors)
 
 
 def decode_text(data: bytes) -> str:

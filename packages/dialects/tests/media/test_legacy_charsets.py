@@ -6,6 +6,8 @@ import pytest
 
 from pagefault_dialects.media.legacy_charsets import (
     LegacyText,
+    TextDecoder,
+    charset_name,
     decode_any_text,
     decode_legacy_text,
 )
@@ -36,6 +38,40 @@ TEXTS = {
 def test_a_text_is_decoded_from_the_charset_it_is_in(name: str, times: int) -> None:
     text, encoding, charset = TEXTS[name]
     assert decode_any_text((text * times).encode(encoding)) == LegacyText(text * times, charset)
+
+
+@pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.parametrize("size", [4, 7, 100_000])
+def test_a_text_that_arrives_in_pieces_is_decoded(name: str, size: int) -> None:
+    text, encoding, charset = TEXTS[name]
+    whole = "# Plain words come first.\n" * 20_000 + text * 50
+    data = whole.encode(encoding)
+    # A charset is found in what is there by then.
+    first = max(size, len(data) - len((text * 50).encode(encoding)) + 4_096)
+    decoder = TextDecoder()
+    pieces = [data[:first], *(data[at : at + size] for at in range(first, len(data), size))]
+    decoded = "".join(map(decoder.decode, pieces)) + decoder.decode(b"", final=True)
+    assert (charset_name(decoder.encoding), decoded) == (charset, whole)
+
+
+@pytest.mark.parametrize("size", [4, 5, 1_000])
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (GERMAN.encode(), GERMAN),
+        (GERMAN.encode("utf-8-sig"), GERMAN),
+        (GERMAN.encode("utf-16"), GERMAN),
+        (GERMAN.encode() * 9 + b"\xff.", GERMAN * 9 + "\ufffd."),
+        (GERMAN.encode("utf-8-sig") + b"\xff.", GERMAN + "\ufffd."),
+        (b"a\x00\xff\xfeb", "a\x00\ufffd\ufffdb"),
+        (b"", ""),
+        (b"caf\xe9", "café"),
+    ],
+)
+def test_pieces_of_a_text_come_to_its_characters(data: bytes, text: str, size: int) -> None:
+    decoder = TextDecoder()
+    pieces = [data[at : at + size] for at in range(0, len(data), size)]
+    assert "".join(map(decoder.decode, pieces)) + decoder.decode(b"", final=True) == text
 
 
 def test_a_text_of_unicode_is_in_no_charset_of_before() -> None:

@@ -40,6 +40,11 @@ def stretch_answer(
     return f"[{what}, characters {request.offset} to {end}{next_step}]\n{shown}"
 
 
+def text_name(mime_type: str, charset: str) -> str:
+    """Return what a text is called: its type, and the charset that it was decoded from, if any."""
+    return f"{mime_type}, decoded from {charset}" if charset else mime_type
+
+
 def found_answer(
     what: str,
     total_lines: int | None,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from pagefault_dialects.text_windows import decode_text
+from pagefault_dialects.text_windows import UTF_8, decode_text, text_decoder, text_encoding
 
 if TYPE_CHECKING:
     from charset_normalizer import CharsetMatch
@@ -35,6 +35,7 @@ _NAMES = MappingProxyType(
     }
 )
 _SAMPLE_BYTES = 32_768
+_BYTES_BEFORE = 256
 _LONGEST_NAME = 40
 _WESTERN, _CENTRAL = "cp1252", "cp1250"
 _CLEARLY_BETTER = 0.1
@@ -42,6 +43,7 @@ _FAR_MORE = 2
 _CHARSET = re.compile(r";\s*charset=\"?([A-Za-z0-9._:-]{1,40})", re.IGNORECASE)
 # What no text has: controls, but for tabs, ends of lines and pages, and escapes of terminals.
 _NO_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
+_NO_ASCII = re.compile(rb"[\x80-\xff]")
 _NO_CHARACTER = re.compile("[\x80-\x84\x86-\x9f\ufffd\ufffe\uffff]")
 
 
@@ -63,10 +65,20 @@ def decode_any_text(data: bytes, declared_type: str | None = None) -> LegacyText
         declared_type: The MIME type as the sender writes it, perhaps with a charset.
     """
     text = decode_text(data)
-    if "\ufffd" not in text:
+    if _is_unicode(text):
         return LegacyText(text, "")
+    return decode_legacy_text(data, _declared_charset(declared_type))
+
+
+def _is_unicode(text: str) -> bool:
+    """Return whether a text was in UTF-8: of others few bytes happen to be characters of that."""
+    damaged = text.count("\ufffd")
+    return damaged == 0 or len(text) - len(text.encode("ascii", "ignore")) > 2 * damaged
+
+
+def _declared_charset(declared_type: str | None) -> str | None:
     declared = _CHARSET.search(declared_type or "")
-    return decode_legacy_text(data, declared[1] if declared else None)
+    return declared[1] if declared else None
 
 
 def decode_legacy_text(data: bytes, declared: str | None = None) -> LegacyText | None:
@@ -79,12 +91,78 @@ def decode_legacy_text(data: bytes, declared: str | None = None) -> LegacyText |
     if not data or _NO_TEXT.search(data):
         return None
     encoding = _known_encoding(declared) if declared else None
-    if encoding is not None and (text := _decoded(data, encoding)) is not None:
+    if encoding is not None and (text := _decoded(data, encoding, is_whole=True)) is not None:
         return LegacyText(text, _NAMES.get(encoding, declared or encoding))
     encoding = _found_encoding(_sample(data))
-    if encoding is None or (text := _decoded(data, encoding)) is None:
+    if encoding is None or (text := _decoded(data, encoding, is_whole=True)) is None:
         return None
     return LegacyText(text, _NAMES[encoding])
+
+
+class TextDecoder:
+    """Makes characters of the bytes of a text, piece by piece, in whatever charset they are.
+
+    They are taken for UTF-8, unless a mark says otherwise, until some are no UTF-8. If all bytes
+    before these are ASCII, the charset is looked for; else, or if there is none, these and all
+    others like them become U+FFFD.
+
+    Args:
+        declared_type: The MIME type as the sender writes it, perhaps with a charset.
+    """
+
+    def __init__(self, declared_type: str | None = None) -> None:
+        self._declared = _declared_charset(declared_type)
+        self._decoder: codecs.IncrementalDecoder | None = None
+        self._before: bytes | None = b""
+        self.encoding = UTF_8
+        """The encoding as far as it is known, under a name that `codecs` knows."""
+        self.is_settled = False
+        """Whether no bytes that follow change the encoding."""
+
+    def decode(self, data: bytes, *, final: bool = False) -> str:
+        """Return the characters that further bytes complete; the first are at least four."""
+        if self._decoder is None:
+            self.encoding = text_encoding(data[:4])
+            self.is_settled = self.encoding != UTF_8
+            self._decoder = text_decoder(self.encoding, "replace" if self.is_settled else "strict")
+            if data.startswith(codecs.BOM_UTF8):
+                self._before = None
+        try:
+            text = self._decoder.decode(data, final)
+        except UnicodeDecodeError:
+            return self._decode_otherwise(self._decoder.getstate()[0] + data, final=final)
+        if self._before is not None:
+            is_ascii = text.isascii()
+            self._before = (self._before + text[-_BYTES_BEFORE:].encode()) if is_ascii else None
+            self._before = self._before and self._before[-_BYTES_BEFORE:]
+        return text
+
+    def _decode_otherwise(self, rest: bytes, *, final: bool) -> str:
+        found = None
+        if self._before is not None and not _is_unicode(rest.decode("utf-8", "replace")):
+            found = _encoding_of(self._before + rest, self._declared)
+        self.encoding, self.is_settled = found or UTF_8, True
+        # A mark has been read if there was one, unless these are the first bytes.
+        unicode = UTF_8 if rest.startswith(codecs.BOM_UTF8) else "utf-8"
+        self._decoder = text_decoder(found or unicode)
+        return self._decoder.decode(rest, final)
+
+
+def charset_name(encoding: str) -> str:
+    """Return what a charset of before UTF-8 is called, by Python's name; `""` for Unicode's."""
+    return "" if encoding.startswith("utf") else _NAMES.get(encoding, encoding)
+
+
+def _encoding_of(data: bytes, declared: str | None) -> str | None:
+    """Return the charset of before UTF-8 that the beginning of a text is in, if it is in one."""
+    if _NO_TEXT.search(data):
+        return None
+    sample = _sample(data)
+    encoding = _known_encoding(declared) if declared else None
+    if encoding is not None and _decoded(sample, encoding) is not None:
+        return encoding
+    encoding = _found_encoding(sample)
+    return encoding if encoding and _decoded(sample, encoding) is not None else None
 
 
 def _known_encoding(declared: str) -> str | None:
@@ -101,19 +179,24 @@ def _known_encoding(declared: str) -> str | None:
     return _WESTERN if found.name in ("iso8859-1", "ascii") else found.name.replace("-", "_")
 
 
-def _decoded(data: bytes, encoding: str) -> str | None:
+def _decoded(data: bytes, encoding: str, *, is_whole: bool = False) -> str | None:
     try:
-        text = data.decode(encoding)
+        text = text_decoder(encoding, "strict").decode(data, is_whole)
     except (UnicodeError, LookupError):
         return None
     return None if _NO_CHARACTER.search(text) else text
 
 
 def _sample(data: bytes) -> bytes:
-    """Return the beginning of a text, up to an end of a word, so that no character is cut."""
-    if len(data) <= _SAMPLE_BYTES:
-        return data
-    sample = data[:_SAMPLE_BYTES]
+    """Return a text from shortly before what is no ASCII, up to an end of a word.
+
+    So no character is cut.
+    """
+    first = _NO_ASCII.search(data)
+    start = max(0, first.start() - _BYTES_BEFORE) if first else 0
+    if len(data) - start <= _SAMPLE_BYTES:
+        return data[start:]
+    sample = data[start : start + _SAMPLE_BYTES]
     end = max(sample.rfind(b" "), sample.rfind(b"\n"))
     return sample[:end] if end > 0 else sample
 

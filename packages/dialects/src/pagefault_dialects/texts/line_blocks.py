@@ -9,7 +9,8 @@ from bisect import bisect_left
 from dataclasses import dataclass
 from itertools import pairwise
 
-from pagefault_dialects.text_windows import UTF_8, text_decoder, text_encoding
+from pagefault_dialects.media.legacy_charsets import TextDecoder
+from pagefault_dialects.text_windows import is_wide
 
 # A line that is longer comes in parts, so that a text of one line takes no more memory either.
 LONGEST_WHOLE_LINE_CHARS = 1024 * 1024
@@ -114,7 +115,7 @@ class LineIndex:
     def is_dense(self) -> bool:
         """Whether lines end all over the text, so that each is read whole from a place near by."""
         ends = pairwise(self.line_ends)
-        return self.encoding == UTF_8 and all(before < after for before, after in ends)
+        return not is_wide(self.encoding) and all(before < after for before, after in ends)
 
     def place_before(self, line: int) -> tuple[int, int]:
         """Return a byte offset at or before the beginning of a line, and the line it is in."""
@@ -124,11 +125,14 @@ class LineIndex:
 
 
 class LineIndexer:
-    """Counts the lines of a text as its bytes arrive."""
+    """Counts the lines of a text as its bytes arrive.
 
-    def __init__(self) -> None:
-        self._encoding: str | None = None
-        self._decoder: codecs.IncrementalDecoder | None = None
+    Args:
+        declared_type: The MIME type as the sender writes it, perhaps with a charset.
+    """
+
+    def __init__(self, declared_type: str | None = None) -> None:
+        self._decoder = TextDecoder(declared_type)
         self._position = 0
         self._ends = 0
         self._is_open = False
@@ -137,17 +141,11 @@ class LineIndexer:
 
     def feed(self, chunk: bytes) -> None:
         """Take the next bytes; the first of them are at least four, if there are so many."""
-        bare = chunk
-        if self._encoding is None:
-            self._encoding = text_encoding(chunk[:4])
-            if self._encoding == UTF_8:
-                bare = chunk.removeprefix(codecs.BOM_UTF8)
-            else:
-                self._decoder = text_decoder(self._encoding)
-        if self._decoder is not None:
-            self._count(self._decoder.decode(chunk).encode())
+        text = "" if self._counts_bytes and self._decoder.is_settled else self._decode(chunk)
+        if not self._counts_bytes:
+            self._count(text.encode())
             return
-        self._count(bare)
+        self._count(chunk if self._position else chunk.removeprefix(codecs.BOM_UTF8))
         self._position += len(chunk)
         if self._position - self._offsets[-1] >= _CHECKPOINT_BYTES:
             self._offsets.append(self._position)
@@ -155,14 +153,22 @@ class LineIndexer:
 
     def finish(self) -> LineIndex:
         """Return the index of all that came."""
-        if self._decoder is not None:
-            self._count(self._decoder.decode(b"", final=True).encode())
+        rest = self._decode(b"", final=True)
+        if not self._counts_bytes:
+            self._count(rest.encode())
         return LineIndex(
-            self._encoding or UTF_8,
+            self._decoder.encoding,
             self._ends + self._is_open,
             tuple(self._offsets),
             tuple(self._line_ends),
         )
+
+    @property
+    def _counts_bytes(self) -> bool:
+        return not is_wide(self._decoder.encoding)
+
+    def _decode(self, chunk: bytes, *, final: bool = False) -> str:
+        return self._decoder.decode(chunk, final=final)
 
     def _count(self, text: bytes) -> None:
         if text:

@@ -243,7 +243,8 @@ class MemoryServer:
             query = TextQuery(lines=wanted)
             found = await texts.find(project_id, resource.resource_id, query)
             answer = await found.read()
-            record = json.loads(text_record(answer.resource, answer.total_lines, answer.found))
+            resource, total_lines = answer.resource, answer.total_lines
+            record = json.loads(text_record(resource, total_lines, answer.found, answer.charset))
             size_bytes += len(record["text"].encode())
             if size_bytes > _MOST_LINES_BYTES:
                 raise PayloadTooLargeError(
