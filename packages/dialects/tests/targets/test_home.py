@@ -15,6 +15,7 @@ from pagefault_dialects.json.values import JsonValue, json_text, values_in
 from pagefault_dialects.messages.reading import read_messages
 from pagefault_dialects.model.conversation import ComposedTurn, ProviderBlock
 from pagefault_dialects.targets.table import TARGETS
+from pagefault_dialects.turns.record_turns import tool_result_turn
 from tests.providers import TYPES
 
 _EXAMPLES = 2_000 if os.environ.get("TORTURE") == "long" else 300
@@ -139,6 +140,30 @@ def test_file_that_only_one_provider_has_is_put_in_words_for_others_with_an_entr
     rendered = render(turns, "openai-chat")
     assert rendered.messages == [{"role": "user", "content": f"look\n\n{words}"}]
     assert [each.code for each in rendered.loss] == ["no-place"]
+
+
+@pytest.mark.parametrize(
+    ("target", "content", "codes"),
+    [
+        ("anthropic", [{"type": "document", "source": {"type": "file", "file_id": "f"}}], []),
+        ("bedrock", [{"text": "[block: document]"}], ["no-place"]),
+    ],
+)
+def test_file_in_a_result_goes_back_to_its_provider(
+    target: str, content: Json, codes: list[str]
+) -> None:
+    file = {"type": "document", "source": {"type": "file", "file_id": "f"}}
+    part = {"type": "text", "text": "[block: document]", "_meta": {"block": file}}
+    meta = {"toolName": "look", "toolCallId": "c", "success": True}
+    stored = json.dumps({"parts": [part], "resources": [], "meta": meta}).encode()
+    result = tool_result_turn(stored, origin="/r", audience="assistant")
+    call = {"id": "c", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    asked = {"role": "assistant", "content": "So.", "tool_calls": [call]}
+    said = read_messages([{"role": "user", "content": "Hi."}, asked]).turns
+    rendered = render([*said, result], target)
+    [answer] = rendered.messages[-1]["content"]
+    assert (answer.get("toolResult") or answer)["content"] == content
+    assert [each.code for each in rendered.loss] == codes
 
 
 _LANGCHAIN: Json = {

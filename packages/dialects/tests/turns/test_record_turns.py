@@ -15,6 +15,7 @@ from pagefault_dialects.model.conversation import (
     InlineBytes,
     LeftOut,
     Medium,
+    ProviderBlock,
     StoredBytes,
     TextItem,
     Turn,
@@ -300,3 +301,34 @@ def test_a_text_that_is_for_others_tells_a_model_nothing() -> None:
         record(hidden, structuredContent={"a": 1}), origin=ORIGIN, audience="assistant"
     )
     assert turn.items[1:] == (DataItem("/sanitized/meta/structuredContent", {"a": 1}),)
+
+
+_FILE = {"type": "document", "source": {"type": "file", "file_id": "f"}}
+_FOUND = {"type": "tool_reference", "tool_name": "look"}
+
+
+@pytest.mark.parametrize(
+    ("block", "words", "dialect", "forms"),
+    [
+        (_FILE, "[block: document]", None, {"anthropic": _FILE}),
+        (_FOUND, "[block: tool_reference]", "anthropic", {"anthropic": _FOUND}),
+        ({**_FOUND, "data": "@blob:" + ID}, "[block: tool_reference]", "anthropic", {}),
+    ],
+)
+def test_block_that_only_its_provider_understands_is_one_again(
+    block: dict[str, Any], words: str, dialect: str | None, forms: dict[str, Any]
+) -> None:
+    envelope = {"envelope": {"dialect": dialect}} if dialect else {}
+    stored = record(text(words, _meta={"block": block}), **envelope)
+    turn = tool_result_turn(stored, origin=ORIGIN, audience="assistant")
+    reason = f"Other dialects have no place for `{block['type']}`."
+    place = "/sanitized/parts/0"
+    assert turn.items == (ProviderBlock(place, forms, block["type"], "no-place", reason, words),)
+
+
+@pytest.mark.parametrize(
+    "block", [{"rows": 3}, 3, {"type": "chart"}, {"type": "document", "title": "Other words"}]
+)
+def test_member_that_a_tool_gave_the_name_of_a_block_is_none(block: object) -> None:
+    [item] = items(text("[block: chart]", _meta={"block": block}))
+    assert isinstance(item, TextItem)

@@ -1,5 +1,8 @@
 """Blocks that name a file which only its provider has; tools return them without an envelope."""
 
+from collections.abc import Iterable
+from typing import NamedTuple
+
 from pagefault_dialects.dialects.shapes import (
     Check,
     Object,
@@ -26,33 +29,59 @@ _DOCUMENT = shape(
     },
 )
 _INPUT = shape({"type": string, **_ID}, dict.fromkeys(("detail", "filename"), string))
+_UPLOAD = shape({"type": string, **_ID}, {"cache_control": anything})
+_OF_CHAT = shape({"type": string, "file": _of(shape(_ID, {"filename": string}))})
 _BY_TYPE = {
-    "document": _DOCUMENT,
-    "image": _DOCUMENT,
-    "container_upload": shape({"type": string, **_ID}, {"cache_control": anything}),
-    "file": shape({"type": string, "file": _of(shape(_ID, {"filename": string}))}),
-    "input_file": _INPUT,
-    "input_image": _INPUT,
+    "document": ("anthropic", _DOCUMENT),
+    "image": ("anthropic", _DOCUMENT),
+    "container_upload": ("anthropic", _UPLOAD),
+    "file": ("openai-chat", _OF_CHAT),
+    "input_file": ("openai-responses", _INPUT),
+    "input_image": ("openai-responses", _INPUT),
 }
 _IN_BUCKET = shape(
     {"format": string, "source": _of(shape({"s3Location": record}))},
     {"name": string, "context": string, "citations": anything},
 )
 _URI = ("source", "s3Location", "uri")
+_TYPES = ("type", "block_type", "kind")
+_WORDS = ("title", "name", "filename", "url", "uri")
 _OF_BEDROCK = frozenset({"image", "document", "video", "audio"})
 
 
-def find_provider_file(block: Object) -> tuple[str, list[str]] | None:
-    """Return the kind of a block that names such a file, and its title, name and address."""
+class OwnBlock(NamedTuple):
+    """A block that only its own provider understands, as others have it."""
+
+    kind: str
+    text: str
+    """Its title, name and address; else its kind."""
+    dialect: str | None = None
+    """That of the provider, where the block alone shows it."""
+
+
+def find_provider_file(block: Object) -> OwnBlock | None:
+    """Return a block that names such a file in words; `None` for any other block."""
     kind = block.get("type")
     if isinstance(kind, str):
-        form = _BY_TYPE.get(kind)
+        dialect, form = _BY_TYPE.get(kind, ("", None))
         if form is None or form.read(block) is None:
             return None
         named = [block.get("title"), block.get("filename"), value_at(block, ("file", "filename"))]
     else:
+        dialect = "bedrock"
         kind, inner = next(iter(block.items()), ("", None))
         if len(block) > 1 or kind not in _OF_BEDROCK or not _of(_IN_BUCKET)(inner):
             return None
         named = [value_at(inner, path) for path in (("name",), _URI)]
-    return kind, [each for each in named if isinstance(each, str) and each]
+    return OwnBlock(kind, _text(kind, named), dialect)
+
+
+def describe_block(block: Object) -> OwnBlock | None:
+    """Return any block that says its type in words; `None` for data."""
+    kind = next((said for name in _TYPES if isinstance(said := block.get(name), str)), None)
+    return None if kind is None else OwnBlock(kind, _text(kind, map(block.get, _WORDS)))
+
+
+def _text(kind: str, named: Iterable[object]) -> str:
+    words = [each for each in named if isinstance(each, str) and each]
+    return "\n".join(words) or f"[block: {kind}]"

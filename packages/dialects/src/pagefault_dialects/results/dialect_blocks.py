@@ -8,7 +8,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from pagefault_dialects.dialects.envelope import without_paths
-from pagefault_dialects.dialects.provider_files import find_provider_file
+from pagefault_dialects.dialects.provider_files import (
+    OwnBlock,
+    describe_block,
+    find_provider_file,
+)
 from pagefault_dialects.dialects.tool_output import BlockForm
 from pagefault_dialects.media.block_shapes import match_at, value_at
 from pagefault_dialects.media.block_table import MemberPath
@@ -41,23 +45,20 @@ def read_unknown_block(block: JsonBlock, place: ReadContext) -> list[NormalizedP
 
     The words are its title, its name or its address, else its type. All of it is in `_meta`.
     """
-    kind = next((block[name] for name in _TYPES if isinstance(block.get(name), str)), None)
-    if kind is None:
-        return None
-    words = [value for name in _WORDS if isinstance(value := block.get(name), str) and value]
-    return _in_words(block, str(kind), words, place)
+    return _in_words(block, describe_block(block), place)
 
 
 def read_provider_file(block: JsonBlock, place: ReadContext) -> list[NormalizedPart] | None:
     """Return a file that only its own provider has, in plain words; `None` for any other block."""
-    file = find_provider_file(block)
-    return _in_words(block, file[0], file[1], place) if file else None
+    return _in_words(block, find_provider_file(block), place)
 
 
 def _in_words(
-    block: JsonBlock, kind: str, words: list[str], place: ReadContext
-) -> list[NormalizedPart]:
-    parts = text_parts("\n".join(words) or f"[block: {kind}]", place)
+    block: JsonBlock, described: OwnBlock | None, place: ReadContext
+) -> list[NormalizedPart] | None:
+    if described is None:
+        return None
+    parts = text_parts(described.text, place)
     whole = rewrite_value(block, place.pointer, Rewriting(place.collector))
     return with_provenance(parts, Provenance(meta={"block": whole}))
 
@@ -92,8 +93,6 @@ def _is_alone(block: JsonBlock, form: BlockForm) -> bool:
     return all(key in known for key, value in block.items() if value is not None)
 
 
-_TYPES = ("type", "block_type", "kind")
-_WORDS = ("title", "name", "filename", "url", "uri")
 _BESIDE = frozenset(
     (
         *("filename", "mediaType", "media_type", "mimeType", "mime_type", "metadata", "meta"),

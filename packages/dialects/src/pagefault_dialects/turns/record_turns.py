@@ -6,12 +6,14 @@ Source: spec 002, "Canonical Types"; MCP annotations are honoured.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from itertools import repeat
 from types import MappingProxyType
 from typing import Any
 
 import pybase64
 
-from pagefault_dialects.json.values import JsonValue, parse_stored_json
+from pagefault_dialects.dialects.provider_files import describe_block, find_provider_file
+from pagefault_dialects.json.values import JsonValue, json_text, parse_stored_json
 from pagefault_dialects.model.conversation import (
     Address,
     Annotations,
@@ -23,6 +25,7 @@ from pagefault_dialects.model.conversation import (
     LeftOut,
     Medium,
     MediumSource,
+    ProviderBlock,
     StoredBytes,
     TextItem,
     Turn,
@@ -94,6 +97,8 @@ def tool_result_turn(
         for index, part in enumerate(record["parts"])
     ]
     structured, items = _structured(record, items, apart)
+    opened = (meta.get("envelope") or {}).get("dialect")
+    items[: len(record["parts"])] = map(_of_provider, items, record["parts"], repeat(opened))
     return Turn(
         role="tool",
         items=tuple(items),
@@ -159,6 +164,22 @@ def _of_audience(
     if part["type"] == "text":
         return TextItem(pointer, part["text"], label=_label(part))
     return _medium(part, pointer, resources)
+
+
+def _of_provider(item: Item, part: Mapping[str, Any], dialect: str | None) -> Item:
+    """Return a block that only its own provider understands as one, and any other item as it is."""
+    block = (part.get("_meta") or {}).get("block")
+    if not isinstance(item, TextItem) or not isinstance(block, dict):
+        return item
+    own = find_provider_file(block) or describe_block(block)
+    owner = own and (own.dialect or dialect)
+    if own is None or owner is None or own.text != item.text:
+        # A tool gave a member of its own the name.
+        return item
+    # A medium in it was moved out of it.
+    forms = {} if "@blob:" in json_text(block) else {owner: block}
+    reason = f"Other dialects have no place for `{own.kind}`."
+    return ProviderBlock(item.pointer, forms, own.kind, "no-place", reason, item.text)
 
 
 def _label(part: Mapping[str, Any]) -> BlockLabel | None:
