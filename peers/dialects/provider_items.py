@@ -213,6 +213,21 @@ def gemini() -> Iterator[Case]:
     built = g.Content(role="user", parts=[g.Part(function_response=answer)])
     for each in (*dumps(built), built.to_json_dict()):
         yield message(each, "tool", answers=(WORDS,), images=1)
+    picture = g.Part(inline_data=g.Blob(mime_type="image/png", data=PNG))
+    for beside in given(
+        {
+            "media_resolution": g.PartMediaResolution(level="MEDIA_RESOLUTION_LOW"),
+            "media_processing": "MEDIA_PROCESSING_UNSPECIFIED",
+            "part_metadata": {"k": SECRET},
+            "speech_metadata": g.SpeechMetadata(speaker=SECRET),
+            "audio_transcription": g.Transcription(text=SECRET),
+        }
+    ):
+        built = g.Content(role="user", parts=[g.Part(text=ASKED, **beside), picture])
+        yield from (message(each, "user", ASKED, images=1) for each in dumps(built))
+        answer = g.FunctionResponse(id=CALL, name=TOOL, response={"output": WORDS})
+        built = g.Content(role="user", parts=[g.Part(function_response=answer, **beside)])
+        yield from (message(each, "tool", answers=(WORDS,)) for each in dumps(built))
 
 
 def gemini_histories() -> Iterator[Case]:

@@ -91,6 +91,7 @@ def openai_responses() -> Iterator[dict[str, Any]]:
     yield from (case(each, WORDS, tool=None) for each in dumps(built))
     shell = [{"stdout": WORDS, "stderr": "", "outcome": {"type": "exit", "exit_code": 0}}]
     broken = [{"stdout": WORDS, "stderr": BOOM, "outcome": {"type": "timeout"}}]
+    broken[0]["created_by"] = "u"
     for more in given({"id": "s_1", "max_output_length": 100, "status": "completed"}):
         built = items.ShellCallOutput.model_validate(
             {"type": "shell_call_output", **call, "output": shell, **more}
@@ -226,13 +227,16 @@ def anthropic() -> Iterator[dict[str, Any]]:
     yield case(failed, BOOM, failed=True, tool=None)
     message = {"role": "user", "content": [failed]}
     yield case(message, BOOM, failed=True, tool=None)
-    block = BetaMCPToolResultBlock(
-        type="mcp_tool_result",
-        tool_use_id=CALL,
-        is_error=True,
-        content=[{"type": "text", "text": BOOM}],
-    )
-    yield from (case(each, BOOM, failed=True, tool=None) for each in dumps(block))
+    place = {"document_index": 0, "start_char_index": 0, "end_char_index": 4}
+    cited = {"type": "char_location", "cited_text": SECRET, "document_title": SECRET, **place}
+    for more in given({"citations": [cited]}):
+        block = BetaMCPToolResultBlock(
+            type="mcp_tool_result",
+            tool_use_id=CALL,
+            is_error=True,
+            content=[{"type": "text", "text": BOOM, **more}],
+        )
+        yield from (case(each, BOOM, failed=True, tool=None) for each in dumps(block))
 
 
 def gemini() -> Iterator[dict[str, Any]]:
@@ -266,6 +270,16 @@ def gemini() -> Iterator[dict[str, Any]]:
                 yield case(part.to_json_dict(), *texts, **expected)
     built = types.FunctionResponse(id=CALL, name=TOOL, response={"output": WORDS})
     yield from (case(each, WORDS) for each in dumps(built))
+    for beside in (
+        {"media_resolution": types.PartMediaResolution(level="MEDIA_RESOLUTION_LOW")},
+        {"media_processing": "STATIC", "speech_metadata": types.SpeechMetadata(speaker=SECRET)},
+        {"part_metadata": {"k": SECRET}, "thought_signature": b"s"},
+    ):
+        part = types.Part(function_response=built, **beside)
+        yield from (case(each, WORDS) for each in dumps(part))
+    shown = types.FunctionResponsePart(inline_data=blob, media_processing="STATIC")
+    built = types.FunctionResponse(id=CALL, name=TOOL, response={"output": WORDS}, parts=[shown])
+    yield from (case(each, WORDS, images=1) for each in dumps(built))
 
 
 def bedrock() -> Iterator[dict[str, Any]]:

@@ -318,7 +318,7 @@ _FOUND = {"type": "tool_reference", "tool_name": "look"}
 def test_block_that_only_its_provider_understands_is_one_again(
     block: dict[str, Any], words: str, dialect: str | None, forms: dict[str, Any]
 ) -> None:
-    envelope = {"envelope": {"dialect": dialect}} if dialect else {}
+    envelope: dict[str, Any] = {"envelope": {"dialect": dialect}} if dialect else {}
     stored = record(text(words, _meta={"block": block}), **envelope)
     turn = tool_result_turn(stored, origin=ORIGIN, audience="assistant")
     reason = f"Other dialects have no place for `{block['type']}`."

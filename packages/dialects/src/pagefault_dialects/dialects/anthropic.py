@@ -171,6 +171,7 @@ DIALECT = Dialect(
         ),
         BlockForm((("source", "content"),), "content", ("type", "document"), name=("title",)),
         BlockForm((("tool_name",),), "text", ("type", "tool_reference")),
+        BlockForm((("text",),), "text", ("type", "text")),
     ),
     has_closed_content=True,
     messages=(

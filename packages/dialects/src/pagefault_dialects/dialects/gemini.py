@@ -79,7 +79,11 @@ _LONE_RESPONSE = Envelope(
 _PART = Wrapper(
     marks=("functionResponse", "function_response"),
     shape=shape(
-        {"functionResponse": record}, ("thoughtSignature", "partMetadata", "mediaResolution")
+        {"functionResponse": record},
+        (
+            *("thoughtSignature", "partMetadata", "mediaResolution", "mediaProcessing"),
+            *("videoMetadata", "speechMetadata", "audioTranscription"),
+        ),
     ),
     inner="functionResponse",
     label="part",
@@ -114,6 +118,14 @@ def _is_content(value: JsonObject) -> bool:
 def _is_typed(part: JsonObject) -> bool:
     """Return whether a part says its type, or the state of a call, as others' do."""
     return any(part.get(name) is not None for name in ("type", "kind", "state", "part_kind"))
+
+
+def _read_bare(part: JsonObject) -> list[JsonValue] | None:
+    """Return a part without what the API notes beside what it shows."""
+    bare = {name: part[name] for name in part if name not in _BESIDE}
+    if _PART_MEMBERS.isdisjoint(bare) or _is_typed(bare):
+        return None
+    return _read_code(bare) or [bare]
 
 
 def _read_code(part: JsonObject) -> list[JsonValue] | None:
@@ -207,7 +219,10 @@ DIALECT = Dialect(
     ),
     has_closed_content=True,
     messages=(MessageForm(marks=("parts",), accepts=_is_content, read=_read_content),),
-    message_blocks=(MessageBlock(marks=_CODE, read=_read_code),),
+    message_blocks=(
+        MessageBlock(marks=_CODE, read=_read_code),
+        MessageBlock(marks=tuple(sorted(_BESIDE)), read=_read_bare),
+    ),
     conversations=(
         ConversationForm(
             marks=_HISTORIES,

@@ -96,7 +96,8 @@ def _is_alone(block: JsonBlock, form: BlockForm) -> bool:
 _BESIDE = frozenset(
     (
         *("filename", "mediaType", "media_type", "mimeType", "mime_type", "metadata", "meta"),
-        *("outcome", "cachePoint", "citations"),
+        *("outcome", "created_by", "cachePoint", "citations"),
+        *("mediaProcessing", "media_processing"),
     )
 )
 
@@ -170,7 +171,8 @@ def _provenance(
     removed += [
         path for path, value in ((form.name, name), (form.uri, uri)) if isinstance(value, str)
     ]
-    rest = without_paths(block, [*removed, ("cache_control",)])
+    left = without_paths(block, [*removed, ("cache_control",)])
+    rest = {key: value for key, value in left.items() if value is not None}
     annotations = rest.pop("annotations") if isinstance(rest.get("annotations"), dict) else None
     meta = rewrite_value(rest, place.pointer, Rewriting(place.collector)) if rest else None
     return Provenance(
