@@ -37,7 +37,7 @@ from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork
 from app.wire.renders import RenderFields
 from app.wire.tools import ToolCall
-from pagefault_dialects.context.cut_arguments import cut_arguments_refusal, find_cut_mark
+from pagefault_dialects.context.cut_marks import cut_arguments_refusal, find_cut_mark
 from pagefault_dialects.context.token_cuts import (
     ANSWER_TOKENS,
     answer_tokens,

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pagefault_dialects.context.cut_arguments import (
+from pagefault_dialects.context.cut_arguments import cut_arguments
+from pagefault_dialects.context.cut_marks import (
     ArgumentHandle,
-    cut_arguments,
     find_cut_mark,
     parse_argument_handle,
 )

@@ -15,6 +15,9 @@ import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 from app.config.settings import Settings
+from pagefault_dialects.context.cut_arguments import cut_arguments
+from pagefault_dialects.context.cut_marks import cut_arguments_refusal
+from pagefault_dialects.targets.tokens import count_tokens
 from pagefault_mcp.messages.passing_requests import UNREADABLE
 from tests.kit import images, mcp_server, media
 from tests.kit.loaded_command import LoadedCommand
@@ -641,6 +644,54 @@ def test_our_tools_are_run_here_and_the_server_never_sees_their_calls(tmp_path: 
     assert wrong["result"]["isError"] is True
     assert "There is no page absent" in wrong["result"]["content"][0]["text"]
     assert len(history(tmp_path / "data")) == 6
+
+
+@pytest.mark.promise(
+    "security.md#what-models-ask-for",
+    "The proxy does not pass on a call with an argument that was cut in an old call",
+    kept_by="packages/mcp/src/pagefault_mcp/proxy/proxy.py",
+    tried="3 calls, one in a batch",
+)
+def test_call_with_a_cut_argument_is_answered_and_the_server_never_sees_it(
+    tmp_path: Path,
+) -> None:
+    handle = "@entry:1/arguments/0/note"
+    cut = cut_arguments({"note": "x" * 900}, "@entry:1/arguments/0")["note"]
+    answered = {
+        "resultType": "complete",
+        "content": [{"type": "text", "text": cut_arguments_refusal(handle)}],
+        "isError": True,
+    }
+    with proxied(tmp_path) as host:
+        first = json.loads(host.call(1, "upload", note="x" * 900))
+        assert json.loads(first["result"]["content"][0]["text"]) == {"note": "x" * 900}
+        for number in (2, "b"):
+            refused = json.loads(host.call(number, "upload", note=[{"deep": f"See {cut}"}]))
+            assert refused == {"jsonrpc": "2.0", "id": number, "result": answered}
+        params = {"name": "upload", "arguments": {"note": cut}}
+        call = {"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": params}
+        ping = {"jsonrpc": "2.0", "id": 4, "method": "ping"}
+        host.say(json.dumps([call, ping]).encode())
+        heard = [json.loads(host.hear()) for _ in range(2)]
+        assert {"jsonrpc": "2.0", "id": 3, "result": answered} in heard
+        read = json.loads(host.call(5, "read_text", ref=cut))
+        assert read["result"]["content"][0]["text"].endswith("\n" + "x" * 900)
+        assert host.leave() == 0
+    entries = history(tmp_path / "data")
+    assert len(calls_in(entries)) == 5
+    assert json.dumps(entries).count("The call was not run") == 3
+
+
+def test_answer_of_our_tools_fits_the_budget_of_the_host(tmp_path: Path) -> None:
+    with proxied(tmp_path, "--max-tokens", "600") as host:
+        host.call(1, "save_page", content="Ten sheep. " * 5_000)
+        found = json.loads(host.call(2, "search_pages", query="sheep"))
+        page_id = found["result"]["content"][0]["text"].partition(" ")[0]
+        page = json.loads(host.call(3, "page_fault", page_id=page_id, target_level=0))
+        assert host.leave() == 0
+    words = page["result"]["content"][0]["text"]
+    assert count_tokens(words) <= 300
+    assert f'an answer has 300 tokens at most; read_text("{page_id}", offset=' in words
 
 
 def test_host_is_given_what_is_for_its_user_and_is_told_so(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pagefault_dialects.context.cut_arguments import ArgumentHandle
+from pagefault_dialects.context.cut_marks import ArgumentHandle
 from pagefault_dialects.context.eviction import entry_text
 from pagefault_dialects.json.pointers import follow, json_pointer
 from pagefault_dialects.json.values import JsonValue, json_text

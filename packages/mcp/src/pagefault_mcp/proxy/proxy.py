@@ -3,7 +3,8 @@
 It passes on the bytes it got. Few messages are looked into: calls of tools, which are noted in the
 history, and given files in the places of handles; their answers, which are stored before they are
 passed on; and lists of tools, to which ours are added, whose calls the server never sees. They are
-looked for in batches too. What cannot be stored is passed on as it came. Nothing waits for an
+looked for in batches too. A call with an argument that was cut in an old call is answered here, and
+the server never sees it. What cannot be stored is passed on as it came. Nothing waits for an
 answer that is being stored. Whatever fails beside passing messages on, they are passed on.
 """
 
@@ -16,6 +17,7 @@ from typing import TypeAlias
 import anyio
 import anyio.abc
 
+from pagefault_dialects.context.cut_marks import cut_arguments_refusal, find_cut_mark
 from pagefault_dialects.errors import PayloadTooLargeError
 from pagefault_dialects.json.values import JsonValue, json_bytes
 from pagefault_dialects.model.tool import ToolDefinition
@@ -115,6 +117,9 @@ class Proxy:
             call = self._requests.note(message)
             if call is not None and self._requests.lacks_list(call, is_remote=self._is_remote):
                 await self._ask_for_list(call)
+            if call is not None and (handle := self._find_cut_mark(call)) is not None:
+                group.start_soon(self._refuse_cut, call, handle)
+                return []
             call = None if call is None else self._requests.take_call(call)
             if call is None:
                 return None
@@ -131,6 +136,30 @@ class Proxy:
         except Exception as exc:  # noqa: BLE001 - the server says what it cannot read
             self.warn(f"a message of the host is passed on as it came: {reason_of(exc)}")
             return None
+
+    def _find_cut_mark(self, call: PendingCall) -> str | None:
+        """Return the handle of an argument that was cut in an old call, in a call of the server's.
+
+        Calls of the memory's tools are checked where they are run.
+        """
+        is_own = call.name in self.own_tools and call.name not in self._requests.tool_names
+        return None if is_own else find_cut_mark(call.written)
+
+    async def _refuse_cut(self, call: PendingCall, handle: str) -> None:
+        """Answer a call in the place of the server, which never sees it."""
+        text = cut_arguments_refusal(handle)
+        await self._answer_error(call, text)
+        try:
+            await self.store.keep_refusal(call, text)
+        except Exception as exc:  # noqa: BLE001 - a host goes on working without a history
+            self.warn(f"a refused call of {call.name} is not in the history: {reason_of(exc)}")
+
+    async def _answer_error(self, call: PendingCall, text: str) -> None:
+        """Answer a call with an error that is words for the model."""
+        content: JsonValue = [{"type": "text", "text": text}]
+        # Revisions before 2026-07-28 pass over `resultType`.
+        result = json_bytes({"resultType": "complete", "content": content, "isError": True})
+        await self._pass_on(result_of(call.request_id, [result]))
 
     def clean_up(self) -> None:
         """Remove the files that tools were given; the server has ended."""
@@ -246,11 +275,7 @@ class Proxy:
                 )
             result = await self.store.run(call, self._requests.revision)
         except Exception as exc:  # noqa: BLE001 - the model is told
-            said = f"The memory did not answer: {reason_of(exc)}"
-            text: JsonValue = {"type": "text", "text": said}
-            # Revisions before 2026-07-28 pass over `resultType`.
-            told = json_bytes({"resultType": "complete", "content": [text], "isError": True})
-            await self._pass_on(result_of(call.request_id, [told]))
+            await self._answer_error(call, f"The memory did not answer: {reason_of(exc)}")
         else:
             with result.line:
                 await self._pass_on(result_of(call.request_id, result.pieces()))

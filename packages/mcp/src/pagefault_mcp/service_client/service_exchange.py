@@ -65,8 +65,20 @@ def build_own_call(call: PendingCall, revision: McpRevision, options: RenderOpti
         # The host is given the message alone.
         "countTokens": False,
     }
-    most_side = options.max_image_pixels
-    return asked if most_side is None else {**asked, "maxImagePixels": most_side}
+    limits = {"maxImagePixels": options.max_image_pixels, "maxTokens": options.max_tokens}
+    return asked | {name: most for name, most in limits.items() if most is not None}
+
+
+def refusal_of(call: PendingCall, session_id: str, text: str) -> JsonValue:
+    """Return a call that was not passed on as a result that failed, with the call."""
+    return {
+        "toolName": call.name,
+        "toolCallId": call.call_id,
+        "sessionId": session_id,
+        "success": False,
+        "callMessage": message_of(call),
+        "result": {"content": [{"type": "text", "text": text}], "isError": True},
+    }
 
 
 async def result_body(

@@ -35,6 +35,7 @@ from pagefault_mcp.service_client.service_exchange import (
     may_be_limited,
     message_of,
     read_answer,
+    refusal_of,
     rendered_message,
     result_body,
     strict_json,
@@ -179,6 +180,11 @@ class ServiceStore:
         body = partial(result_body, *told, success=success, has_call=has_call)
         async with self._answer("POST", "/api/tool-results", content=body) as stored:
             return await read_answer(stored.aiter_bytes(), self._read_kept)
+
+    async def keep_refusal(self, call: PendingCall, text: str) -> None:
+        """Store a call that was not passed on, and the words that it was answered with."""
+        result = json_bytes(refusal_of(call, self.session_id, text))
+        await self._ask("POST", "/api/tool-results", content=result)
 
     def _read_kept(self, stored: Line) -> Kept | None:
         """Return what was stored, if a host may get something else than the answer."""
