@@ -68,6 +68,15 @@ class TurnRequest(WireModel):
     render: TurnRender | None = None
 
 
+class RefusedCall(Shape, kw_only=True):
+    """A call that must not be run: an argument was cut in an old call, and copied from there."""
+
+    call_id: Annotated[str, Field(examples=["call_9"])]
+    """The call's."""
+    seq: Annotated[int, Field(examples=[7])]
+    """The entry that answers it; the rendering has it."""
+
+
 class TurnReceipt(Shape, kw_only=True):
     """What a turn appended, and the session as it is now."""
 
@@ -79,3 +88,5 @@ class TurnReceipt(Shape, kw_only=True):
     """Why there is no rendering although one was asked for; all is stored."""
     warnings: tuple[BodyWarning, ...] = ()
     """What of the body was not taken as it stands: a key that an object has more than once."""
+    refused: tuple[RefusedCall, ...] = ()
+    """Calls in the messages of the turn that are answered already, and must not be run."""

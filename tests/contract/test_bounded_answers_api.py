@@ -146,3 +146,68 @@ class TestCutArguments:
         calls = [{"id": "w", "type": "function", "function": function}]
         append(client, role="assistant", content=None, tool_calls=calls)
         assert call(client, "read_text", {"ref": CUT}).endswith("\n" + "x" * 900)
+
+
+class TestCutCallsOfHosts:
+    """Calls of tools that the host runs, in the messages of turns."""
+
+    @pytest.mark.promise(
+        "security.md#what-models-ask-for",
+        "A turn answers a call of the host's with an argument that was cut in an old call",
+        kept_by="app/services/agents/cut_calls.py",
+        tried="2 dialects, repeated with its key",
+    )
+    @pytest.mark.parametrize("dialect", ["openai-chat", "anthropic"])
+    def test_receipt_names_the_call_and_the_rendering_has_its_answer(
+        self, client: httpx.Client, dialect: str
+    ) -> None:
+        append(client, content="Write it again.")
+        arguments = {"edits": [CUT]}
+        function = {"name": "edit", "arguments": json.dumps(arguments)}
+        sound = {"name": "edit", "arguments": "{}"}
+        message: dict[str, object] = {
+            "content": None,
+            "tool_calls": [
+                {"id": "cut", "type": "function", "function": function},
+                {"id": "sound", "type": "function", "function": sound},
+            ],
+        }
+        if dialect == "anthropic":
+            used = {"type": "tool_use", "name": "edit"}
+            message = {
+                "content": [
+                    {**used, "id": "cut", "input": arguments},
+                    {**used, "id": "sound", "input": {}},
+                ]
+            }
+        body = {
+            "entries": [{"message": {"role": "assistant", **message}}],
+            "render": {"target": "openai-chat"},
+        }
+        for _ in range(2):
+            answer = client.post(
+                "/api/sessions/s/turns", json=body, headers={"Idempotency-Key": "t"}
+            ).json()
+            assert answer["seqs"] == [2]
+            assert answer["refused"] == [{"callId": "cut", "seq": 3}]
+            assert answer["rendering"]["openCalls"] == ["sound"]
+            assert answer["rendering"]["messages"][2]["content"].endswith(REFUSED)
+        result = {"toolResult": {"toolName": "edit", "toolCallId": "sound", "result": "done"}}
+        done = client.post("/api/sessions/s/turns", json={"entries": [result]}).json()
+        assert done == {"seqs": [4], "rendering": None}
+        again = {"toolResult": {"toolName": "edit", "toolCallId": "cut", "result": "done"}}
+        refused = client.post("/api/sessions/s/turns", json={"entries": [again]})
+        assert refused.status_code == 409
+        assert "was answered before, by entry 3" in refused.json()["detail"]
+
+    def test_call_that_the_turn_answers_was_run_already(self, client: httpx.Client) -> None:
+        function = {"name": "edit", "arguments": json.dumps({"text": CUT})}
+        calls = [{"id": each, "type": "function", "function": function} for each in "ab"]
+        message = {"role": "assistant", "content": None, "tool_calls": calls}
+        entries = [
+            {"message": message},
+            {"toolResult": {"toolName": "edit", "toolCallId": "a", "result": "done"}},
+            {"message": {"role": "tool", "tool_call_id": "b", "content": "done"}},
+        ]
+        answer = client.post("/api/sessions/s/turns", json={"entries": entries}).json()
+        assert answer == {"seqs": [1, 2, 3], "rendering": None}

@@ -37,7 +37,7 @@ from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork
 from app.wire.renders import RenderFields
 from app.wire.tools import ToolCall
-from pagefault_dialects.context.cut_marks import cut_arguments_refusal, find_cut_mark
+from pagefault_dialects.context.cut_marks import cut_arguments_refusal, find_refused
 from pagefault_dialects.context.token_cuts import (
     ANSWER_TOKENS,
     answer_tokens,
@@ -45,6 +45,7 @@ from pagefault_dialects.context.token_cuts import (
 )
 from pagefault_dialects.errors import PagefaultError
 from pagefault_dialects.json.values import JsonValue, json_text
+from pagefault_dialects.model.conversation import TurnCall
 from pagefault_dialects.streams.json_digests import json_digest
 from pagefault_dialects.targets.table import TARGETS
 from pagefault_dialects.targets.tokens import count_tokens
@@ -164,7 +165,8 @@ class CallPreparer:
         place = ToolPlace(project_id, session_id, asked.id, asked.scope, _answer_tokens(render))
         answer: ToolAnswer | PreparedEntry
         try:
-            _check_cut_arguments(asked)
+            if (handle := find_refused(asked.name, asked.arguments)) is not None:
+                raise WrongArgumentsError(cut_arguments_refusal(handle))
             answer = await self.tools.run(place, read_call(asked.name, asked.arguments))
         except WrongArgumentsError as exc:
             answer = write_answer(str(exc), is_error=True)
@@ -180,14 +182,20 @@ class CallPreparer:
         result = await self.results.prepare(project_id, body, shown=answer.shown)
         return PreparedCall(project_id, asked, calling, result)
 
+    async def refuse(
+        self, project_id: str, session_id: str, call: TurnCall, handle: str
+    ) -> PreparedResult:
+        """Return the result that answers a call with a cut argument in the place of running it.
 
-def _check_cut_arguments(asked: ToolCall) -> None:
-    """Raise if an argument was copied from an old call where it was cut.
-
-    `read_text` is how a model gets the whole, so a mark in its reference is accepted.
-    """
-    if not asked.name.endswith("read_text") and (handle := find_cut_mark(asked.arguments)):
-        raise WrongArgumentsError(cut_arguments_refusal(handle))
+        Args:
+            project_id: The caller's project.
+            session_id: The session that the call is made in.
+            call: The call.
+            handle: What names the whole of the argument.
+        """
+        answer = write_answer(cut_arguments_refusal(handle), is_error=True)
+        refused = ToolCall(id=call.call_id, name=call.name)
+        return await self.results.prepare(project_id, body_of(_result(session_id, refused, answer)))
 
 
 def _answer_tokens(render: RenderFields | None) -> int:

@@ -17,6 +17,8 @@ from msgspec import Raw
 from app.errors import ConflictError, NotFoundError
 from app.models.identity import utc_now
 from app.models.limits import Limits
+from app.models.message import StoredMessage
+from app.services.agents.cut_calls import find_cut_calls
 from app.services.agents.prepared_calls import (
     AnsweredCallError,
     CallPreparer,
@@ -44,7 +46,7 @@ from app.stores.records.unit_of_work import UnitOfWork
 from app.wire.body_warnings import body_warnings
 from app.wire.shape import GAP
 from app.wire.tools import ToolCall
-from app.wire.turns import TurnReceipt, TurnRender, TurnRequest
+from app.wire.turns import RefusedCall, TurnReceipt, TurnRender, TurnRequest
 from pagefault_dialects.errors import Fault, InvalidPayloadError, PagefaultError
 from pagefault_dialects.json.values import JsonValue, json_text
 from pagefault_dialects.model.normalized import Warning
@@ -122,16 +124,39 @@ class SessionTurns:
                 self.renders.check(_render_query(render), since=render.since)
             seqs = await self._seqs(project_id, session_id, turn, idempotency_key)
         rendered, problem = await self._rendered(project_id, session_id, render)
+        many = len(turn.spelled)
         receipt = TurnReceipt(
-            seqs=tuple(seqs), rendering=GAP, problem=problem, warnings=body_warnings(warnings)
+            seqs=tuple(seqs[:many]),
+            rendering=GAP,
+            problem=problem,
+            warnings=body_warnings(warnings),
+            refused=await self._refused_calls(project_id, session_id, seqs[many:]),
         )
         head, tail = receipt.around_gap()
         pieces = joined_pieces([head, *rendered.rendering.pieces, tail])
         return RenderedBody(self.blobs, project_id, Rendering(pieces))
 
+    async def _refused_calls(
+        self, project_id: str, session_id: str, seqs: Sequence[int]
+    ) -> tuple[RefusedCall, ...]:
+        """Return the calls that entries of the session answer in the place of running them."""
+
+        def read(unit: UnitOfWork) -> tuple[RefusedCall, ...]:
+            history = unit[SessionHistory]
+            found = (history.entries(session_id, after_seq=seq - 1, limit=1) for seq in seqs)
+            return tuple(
+                RefusedCall(call_id=each.tool_call_id, seq=each.seq)
+                for entries in found
+                for each in entries
+                if isinstance(each, StoredMessage)
+            )
+
+        return await self.records.read(project_id, read) if seqs else ()
+
     async def _seqs(
         self, project_id: str, session_id: str, turn: _ReadTurn, idempotency_key: str | None
     ) -> Sequence[int]:
+        """Return the number of each entry, and those of answers to calls that are not to be run."""
         if idempotency_key is None:
             return await self._append(project_id, session_id, turn, None)
         call = IdempotentCall(project_id, TURN_ROUTE, idempotency_key, turn.identity)
@@ -163,6 +188,12 @@ class SessionTurns:
             for index in range(len(turn.spelled))
         ]
         _check_ids(prepared)
+        messages = [each.message for each in prepared if isinstance(each, PreparedMessage)]
+        answered = {_answered_id(each) or "" for each in prepared}
+        refused = [
+            await self.calls.refuse(project_id, session_id, made, handle)
+            for made, handle in find_cut_calls(messages, answered)
+        ]
         if sum(map(_is_answer, prepared)) > 1:
             prepared = [each.join_list() for each in prepared]
 
@@ -175,6 +206,7 @@ class SessionTurns:
                     code="session-moved-on",
                 )
             seqs = [_appended(unit, session_id, each, index) for index, each in enumerate(prepared)]
+            seqs += [appended_result(each, unit) for each in refused]
             if call is not None:
                 head = unit[SessionHistory].history_head(session_id)
                 incarnation = (head.incarnation if head else None) or ""

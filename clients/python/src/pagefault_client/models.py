@@ -1211,6 +1211,13 @@ class Readiness(TypedDict):
 ReferenceForm: TypeAlias = Literal["data-uri", "base64", "signed-url", "text"]
 
 
+class RefusedCall(TypedDict):
+    """A call that must not be run: an argument was cut in an old call, and copied from there."""
+
+    callId: str
+    seq: int
+
+
 class RenderRequest(TypedDict):
     """A stored record, named by exactly one id, and how it is to be rendered."""
 
@@ -1706,6 +1713,7 @@ class TurnReceipt(TypedDict):
     rendering: RenderedRecord | None
     problem: NotRequired[str | None]
     warnings: NotRequired[list[BodyWarning]]
+    refused: NotRequired[list[RefusedCall]]
 
 
 class TurnRender(TypedDict):
@@ -1926,6 +1934,7 @@ __all__ = [
     "ProblemFault",
     "Readiness",
     "ReferenceForm",
+    "RefusedCall",
     "ReleasedResource",
     "RenderRequest",
     "RenderedRecord",

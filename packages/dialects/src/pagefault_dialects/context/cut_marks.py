@@ -23,6 +23,8 @@ LONGEST_MARK = 2 * LONGEST_HANDLE
 _HANDLE = (
     rf"@entry:[0-9]{{1,15}}/arguments/[0-9]{{1,9}}(?:/[A-Za-z0-9_.~%/-]{{0,{LONGEST_HANDLE}}}+)?"
 )
+MARK_WORDS = b" characters left out; read_text @entry:"
+"""Words of each mark, as they stand in any JSON."""
 CUT_MARK = re.compile(
     rf"\[\.\.\. [0-9]{{1,15}} characters left out; read_text ({_HANDLE}) shows all of it \.\.\.\]"
 )
@@ -49,6 +51,18 @@ def find_cut_mark(arguments: JsonValue) -> str | None:
         if isinstance(value, str) and (found := CUT_MARK.search(value)):
             return found[1]
     return None
+
+
+def find_refused(name: str, arguments: JsonValue) -> str | None:
+    """Return the handle in the mark for which a call is not run; `None` if it may be run.
+
+    `read_text` is how a model gets the whole, so it may be called with a mark.
+
+    Args:
+        name: The tool.
+        arguments: An object, or the JSON text of one.
+    """
+    return None if name.endswith("read_text") else find_cut_mark(arguments)
 
 
 def cut_arguments_refusal(handle: str) -> str:
