@@ -12,6 +12,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    Strict,
     WithJsonSchema,
     model_validator,
 )
@@ -22,7 +23,7 @@ from app.models.call_ids import CallId
 from app.models.named_record import NamedRecord
 from pagefault_dialects.json.values import JsonObject
 from pagefault_dialects.media.types import is_media_range
-from pagefault_dialects.model.base import ClientId, Count, WireModel
+from pagefault_dialects.model.base import ClientId, JsonCount, WireModel
 from pagefault_dialects.model.frontier import Frontier
 from pagefault_dialects.model.loss import LossEntry
 from pagefault_dialects.model.page import LEVEL_NAMES, LevelInput
@@ -171,7 +172,7 @@ SINCE = (
     "The `lastSeq` of the last rendering: only messages of entries behind it, and `sinceHash` of "
     "all that is before."
 )
-SinceMember = Annotated[Count, Field(description=f"Of a session. {SINCE}")]
+SinceMember = Annotated[JsonCount, Field(description=f"Of a session. {SINCE}")]
 FrontierName = Annotated[ClientId, Field(examples=["main"])]
 FrontierChoice = TypeAliasType("FrontierChoice", FrontierName | Frontier)
 
@@ -186,8 +187,8 @@ class RenderFields(WireModel):
     """MIME types and ranges that the model can take; the rest degrades."""
     media: MediaWish = "inline"
     detail: ImageDetail | None = None
-    max_bytes: Count | None = None
-    max_images: Count | None = None
+    max_bytes: JsonCount | None = None
+    max_images: JsonCount | None = None
     audience: Audience = "assistant"
     protocol_version: McpRevision = "2026-07-28"
     """Of `mcp`: the revision of the protocol. Before 2026-07-28 `structuredContent` is an object or
@@ -196,13 +197,15 @@ class RenderFields(WireModel):
     memory: Annotated[tuple[MemoryPart, ...], BeforeValidator(_split)] = ()
     """Of a session: a message of the system before all others, with the rules of the memory's
     tools, and with the session's pages."""
-    memory_tokens: Count = 1_000
+    memory_tokens: JsonCount = 1_000
     """The most tokens of the list of pages."""
-    max_tokens: Annotated[Count | None, Field(description=MAX_TOKENS)] = None
-    max_text: Annotated[MaxText | None, Field(description=MAX_TEXT)] = None
-    max_image_pixels: Annotated[MaxImagePixels | None, Field(description=MAX_IMAGE_PIXELS)] = None
+    max_tokens: Annotated[JsonCount | None, Field(description=MAX_TOKENS)] = None
+    max_text: Annotated[Annotated[MaxText, Strict()] | None, Field(description=MAX_TEXT)] = None
+    max_image_pixels: Annotated[
+        Annotated[MaxImagePixels, Strict()] | None, Field(description=MAX_IMAGE_PIXELS)
+    ] = None
     count_tokens: Annotated[bool, Field(description=COUNT_TOKENS)] = True
-    evict_batch: Annotated[Count | None, Field(description=EVICT_BATCH)] = None
+    evict_batch: Annotated[JsonCount | None, Field(description=EVICT_BATCH)] = None
     frontier: FrontierChoice | None = None
     """Of a session: how far it was evicted before. A name: that is kept under it, and moved on by
     this request. An object, as the last answer has it: nothing is kept here."""

@@ -61,7 +61,7 @@ LONGEST_LINK_SECONDS = 24 * 3600
 class SignedUrlRequest(WireModel):
     """What a link shall permit."""
 
-    expires_in_seconds: Annotated[int, Field(ge=1, le=LONGEST_LINK_SECONDS)] = 300
+    expires_in_seconds: Annotated[int, Field(strict=True, ge=1, le=LONGEST_LINK_SECONDS)] = 300
     disposition: Literal["inline", "attachment"] = "inline"
     """`attachment` downloads; types that could run code always do."""
     filename: Annotated[str | None, Field(max_length=255)] = None

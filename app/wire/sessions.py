@@ -110,6 +110,7 @@ class ForkRequest(FrozenModel):
         int,
         Field(
             alias="upTo",
+            strict=True,
             ge=0,
             le=2**63 - 1,
             description="The `seq` of the last entry to copy; 0 copies none.",

@@ -10,7 +10,7 @@ from app.wire.renders import HandlesMember, RenderedRecord, RenderFields, SinceM
 from app.wire.shape import Shape, ShownAs
 from app.wire.tools import ToolCall
 from pagefault_dialects.json.values import JsonObject
-from pagefault_dialects.model.base import Count, WireModel
+from pagefault_dialects.model.base import JsonCount, WireModel
 
 MOST_ENTRIES = 100
 
@@ -63,7 +63,7 @@ class TurnRequest(WireModel):
     entries: Annotated[
         tuple[TurnEntry, ...], Field(min_length=1, max_length=MOST_ENTRIES), FailFast()
     ]
-    expected_seq: Count | None = None
+    expected_seq: JsonCount | None = None
     """The last `seq` you know of; another one is a 409."""
     render: TurnRender | None = None
 

@@ -27,6 +27,8 @@ MOST_ERRORS = 10_000
 """Of more errors than these in one value, only their number is told."""
 Count: TypeAlias = Annotated[int, Field(ge=0, le=2**53)]
 """A number that every client can read exactly: those of JavaScript have 53 bits."""
+JsonCount: TypeAlias = Annotated[int, Field(strict=True, ge=0, le=2**53)]
+"""The same as a member of JSON, where a text, `true` and `1.0` are none."""
 ClientId: TypeAlias = Annotated[str, Field(pattern=CLIENT_ID_PATTERN)]
 """An id that a client chose, as a member of JSON or a parameter."""
 # Bases of these describe no fields below them.

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from pagefault_dialects.model.base import Count, WireModel
+from pagefault_dialects.model.base import JsonCount, WireModel
 
 
 class Frontier(WireModel):
@@ -18,19 +18,21 @@ class Frontier(WireModel):
     Source: `context`, "A prefix that stays".
     """
 
-    tool_media: Annotated[Count, Field(description="Media in results of tools.")] = 0
-    said_media: Annotated[Count, Field(description="Media in what people said.")] = 0
-    tool_texts: Annotated[Count, Field(description="Long texts in results of tools.")] = 0
-    tool_results: Annotated[Count, Field(description="Results of tools, whole.")] = 0
-    recalled: Annotated[Count, Field(description="What was recalled again and again.")] = 0
-    said_texts: Annotated[Count, Field(description="Long texts in what people said.")] = 0
-    arguments: Annotated[Count, Field(description="Long strings in arguments of calls.")] = 0
-    folded: Annotated[Count, Field(description="Steps, of which a line is left for each run.")] = 0
-    said_folded: Annotated[Count, Field(description="Messages, folded as steps are.")] = 0
-    floor: Annotated[
-        Count, Field(description="What is shortened last, as it is never left out.")
+    tool_media: Annotated[JsonCount, Field(description="Media in results of tools.")] = 0
+    said_media: Annotated[JsonCount, Field(description="Media in what people said.")] = 0
+    tool_texts: Annotated[JsonCount, Field(description="Long texts in results of tools.")] = 0
+    tool_results: Annotated[JsonCount, Field(description="Results of tools, whole.")] = 0
+    recalled: Annotated[JsonCount, Field(description="What was recalled again and again.")] = 0
+    said_texts: Annotated[JsonCount, Field(description="Long texts in what people said.")] = 0
+    arguments: Annotated[JsonCount, Field(description="Long strings in arguments of calls.")] = 0
+    folded: Annotated[
+        JsonCount, Field(description="Steps, of which a line is left for each run.")
     ] = 0
-    orphans: Annotated[tuple[Count, ...], Field(max_length=10_000)] = ()
+    said_folded: Annotated[JsonCount, Field(description="Messages, folded as steps are.")] = 0
+    floor: Annotated[
+        JsonCount, Field(description="What is shortened last, as it is never left out.")
+    ] = 0
+    orphans: Annotated[tuple[JsonCount, ...], Field(max_length=10_000)] = ()
     """The `seq` of answers that keep the call that was written for them."""
 
 
