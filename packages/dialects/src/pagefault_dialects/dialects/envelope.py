@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from typing import Any
 
 from pagefault_dialects.dialects.mark_index import Mark
 from pagefault_dialects.dialects.message_forms import ConversationForm, MessageBlock, MessageForm
@@ -142,17 +143,16 @@ class Wrapper:
         return [self._wrap(dialect, members, each.inside(key), rest) for each in found]
 
     def _wrap(self, dialect: str, members: Members, output: ToolOutput, rest: Object) -> ToolOutput:
-        call_id, call_path = _string_at(members, self.call_id)
-        name, name_path = _string_at(members, self.name)
+        changed: dict[str, Any] = {"rest": output.rest | {self.label: rest}} if rest else {}
         if self.renames:
-            output = replace(output, dialect=dialect)
-        if rest:
-            output = replace(output, rest=output.rest | {self.label: rest})
-        if call_id is not None:
-            output = replace(output, call_id=call_id, call_id_path=call_path)
-        if name is not None and output.name is None:
-            output = replace(output, name=name, name_path=name_path)
-        return output
+            changed["dialect"] = dialect
+        if self.call_id is not None:
+            call_id, path = _string_at(members, self.call_id)
+            changed |= {} if call_id is None else {"call_id": call_id, "call_id_path": path}
+        if self.name is not None and output.name is None:
+            name, path = _string_at(members, self.name)
+            changed |= {} if name is None else {"name": name, "name_path": path}
+        return replace(output, **changed) if changed else output
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,10 +180,12 @@ def without_paths(value: Object, removed: Iterable[Steps]) -> Object:
             below.setdefault(path[0], []).append(path[1:])
     rest: Object = {}
     for key, member in value.items():
-        deeper = below.get(key)
-        if deeper is not None and () in deeper:
-            continue
-        kept = without_paths(member, deeper) if deeper and isinstance(member, dict) else member
+        kept = member
+        if key in below:
+            deeper = below[key]
+            if () in deeper:
+                continue
+            kept = without_paths(member, deeper) if isinstance(member, dict) else member
         # Of empty values only objects and lists say nothing.
         if kept or not (kept is None or isinstance(kept, dict | list)):
             rest[key] = kept

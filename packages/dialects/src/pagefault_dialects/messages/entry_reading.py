@@ -240,7 +240,8 @@ def _with_places(turn: ComposedTurn, foreign: ForeignMessage) -> ComposedTurn:
 def _with_place(item: Item, foreign: ForeignMessage) -> Item:
     if isinstance(item, Invented):
         return item
-    return replace(item, pointer=foreign.place(item.pointer))
+    place = foreign.place(item.pointer)
+    return item if place == item.pointer else replace(item, pointer=place)
 
 
 def join_turns(

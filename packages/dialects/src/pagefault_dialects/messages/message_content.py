@@ -146,9 +146,10 @@ class ContentReading:
 
     def _in_block(self, said: dict[str, JsonValue], pointer: str) -> Iterator[Item]:
         if _is_text(said):
-            shown = is_for(said.get("annotations"), self.audience)
-            hidden = left_out_for(pointer, "text", said.get("annotations"))
-            yield from self._text(said["text"], pointer) if shown else [hidden]
+            if is_for(said.get("annotations"), self.audience):
+                yield from self._text(said["text"], pointer)
+            else:
+                yield left_out_for(pointer, "text", said["annotations"])
             yield from left_beside(said, _READ_OF_TEXT, pointer)
         elif said.get("type") == "refusal" and isinstance(said.get("refusal"), str):
             yield TextItem(pointer, said["refusal"])

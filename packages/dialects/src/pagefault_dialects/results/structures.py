@@ -8,6 +8,7 @@ than the interpreter's; only JSON inside of strings recurses, to `MAX_EMBEDDED_L
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import TypeGuard
 
 from pagefault_dialects.errors import PagefaultError
 from pagefault_dialects.json.values import (
@@ -105,6 +106,9 @@ def rewrite_value(value: object, pointer: Pointer, rewriting: Rewriting) -> obje
             stack.pop()
             continue
         key, child = member
+        if not frame.claims and _is_plain(key, child, frame.target):
+            _place(frame.target, key, child)
+            continue
         here = pointer if frame.target is root else frame.pointer.child(key)
         rewriting.pointer = here
         placed = _rewrite_member(child, frame.claims_within(key), rewriting)
@@ -178,11 +182,29 @@ def _rewrite_pieces(value: object, claim: MediaClaim | None, rewriting: Rewritin
     return None if data is None else rewriting.keep(data, claim or MediaClaim())
 
 
+def _is_plain(
+    key: str | int, value: object, target: dict[str, object] | list[object]
+) -> TypeGuard[str | int | float | None]:
+    """Return whether a member can hold no medium and needs no repair, as most of them."""
+    if isinstance(value, str):
+        is_plain = len(value) < _SHORTEST_MEDIA_TEXT and value.isascii()
+    else:
+        is_plain = value is None or isinstance(value, int | float)
+    return is_plain and (isinstance(key, int) or (key.isascii() and key not in target))
+
+
+def _place(target: dict[str, object] | list[object], key: str | int, value: object) -> None:
+    if isinstance(target, list):
+        target.append(value)
+    else:
+        target[str(key)] = value
+
+
 def _attach(frame: _Frame, key: str | int, placed: object, rewriting: Rewriting) -> None:
     target = frame.target
     value = placed.target if isinstance(placed, _Frame) else placed
     if isinstance(target, list):
-        target.append(value)
+        _place(target, key, value)
         return
     name = free = rewriting.collector.readable(str(key), rewriting.pointer)
     while free in target:
