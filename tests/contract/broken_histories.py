@@ -344,7 +344,29 @@ def _image(data: bytes, mime_type: str = "image/png") -> Json:
     return {"type": "image", "source": source}
 
 
+_THOUGHT = {"type": "thinking", "thinking": "Hm.", "signature": "c2lnbmVk"}
+
 _ANTHROPIC = (
+    _broken(
+        "anthropic: nothing but a thought",
+        {
+            "max_tokens": 9,
+            "system": "s",
+            **_messages(_user(), {"role": "assistant", "content": [_THOUGHT]}, _user()),
+        },
+        "misplaced-thought",
+    ),
+    _broken(
+        "anthropic: thought of no model",
+        _messages(
+            _user(),
+            {
+                "role": "assistant",
+                "content": [{**_THOUGHT, "signature": ""}, {"type": "text", "text": "Yes."}],
+            },
+        ),
+        "unsigned-thought",
+    ),
     _broken("anthropic: result without a call", _messages(_user(), _result("t1")), "no-call"),
     _broken(
         "anthropic: call without a result", _messages(_user(), _use("t1"), _user()), "no-answer"
@@ -511,6 +533,10 @@ def _content(role: str, *parts: Json) -> Json:
 
 
 def _function(name: str = "look") -> Json:
+    return {**_unsigned(name), "thoughtSignature": "c2lnbmVk"}
+
+
+def _unsigned(name: str = "look") -> Json:
     return {"functionCall": {"name": name, "args": {}}}
 
 
@@ -525,6 +551,23 @@ def _inline(data: bytes, mime_type: str) -> Json:
 _ASKED = _content("user", {"text": "Look."})
 
 _GEMINI = (
+    _broken(
+        "gemini: call in a content of its own",
+        {
+            "contents": [
+                _ASKED,
+                _content("model", {"text": "I look."}),
+                _content("model", _function()),
+                _content("user", _response()),
+            ]
+        },
+        "late-call",
+    ),
+    _broken(
+        "gemini: call without a signature",
+        {"contents": [_ASKED, _content("model", _unsigned()), _content("user", _response())]},
+        "unsigned-call",
+    ),
     _broken(
         "gemini: the model speaks first",
         {"contents": [_content("model", {"text": "Hi."})]},

@@ -67,7 +67,15 @@ _ANTHROPIC = _messages(
 _GEMINI = {
     "contents": [
         {"role": "user", "parts": [{"text": "Look."}]},
-        {"role": "model", "parts": [{"functionCall": {"id": "c1", "name": "look", "args": {}}}]},
+        {
+            "role": "model",
+            "parts": [
+                {
+                    "functionCall": {"id": "c1", "name": "look", "args": {}},
+                    "thoughtSignature": "c2ln",
+                }
+            ],
+        },
         {
             "role": "user",
             "parts": [

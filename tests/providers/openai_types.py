@@ -47,13 +47,22 @@ def check_openai_compat(messages: list[Json]) -> None:
         if message["role"] == "tool":
             _check_wide_answer(message)
         else:
-            _check_typed(_MESSAGE, message)
+            _check_typed(_MESSAGE, _without_signatures(message))
             _check_said(message)
             assert message["content"] is not None, "null, which many servers refuse"
     _check_calls(_chat_steps(messages), _ANY_ID)
     media = _media(messages)
     assert all("image_url" in block for block in media), "there are media other than images"
     _check_media(media)
+
+
+def _without_signatures(message: Json) -> Json:
+    """Return a message without the members that Gemini's endpoint for OpenAI's clients adds."""
+    calls = [
+        {name: each for name, each in call.items() if name != "extra_content"}
+        for call in message.get("tool_calls", ())
+    ]
+    return {**message, "tool_calls": calls} if calls else message
 
 
 def check_openai_chat_types(messages: list[Json]) -> None:

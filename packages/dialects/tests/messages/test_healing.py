@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from packages.dialects.tests.targets.histories import histories
 from pagefault_dialects import heal, render
 from pagefault_dialects.messages.diagnosis import diagnose, is_home
-from pagefault_dialects.messages.histories import DIALECTS, Dialect, body_dialect
+from pagefault_dialects.messages.histories import DIALECTS, Dialect, body_dialect, sent_messages
 from pagefault_dialects.messages.reading import read_messages
 from pagefault_dialects.model.conversation import ComposedTurn, Medium, StoredBytes
 from pagefault_dialects.model.finding import Finding
@@ -55,7 +55,7 @@ def examine(sent: dict[str, Json], target: str) -> tuple[list[Finding], bool]:
     history = read_messages(sent, closes=True)
     main = body_dialect(sent, history.messages)
     loss = render(history.turns, target).loss
-    found = diagnose(history, TARGETS[target], loss, main)
+    found = diagnose(history, TARGETS[target], loss, main, sent=sent_messages(sent))
     return found, is_home(history, target, main)
 
 
@@ -68,7 +68,7 @@ def test_rendering_is_healthy_but_for_open_calls(
     rendered = wire(turns, target)
     history = read_messages(body(rendered), closes=True)
     loss = render(history.turns, target).loss
-    found = diagnose(history, TARGETS[target], loss, target)
+    found = diagnose(history, TARGETS[target], loss, target, sent=rendered.messages)
     # A result without a call may stand behind calls that are open.
     others = {"split-calls"} if rendered.open_calls else set()
     rules = {each.rule for each in found} - others

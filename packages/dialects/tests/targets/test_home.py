@@ -168,7 +168,10 @@ def test_file_in_a_result_goes_back_to_its_provider(
 
 _LANGCHAIN: Json = {
     "type": "ai",
-    "content": [{"type": "thinking", "thinking": "Hm.", "signature": MARK}],
+    "content": [
+        {"type": "thinking", "thinking": "Hm.", "signature": MARK},
+        {"type": "text", "text": "I see."},
+    ],
     "response_metadata": {"model_provider": "anthropic"},
 }
 _PYDANTIC_AI: Json = {
@@ -179,7 +182,8 @@ _PYDANTIC_AI: Json = {
             "content": "Hm.",
             "signature": MARK,
             "provider_name": "anthropic",
-        }
+        },
+        {"part_kind": "text", "content": "I see."},
     ],
 }
 _VERCEL: Json = {
@@ -190,7 +194,8 @@ _VERCEL: Json = {
             "type": "reasoning",
             "text": "Hm.",
             "providerMetadata": {"anthropic": {"signature": MARK}},
-        }
+        },
+        {"type": "text", "text": "I see."},
     ],
 }
 
@@ -201,11 +206,36 @@ def test_signed_thoughts_that_a_framework_carries_go_to_their_provider_alone(mes
     turns = read_messages([asked, message, {"role": "user", "content": "Go on."}]).turns
     thought = {"type": "thinking", "thinking": "Hm.", "signature": MARK}
     rendered = render(turns, "anthropic")
-    assert (rendered.messages[1]["content"], rendered.loss) == ([thought], ())
+    text = {"type": "text", "text": "I see."}
+    assert (rendered.messages[1]["content"], rendered.loss) == ([thought, text], ())
     for other in ("openai-chat", "openai-compat", "openai-responses", "gemini", "bedrock", "mcp"):
         rendered = render(turns, other)
         assert MARK not in str(rendered.messages)
         assert [(each.to, each.code) for each in rendered.loss] == [("nothing", "reasoning")]
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        (
+            "anthropic",
+            {
+                "role": "assistant",
+                "content": [{"type": "thinking", "thinking": "Hm.", "signature": MARK}],
+            },
+        ),
+        ("openai-responses", {"type": "reasoning", "id": "rs_1", "summary": []}),
+    ],
+)
+def test_thought_that_nothing_follows_is_left_out_once_the_user_goes_on(
+    target: str, message: Json
+) -> None:
+    asked = {"role": "user", "content": "q"}
+    newest = render(read_messages([asked, message]).turns, target)
+    assert (newest.messages, newest.loss) == ([asked, message], ())
+    followed = render(read_messages([asked, message, asked]).turns, target)
+    assert followed.messages == [asked, asked]
+    assert [(each.to, each.code) for each in followed.loss] == [("nothing", "reasoning")]
 
 
 def _calling(call: Json) -> Json:

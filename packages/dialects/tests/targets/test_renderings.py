@@ -114,13 +114,13 @@ def test_limits_hold(target: str, turns: tuple[ComposedTurn, ...], query: Render
 def test_the_provider_takes_it(
     target: str, turns: tuple[ComposedTurn, ...], query: RenderOptions
 ) -> None:
-    messages = render(_closed(turns), target, query).messages
+    messages = render(closed(turns), target, query).messages
     CHECKS[target](messages)
     if TARGETS[target].starts_with_user:
         assert messages[0]["role"] == "user"
 
 
-def _closed(turns: tuple[ComposedTurn, ...]) -> tuple[ComposedTurn, ...]:
+def closed(turns: tuple[ComposedTurn, ...]) -> tuple[ComposedTurn, ...]:
     """The history, and a user who goes on, so that no call is open."""
     last = turns[-1]
     seq = (last.seq or 0) + 1
@@ -137,8 +137,8 @@ def test_appending_changes_nothing_that_was_rendered(
     more: tuple[ComposedTurn, ...],
     data: st.DataObject,
 ) -> None:
-    before = render(_closed(turns), target, INLINE)
-    after = render((*_closed(turns), *more), target, INLINE)
+    before = render(closed(turns), target, INLINE)
+    after = render((*closed(turns), *more), target, INLINE)
     assert after.system == before.system
     if after.loss[: len(before.loss)] != before.loss:
         # A limit made an older medium step down; the loss says so.

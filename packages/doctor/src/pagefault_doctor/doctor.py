@@ -152,8 +152,10 @@ class Doctor:
         settled, _ = await self.settling.fitted(
             project_id, history.turns, profile, options, NOTHING_EVICTED, is_whole=True
         )
-        examine = partial(diagnose, history, profile, settled.loss, main, is_session=is_session)
-        diagnosed = await self.settling.worked(examine)
+        examine = partial(diagnose, history, profile, settled.loss, main)
+        diagnosed = await self.settling.worked(
+            partial(examine, sent=patient.sent, is_session=is_session)
+        )
         findings = [*patient.findings, *diagnosed]
         if diagnosed:
             anew = await self.settling.worked(partial(written_anew, history.turns))
@@ -191,11 +193,13 @@ def _of_entries(session: LoadedSession) -> _Patient:
     messages = [ForeignMessage("", None)] * session.last_seq
     turns: list[ComposedTurn] = []
     recorded: list[ComposedTurn] = []
+    sent: list[JsonValue] = []
     for entry in session.entries:
         read = session.turns_of(entry, "assistant")
         turns += read
         if isinstance(entry, StoredHistoryMessage):
             messages[entry.seq - 1] = _foreign(entry)
+            sent.append(parse_stored_json(entry.sent))
             # What is short stays in a text, and is found there as in a history that is sent.
             read = stored_message_turns(
                 entry,
@@ -206,7 +210,7 @@ def _of_entries(session: LoadedSession) -> _Patient:
             )
         recorded += read
     history = replace(pair_turns(messages, turns, closes=True), recorded=recorded)
-    return _Patient(history, main_dialect(messages), is_session=True)
+    return _Patient(history, main_dialect(messages), sent, is_session=True)
 
 
 def _foreign(entry: StoredHistoryMessage) -> ForeignMessage:

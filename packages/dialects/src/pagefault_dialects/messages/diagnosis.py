@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from pagefault_dialects.json.values import json_text
+from pagefault_dialects.json.values import JsonValue, json_text
 from pagefault_dialects.messages.findings import of_loss, of_pairs, of_turns
 from pagefault_dialects.messages.histories import Dialect, ForeignMessage
 from pagefault_dialects.messages.message_faults import message_faults
@@ -13,8 +13,11 @@ from pagefault_dialects.model.finding import Finding
 from pagefault_dialects.model.loss import LossEntry
 from pagefault_dialects.targets.profile import Profile
 from pagefault_dialects.targets.rules import found, quoted
+from pagefault_dialects.targets.sequence_rules import sequence_faults
 
 _ENTRIES = "/entries/"
+# Of the rules of order, these show neither in turns nor in the account of the loss.
+_OF_ORDER = ("late-call", "unsigned-call", "unsigned-thought", "misplaced-thought")
 
 
 def diagnose(
@@ -23,6 +26,7 @@ def diagnose(
     loss: Sequence[LossEntry],
     main: Dialect | None,
     *,
+    sent: Sequence[JsonValue] = (),
     is_session: bool = False,
 ) -> list[Finding]:
     """Return what is wrong with a history.
@@ -32,6 +36,7 @@ def diagnose(
         profile: The target.
         loss: What its rendering for the target loses, by the numbers of its turns.
         main: The dialect it is meant to be in; `None` for words alone.
+        sent: The messages as they were sent; without them, their order is not looked at.
         is_session: Whether it is one of a session, so that findings have numbers of entries.
     """
     own = main if profile.target == (main or "openai-chat") else None
@@ -43,7 +48,9 @@ def diagnose(
     findings += _split_calls(history)
     if own == "anthropic":
         findings += _trailing_space(history.recorded)
+    order = [*_of_order(history, sent, profile.target, main)]
     if is_session:
+        findings += map(_by_entry, order)
         said = [each for each in history.messages if each.message is not None]
         findings += map(_by_entry, message_faults(said, main))
         # An entry as a whole is known by its number alone.
@@ -53,10 +60,22 @@ def diagnose(
         ]
         return sorted(findings, key=lambda each: each.seq or 0)
     findings += message_faults(history.messages, main)
+    findings += order
     findings = [each for each in findings if not _is_made_by_model(each, own, history.messages)]
     named = [_with_pointer(each, history.messages) for each in findings]
-    order = {each.pointer: index for index, each in enumerate(history.messages)}
-    return sorted(named, key=lambda each: _order(each, order))
+    places = {each.pointer: index for index, each in enumerate(history.messages)}
+    return sorted(named, key=lambda each: _place(each, places))
+
+
+def _of_order(
+    history: ReadHistory, sent: Sequence[JsonValue], target: str, main: Dialect | None
+) -> Iterator[Finding]:
+    """Yield the faults of order that only the messages show, if they are the target's own."""
+    pointers = [each.pointer for each in history.messages if not each.is_apart]
+    if not is_home(history, target, main) or len(sent) != len(pointers):
+        return
+    faults = sequence_faults(sent, target, pointers=pointers)
+    yield from (each for each in faults if each.rule in _OF_ORDER)
 
 
 def written_anew(turns: Sequence[ComposedTurn]) -> list[ComposedTurn]:
@@ -123,8 +142,8 @@ def _with_pointer(finding: Finding, messages: Sequence[ForeignMessage]) -> Findi
     return finding.model_copy(update={"seq": None, "pointer": pointer})
 
 
-def _order(finding: Finding, order: dict[str, int]) -> int:
+def _place(finding: Finding, places: dict[str, int]) -> int:
     pointer = finding.pointer
-    while pointer and pointer not in order:
+    while pointer and pointer not in places:
         pointer = pointer.rpartition("/")[0]
-    return order.get(pointer, -1)
+    return places.get(pointer, -1)

@@ -39,9 +39,10 @@ def heal(
     rendered = render(read.turns, profile.target, options)
     is_plain = is_whole and replace(options, max_tokens=None) == _DEFAULTS
     is_at_home = is_plain and is_home(read, profile.target, main)
-    found = diagnose(read, profile, rendered.loss, main)
+    sent = sent_messages(history)
+    found = diagnose(read, profile, rendered.loss, main, sent=sent)
     if is_at_home and not found:
-        return replace(rendered, messages=sent_messages(history), loss=())
+        return replace(rendered, messages=sent, loss=())
     if found:
         rendered = render(written_anew(read.turns), profile.target, options)
     return replace(rendered, loss=tuple(locate_loss(rendered.loss, read.messages)))

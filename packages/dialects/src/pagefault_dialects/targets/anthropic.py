@@ -61,6 +61,7 @@ _BLOCKS: Mapping[str, Shape] = {
     "container_upload": {"file_id": str},
 }
 _WHERE = "attached after the tool results"
+_THOUGHTS = ("thinking", "redacted_thinking")
 _MOST_TITLE_CHARS = 500
 
 
@@ -91,19 +92,26 @@ def _write(turns: Sequence[SettledTurn], profile: Profile) -> list[Node]:
 def as_request(native: NativeMessage, options: RenderOptions) -> JsonObject | None:
     """Return a message as requests have it; `None` if it is of another dialect, or refused."""
     sent = native.message
-    if sent.get("role") not in _ROLES or native.dialect not in (None, "anthropic"):
+    role = sent.get("role")
+    if role not in _ROLES or native.dialect not in (None, "anthropic"):
         return None
     request = members_of_request(sent, _MEMBERS, _OF_RESPONSES)
     content = None if request is None else request.get("content")
     if isinstance(content, list):
-        is_own = bool(content) and all(map(_is_own, content))
+        is_own = bool(content) and all(map(_is_own, content)) and _are_said_by(role, content)
         return request if is_own and _are_answers_sound(content) else None
     return request if isinstance(content, str) else None
 
 
 def has_block(block: JsonObject, role: TurnRole) -> bool:
     """Return whether requests accept a block in a message that is written anew."""
-    return _is_own(block)
+    return _is_own(block) and _are_said_by(role, [block])
+
+
+def _are_said_by(role: JsonValue, blocks: Sequence[JsonValue]) -> bool:
+    """Return whether a side may say blocks: thoughts are the assistant's."""
+    kinds = {each.get("type") for each in blocks if isinstance(each, dict)}
+    return role == "assistant" or kinds.isdisjoint(_THOUGHTS)
 
 
 def _is_own(block: JsonValue) -> bool:

@@ -56,6 +56,7 @@ _MARKS: Shape = {"thought?": bool, "thoughtSignature?": str, "thought_signature?
 _WHERE = "attached after the tool results"
 _FOREIGN_CALL = "skip_thought_signature_validator"
 _OWN_MEMBERS = frozenset({"output", "error"})
+_CALLS = frozenset({"functionCall", "function_call"})
 _REFERENCE = "$ref"
 
 # A response is a protobuf `Struct`: a level of JSON is three messages, of which readers take 100
@@ -69,7 +70,26 @@ def write(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -
 
     `detail` has no place in them.
     """
-    return write_runs(turns, partial(_write, profile=profile), content="parts")
+    return _with_calls_behind_user(
+        write_runs(turns, partial(_write, profile=profile), content="parts")
+    )
+
+
+def _with_calls_behind_user(contents: Sequence[Node]) -> list[Node]:
+    """Return contents with calls of the model in the same one as what it says before them.
+
+    "Function call turn comes immediately after a user turn or after a function response turn."
+    """
+    kept: list[Node] = []
+    for content in contents:
+        match kept[-1:], content:
+            case [{"role": "model", "parts": [*said]}], {"role": "model", "parts": [*parts]} if any(
+                isinstance(part, dict) and _CALLS & part.keys() for part in parts
+            ):
+                kept[-1] = {"role": "model", "parts": [*said, *parts]}
+            case _:
+                kept.append(content)
+    return kept
 
 
 def as_request(native: NativeMessage, options: RenderOptions) -> JsonObject | None:

@@ -49,6 +49,8 @@ def with_lines(
     """
     leading = 0 if profile.takes_late_system else _leading(turns)
     following = [*_filled(_noted(turns[leading:], profile), profile)]
+    if profile.continues_thoughts:
+        following = [*_without_last_thoughts(following, profile)]
     if profile.has_assistant_after_results:
         following = [*_replied(following, profile)]
     if is_whole and profile.starts_with_user and following:
@@ -119,6 +121,36 @@ def _replied(turns: Iterable[ComposedTurn], profile: Profile) -> Iterator[Compos
             is_after_results = False
         yield turn
         is_after_results = is_after_results or turn.role == "tool"
+
+
+def _without_last_thoughts(
+    turns: Sequence[ComposedTurn], profile: Profile
+) -> Sequence[ComposedTurn]:
+    """Return turns without the thoughts that end what the assistant said.
+
+    What follows the thought at the end of a history may still come.
+    """
+    backwards: list[ComposedTurn] = []
+    following: TurnRole | None = None
+    for turn in reversed(turns):
+        is_ended = turn.role == "assistant" and following not in (None, "assistant")
+        kept = _without_last_thought(turn, profile) if is_ended and not turn.calls else turn
+        if kept.calls or _is_written(kept, profile):
+            following = kept.role
+        backwards.append(kept)
+    return backwards[::-1]
+
+
+def _without_last_thought(turn: ComposedTurn, profile: Profile) -> ComposedTurn:
+    items = [*turn.items]
+    for index in reversed(range(len(items))):
+        item = items[index]
+        if isinstance(item, ProviderBlock) and item.code == "reasoning" and item.forms:
+            # Without a form it is left out, and the account of the loss says so.
+            items[index] = replace(item, forms={})
+        elif _is_item_written(item, turn.role, profile):
+            break
+    return replace(turn, items=tuple(items))
 
 
 def _is_written(turn: ComposedTurn, profile: Profile) -> bool:

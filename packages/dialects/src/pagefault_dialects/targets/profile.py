@@ -132,6 +132,8 @@ class Profile:
     """Whether the assistant has to speak between the results of calls and the user."""
     starts_with_user: bool = False
     """Whether the user has to speak first."""
+    continues_thoughts: bool = False
+    """Whether the assistant has to say or call something behind a thought."""
     takes_blank_texts: bool = True
     """Whether a text may be nothing but white space; else it is left out."""
     default_detail: ImageDetail = "auto"

@@ -170,6 +170,24 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             reason="The target wants the assistant to speak behind the results of calls, which it "
             "does not; a line stands there.",
         ),
+        "late-call": Rule(
+            "A call stands directly behind the user or behind results.",
+            "it is put into the message before it",
+            "Gemini",
+        ),
+        "unsigned-call": Rule(
+            "The first call of a message behind the user's newest words is signed.",
+            "the signature for calls of other models is written",
+            "Gemini 3",
+        ),
+        "unsigned-thought": Rule(
+            "A thought has the signature of its model.", "it is left out", "Anthropic"
+        ),
+        "misplaced-thought": Rule(
+            "A thought is the assistant's, and what the assistant says or calls follows it.",
+            "it is left out",
+            "Anthropic and OpenAI's Responses",
+        ),
         "base64-in-text": Rule("A medium is no part of a text.", "it becomes a medium of its own"),
         "mislabelled-media": Rule(
             "A medium is called what its bytes are.", "its own type is written"

@@ -101,6 +101,7 @@ _ROWS = (
         home="openai-responses",
         as_request=openai.responses_request,
         has_block=openai.has_item,
+        continues_thoughts=True,
         media={"image": _OPENAI_IMAGES, "document": MediaRule(_PDF, addresses=_HTTPS)},
         call_id=IdRule(r"A-Za-z0-9_.:-", 64),
     ),
@@ -112,6 +113,7 @@ _ROWS = (
         home_types=frozenset({"text/plain"}),
         as_request=anthropic.as_request,
         has_block=anthropic.has_block,
+        continues_thoughts=True,
         mark_cached=anthropic.mark_cached,
         tokens=_OF_ANTHROPIC,
         media={

@@ -253,9 +253,10 @@ def _calling(turn: ComposedTurn, calls: tuple[TurnCall, ...]) -> ComposedTurn:
 
 
 def _answering(turn: ComposedTurn, call: TurnCall) -> ComposedTurn:
-    if turn.call_id == call.call_id and turn.tool_name:
+    """Return an answer under the id and the name of its call, which providers compare."""
+    if (turn.call_id, turn.tool_name) == (call.call_id, call.name):
         return turn
-    return replace(turn, call_id=call.call_id, tool_name=turn.tool_name or call.name)
+    return replace(turn, call_id=call.call_id, tool_name=call.name)
 
 
 def paired(

@@ -1,0 +1,394 @@
+"""The rules of the order and the completeness of a target's messages.
+
+The types of the SDKs accept a call without its answer; the providers refuse it. These rules are
+checked on the messages as they are sent, by what the providers document, and know nothing of how
+messages are written here.
+
+Source: `providers`; the documentation of the providers; `mistral-common`,
+`MistralRequestValidatorV3`; error messages of Gemini ("function call turn comes immediately after a
+user turn or after a function response turn"), of Anthropic ("The final block in an assistant
+message cannot be `thinking`") and of OpenAI's Responses ("of type 'reasoning' was provided without
+its required following item").
+"""
+
+import json
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from types import MappingProxyType
+from typing import Literal
+
+from pagefault_dialects.json.values import JsonValue
+from pagefault_dialects.model.finding import Finding
+from pagefault_dialects.targets.message_parts import (
+    MessagePart,
+    MessageReader,
+    SidedMessage,
+    read_anthropic,
+    read_bedrock,
+    read_chat,
+    read_gemini,
+    read_item,
+    read_otel_genai,
+    read_pydantic_ai,
+    read_text,
+    read_vercel,
+)
+from pagefault_dialects.targets.rules import found, quoted
+
+_READABLE = re.compile(r"[\S\s]{1,512}")
+_OPENAI_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+
+@dataclass(frozen=True, slots=True)
+class SequenceRules:
+    """The rules of one target."""
+
+    read: MessageReader
+    """Reads one of its messages."""
+    call_id: re.Pattern[str] = _READABLE
+    """The ids of its calls."""
+    tool_name: re.Pattern[str] = _READABLE
+    """The names of its tools."""
+    has_ids: bool = True
+    """Whether calls and answers have ids; else an answer belongs to the next call of its tool."""
+    ids_are_optional: bool = False
+    """Whether a call and its answer may go without."""
+    merges_sides: bool = False
+    """Whether messages of one side that follow each other are read as one."""
+    alternates: bool = False
+    """Whether the user and the assistant have to speak by turns."""
+    starts_with_user: bool = False
+    """Whether the user has to speak first."""
+    system: Literal["anywhere", "first", "apart"] = "anywhere"
+    """Where the system's messages stand."""
+    takes_blank_texts: bool = True
+    """Whether a text may be nothing but white space."""
+    has_results_first: bool = False
+    """Whether answers stand before all else that the user says."""
+    has_text_results: bool = False
+    """Whether an answer holds nothing but text."""
+    has_text_errors: bool = False
+    """Whether the answer of a failed call holds text, and nothing else."""
+    has_text_arguments: bool = False
+    """Whether the arguments of a call are the JSON of an object, as a text."""
+    has_reply_to_results: bool = False
+    """Whether the assistant has to speak between results and the user."""
+    has_call_behind_user: bool = False
+    """Whether calls stand directly behind the user or behind results."""
+    has_signed_calls: bool = False
+    """Whether the first call of each message behind the newest words of the user is signed."""
+    has_signed_thoughts: bool = False
+    """Whether a thought has a signature."""
+    continues_thoughts: bool = False
+    """Whether the assistant has to say or call something behind a thought."""
+    has_no_trailing_space: bool = False
+    """Whether the last message, if it is the assistant's, may not end in white space."""
+
+
+SEQUENCE_RULES: Mapping[str, SequenceRules] = MappingProxyType(
+    {
+        "openai-compat": SequenceRules(read_chat, tool_name=_OPENAI_NAME, has_text_arguments=True),
+        "openai-chat": SequenceRules(
+            read_chat,
+            call_id=re.compile(r"[\S\s]{1,40}"),
+            tool_name=_OPENAI_NAME,
+            has_text_results=True,
+            has_text_arguments=True,
+        ),
+        "openai-responses": SequenceRules(
+            read_item,
+            call_id=re.compile(r"[\S\s]{1,64}"),
+            tool_name=_OPENAI_NAME,
+            merges_sides=True,
+            has_text_arguments=True,
+            continues_thoughts=True,
+        ),
+        "anthropic": SequenceRules(
+            read_anthropic,
+            call_id=re.compile(r"[a-zA-Z0-9_-]{1,64}"),
+            tool_name=re.compile(r"[a-zA-Z0-9_-]{1,128}"),
+            merges_sides=True,
+            starts_with_user=True,
+            system="apart",
+            takes_blank_texts=False,
+            has_results_first=True,
+            has_text_errors=True,
+            has_signed_thoughts=True,
+            continues_thoughts=True,
+            has_no_trailing_space=True,
+        ),
+        "gemini": SequenceRules(
+            read_gemini,
+            tool_name=re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}"),
+            ids_are_optional=True,
+            starts_with_user=True,
+            system="apart",
+            takes_blank_texts=False,
+            has_results_first=True,
+            has_call_behind_user=True,
+            has_signed_calls=True,
+        ),
+        "bedrock": SequenceRules(
+            read_bedrock,
+            call_id=re.compile(r"[a-zA-Z0-9_.:-]{1,64}"),
+            tool_name=re.compile(r"[a-zA-Z0-9_-]{1,64}"),
+            alternates=True,
+            starts_with_user=True,
+            system="apart",
+            takes_blank_texts=False,
+            has_results_first=True,
+            has_text_errors=True,
+        ),
+        "mistral": SequenceRules(
+            read_chat,
+            call_id=re.compile(r"[a-zA-Z0-9]{9}"),
+            tool_name=_OPENAI_NAME,
+            system="first",
+            has_text_results=True,
+            has_text_arguments=True,
+            has_reply_to_results=True,
+        ),
+        "ollama": SequenceRules(read_chat, has_ids=False),
+        "mcp": SequenceRules(read_anthropic, merges_sides=True, system="apart"),
+        "langchain": SequenceRules(read_chat),
+        "vercel": SequenceRules(read_vercel),
+        "vercel-6": SequenceRules(read_vercel),
+        "pydantic-ai": SequenceRules(read_pydantic_ai, merges_sides=True),
+        "otel-genai": SequenceRules(read_otel_genai),
+        "text": SequenceRules(read_text),
+    }
+)
+"""The rules, by target."""
+
+
+def sequence_faults(
+    messages: Sequence[JsonValue],
+    target: str,
+    *,
+    open_calls: Collection[str] = (),
+    pointers: Sequence[str] | None = None,
+) -> list[Finding]:
+    """Return where the messages of a target break its rules of order and completeness.
+
+    Args:
+        messages: A whole history, as it is sent.
+        target: A name of `TARGETS`.
+        open_calls: The ids of calls that need no answer yet.
+        pointers: JSON pointers to the messages; `/messages/0` and so on by default.
+
+    Returns:
+        The faults, each with the pointer to what is wrong; empty if the target takes the order.
+    """
+    rules = SEQUENCE_RULES[target]
+    places = pointers or [f"/messages/{index}" for index in range(len(messages))]
+    sent = [
+        rules.read(message, place)
+        for message, place in zip(messages, places, strict=True)
+        if isinstance(message, dict)
+    ]
+    groups = [*_grouped(sent, merges_sides=rules.merges_sides)]
+    faults = [
+        *_pairs(groups, rules, open_calls),
+        *_calls(sent, rules),
+        *_order(sent, groups, rules),
+        *_thoughts(groups, rules),
+        *_endings(sent, rules),
+        *(fault for message in sent for fault in _contents(message, rules)),
+    ]
+    if rules.has_signed_calls:
+        faults += _signatures(sent)
+    order = {message.pointer: index for index, message in enumerate(sent)}
+    for message in sent:
+        order |= dict.fromkeys((part.pointer for part in message.parts), order[message.pointer])
+    return sorted(faults, key=lambda each: order[each.pointer])
+
+
+def _grouped(sent: Iterable[SidedMessage], *, merges_sides: bool) -> Iterator[SidedMessage]:
+    """Yield messages, with one for those that are read as one: answers, or all of one side."""
+    last: SidedMessage | None = None
+    for message in sent:
+        is_same = last is not None and last.side == message.side
+        if last is not None and is_same and (merges_sides or message.side == "tool"):
+            last = SidedMessage(last.pointer, last.side, (*last.parts, *message.parts))
+            continue
+        if last is not None:
+            yield last
+        last = message
+    if last is not None:
+        yield last
+
+
+def _pairs(
+    groups: Sequence[SidedMessage], rules: SequenceRules, open_calls: Collection[str]
+) -> Iterator[Finding]:
+    """Yield calls without an answer directly behind them, and answers without a call before."""
+    waiting: list[MessagePart] = []
+    called: dict[str | None, MessagePart] = {}
+    answered: set[str | None] = set()
+    all_ids = {part.call_id for group in groups for part in group.of_kind("call")} - {None}
+    for group in groups:
+        for answer in group.of_kind("answer"):
+            call_id = answer.call_id
+            if (call := _call_of(answer, waiting, rules)) is not None:
+                waiting.remove(call)
+                answered.add(call_id)
+            elif call_id in answered and call_id is not None:
+                yield _fault("duplicate-answer", answer, call_id)
+            elif call_id in called:
+                yield _fault("late-answer", answer, call_id)
+            else:
+                yield _fault("wrong-order" if call_id in all_ids else "no-call", answer, call_id)
+        yield from _unanswered(waiting, open_calls)
+        waiting = group.of_kind("call")
+        called |= {call.call_id: call for call in waiting if call.call_id is not None}
+    yield from _unanswered(waiting, open_calls)
+
+
+def _call_of(
+    answer: MessagePart, waiting: Sequence[MessagePart], rules: SequenceRules
+) -> MessagePart | None:
+    """Return the call that waits for an answer: by its id, or else the next one of its tool."""
+    for call in waiting:
+        if answer.call_id is not None and call.call_id is not None and rules.has_ids:
+            if answer.call_id == call.call_id:
+                return call
+        elif answer.name in (None, call.name):
+            return call
+    return None
+
+
+def _unanswered(waiting: Iterable[MessagePart], open_calls: Collection[str]) -> Iterator[Finding]:
+    # Where calls have no ids, the newest ones wait for an answer if any do.
+    for call in waiting:
+        if call.call_id not in open_calls and not (call.call_id is None and open_calls):
+            yield _fault("no-answer", call, call.call_id)
+
+
+def _calls(sent: Sequence[SidedMessage], rules: SequenceRules) -> Iterator[Finding]:
+    """Yield calls with an id, a name or arguments that are refused, and those with a used id."""
+    used: set[str | None] = set()
+    for part in (each for message in sent for each in message.parts):
+        if part.kind not in ("call", "answer"):
+            continue
+        yield from _names(part, rules)
+        if part.kind != "call":
+            continue
+        if part.call_id in used:
+            yield _fault("duplicate-id", part, part.call_id)
+        used |= {part.call_id} - {None}
+        if not _is_object(part.arguments, as_text=rules.has_text_arguments):
+            yield _fault("bad-arguments", part, str(part.arguments))
+
+
+def _names(part: MessagePart, rules: SequenceRules) -> Iterator[Finding]:
+    call_id, name = part.call_id, part.name
+    if call_id is None and rules.has_ids and not rules.ids_are_optional:
+        yield _fault("no-id", part, None)
+    elif call_id is not None and rules.call_id.fullmatch(call_id) is None:
+        yield _fault("bad-id", part, call_id)
+    is_needed = part.kind == "call" or name is not None
+    if is_needed and rules.tool_name.fullmatch(name or "") is None:
+        yield _fault("bad-name", part, name)
+
+
+def _is_object(arguments: JsonValue, *, as_text: bool) -> bool:
+    if not as_text or not isinstance(arguments, str):
+        return isinstance(arguments, dict) and not (as_text and arguments)
+    try:
+        return isinstance(json.loads(arguments), dict)
+    except ValueError:
+        return False
+
+
+def _order(
+    sent: Sequence[SidedMessage], groups: Sequence[SidedMessage], rules: SequenceRules
+) -> Iterator[Finding]:
+    """Yield messages of a side that may not speak there."""
+    spoken = [group for group in groups if group.side != "system"]
+    if spoken and rules.starts_with_user and not _says_as_user(spoken[0]):
+        yield found("no-beginning", spoken[0].pointer, actual=spoken[0].side)
+    is_begun = False
+    for message in sent:
+        is_system = message.side == "system"
+        is_begun = is_begun or not is_system
+        if is_system and rules.system == "apart":
+            yield found("system-among-messages", message.pointer)
+        elif is_system and is_begun and rules.system == "first":
+            yield found("late-system", message.pointer)
+    for before, message in pairwise(sent):
+        if rules.alternates and before.side == message.side:
+            yield found("same-side-twice", message.pointer, actual=message.side)
+        is_behind_results = rules.has_reply_to_results and before.side == "tool"
+        if is_behind_results and message.side not in ("tool", "assistant"):
+            yield found("no-reply", message.pointer, actual=message.side)
+        calls = message.of_kind("call")
+        if calls and rules.has_call_behind_user and before.side == "assistant":
+            yield _fault("late-call", calls[0], calls[0].call_id)
+
+
+def _endings(sent: Sequence[SidedMessage], rules: SequenceRules) -> Iterator[Finding]:
+    """Yield the white space at the end of the last message, if it is the assistant's."""
+    last = sent[-1].parts[-1:] if sent and sent[-1].side == "assistant" else ()
+    for part in last:
+        if rules.has_no_trailing_space and part.text != part.text.rstrip():
+            yield found("trailing-space", part.pointer)
+
+
+def _says_as_user(message: SidedMessage) -> bool:
+    return message.side == "user" and not message.of_kind("answer")
+
+
+def _signatures(sent: Sequence[SidedMessage]) -> Iterator[Finding]:
+    """Yield the first calls of messages in the turn at hand that are not signed."""
+    newest = max(
+        (index for index, message in enumerate(sent) if _says_as_user(message)), default=-1
+    )
+    for message in sent[newest + 1 :]:
+        for call in message.of_kind("call")[:1]:
+            if not call.is_signed:
+                yield _fault("unsigned-call", call, call.call_id)
+
+
+def _thoughts(groups: Sequence[SidedMessage], rules: SequenceRules) -> Iterator[Finding]:
+    """Yield thoughts without a signature, and those that nothing of the assistant follows.
+
+    What follows the thought at the end of a history may still come.
+    """
+    for index, group in enumerate(groups):
+        thoughts = group.of_kind("thought")
+        if rules.has_signed_thoughts:
+            yield from (
+                found("unsigned-thought", each.pointer) for each in thoughts if not each.is_signed
+            )
+        is_ended = index < len(groups) - 1 and group.parts[-1:] == (*thoughts[-1:],)
+        is_misplaced = group.side != "assistant" or is_ended
+        if rules.continues_thoughts and thoughts and is_misplaced:
+            yield found("misplaced-thought", thoughts[-1].pointer)
+
+
+def _contents(message: SidedMessage, rules: SequenceRules) -> Iterator[Finding]:
+    """Yield what is empty, results behind other blocks, and results with what they cannot hold."""
+    if not message.parts:
+        yield found("empty-content", message.pointer)
+    is_behind = False
+    for part in message.parts:
+        if part.kind != "answer":
+            is_behind = True
+            said = part.text if rules.takes_blank_texts else part.text.strip()
+            if part.kind == "text" and not said and not part.is_signed:
+                yield found("empty-content", part.pointer, actual=quoted(part.text))
+            continue
+        if is_behind and rules.has_results_first:
+            yield _fault("results-not-first", part, part.call_id)
+        if rules.has_text_results and not part.kinds <= {"text"}:
+            yield _fault("media-in-result", part, ", ".join(sorted(part.kinds)))
+        if part.is_error and rules.has_text_errors and part.kinds != {"text"}:
+            rule = "media-in-error" if part.kinds else "empty-content"
+            yield _fault(rule, part, ", ".join(sorted(part.kinds)))
+
+
+def _fault(rule: str, part: MessagePart, actual: str | None) -> Finding:
+    said = None if actual is None else quoted(actual)
+    return found(rule, part.pointer, actual=said, call_id=part.call_id)
