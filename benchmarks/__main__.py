@@ -38,6 +38,7 @@ MODULES = {
     "memory-in": "memory_in",
     "search": "page_search",
     "rendering": "session_render",
+    "steps": "steps",
     "memory-out": "memory_out",
     "agents": "agents",
     "context": "context",

@@ -10,10 +10,12 @@ from app.services.pages.manifests import PageManifests
 from app.services.pages.page_answers import PageReading
 from app.services.renders.answer_renders import AnswerRenders
 from app.services.renders.media_loader import MediaLoader
+from app.services.renders.new_entries import NewEntries
 from app.services.renders.outlines import Outlines
 from app.services.renders.renders import Renders
 from app.services.renders.session_renders import SessionRenders
 from app.services.renders.settling import Settling
+from app.services.renders.turn_cache import TurnCache
 from app.services.renders.working_sets import WorkingSets
 from app.stores.blobs.store import BlobStore
 from app.stores.records.records import Records
@@ -37,11 +39,14 @@ def _answer_renders(services: Services) -> AnswerRenders:
 
 
 def _session_renders(services: Services) -> SessionRenders:
+    records, settling, turns = services[Records], services[Settling], TurnCache()
     return SessionRenders(
-        services[Records],
-        services[Settling],
+        records,
+        settling,
         answers=services[AnswerRenders],
         pages=services[PageManifests],
+        new_entries=NewEntries(records, services[BlobStore], settling, turns),
+        known_turns=turns,
     )
 
 

@@ -54,6 +54,8 @@ class LoadedSession:
     prompt: bytes | None = None
     links: Mapping[str, str] = field(default_factory=dict)
     """The addresses in files that hold nothing but one, by the ids of these."""
+    is_beginning: bool = True
+    """Whether the first entry is that of the session."""
 
     def up_to(self, seq: int | None) -> "LoadedSession":
         """Return the session as it was when that entry was the last; with `None`, all of it."""
@@ -79,10 +81,15 @@ class LoadedSession:
         """Return the turns of the history as they were recorded, items of one turn as one."""
         turns = (turn for entry in self.entries for turn in self.turns_of(entry, audience))
         joined = join_turns((turn, turn.joins) for turn in turns)
-        if self.prompt is None:
+        if self.prompt is None or not self.is_beginning:
             return joined
         origin = f"/api/sessions/{self.session_id}"
         return with_prompt(prompt_turns(self.prompt, origin=origin), joined)
+
+    def begins(self, audience: Audience) -> set[int]:
+        """Return the `seq` of the entries whose first turn belongs to no turn before it."""
+        turns = ((entry.seq, self.turns_of(entry, audience)) for entry in self.entries)
+        return {seq for seq, read in turns if read and not read[0].joins}
 
     def answer(self, audience: Audience) -> Sequence[ComposedTurn]:
         """Return the only entry, the answer to a call, without the call."""
@@ -175,24 +182,38 @@ def _all_entries(
     unit: UnitOfWork, session_id: str, known: TurnCache
 ) -> tuple[Sequence[StoredEntry], Mapping[str, Resource], int, bytes | None]:
     """Read a history, the resources that its messages refer to, its last `seq`, its prompt."""
+    session = require_found(unit[SessionRecords].find(session_id), "session")
+    entries = read_entries(unit, session_id, after_seq=0, to_seq=session.last_seq)
+    resources = unit[ResourceRecords].find_in_session(referred(entries, known), session_id)
+    prompt = unit[SessionPromptRecords].find(session_id)
+    return entries, resources, session.last_seq, prompt.prompt if prompt else None
+
+
+def read_entries(
+    unit: UnitOfWork, session_id: str, *, after_seq: int, to_seq: int, since: int = 0
+) -> Sequence[StoredEntry]:
+    """Read the entries of a history behind a `seq` and up to another one.
+
+    Raises:
+        PayloadTooLargeError: Those behind `since` are too long to be rendered at once.
+    """
     entries: list[StoredEntry] = []
     size_bytes = 0
-    session = require_found(unit[SessionRecords].find(session_id), "session")
-    while not entries or entries[-1].seq < session.last_seq:
-        after_seq = entries[-1].seq if entries else 0
-        page = unit[SessionHistory].entries(session_id, after_seq=after_seq, limit=_ENTRIES_AT_ONCE)
-        if not page:
-            break
-        size_bytes += sum(map(entry_size_bytes, page))
+    while after_seq < to_seq:
+        limit = min(_ENTRIES_AT_ONCE, to_seq - after_seq)
+        page = unit[SessionHistory].entries(session_id, after_seq=after_seq, limit=limit)
+        read = [each for each in page if each.seq <= to_seq]
+        size_bytes += sum(entry_size_bytes(each) for each in read if each.seq > since)
         if size_bytes > MOST_TEXT_BYTES:
             raise PayloadTooLargeError(
                 f"The session has more than {MOST_TEXT_BYTES} bytes beside its media, which "
                 "is more than any model reads. Render its tool results one by one."
             )
-        entries += page
-    resources = unit[ResourceRecords].find_in_session(referred(entries, known), session_id)
-    prompt = unit[SessionPromptRecords].find(session_id)
-    return entries, resources, session.last_seq, prompt.prompt if prompt else None
+        entries += read
+        if len(read) < len(page) or not read:
+            break
+        after_seq = read[-1].seq
+    return entries
 
 
 def referred(entries: Sequence[StoredEntry], known: TurnCache) -> set[str]:

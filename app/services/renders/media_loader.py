@@ -44,7 +44,8 @@ from pagefault_dialects.targets.profile import MediaClass, Profile
 
 _CLASSES: tuple[MediaClass, ...] = ("image", "audio", "video", "document")
 _AT_ONCE = 4
-_MOST_IN_MEMORY = 256
+MOST_IN_MEMORY = 256
+"""Of the smaller images of one rendering that are no files, those that are made."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -107,7 +108,7 @@ class MediaLoader:
         held = sorted(
             index for index in media_plan.images if isinstance(media[index].source, InlineBytes)
         )
-        left_out = set(held[:-_MOST_IN_MEMORY])
+        left_out = set(held[:-MOST_IN_MEMORY])
         wanted = [index for index in media_plan.images if index not in left_out]
         makes = (partial(make, index, media_plan.images[index]) for index in wanted)
         await _together([*makes, *(partial(read, index) for index in media_plan.texts)])

@@ -49,6 +49,15 @@ class PageTexts(Protocol):
         """
 
 
+class PartRenders(Protocol):
+    """Renders what is new in sessions. See `NewEntries`."""
+
+    async def document(
+        self, project_id: str, session_id: str, profile: Profile, options: RenderOptions, since: int
+    ) -> dict[str, Node] | None:
+        """Return the answer; `None` where the session has to be rendered whole for it."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class SessionRenders:
     """Renders the histories of sessions."""
@@ -61,7 +70,10 @@ class SessionRenders:
     """Renders their entries."""
     pages: PageTexts
     """Lists the pages of a session."""
-    _known_turns: TurnCache = field(init=False, default_factory=TurnCache)
+    new_entries: PartRenders
+    """Renders what is new of them."""
+    known_turns: TurnCache
+    """Remembers turns of their entries."""
     session_slots: anyio.CapacityLimiter = field(
         init=False, default_factory=lambda: anyio.CapacityLimiter(_SESSIONS_AT_ONCE)
     )
@@ -106,14 +118,36 @@ class SessionRenders:
         """
         profile = self.check(query, since=since)
         async with self.session_slots:
-            loaded = (await self.load(project_id, session_id)).up_to(up_to)
-            # Nobody can be in the way of a rendering without a frontier that has a name.
-            for _ in range(_TRIES):
-                document = await self._session(
+            document = None
+            if since and up_to is None:
+                document = await self.new_entries.document(
+                    project_id, session_id, profile, query.options, since
+                )
+            if document is None:
+                loaded = (await self.load(project_id, session_id)).up_to(up_to)
+                document = await self.whole(
                     project_id, loaded, profile, query, since=since, moves=moves
                 )
-                if document is not None:
-                    return await self.answers.body(project_id, document)
+            return await self.answers.body(project_id, document)
+
+    async def whole(
+        self,
+        project_id: str,
+        loaded: LoadedSession,
+        profile: Profile,
+        query: RenderQuery,
+        *,
+        since: int,
+        moves: bool,
+    ) -> dict[str, Node]:
+        """Render a session that was read whole; for the rest see `session`."""
+        # Nobody can be in the way of a rendering without a frontier that has a name.
+        for _ in range(_TRIES):
+            document = await self._session(
+                project_id, loaded, profile, query, since=since, moves=moves
+            )
+            if document is not None:
+                return document
         raise ConflictError(
             "Others move this frontier all the time. Send the request again, or use one of your "
             "own.",
@@ -123,7 +157,7 @@ class SessionRenders:
     async def load(self, project_id: str, session_id: str) -> LoadedSession:
         """Read a session; for what it raises see `session`."""
         return await load_session(
-            self.records, self.answers.blobs, project_id, session_id, self._known_turns
+            self.records, self.answers.blobs, project_id, session_id, self.known_turns
         )
 
     async def fitted(

@@ -15,9 +15,9 @@ from app.models.identity import utc_now
 from app.models.limits import Limits
 from app.services.access.callers import LinkGrant, LinkSigner
 from app.services.concurrency.departures import until_departure
-from app.services.renders.media_loader import MediaLoader, judged, measured
+from app.services.renders.media_loader import MOST_IN_MEMORY, MediaLoader, judged, measured
 from app.services.renders.whole_texts import read_whole_texts
-from app.stores.records.pages import PageRecords
+from app.stores.records.pinned_pages import PinnedPageRecords
 from app.stores.records.records import Records
 from pagefault_dialects.context.eviction import EvictableTurns, faulted_pages, history_of
 from pagefault_dialects.context.token_budget import next_frontier
@@ -27,6 +27,7 @@ from pagefault_dialects.model.render_options import RenderOptions, base64_length
 from pagefault_dialects.targets.fitting import plan_media
 from pagefault_dialects.targets.ladder import Ladder, Settled, Sign
 from pagefault_dialects.targets.opening_turns import with_lines
+from pagefault_dialects.targets.part_weights import PartWeight, has_room, part_weight
 from pagefault_dialects.targets.profile import Profile
 from pagefault_dialects.targets.tokens import request_text_bytes
 from pagefault_dialects.turns.handles import with_handles
@@ -96,6 +97,35 @@ class Settling:
                 return settled, frontier
             frontier = further
 
+    async def settled_part(
+        self,
+        project_id: str,
+        turns: Sequence[ComposedTurn],
+        profile: Profile,
+        options: RenderOptions,
+        *,
+        is_first: bool,
+    ) -> tuple[Settled, PartWeight]:
+        """Settle a part of a conversation by itself; return it with what it takes.
+
+        It is settled as in the whole if all parts together have room, see `has_room`.
+
+        Raises:
+            MalformedRequestError: The client has left, so the work was ended.
+        """
+        turns, most = await self.worked(
+            partial(self._with_words, turns, profile, options, is_whole=is_first)
+        )
+        settled = await self._laddered(project_id, turns, profile, options, most)
+        weight = await self.worked(partial(part_weight, turns, settled, profile, options))
+        return settled, weight
+
+    def has_room(self, weight: PartWeight, profile: Profile, options: RenderOptions) -> bool:
+        """Return whether no medium has to step down for the others, where this is all there is."""
+        most = base64_length(self.limits.inline_bytes)
+        is_few = weight.inline_media <= MOST_IN_MEMORY
+        return is_few and has_room(weight, profile, options, most)
+
     async def limited(
         self,
         project_id: str,
@@ -131,7 +161,7 @@ class Settling:
         pinned: Collection[str] = ()
         if named:
             pinned = await self.records.read(
-                project_id, lambda unit: unit[PageRecords].pinned_among(named)
+                project_id, lambda unit: unit[PinnedPageRecords].among(named)
             )
         return await self.worked(partial(history_of, turns, pinned, is_adaptive=options.adaptive))
 
@@ -147,6 +177,16 @@ class Settling:
         turns, most = await self.worked(
             partial(self._with_words, turns, profile, options, is_whole=is_whole)
         )
+        return await self._laddered(project_id, turns, profile, options, most)
+
+    async def _laddered(
+        self,
+        project_id: str,
+        turns: Sequence[ComposedTurn],
+        profile: Profile,
+        options: RenderOptions,
+        most: int,
+    ) -> Settled:
         turns = await judged(self.media_loader.checks, project_id, turns, profile, options)
         media_plan = await self.worked(
             partial(plan_media, turns, profile, options, most_base64=most)

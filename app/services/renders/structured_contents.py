@@ -13,8 +13,8 @@ from pagefault_dialects.errors import InvalidJsonError, PayloadTooLargeError
 from pagefault_dialects.json.values import JsonValue, parse_json
 from pagefault_dialects.turns.record_turns import kept_apart
 
-# Of one rendering, the structured contents. What is above is not shown, and told of in the loss.
-_MOST_APART_BYTES = 4 * 1024 * 1024
+MOST_APART_BYTES = 4 * 1024 * 1024
+"""Of one rendering, the structured contents; what is above is not shown, as the loss says."""
 # Parsed, a value takes up to 500 bytes.
 _MOST_VALUES = 200_000
 _DEEPEST = 4_000
@@ -31,7 +31,7 @@ async def read_apart(
         StoreUnavailableError: The store did not answer.
     """
     values: dict[str, JsonValue] = {}
-    left = _MOST_APART_BYTES
+    left = MOST_APART_BYTES
     parse = partial(parse_json, max_depth=_DEEPEST, max_nodes=_MOST_VALUES, spelled=True)
     for kept in await anyio.to_thread.run_sync(lambda: list(map(kept_apart, records))):
         if kept is None or kept.digest in values or kept.size_bytes > left:

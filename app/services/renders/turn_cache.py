@@ -26,7 +26,7 @@ CachedEntry: TypeAlias = StoredMessage | StoredHistoryMessage
 _BYTES_FOR_A_BYTE = 3
 _BYTES_AROUND = 2_048
 _LARGEST_BYTES = 1024 * 1024
-MOST_BYTES = 32 * 1024 * 1024
+MOST_BYTES = 16 * 1024 * 1024
 
 
 @dataclass(slots=True)

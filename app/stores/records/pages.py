@@ -212,12 +212,6 @@ class PageRecords(Repository):
         rows = self._scope.all(ordered.limit(limit))
         return [ManifestPlace(row.pinned, row.importance, row.page_number) for row in rows]
 
-    def pinned_among(self, page_ids: Collection[str]) -> set[str]:
-        """Return which of these pages are pinned."""
-        page_id = pages.c.page_id
-        pinned = self._scope.select(pages, pages.c.pinned, columns=[page_id])
-        return {row.page_id for row in self._scope.rows_with(page_id, page_ids, pinned)}
-
     def count_in_session(self, session_id: str) -> int:
         """Count the pages of a session."""
         return self._scope.count(pages, pages.c.session_id == session_id)

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import chain, compress, repeat
 from operator import not_
 from typing import NamedTuple
@@ -49,17 +50,56 @@ class SessionDocument(NamedTuple):
     hashes: Sequence[bytes]
 
 
+@dataclass(frozen=True, slots=True)
+class WrittenPrefix:
+    """What has to be known of the messages of a session that are final, to go on behind them."""
+
+    system: str
+    """What the system said, where that is told apart."""
+    digest: bytes
+    """Stands for all of them."""
+    role: Node
+    """Who speaks in the last one."""
+
+
+def written_prefix(
+    settled: Settled,
+    profile: Profile,
+    options: RenderOptions,
+    prefix: WrittenPrefix | None = None,
+) -> WrittenPrefix:
+    """Return what has to be known of a beginning that is final.
+
+    Args:
+        settled: The beginning, or what comes behind a prefix.
+        profile: The target.
+        options: How it is rendered.
+        prefix: What is known of the messages before it.
+    """
+    system, turns = opened(settled.turns, profile)
+    hashes = _hashes_behind(prefix, profile, system)
+    hashes.through(_written(turns, profile, options))
+    return hashes.kept(prefix.system if prefix else system)
+
+
 def session_document(
-    settled: Settled, profile: Profile, options: RenderOptions, *, last_seq: int, since: int
+    settled: Settled,
+    profile: Profile,
+    options: RenderOptions,
+    *,
+    last_seq: int,
+    since: int,
+    behind: WrittenPrefix | None = None,
 ) -> SessionDocument:
     """Return a whole session, or what of it is new, as the answer, with prefix hashes.
 
     Args:
-        settled: The whole conversation.
+        settled: The whole conversation, or what comes behind a prefix of it.
         profile: The target.
         options: How it is rendered.
         last_seq: How far the session has come.
         since: Up to which `seq` the caller has it, 0 for nothing of it.
+        behind: The prefix, if it is one that the caller has; the hashes begin behind it.
     """
     system, turns = opened(settled.turns, profile)
     are_new = [not since or place > since for place in places(settled.turns)]
@@ -67,7 +107,7 @@ def session_document(
     new = list(compress(turns, are_new[leading:]))
     kept = _written(list(compress(turns, map(not_, are_new[leading:]))), profile, options)
     messages = _written(new, profile, options)
-    prefix = _Prefix(profile, system)
+    prefix = _hashes_behind(behind, profile, system)
     prefix.through(kept)
     prior, hashes = prefix.hash, prefix.through(messages)
     # For each entry of the loss, whether the turn it is of is new.
@@ -83,7 +123,7 @@ def session_document(
         is_open = bool(new) and new[0].role == "tool"
         if is_open or options.frontier is not None:
             whole = _written(turns, profile, options)
-            of_whole = _Prefix(profile, system)
+            of_whole = _hashes_behind(behind, profile, system)
             hashes = of_whole.through(whole)
             is_between = is_open and len(whole) != len(kept) + len(messages)
             if is_between or of_whole.hash != prefix.hash:
@@ -93,7 +133,7 @@ def session_document(
     return SessionDocument(answer, hashes)
 
 
-class _Prefix:
+class _PrefixHashes:
     """What a hash stands for so far: target and system, and the messages that were added.
 
     It goes on from block to block, so that what one side says is the same in one message as in two
@@ -101,10 +141,13 @@ class _Prefix:
     in its last message, and for who has that message already in one of its own.
     """
 
-    def __init__(self, profile: Profile, system: str) -> None:
-        head: list[Node] = [f"{profile.target}/{profile.version}", system or None]
-        self._digest = hashlib.sha256(node_digest(head)).digest()
-        self._role: Node = None
+    def __init__(self, digest: bytes, role: Node) -> None:
+        self._digest = digest
+        self._role = role
+
+    def kept(self, system: str) -> WrittenPrefix:
+        """Return what has to be known to go on."""
+        return WrittenPrefix(system, self._digest, self._role)
 
     @property
     def hash(self) -> bytes:
@@ -121,6 +164,13 @@ class _Prefix:
             self._digest = hashlib.sha256(self._digest + node_digest(node)).digest()
         self._role = role
         return self.hash
+
+
+def _hashes_behind(prefix: WrittenPrefix | None, profile: Profile, system: str) -> _PrefixHashes:
+    if prefix is not None:
+        return _PrefixHashes(prefix.digest, prefix.role)
+    head: list[Node] = [f"{profile.target}/{profile.version}", system or None]
+    return _PrefixHashes(hashlib.sha256(node_digest(head)).digest(), None)
 
 
 def _side(message: Node) -> tuple[Node, Sequence[Node]]:

@@ -74,6 +74,13 @@ class RenderOptions:
     model: str | None = None
     """The model that the messages are for, if it is known; what others thought is left out."""
 
+    @property
+    def is_local(self) -> bool:
+        """Whether no message depends on others, but for media and answers, nor on the time."""
+        is_evicted = self.max_tokens is not None or self.frontier is not None
+        is_bound = bool(self.memory) or self.max_text is not None
+        return not is_evicted and not is_bound and self.media != "signed-url"
+
 
 @dataclass(frozen=True, slots=True)
 class MediaPiece:

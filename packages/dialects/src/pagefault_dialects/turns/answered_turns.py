@@ -12,6 +12,11 @@ from pagefault_dialects.model.conversation import (
     TurnCall,
     in_entry,
 )
+from pagefault_dialects.turns.known_calls import KnownCalls
+
+
+class PrefixChangedError(Exception):
+    """A call takes an answer whose place was taken for final."""
 
 
 @dataclass(slots=True)
@@ -98,12 +103,25 @@ class EarlyAnswers:
 
     Each stands in a group of its own, behind a call that was written for it. Some hosts count their
     calls from `call_0` in every turn, so that under the same id may stand what another tool said.
+
+    Args:
+        kept: The `seq` of answers that stay where they are.
+        calls: Knows the ids of those whose place is final.
+        nameless: The tools of those whose place is final and that have no id.
     """
 
-    def __init__(self, kept: Collection[int]) -> None:
+    def __init__(self, kept: Collection[int], calls: KnownCalls, nameless: frozenset[str]) -> None:
         self._kept = kept
+        self._calls = calls
+        self._nameless = nameless
         self._by_id: defaultdict[str, dict[str, deque[AnsweredTurn]]] = defaultdict(dict)
         self._by_name: defaultdict[str, deque[AnsweredTurn]] = defaultdict(deque)
+
+    def seal(self) -> frozenset[str]:
+        """Take all places for final; return the tools of the answers that have no id."""
+        for call_id in (each for each, tools in self._by_id.items() if tools):
+            self._calls.note(call_id, self._calls.of(call_id)._replace(is_early=True))
+        return self._nameless | {name for name, groups in self._by_name.items() if groups}
 
     def add(self, group: AnsweredTurn, answer: ComposedTurn) -> None:
         """Keep an answer until its call comes."""
@@ -114,7 +132,13 @@ class EarlyAnswers:
             self._by_name[answer.tool_name].append(group)
 
     def take(self, call: TurnCall) -> ComposedTurn | None:
-        """Return the answer to a call, if there is one; unless kept, it leaves its group."""
+        """Return the answer to a call, if there is one; unless kept, it leaves its group.
+
+        Raises:
+            PrefixChangedError: The place of the answer is final.
+        """
+        if self._calls.of(call.call_id).is_early or call.name in self._nameless:
+            raise PrefixChangedError
         group = self._under_id(call)
         if group is None and (named := self._by_name.get(call.name)):
             group = named.popleft()
@@ -140,6 +164,7 @@ class EarlyAnswers:
     def forget_names(self) -> None:
         """Leave answers that have no id to themselves: a call of later turns is another one."""
         self._by_name.clear()
+        self._nameless = frozenset()
 
 
 def _equal_items(told: Sequence[Item], again: Sequence[Item]) -> int:

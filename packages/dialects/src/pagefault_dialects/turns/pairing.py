@@ -22,7 +22,7 @@ those that are kept where they were shown: then the call is left out.
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import chain, pairwise
 from typing import TypeVar
 
@@ -36,6 +36,7 @@ from pagefault_dialects.model.conversation import (
 )
 from pagefault_dialects.targets.rules import coded
 from pagefault_dialects.turns.answered_turns import AnsweredTurn, EarlyAnswers
+from pagefault_dialects.turns.known_calls import KnownCalls
 
 _Item = TypeVar("_Item")
 
@@ -50,21 +51,61 @@ _ANSWERED_BEFORE = coded("answered-before")
 _NO_ANSWER = coded("no-answer")
 
 
-class _Pairing:
-    """A conversation being put in order."""
+@dataclass(frozen=True, slots=True)
+class PairedPrefix:
+    """What has to be known of the turns of a history that are final, to go on behind them."""
 
-    def __init__(self, kept: Collection[int]) -> None:
+    calls: KnownCalls = field(default_factory=KnownCalls)
+    nameless: frozenset[str] = frozenset()
+    """The tools of answers without an id or a call, whose place is final."""
+    notes: tuple[LeftOut, ...] = ()
+    """Of answers that were told already, for the turn that comes next."""
+
+
+class Pairing:
+    """A conversation being put in order, from its beginning or behind turns that are final.
+
+    Args:
+        kept: The `seq` of answers that stay behind the calls that were written for them.
+        prefix: What is known of the turns before it.
+    """
+
+    def __init__(self, kept: Collection[int] = (), prefix: PairedPrefix | None = None) -> None:
+        prefix = prefix or PairedPrefix()
+        calls = prefix.calls.fork()
+        self._calls = calls
         self._kept = kept
         self._groups: list[AnsweredTurn] = []
         self._open: AnsweredTurn | None = None
-        self._orphans = EarlyAnswers(kept)
-        self._closed: dict[str, TurnCall] = {}
-        self._ids: set[str] = set()
-        self._names: dict[str, str] = {}
-        self._numbers: defaultdict[str, int] = defaultdict(lambda: 1)
-        self._answering: defaultdict[str, set[str]] = defaultdict(set)
-        self._notes: list[LeftOut] = []
-        self._denied: set[str] = set()
+        self._orphans = EarlyAnswers(kept, calls, prefix.nameless)
+        self._notes = [*prefix.notes]
+
+    def is_sealed_by(self, turn: ComposedTurn) -> bool:
+        """Return whether the turns so far are final if this is the one that comes next.
+
+        They are before a step of the assistant behind answers or the user, if no call waits. An
+        answer without a call begins such a step, too: a call is written for it.
+        """
+        if not self._groups or turn.joins or not self._begins_step(turn):
+            return False
+        last = self._groups[-1]
+        if self._open is not None and (self._open.waiting or self._open is not last):
+            return False
+        return bool(last.answers) or last.turn.role == "user"
+
+    def _begins_step(self, turn: ComposedTurn) -> bool:
+        if turn.role == "tool":
+            is_known = self._calls.of(turn.call_id).is_denied or self._is_told(turn)
+            return not turn.approval_id and not is_known
+        says = (item.text for item in turn.items if isinstance(item, TextItem))
+        is_step = bool(turn.calls) or any(text.strip() for text in says)
+        return turn.role == "assistant" and is_step
+
+    def seal(self) -> tuple[Sequence[ComposedTurn], PairedPrefix]:
+        """Return the turns, which are final, and what has to be known of them to go on."""
+        turns = tuple(self._turns())
+        nameless = self._orphans.seal()
+        return turns, PairedPrefix(self._calls.compacted(), nameless, tuple(self._notes))
 
     def add(self, turn: ComposedTurn) -> None:
         """Take the next turn of the history."""
@@ -87,7 +128,10 @@ class _Pairing:
         self._groups.append(group)
         if turn.calls:
             group.expect_answers()
-            self._names |= {call.call_id: call.name for call in turn.calls}
+            for call in turn.calls:
+                self._calls.note(
+                    call.call_id, self._calls.of(call.call_id)._replace(name=call.name)
+                )
             self._open = group
             self._take_orphans(group)
 
@@ -122,10 +166,11 @@ class _Pairing:
     def _under_own_id(self, call: TurnCall) -> TurnCall:
         """Return a call under an id that no other one has."""
         unique = call.call_id
-        while unique in self._ids:
-            self._numbers[call.call_id] += 1
-            unique = f"{call.call_id}-{self._numbers[call.call_id]}"
-        self._ids.add(unique)
+        while self._calls.of(unique).is_taken:
+            facts = self._calls.of(call.call_id)
+            self._calls.note(call.call_id, facts._replace(number=facts.number + 1))
+            unique = f"{call.call_id}-{facts.number + 1}"
+        self._calls.note(unique, self._calls.of(unique)._replace(is_taken=True))
         return call if unique == call.call_id else replace(call, call_id=unique)
 
     def _answer(self, turn: ComposedTurn) -> None:
@@ -137,11 +182,12 @@ class _Pairing:
         if self._open is not None and (taken := self._open.take(turn)) is not None:
             self._note_answer(taken.call_id, taken.name)
             if turn.approval_id:
-                self._denied.add(taken.call_id)
+                facts = self._calls.of(taken.call_id)
+                self._calls.note(taken.call_id, facts._replace(is_denied=True))
             return
         # What it was called with is known if it only came too late.
         late = self._late(turn)
-        if turn.is_error and turn.call_id in self._denied:
+        if turn.is_error and self._calls.of(turn.call_id).is_denied:
             # SDKs write the result of a denial behind the denial itself.
             return
         if late is None and self._is_told(turn):
@@ -149,7 +195,7 @@ class _Pairing:
             return
         self._note_answer(turn.call_id, turn.tool_name)
         recorded = None if late else turn.recorded_call
-        name = turn.tool_name or self._names.get(turn.call_id) or UNKNOWN_TOOL
+        name = turn.tool_name or self._calls.of(turn.call_id).name or UNKNOWN_TOOL
         call = late or recorded or TurnCall(turn.call_id or "call", name, {})
         code, reason = _LATE if late else _NO_CALL
         calling: ComposedTurn = Turn(
@@ -165,16 +211,19 @@ class _Pairing:
             self._orphans.add(group, turn)
 
     def _note_answer(self, call_id: str, tool_name: str) -> None:
-        self._answering[call_id].add(tool_name)
+        facts = self._calls.of(call_id)
+        if tool_name not in facts.answered_by:
+            names = (*facts.answered_by, tool_name)
+            self._calls.note(call_id, facts._replace(answered_by=names))
 
     def _is_told(self, answer: ComposedTurn) -> bool:
         """Return whether a call has its answer already, and this is none of a later call."""
         if answer.approval_id:
             return True
-        names = self._answering.get(answer.call_id)
+        names = self._calls.of(answer.call_id).answered_by
         if not answer.call_id or not names or answer.answer_number > 1:
             return False
-        return not answer.tool_name or not names.isdisjoint(("", answer.tool_name))
+        return not answer.tool_name or "" in names or answer.tool_name in names
 
     def _with_notes(self, turn: ComposedTurn) -> ComposedTurn:
         """Return a turn with the notes of the answers before it that were told already."""
@@ -185,10 +234,11 @@ class _Pairing:
 
     def _late(self, answer: ComposedTurn) -> TurnCall | None:
         """Take the closed call that is answered, unless another tool's is of the same id."""
-        call = self._closed.get(answer.call_id)
+        call = self._calls.closed.get(answer.call_id)
         if call is None or (call.name and answer.tool_name not in ("", call.name)):
             return None
-        return self._closed.pop(answer.call_id)
+        self._calls.closed[answer.call_id] = None
+        return call
 
     def _close(self, following: ComposedTurn) -> None:
         """Answer the calls that are open when somebody goes on."""
@@ -196,7 +246,7 @@ class _Pairing:
             return
         group, self._open = self._open, None
         for index, call in group.waiting.items():
-            self._closed[call.call_id] = call
+            self._calls.closed[call.call_id] = call
             answer: ComposedTurn = Turn(
                 role="tool",
                 items=(Invented("answer", *_NO_ANSWER, group.turn.seq), TextItem("", NO_RESULT)),
@@ -274,7 +324,7 @@ def paired(
         and an answer for every call that has none when somebody goes on. What is added has the
         `seq` of the turn it is for.
     """
-    pairing = _Pairing(kept)
+    pairing = Pairing(kept)
     for turn in turns:
         pairing.add(turn)
     if closes:

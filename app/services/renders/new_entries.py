@@ -1,0 +1,252 @@
+"""Renderings of the entries of a session behind a `seq`, without reading the history before it.
+
+The final beginning of a session is not read again: see `prefix_cache`. Where something in it may
+have changed, the session is rendered whole. The bytes of the answer are the same.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from functools import partial
+
+from app.models.identity import utc_now
+from app.models.message import StoredEntry, StoredMessage
+from app.services.renders.loaded_sessions import LoadedSession, read_entries, referred
+from app.services.renders.prefix_cache import PrefixCache, RenderedAs, SessionKey
+from app.services.renders.settling import Settling
+from app.services.renders.structured_contents import MOST_APART_BYTES, read_apart
+from app.services.renders.turn_cache import TurnCache
+from app.services.requests.validation import require_found
+from app.stores.blobs.store import BlobStore
+from app.stores.records.history import SessionHistory
+from app.stores.records.records import Records
+from app.stores.records.resources import ResourceRecords
+from app.stores.records.session_prompts import SessionPromptRecords
+from app.stores.records.unit_of_work import UnitOfWork
+from pagefault_dialects.model.conversation import ComposedTurn
+from pagefault_dialects.model.render_options import RenderOptions
+from pagefault_dialects.model.resource import LINK_TYPE, Resource
+from pagefault_dialects.rendered_documents import session_document, written_prefix
+from pagefault_dialects.rendered_prefixes import RenderedPrefix, damages_of
+from pagefault_dialects.targets.base64_leaves import Node
+from pagefault_dialects.targets.profile import Profile
+from pagefault_dialects.turns.answered_turns import PrefixChangedError
+from pagefault_dialects.turns.pairing import Pairing
+from pagefault_dialects.turns.record_turns import kept_apart
+from pagefault_dialects.turns.sealed_turns import seal_turns
+
+# So many entries are taken into a beginning at once.
+_ENTRIES_AT_ONCE = 1_000
+
+
+class _WholeNeededError(Exception):
+    """The new entries cannot be rendered without the whole history."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """A request for the entries behind `since`."""
+
+    project_id: str
+    session_id: str
+    profile: Profile
+    options: RenderOptions
+    since: int
+
+    @property
+    def rendered_as(self) -> RenderedAs:
+        """Return under what its beginnings are known."""
+        return f"{self.profile.target}/{self.profile.version}", self.options
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Some of a session, behind a beginning that is known."""
+
+    key: SessionKey
+    """The key of the beginning."""
+    prefix: RenderedPrefix | None
+    entries: Sequence[StoredEntry]
+    resources: Mapping[str, Resource | None]
+    """Resources that the entries refer to, by id; `None` for one that was not found."""
+    last_seq: int
+    _: KW_ONLY
+    is_last: bool
+    """True if no entry is behind these."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NewEntries:
+    """Renders new entries of sessions."""
+
+    records: Records
+    """Reads sessions."""
+    blobs: BlobStore
+    """Reads structured contents."""
+    settling: Settling
+    """Settles turns for a target."""
+    known: TurnCache
+    """Remembers turns of entries."""
+    stride: int = 32
+    """A beginning is taken further once so many entries are behind it."""
+    _prefixes: PrefixCache = field(init=False, default_factory=PrefixCache)
+
+    async def document(
+        self, project_id: str, session_id: str, profile: Profile, options: RenderOptions, since: int
+    ) -> dict[str, Node] | None:
+        """Return the answer; `None` where the session has to be rendered whole for it.
+
+        Raises:
+            Exception: See `Renders.record`.
+        """
+        if not options.is_local:
+            return None
+        request = _Request(project_id, session_id, profile, options, since)
+        try:
+            part = await self._load(request)
+            try:
+                while not part.is_last:
+                    further = await self._advance(request, part)
+                    if further is not None:
+                        self._prefixes.put(part.key, request.rendered_as, further)
+                    part = await self._load(request, reads_rest=further is None)
+                return await self._behind(request, part)
+            except PrefixChangedError:
+                # The next beginning that is made has the answer behind its call.
+                self._prefixes.remove(part.key)
+        except _WholeNeededError:
+            pass
+        return None
+
+    async def _load(self, request: _Request, *, reads_rest: bool = False) -> _Part:
+        """Read entries behind the longest known beginning.
+
+        Args:
+            request: The rendering.
+            reads_rest: Whether all entries are read, however many there are.
+        """
+        read = partial(self._read, request=request, reads_rest=reads_rest)
+        while True:
+            part = await self.records.read_snapshot(request.project_id, read)
+            if part.prefix is None or await self._is_unchanged(request, part.prefix):
+                return part
+            self._prefixes.remove(part.key)
+
+    def _read(self, unit: UnitOfWork, request: _Request, *, reads_rest: bool) -> _Part:
+        session_id, since = request.session_id, request.since
+        head = require_found(unit[SessionHistory].history_head(session_id), "session")
+        if head.incarnation is None:
+            # Made by an older version: another session of its name could not be told from it.
+            raise _WholeNeededError
+        found = unit[SessionPromptRecords].find(session_id)
+        key = SessionKey(
+            *(request.project_id, session_id, head.incarnation),
+            *(request.options.audience, found.prompt if found else None),
+        )
+        prefix = self._prefixes.find(key, request.rendered_as, up_to=since)
+        behind = prefix.seq if prefix else 0
+        is_last = reads_rest or since - behind <= 2 * self.stride
+        # Beginnings end at the same places however often they are taken further.
+        ends = (since // self.stride) * self.stride
+        to_seq = head.last_seq if is_last else min(ends, behind + _ENTRIES_AT_ONCE)
+        entries = read_entries(unit, session_id, after_seq=behind, to_seq=to_seq, since=since)
+        earlier = prefix.resources if prefix else {}
+        wanted = referred(entries, self.known)
+        stored = unit[ResourceRecords].find_in_session(wanted | earlier.keys(), session_id)
+        if any(each.mime_type == LINK_TYPE for each in stored.values()):
+            raise _WholeNeededError
+        if any(stored.get(each) != resource for each, resource in earlier.items()):
+            # Something was deleted, or has come since.
+            self._prefixes.remove(key)
+            return self._read(unit, request, reads_rest=reads_rest)
+        resources = {each: stored.get(each) for each in wanted}
+        return _Part(key, prefix, entries, resources, head.last_seq, is_last=is_last)
+
+    async def _is_unchanged(self, request: _Request, prefix: RenderedPrefix) -> bool:
+        """Return whether the links and structured contents of a beginning are as they were."""
+        apart = prefix.apart.keys()
+        sizes = await self._apart_sizes(request.project_id, apart) if apart else {}
+        return sizes == prefix.apart and prefix.has_links_as_at(utc_now())
+
+    async def _advance(self, request: _Request, part: _Part) -> RenderedPrefix | None:
+        """Return a beginning that has come further; `None` where no more of it is final."""
+        profile, prefix = request.profile, part.prefix
+        loaded = await self._loaded(request, part)
+        options = loaded.with_model(request.options)
+        audience, paired = options.audience, prefix.paired if prefix else None
+        sealed = await self.settling.worked(
+            lambda: seal_turns(loaded.unpaired(audience), loaded.begins(audience), paired)
+        )
+        if sealed is None:
+            return None
+        settled, weight = await self.settling.settled_part(
+            request.project_id, sealed.turns, profile, options, is_first=prefix is None
+        )
+        written = await self.settling.worked(
+            lambda: written_prefix(settled, profile, options, prefix.written if prefix else None)
+        )
+        entries = [each for each in part.entries if each.seq < sealed.next_seq]
+        digests = _kept_apart(entries).keys()
+        further = RenderedPrefix(
+            *(entries[-1].seq, sealed.paired, written, weight),
+            {each: part.resources[each] for each in referred(entries, self.known)},
+            await self._apart_sizes(request.project_id, digests) if digests else {},
+            damages_of(weight, utc_now()),
+        )
+        return further.behind(prefix) if prefix else further
+
+    async def _behind(self, request: _Request, part: _Part) -> dict[str, Node]:
+        """Render the entries behind a beginning."""
+        profile, prefix = request.profile, part.prefix
+        loaded = await self._loaded(request, part)
+        options = loaded.with_model(request.options)
+
+        def pair() -> Sequence[ComposedTurn]:
+            pairing = Pairing((), prefix.paired if prefix else None)
+            for turn in loaded.unpaired(options.audience):
+                pairing.add(turn)
+            return pairing.turns()
+
+        turns = await self.settling.worked(pair)
+        settled, weight = await self.settling.settled_part(
+            request.project_id, turns, profile, options, is_first=prefix is None
+        )
+        whole_weight = prefix.weight + weight if prefix else weight
+        if not self.settling.has_room(whole_weight, profile, options):
+            raise _WholeNeededError
+        document, _ = await self.settling.worked(
+            lambda: session_document(
+                settled,
+                profile,
+                options,
+                last_seq=part.last_seq,
+                since=request.since,
+                behind=prefix.written if prefix else None,
+            )
+        )
+        return document
+
+    async def _loaded(self, request: _Request, part: _Part) -> LoadedSession:
+        prefix = part.prefix
+        apart = _kept_apart(part.entries)
+        if sum({**(prefix.apart if prefix else {}), **apart}.values()) > MOST_APART_BYTES:
+            raise _WholeNeededError
+        results = [each.sanitized for each in part.entries if isinstance(each, StoredMessage)]
+        values = await read_apart(self.blobs, request.project_id, results) if apart else {}
+        resources = {each: found for each, found in part.resources.items() if found is not None}
+        return LoadedSession(
+            *(request.session_id, part.entries, resources, values, self.known),
+            *(part.last_seq, part.key.prompt),
+            is_beginning=prefix is None,
+        )
+
+    async def _apart_sizes(self, project_id: str, digests: Collection[str]) -> Mapping[str, int]:
+        """Return the sizes of structured contents, 0 for those that are gone."""
+        sizes = await self.blobs.sizes(project_id, digests)
+        return {each: sizes.get(each, 0) for each in digests}
+
+
+def _kept_apart(entries: Sequence[StoredEntry]) -> dict[str, int]:
+    """Return the sizes of structured contents that are kept apart, by their digests."""
+    results = (each.sanitized for each in entries if isinstance(each, StoredMessage))
+    found = (kept for result in results if (kept := kept_apart(result)) is not None)
+    return {each.digest: each.size_bytes for each in found}

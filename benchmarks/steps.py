@@ -1,0 +1,311 @@
+"""How much longer a step of an agent takes in a long session than in a short one.
+
+    python -m benchmarks.steps [--engine SQLite|PostgreSQL] [--smoke]
+
+Sessions of 10 to 20,000 steps, each a call and its result, are open in one store. In each, in turns
+within one run and without HTTP: a result is stored and the session rendered within 30,000 tokens
+from its frontier; what is new of one step is rendered with `since`; a turn is appended that answers
+with what is new. Every byte of an answer is read. All sessions are forks of one.
+
+Then four sessions of 50,000 entries are rendered whole at once, while a task of the event loop
+wakes every millisecond: how much later than that it wakes, beside the same in an idle loop.
+"""
+
+import argparse
+import asyncio
+import statistics
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from functools import partial
+from itertools import count
+from pathlib import Path
+
+import anyio
+
+from app.config.settings import Settings
+from app.features import open_services
+from app.services.agents.session_turns import SessionTurns
+from app.services.inline_media.json_with_media import RenderedBody
+from app.services.renders.queries import RenderQuery
+from app.services.renders.session_renders import SessionRenders
+from app.services.sessions.fork_copies import write_fork
+from app.services.tool_results.tool_results import ToolResults
+from app.stores.records.records import Records
+from app.stores.records.sessions import SessionRecords
+from app.wiring.services import Services
+from benchmarks.figures import Figure, Scale, WrongAnswerError, ratio_at_most, value_at_most
+from benchmarks.growth import ENGINES, Engine
+from benchmarks.postgres import durable_postgres
+from pagefault_dialects.json.values import json_text
+from pagefault_dialects.model.render_options import RenderOptions
+from tests.kit.servers import SIGNING_KEY, Postgres
+
+GROUP = "steps"
+PROJECT = "default"
+_TARGET = "anthropic"
+_BUDGET = 30_000
+_SIZES = (10, 20, 100, 2_000, 20_000)
+_BY_SIZE = {size: f"s{size}" for size in _SIZES}
+_LONGEST = "longest"
+_LONGEST_STEPS = 25_000
+_AT_ONCE = 4
+_STEPS_OF_A_TURN = 50
+_TICK_SECONDS = 0.001
+# The longer session, the shorter one, and how much longer the same may take in it.
+_RATIOS = ((2_000, 100, 1.3), (2_000, 20, 2.5), (20_000, 100, 1.5))
+_RESULT = "The tool has found nothing of note in this part of the log. " * 2
+
+Times = dict[tuple[str, int], float]
+
+
+def _call(number: int) -> dict[str, object]:
+    function = {"name": "look", "arguments": json_text({"part": f"logs/{number}"})}
+    call = {"id": f"call_{number}", "type": "function", "function": function}
+    return {"message": {"role": "assistant", "content": None, "tool_calls": [call]}}
+
+
+def _result(number: int) -> dict[str, object]:
+    text = f"{number}: {_RESULT}"
+    return {"toolName": "look", "toolCallId": f"call_{number}", "result": text}
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A session that is measured, in an open store."""
+
+    services: Services
+    session_id: str
+    numbers: "count[int]"
+
+    async def last_seq(self) -> int:
+        """How far it has come."""
+        found = await self.services[Records].read(
+            PROJECT, lambda unit: unit[SessionRecords].find(self.session_id)
+        )
+        return found.last_seq if found else 0
+
+    async def call(self) -> int:
+        """Append the call of a step; return its number."""
+        number = next(self.numbers)
+        body = json_text({"entries": [_call(number)]}).encode()
+        await self.services[SessionTurns].append(
+            PROJECT, self.session_id, _pieces(body), idempotency_key=None
+        )
+        return number
+
+    async def render(self, options: RenderOptions, *, since: int = 0) -> int:
+        """Render it, and read the answer; return the number of its bytes."""
+        query = RenderQuery(_TARGET, options)
+        body = await self.services[SessionRenders].session(
+            PROJECT, self.session_id, query, since=since, moves=options.frontier is not None
+        )
+        return await _read(body)
+
+
+async def _pieces(body: bytes) -> AsyncIterator[bytes]:
+    yield body
+
+
+async def _read(body: RenderedBody) -> int:
+    return sum([len(chunk) async for chunk in body.chunks()])
+
+
+async def _timed_step(session: Session) -> float:
+    """Store a result, and render the session within its budget."""
+    number = await session.call()
+    result = _result(number) | {"sessionId": session.session_id}
+    options = RenderOptions(max_tokens=_BUDGET, frontier="main", handles=True)
+    began = time.perf_counter()
+    await session.services[ToolResults].ingest(
+        PROJECT, _pieces(json_text(result).encode()), idempotency_key=None
+    )
+    await session.render(options)
+    return time.perf_counter() - began
+
+
+async def _timed_since(session: Session) -> float:
+    """Render the step that was stored last."""
+    since = await session.last_seq() - 2
+    began = time.perf_counter()
+    size_bytes = await session.render(RenderOptions(), since=since)
+    took = time.perf_counter() - began
+    if not len(_RESULT) < size_bytes < len(_RESULT) * 20:
+        raise WrongAnswerError(f"a step has {size_bytes} bytes")
+    return took
+
+
+async def _timed_turn(session: Session) -> float:
+    """Append a step as a turn, which answers with it."""
+    number, since = next(session.numbers), await session.last_seq()
+    entries = [_call(number), {"toolResult": _result(number)}]
+    render = {"target": _TARGET, "since": since}
+    body = json_text({"entries": entries, "render": render}).encode()
+    began = time.perf_counter()
+    answer = await session.services[SessionTurns].append(
+        PROJECT, session.session_id, _pieces(body), idempotency_key=None
+    )
+    await _read(answer)
+    return time.perf_counter() - began
+
+
+_OPERATIONS: dict[str, Callable[[Session], Awaitable[float]]] = {
+    "a step within 30,000 tokens": _timed_step,
+    "`since` of one step": _timed_since,
+    "a turn": _timed_turn,
+}
+
+
+async def measure(scale: Scale) -> Sequence[Figure]:
+    """Every operation in every session, on both databases; then the delay of the event loop."""
+    figures: list[Figure] = []
+    with tempfile.TemporaryDirectory() as name:
+        async with durable_postgres() as postgres:
+            for engine in ENGINES:
+                settings = _settings(engine, Path(name), postgres)
+                async with open_services(settings) as services:
+                    figures += await _of_engine(services, engine, scale)
+    return figures
+
+
+def _settings(engine: Engine, folder: Path, postgres: Postgres | None) -> Settings:
+    own = Settings(data_dir=folder / engine, log_level="error")
+    if engine == "SQLite" or postgres is None:
+        return own
+    database = postgres.settings(postgres.new_database(migrated=True))
+    return own.model_copy(update={"db": database, "signing_keys": (SIGNING_KEY,)})
+
+
+async def _of_engine(services: Services, engine: Engine, scale: Scale) -> list[Figure]:
+    longest = scale.pick(_LONGEST_STEPS, 60)
+    await fill(services, longest)
+    times = await curve(services, scale)
+    figures = [
+        Figure(
+            group=GROUP,
+            name=f"{name}, {longer:,} steps beside {shorter:,}, {engine}",
+            value=times[name, longer] * 1e3,
+            unit="ms",
+            baseline=times[name, shorter] * 1e3,
+            baseline_name=f"{shorter:,} steps",
+            aim=ratio_at_most(most),
+        )
+        for name in _OPERATIONS
+        for longer, shorter, most in _RATIOS
+    ]
+    if engine == "SQLite":
+        figures += await _loop_delay(services)
+    return figures
+
+
+async def fill(services: Services, steps: int) -> None:
+    """Write the longest session, and the others as forks of it."""
+    question = {"role": "user", "content": "Find out why the shop is slow."}
+    entries: list[dict[str, object]] = [{"message": question}]
+    for number in range(steps):
+        entries += [_call(number), {"toolResult": _result(number)}]
+    for start in range(0, len(entries), 2 * _STEPS_OF_A_TURN):
+        body = json_text({"entries": entries[start : start + 2 * _STEPS_OF_A_TURN]}).encode()
+        await services[SessionTurns].append(PROJECT, _LONGEST, _pieces(body), idempotency_key=None)
+    ends = {session_id: min(size, steps) * 2 + 1 for size, session_id in _BY_SIZE.items()}
+    ends |= {f"{_LONGEST}{number}": len(entries) for number in range(1, _AT_ONCE)}
+    for session_id, up_to in ends.items():
+        copy = partial(write_fork, session_id=_LONGEST, up_to=up_to, fork_id=session_id)
+        await services[Records].write(PROJECT, copy, is_alone=True)
+
+
+async def curve(services: Services, scale: Scale) -> Times:
+    """Return the seconds of every operation in every session, in the middle of all rounds."""
+    numbers = count(1_000_000)
+    sessions = {size: Session(services, name, numbers) for size, name in _BY_SIZE.items()}
+    taken: defaultdict[tuple[str, int], list[float]] = defaultdict(list)
+    warming, counted = scale.pick((3, 20), (1, 1))
+    for number in range(warming + counted):
+        for name, do in _OPERATIONS.items():
+            for size, session in sessions.items():
+                seconds = await do(session)
+                if number >= warming:
+                    taken[name, size].append(seconds)
+    return {key: statistics.median(seconds) for key, seconds in taken.items()}
+
+
+async def _loop_delay(services: Services) -> list[Figure]:
+    """Return by how much the event loop is late while the longest sessions are rendered whole."""
+    names = [_LONGEST, *(f"{_LONGEST}{number}" for number in range(1, _AT_ONCE))]
+    numbers = count()
+    renders = [Session(services, each, numbers).render(RenderOptions()) for each in names]
+    idle = await _delays(asyncio.sleep(2))
+    began = time.perf_counter()
+    busy = await _delays(asyncio.gather(*renders))
+    detail = f"{time.perf_counter() - began:.1f} s for all"
+    idle_p99 = _percentile(idle, 99)
+    return [
+        Figure(
+            group=GROUP,
+            name=f"delay of the event loop, {name}",
+            value=max(0.0, value - idle_p99),
+            unit="ms",
+            aim=aim,
+            detail=detail,
+        )
+        for name, value, aim in (
+            ("p99", _percentile(busy, 99), value_at_most(5)),
+            ("most", max(busy), value_at_most(50)),
+        )
+    ]
+
+
+async def _delays(work: Awaitable[object]) -> list[float]:
+    """Return how many milliseconds too late a task woke while something was done."""
+    delays: list[float] = []
+
+    async def tick() -> None:
+        while True:
+            began = time.perf_counter()
+            await asyncio.sleep(_TICK_SECONDS)
+            delays.append((time.perf_counter() - began - _TICK_SECONDS) * 1e3)
+
+    ticking = asyncio.create_task(tick())
+    try:
+        await work
+    finally:
+        ticking.cancel()
+    return delays
+
+
+def _percentile(values: Sequence[float], percent: int) -> float:
+    return sorted(values)[min(len(values) - 1, len(values) * percent // 100)]
+
+
+async def _print(engines: Sequence[Engine], scale: Scale) -> None:
+    async with AsyncExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        postgres = None
+        if "PostgreSQL" in engines:
+            postgres = await stack.enter_async_context(durable_postgres())
+        for engine in engines:
+            async with open_services(_settings(engine, folder, postgres)) as services:
+                for figure in await _of_engine(services, engine, scale):
+                    judged = "" if figure.ratio is None else f"{figure.ratio:6.2f}"
+                    said = f"{figure.name:64} {figure.baseline or 0:9.2f} {figure.value:9.2f}"
+                    missed = "" if figure.is_met else "<--"
+                    sys.stdout.write(f"{said} {judged} {figure.detail} {missed}\n")
+                    sys.stdout.flush()
+
+
+def main() -> None:
+    """Read the command line and run."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--engine", choices=ENGINES, action="append")
+    parser.add_argument("--smoke", action="store_true")
+    asked = parser.parse_args()
+    scale = Scale.SMOKE if asked.smoke else Scale.FULL
+    anyio.run(_print, asked.engine or ENGINES, scale, backend_options={"use_uvloop": True})
+
+
+if __name__ == "__main__":
+    main()

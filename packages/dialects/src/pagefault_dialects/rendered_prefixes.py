@@ -1,0 +1,53 @@
+"""Facts about the beginning of a rendering, from which the rest can be rendered alone."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from pagefault_dialects.media.expired_links import damage_of_link
+from pagefault_dialects.model.resource import Damage, Resource
+from pagefault_dialects.rendered_documents import WrittenPrefix
+from pagefault_dialects.targets.part_weights import PartWeight
+from pagefault_dialects.turns.pairing import PairedPrefix
+
+
+@dataclass(frozen=True, slots=True)
+class RenderedPrefix:
+    """The facts of a final beginning of a session."""
+
+    seq: int
+    """The last entry."""
+    paired: PairedPrefix
+    """Goes on pairing calls and answers."""
+    written: WrittenPrefix
+    """The hash of the messages."""
+    weight: PartWeight
+    """Counts against limits."""
+    resources: Mapping[str, Resource | None]
+    """Referenced resources, by id; `None` for one that was not found."""
+    apart: Mapping[str, int]
+    """The sizes of structured contents that are files of their own, by digest."""
+    damages: tuple[Damage | None, ...]
+    """The damage of each link in `weight`."""
+    number: int = 1
+    """Its place among the beginnings of its session, from 1."""
+
+    def behind(self, earlier: "RenderedPrefix") -> "RenderedPrefix":
+        """Return the beginning that this, which was read behind an earlier one, makes with it."""
+        return RenderedPrefix(
+            *(self.seq, self.paired, self.written),
+            earlier.weight + self.weight,
+            {**earlier.resources, **self.resources},
+            {**earlier.apart, **self.apart},
+            earlier.damages + self.damages,
+            earlier.number + 1,
+        )
+
+    def has_links_as_at(self, now: datetime) -> bool:
+        """Return whether all links still lead to what they led to."""
+        return self.damages == damages_of(self.weight, now)
+
+
+def damages_of(weight: PartWeight, now: datetime) -> tuple[Damage | None, ...]:
+    """Return what is wrong with each link of a part."""
+    return tuple(damage_of_link(url, now) for url in weight.links)

@@ -1,0 +1,210 @@
+"""Renderings of what is new by a process that knows the beginning of a session, beside whole ones.
+
+`TORTURE=long` runs many more histories:
+
+    TORTURE=long python -m pytest tests/faults/test_new_entries.py
+"""
+
+import itertools
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from anyio.from_thread import BlockingPortal, start_blocking_portal
+from hypothesis import HealthCheck, given
+from hypothesis import settings as settings_of
+from hypothesis import strategies as st
+
+from app.config.settings import Settings
+from app.errors import ConflictError, NotFoundError
+from app.features import open_services
+from app.services.agents.session_turns import SessionTurns
+from app.services.renders.new_entries import NewEntries
+from app.services.renders.queries import RenderQuery
+from app.services.renders.session_renders import SessionRenders
+from app.services.renders.turn_cache import TurnCache
+from app.services.sessions.sessions import Sessions
+from app.stores.blobs.store import BlobStore
+from app.stores.records.records import Records
+from app.wiring.services import Services
+from pagefault_dialects.json.values import json_text
+from pagefault_dialects.model.render_options import RenderOptions
+from pagefault_dialects.targets.base64_leaves import Node
+from pagefault_dialects.targets.table import TARGETS
+from tests.faults.lengths import times
+from tests.kit.media import b64, png
+
+PROJECT = "default"
+_numbers = itertools.count()
+_ids = st.sampled_from(["a", "b", "c", "d"])
+_names = st.sampled_from(["look", "find"])
+_PICTURES = [b64(png(side, side)) for side in (2, 3, 4)]
+
+Json = dict[str, Any]
+
+
+def _said(role: str, text: str) -> Json:
+    return {"message": {"role": role, "content": text}}
+
+
+def _called(calls: list[tuple[str, str]]) -> Json:
+    made = [
+        {"id": call_id, "type": "function", "function": {"name": name, "arguments": "{}"}}
+        for call_id, name in calls
+    ]
+    return {"message": {"role": "assistant", "content": None, "tool_calls": made}}
+
+
+def _answered(call_id: str, text: str) -> Json:
+    return {"message": {"role": "tool", "tool_call_id": call_id, "content": text}}
+
+
+def _result(call_id: str, name: str, picture: str | None, rows: int) -> Json:
+    content: list[Json] = [{"type": "text", "text": f"{name} found it."}]
+    if picture is not None:
+        content.append({"type": "image", "data": picture, "mimeType": "image/png"})
+    result: Json = {"content": content}
+    if rows:
+        result["structuredContent"] = {"rows": ["row"] * rows}
+    return {"toolResult": {"toolName": name, "toolCallId": call_id, "result": result}}
+
+
+_pictures = st.sampled_from([None, None, *_PICTURES])
+_entries = st.one_of(
+    st.builds(
+        _said, st.sampled_from(["user", "assistant", "system"]), st.sampled_from(["x", "y "])
+    ),
+    st.builds(_called, st.lists(st.tuples(_ids, _names), min_size=1, max_size=2)),
+    st.builds(_called, st.lists(st.tuples(_ids, _names), min_size=1, max_size=1)),
+    st.builds(_answered, _ids, st.sampled_from(["found", ""])),
+    st.builds(_result, _ids, _names, _pictures, st.sampled_from([0, 0, 0, 20_000])),
+)
+
+
+@dataclass(frozen=True)
+class _Step:
+    """A call and its result are appended."""
+
+    picture: str | None
+    rows: int
+
+
+@dataclass(frozen=True)
+class _Rendered:
+    """The session is rendered, from so many entries before its end."""
+
+    target: str
+    back: int
+    handles: bool
+
+
+@dataclass(frozen=True)
+class _Begun:
+    """The session is deleted, and another one of its name begun."""
+
+
+_renderings = st.builds(_Rendered, st.sampled_from([*TARGETS]), st.integers(0, 8), st.booleans())
+_whole_steps = st.builds(_Step, _pictures, st.sampled_from([0, 0, 0, 0, 20_000]))
+_steps = st.one_of(*[_entries] * 8, *[_whole_steps] * 10, *[_renderings] * 12, st.just(_Begun()))
+_histories = st.lists(_steps, min_size=16, max_size=40)
+
+
+async def _pieces(value: Json) -> AsyncIterator[bytes]:
+    yield json_text(value).encode()
+
+
+@dataclass(frozen=True)
+class _Store:
+    """An open store, and the renderer of what is new that is tried."""
+
+    services: Services
+    new_entries: NewEntries
+
+    async def append(self, session_id: str, entry: Json) -> None:
+        """Append an entry, unless it answers what has its answer."""
+        try:
+            await self.services[SessionTurns].append(
+                PROJECT, session_id, _pieces({"entries": [entry]}), idempotency_key=None
+            )
+        except ConflictError:
+            return
+
+    async def compare(self, session_id: str, step: _Rendered) -> bool:
+        """Render what is new, and the whole; return whether there was something to compare."""
+        renders = self.services[SessionRenders]
+        options = RenderOptions(handles=step.handles)
+        query, profile = RenderQuery(step.target, options), TARGETS[step.target]
+        try:
+            loaded = await renders.load(PROJECT, session_id)
+        except NotFoundError:
+            return False
+        since = max(1, loaded.last_seq - step.back)
+        new = await self.new_entries.document(PROJECT, session_id, profile, options, since)
+        whole = await renders.whole(PROJECT, loaded, profile, query, since=since, moves=False)
+        if new is None:
+            return False
+        assert await self._text(new) == await self._text(whole)
+        return True
+
+    async def _text(self, document: dict[str, Node]) -> bytes:
+        body = await self.services[SessionRenders].answers.body(PROJECT, document)
+        return b"".join([chunk async for chunk in body.chunks()])
+
+    async def run(self, steps: list[Any]) -> int:
+        """Do what happens to a session; return how often something was compared."""
+        session_id, compared = f"s{next(_numbers)}", 0
+        for step in steps:
+            if isinstance(step, _Rendered):
+                compared += await self.compare(session_id, step)
+            elif isinstance(step, _Step):
+                call_id = f"call{next(_numbers)}"
+                await self.append(session_id, _called([(call_id, "look")]))
+                await self.append(session_id, _result(call_id, "look", step.picture, step.rows))
+            elif isinstance(step, _Begun):
+                try:
+                    await self.services[Sessions].delete(PROJECT, session_id)
+                except NotFoundError:
+                    continue
+            else:
+                await self.append(session_id, step)
+        return compared
+
+
+@asynccontextmanager
+async def _opened(folder: Path) -> AsyncIterator[_Store]:
+    async with open_services(Settings(data_dir=folder, log_level="error")) as services:
+        new_entries = NewEntries(
+            services[Records],
+            services[BlobStore],
+            services[SessionRenders].settling,
+            TurnCache(),
+            stride=1,
+        )
+        yield _Store(services, new_entries)
+
+
+@pytest.fixture(scope="module")
+def portal() -> Iterator[BlockingPortal]:
+    with start_blocking_portal() as portal:
+        yield portal
+
+
+@pytest.fixture(scope="module")
+def store(portal: BlockingPortal, tmp_path_factory: pytest.TempPathFactory) -> Iterator[_Store]:
+    with portal.wrap_async_context_manager(_opened(tmp_path_factory.mktemp("store"))) as store:
+        yield store
+
+
+@settings_of(
+    max_examples=times(60, 10_000),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(steps=_histories)
+def test_what_is_new_is_the_same_with_and_without_what_is_remembered(
+    portal: BlockingPortal, store: _Store, steps: list[Any]
+) -> None:
+    portal.call(store.run, steps)
