@@ -135,7 +135,7 @@ class AudioContent(TypedDict):
     duration_seconds: float | None
 
 
-ImageDetail: TypeAlias = Literal["low", "high", "auto"]
+ImageDetail: TypeAlias = Literal["low", "high", "auto", "original"]
 
 
 class ImageUrl(TypedDict):

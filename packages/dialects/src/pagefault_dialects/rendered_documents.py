@@ -185,7 +185,8 @@ def _side(message: Node) -> tuple[Node, Sequence[Node]]:
 def _written(
     turns: Sequence[SettledTurn], profile: Profile, options: RenderOptions
 ) -> Sequence[Node]:
-    return profile.write(turns, profile, options.detail or profile.default_detail)
+    detail = profile.detail(options.detail) or profile.default_detail
+    return profile.write(turns, profile, detail)
 
 
 def _answer(

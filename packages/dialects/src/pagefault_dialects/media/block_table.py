@@ -62,7 +62,7 @@ _LANGCHAIN_ID = "lc_"
 FRAMING: dict[str, frozenset[str]] = {
     "type": frozenset(("base64", "url", "data", "text", "file", "Buffer")),
     "source_type": frozenset(("base64", "url", "text")),
-    "detail": frozenset(("auto", "low", "high")),
+    "detail": frozenset(("auto", "low", "high", "original")),
     "encoding": frozenset(("base64",)),
     "kind": frozenset(("binary",)),
 }

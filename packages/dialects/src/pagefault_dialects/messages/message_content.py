@@ -348,7 +348,7 @@ def _is_text(block: Mapping[str, JsonValue]) -> bool:
 def _detail_of(block: Mapping[str, JsonValue]) -> ImageDetail | None:
     """Return how closely a model is to look at the image of a block, in OpenAI's two spellings."""
     holder = block["image_url"] if is_block(block.get("image_url")) else block
-    details: tuple[ImageDetail, ...] = ("low", "high", "auto")
+    details: tuple[ImageDetail, ...] = ("low", "high", "auto", "original")
     return next((each for each in details if each == holder.get("detail")), None)
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pagefault_dialects.model.frontier import Frontier
 
 MediaWish = TypeAliasType("MediaWish", Literal["inline", "signed-url", "reference"])
-ImageDetail = TypeAliasType("ImageDetail", Literal["low", "high", "auto"])
+ImageDetail = TypeAliasType("ImageDetail", Literal["low", "high", "auto", "original"])
 Audience = TypeAliasType("Audience", Literal["assistant", "user", "everyone"])
 MemoryPart = TypeAliasType("MemoryPart", Literal["instructions", "manifest"])
 McpRevision = TypeAliasType(

@@ -8,9 +8,10 @@ Source: spec 000, "Multi-block Tool Results" and "Compression level annotation".
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 from pagefault_dialects.model.page import Level, Page
+from pagefault_dialects.model.render_options import ImageDetail
 from pagefault_dialects.pages.descriptors import (
     data_uri_words,
     dimension_words,
@@ -133,7 +134,7 @@ def page_blocks(
     *,
     image_url: str | None,
     cut: Callable[[str], Excerpt] = _WHOLE,
-    detail: Literal["low", "high", "auto"] = "low",
+    detail: ImageDetail = "low",
     with_recordings: bool = False,
 ) -> PageBlocks:
     """Return a page at a level, for a model.

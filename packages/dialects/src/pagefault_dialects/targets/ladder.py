@@ -171,7 +171,7 @@ class Ladder:
             *(medium, source, medium.kind, known.mime_type, size_bytes, known.hints),
             address=address,
             is_reference=is_reference,
-            detail=self.options.detail or medium.detail,
+            detail=self.profile.detail(self.options.detail or medium.detail),
         )
 
     def _settled(

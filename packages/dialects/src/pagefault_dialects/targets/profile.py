@@ -138,6 +138,8 @@ class Profile:
     """Whether a text may be nothing but white space; else it is left out."""
     default_detail: ImageDetail = "auto"
     """How closely images are looked at unless something else is asked for."""
+    has_original_detail: bool = False
+    """Whether an image may be looked at in its original size; else as closely as otherwise."""
     tokens: TokenRule = BY_AREA
     """How it counts."""
     text_file_chars: int = 32_768
@@ -167,6 +169,10 @@ class Profile:
         """Return whether its requests accept a provider's block in a turn of this role."""
         form = block.forms.get(self.home)
         return form is not None and self.has_block is not None and self.has_block(form, role)
+
+    def detail(self, wanted: ImageDetail | None) -> ImageDetail | None:
+        """Return how closely an image is looked at, as the target names it."""
+        return "high" if wanted == "original" and not self.has_original_detail else wanted
 
     @property
     def takes_late_system(self) -> bool:

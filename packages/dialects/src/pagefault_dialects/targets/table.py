@@ -86,6 +86,7 @@ _ROWS = (
         openai.write_chat,
         home="openai-chat",
         as_request=openai.chat_request,
+        has_original_detail=True,
         has_block=openai.has_block,
         media={
             "image": _OPENAI_IMAGES,
@@ -100,6 +101,7 @@ _ROWS = (
         openai.write_responses,
         home="openai-responses",
         as_request=openai.responses_request,
+        has_original_detail=True,
         has_block=openai.has_item,
         continues_thoughts=True,
         media={"image": _OPENAI_IMAGES, "document": MediaRule(_PDF, addresses=_HTTPS)},
@@ -244,6 +246,7 @@ _ROWS = (
         "pydantic-ai",
         "types of pydantic-ai 2.68",
         pydantic_ai.write,
+        has_original_detail=True,
         address_roles=frozenset({"user", "tool"}),
     ),
     Profile(
