@@ -178,6 +178,21 @@ def test_what_a_session_stored_at_home_comes_out_as_it_went_in(
     assert (answer["messages"], answer["loss"]) == ([message], [])
 
 
+@pytest.mark.parametrize("media", ["inline", "reference"])
+def test_block_stays_as_it_came_in_a_message_that_is_written_anew(
+    client: httpx.Client, media: str
+) -> None:
+    source = {"type": "base64", "media_type": "image/png", "data": b64(LARGE)}
+    marked = {"type": "image", "source": source, "cache_control": {"type": "ephemeral"}}
+    (stored,) = post(client, {"role": "user", "content": [marked, {"type": "text", "text": " "}]})
+    query = {"target": "anthropic", "media": media}
+    answer = client.get(f"{SESSION}/render", params=query).json()
+    if media == "reference":
+        source["data"] = stored["content"][0]["source"]["data"]
+        assert source["data"].startswith("@blob:")
+    assert (answer["messages"], answer["loss"]) == ([{"role": "user", "content": [marked]}], [])
+
+
 @pytest.mark.parametrize(
     ("message", "path"),
     [

@@ -3,8 +3,11 @@
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
 
-from pagefault_dialects import render
+from packages.dialects.tests.targets.home_histories import HOMES, home_histories
+from packages.dialects.tests.targets.settled import PDF, PNG, base64
+from pagefault_dialects import RenderedMessages, render
 from pagefault_dialects.messages.reading import read_messages
 from pagefault_dialects.model.render_options import ImageDetail, RenderOptions
 
@@ -12,6 +15,141 @@ Json = dict[str, Any]
 _URL = "https://files.example/a.png"
 # No request has it, so that the message around it is written anew.
 _UNKNOWN: Json = {"type": "hologram", "x": 1}
+
+
+_CACHED: Json = {"cache_control": {"type": "ephemeral"}}
+_CITED: Json = {
+    "type": "char_location",
+    "cited_text": "A ship",
+    "document_index": 0,
+    "document_title": "Log",
+    "start_char_index": 0,
+    "end_char_index": 6,
+}
+_PDF: Json = {"type": "base64", "media_type": "application/pdf", "data": base64(PDF)}
+_FURTHER: Json = {"title": "Log", "context": "Of May.", "citations": {"enabled": True}, **_CACHED}
+_BLANK: Json = {"type": "text", "text": " "}
+_BLOCKS: dict[str, Json] = {
+    "text": {"type": "text", "text": "Look.", **_CACHED},
+    "file": {"type": "document", "source": _PDF, **_FURTHER},
+    "address": {
+        "type": "document",
+        "source": {"type": "url", "url": "https://a.example/log.pdf"},
+        **_FURTHER,
+    },
+    "words": {
+        "type": "document",
+        "source": {"type": "text", "media_type": "text/plain", "data": "A ship."},
+        **_FURTHER,
+    },
+    "blocks": {
+        "type": "document",
+        "source": {"type": "content", "content": [{"type": "text", "text": "A ship."}]},
+        **_FURTHER,
+    },
+    "file by id": {"type": "image", "source": {"type": "file", "file_id": "file_1"}, **_CACHED},
+}
+
+
+def _anew(*messages: Json, options: RenderOptions | None = None) -> RenderedMessages:
+    """The messages for Anthropic, each written anew since it has a blank text."""
+    blank = [{**each, "content": [*each["content"], _BLANK]} for each in messages]
+    ended = [*blank, {"role": "user", "content": "Go on."}]
+    return render(read_messages(ended).turns, "anthropic", options or RenderOptions())
+
+
+@pytest.mark.parametrize("name", _BLOCKS)
+def test_block_stays_as_it_came(name: str) -> None:
+    message = {"role": "user", "content": [_BLOCKS[name]]}
+    rendered = _anew(message)
+    assert (rendered.messages[0], rendered.loss) == (message, ())
+
+
+def test_text_of_a_model_keeps_its_citations() -> None:
+    text = {"type": "text", "text": "A ship.", "citations": [_CITED]}
+    asked = {"role": "user", "content": [_BLOCKS["words"]]}
+    said = {"role": "assistant", "content": [text]}
+    rendered = _anew(asked, said)
+    assert (rendered.messages[:2], rendered.loss) == ([asked, said], ())
+
+
+def test_calls_and_results_keep_their_marks_and_what_is_in_them() -> None:
+    call = {"type": "tool_use", "id": "t1", "name": "f", "input": {}, **_CACHED}
+    held = [_BLOCKS["text"], _BLOCKS["file"], _BLOCKS["words"], _BLOCKS["file by id"]]
+    result = {"type": "tool_result", "tool_use_id": "t1", "content": held, **_CACHED}
+    asked = {"role": "user", "content": [{"type": "text", "text": "Look."}]}
+    calling = {"role": "assistant", "content": [call]}
+    rendered = _anew(asked, calling, {"role": "user", "content": [result]})
+    assert rendered.messages[1] == calling
+    assert rendered.messages[2] == {"role": "user", "content": [result]}
+    assert rendered.loss == ()
+
+
+def test_marks_and_citations_of_what_had_to_change_are_lost_with_an_entry() -> None:
+    small = {"type": "base64", "media_type": "image/png", "data": base64(PNG)}
+    image = {"type": "image", "source": small, **_CACHED}
+    rendered = _anew({"role": "user", "content": [image, _BLOCKS["words"]]})
+    assert [(each.pointer, each.from_, each.to) for each in rendered.loss] == [
+        ("/0/content/0", "cache_control", "nothing"),
+        ("/0/content/0", "original", "placeholder"),
+    ]
+    assert rendered.messages[0]["content"][1] == _BLOCKS["words"]
+
+
+@pytest.mark.parametrize("options", [RenderOptions(max_text=500), RenderOptions(max_tokens=900)])
+def test_marks_and_citations_of_a_result_that_is_shortened_are_lost_with_an_entry(
+    options: RenderOptions,
+) -> None:
+    long = {"type": "text", "text": "A long line. " * 300, **_CACHED}
+    result = {"type": "tool_result", "tool_use_id": "t1", "content": [long, _BLOCKS["words"]]}
+    call = {"type": "tool_use", "id": "t1", "name": "f", "input": {}}
+    asked = {"role": "user", "content": [{"type": "text", "text": "Look."}]}
+    said = {"role": "assistant", "content": [{"type": "text", "text": "A ship."}]}
+    results = {"role": "user", "content": [result]}
+    rendered = _anew(
+        asked, {"role": "assistant", "content": [call]}, results, said, options=options
+    )
+    lost = {(each.from_, each.to) for each in rendered.loss}
+    assert lost >= {("cache_control", "nothing"), ("citations", "nothing")}
+    assert "cache_control" not in str(rendered.messages)
+
+
+@pytest.mark.parametrize("target", ["openai-chat", "gemini", "bedrock", "mcp", "vercel"])
+def test_mark_is_nothing_to_other_dialects(target: str) -> None:
+    turns = read_messages([{"role": "user", "content": [_BLOCKS["text"], _BLANK]}]).turns
+    rendered = render(turns, target)
+    assert ("Look." in str(rendered.messages), rendered.loss) == (True, ())
+    assert "ephemeral" not in str(rendered.messages)
+
+
+@given(history=home_histories(HOMES["anthropic"]))
+@settings(max_examples=200)
+def test_blocks_of_any_message_that_is_written_anew_come_out_as_they_went_in(
+    history: list[Json],
+) -> None:
+    rendered = render(read_messages([*map(_with_blank, history)]).turns, "anthropic")
+    assert (_blocks(rendered.messages), rendered.loss) == (_blocks(history), ())
+
+
+def _blocks(messages: list[Any]) -> list[tuple[str, Json]]:
+    """All blocks with who says them; results hold blocks, also where a text would do."""
+    said = [
+        (each["role"], block)
+        for each in messages
+        if isinstance(each["content"], list)
+        for block in each["content"]
+    ]
+    return [
+        (role, {**block, "content": [{"type": "text", "text": block["content"]}]})
+        if isinstance(block.get("content"), str)
+        else (role, block)
+        for role, block in said
+    ]
+
+
+def _with_blank(message: Json) -> Json:
+    content = message["content"]
+    return message if isinstance(content, str) else {**message, "content": [*content, _BLANK]}
 
 
 def _looked_at(target: str, options: RenderOptions) -> list[Json]:

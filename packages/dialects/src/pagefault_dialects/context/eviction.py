@@ -26,6 +26,7 @@ from pagefault_dialects.model.conversation import (
     StoredBytes,
     TextItem,
     Words,
+    block_of,
 )
 from pagefault_dialects.model.frontier import Frontier
 from pagefault_dialects.pages.one_line import one_line, quoted, quoted_short
@@ -183,7 +184,8 @@ def _as_a_line(turn: ComposedTurn, page_id: str | None) -> ComposedTurn:
     name = quoted_short(one_line(turn.tool_name), 64)
     shows = f": {way} shows it" if way else ""
     line = f"[The result of {name} was left out{shows}{media}{more}]"
-    note = LeftOut("", "result", "evicted", _REASON, to="line")
+    block = block_of(turn.items[0]) if turn.items else None
+    note = LeftOut("", "result", "evicted", _REASON, to="line", block=block)
     return replace(turn, items=(note, TextItem("", line)), structured=None)
 
 
@@ -207,6 +209,7 @@ def _shortened(item: TextItem | DataItem, text: str, many: int, way: str) -> lis
     shows = f"; {way} shows all of it" if way else ""
     line = f"[… shortened from {many} characters{shows}]"
     note = LeftOut(item.pointer, "text", "evicted", _REASON, to="preview", seq=item.seq)
+    note = replace(note, block=block_of(item))
     return [note, TextItem(item.pointer, f"{kept}\n{line}")]
 
 

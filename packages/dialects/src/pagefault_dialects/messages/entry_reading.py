@@ -17,6 +17,7 @@ from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.json.values import JsonObject, JsonValue
 from pagefault_dialects.messages.message_calls import as_answer
 from pagefault_dialects.messages.message_turns import MessageEntry, is_cache_mark, message_turns
+from pagefault_dialects.messages.native_blocks import with_native_blocks
 from pagefault_dialects.messages.native_messages import kept_for_provider, native_message
 from pagefault_dialects.model.conversation import (
     ComposedTurn,
@@ -218,15 +219,18 @@ def foreign_turns(
             continue
         placed = _with_places(turn, foreign)
         if any(isinstance(item, ProviderBlock) for item in placed.items):
-            items = tuple(_kept(item, foreign) for item in placed.items)
+            is_in_answer = placed.role == "tool"
+            items = tuple(
+                kept_for_provider(item, foreign, is_in_answer=is_in_answer)
+                if isinstance(item, ProviderBlock)
+                else item
+                for item in placed.items
+            )
             placed = replace(placed, items=items)
         turns.append(placed)
+    turns = [*with_native_blocks(turns, foreign)]
     native = native_message(foreign, turns)
     return turns if native is None else [replace(turn, natives=(native,)) for turn in turns]
-
-
-def _kept(item: Item, foreign: ForeignMessage) -> Item:
-    return kept_for_provider(item, foreign) if isinstance(item, ProviderBlock) else item
 
 
 def _with_places(turn: ComposedTurn, foreign: ForeignMessage) -> ComposedTurn:

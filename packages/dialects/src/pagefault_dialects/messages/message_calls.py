@@ -242,7 +242,12 @@ def _call(
         arguments = {} if arguments is None else {"input": arguments}
     call_id = _text(_first(held, _IDS)) or f"call_{seq}_{number + 1}"
     signature = thought_signature(around or held)
-    return TurnCall(call_id, _text(_first(held, _NAMES)), arguments, thought_signature=signature)
+    mark = held.get("cache_control")
+    return TurnCall(
+        *(call_id, _text(_first(held, _NAMES)), arguments),
+        thought_signature=signature,
+        cache_control=mark if is_block(mark) else None,
+    )
 
 
 def _parsed(text: str) -> JsonValue:

@@ -34,12 +34,21 @@ def _has_no_medium(turn: ComposedTurn) -> bool:
     return any(map(is_undecodable_note, texts))
 
 
-def kept_for_provider(block: ProviderBlock, foreign: ForeignMessage) -> ProviderBlock:
-    """Return a block with the forms that it has in the dialects of its provider."""
+def kept_for_provider(
+    block: ProviderBlock, foreign: ForeignMessage, *, is_in_answer: bool = False
+) -> ProviderBlock:
+    """Return a block with the forms that it has in the dialects of its provider.
+
+    Args:
+        block: A block, in common form.
+        foreign: The message it stands in.
+        is_in_answer: Whether it is part of an answer, which its pointer leads to.
+    """
     if _COMPAT in block.forms:
         return replace(block, model=model_of(foreign.message or {}))
     message: Mapping[str, Any] = foreign.sent if isinstance(foreign.sent, dict) else {}
-    said = _block_at(message, block.pointer.removeprefix(foreign.pointer))
+    pointer = block.pointer.removeprefix(foreign.pointer)
+    said = None if is_in_answer else _block_at(message, pointer)
     [common] = block.forms.values()
     sent = common if said is None else said
     owner = "mistral" if _is_of_mistral(sent) else _dialect(foreign) or _owner_of(sent)

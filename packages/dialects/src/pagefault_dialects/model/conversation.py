@@ -65,6 +65,21 @@ class BlockLabel:
 
 
 @dataclass(frozen=True, slots=True)
+class NativeBlock:
+    """A block as it was sent, with members that requests of its dialect alone have.
+
+    So many `items` were read of it, and none of its `members`. Once it is settled that it is
+    written, `node` is as what.
+    """
+
+    dialect: str
+    value: JsonObject
+    items: int
+    members: tuple[str, ...]
+    node: Any = None
+
+
+@dataclass(frozen=True, slots=True)
 class Medium:
     """A medium of a record.
 
@@ -95,6 +110,8 @@ class Medium:
     label: BlockLabel | None = None
     seq: int | None = None
     """The entry it stands in, if that is another one than its turn begins in."""
+    block: "NativeBlock | None" = field(default=None, compare=False, repr=False)
+    """What it was read of, where that says more than its items do."""
 
     @property
     def declared_type(self) -> str | None:
@@ -120,6 +137,8 @@ class MediaItem:
     address: str | None = None
     is_reference: bool = False
     detail: ImageDetail | None = None
+    block: NativeBlock | None = field(default=None, compare=False, repr=False)
+    """What is written in its place, and in that of all items that have it."""
 
     @property
     def filename(self) -> str | None:
@@ -151,6 +170,8 @@ class TextItem:
     label: BlockLabel | None = None
     seq: int | None = field(default=None, compare=False)
     """The entry it stands in, if that is another one than its turn begins in."""
+    block: "NativeBlock | None" = field(default=None, compare=False, repr=False)
+    """What it was read of, where that says more than its items do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +202,8 @@ class LeftOut:
     seq: int | None = None
     """The entry it stands in, if that is another one than its turn begins in."""
     kept_by: frozenset[str] = frozenset()
+    block: "NativeBlock | None" = field(default=None, compare=False, repr=False)
+    """What it was read of, where that says more than its items do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,10 +237,17 @@ class ProviderBlock:
     model: str | None = None
     seq: int | None = None
     """The entry it stands in, if that is another one than its turn begins in."""
+    block: "NativeBlock | None" = field(default=None, compare=False, repr=False)
+    """What it was read of, where that says more than its items do."""
 
 
 Item: TypeAlias = TextItem | DataItem | Medium | LeftOut | Invented | ProviderBlock
 SettledItem: TypeAlias = TextItem | DataItem | MediaItem | ProviderBlock
+
+
+def block_of(item: Item) -> NativeBlock | None:
+    """Return the block that an item was read of, where that says more than its items do."""
+    return None if isinstance(item, DataItem | Invented) else item.block
 
 
 def in_entry(item: Item, seq: int | None) -> Item:
@@ -242,6 +272,8 @@ class TurnCall:
     approval_id: str = ""
     thought_signature: str | None = None
     """What Gemini signed it with, in whatever dialect that came."""
+    cache_control: JsonObject | None = field(default=None, compare=False)
+    """Anthropic's mark that it is to be cached."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,12 +15,20 @@ from itertools import groupby
 
 from pagefault_dialects.json.values import JsonObject, JsonValue
 from pagefault_dialects.media.types import canonical_mime_type
-from pagefault_dialects.model.conversation import MediaItem, NativeMessage, SettledTurn, TurnRole
+from pagefault_dialects.model.conversation import (
+    MediaItem,
+    NativeMessage,
+    SettledTurn,
+    TurnCall,
+    TurnRole,
+)
 from pagefault_dialects.model.render_options import ImageDetail, RenderOptions
 from pagefault_dialects.targets.base64_leaves import (
+    JsonLeaf,
     Node,
     b64,
     blocks_of,
+    native_of,
     seen_text_block,
     text_block,
 )
@@ -83,7 +91,7 @@ def _write(turns: Sequence[SettledTurn], profile: Profile) -> list[Node]:
             messages.append({"role": "user", "content": _answers(group, profile)})
             continue
         for turn in group:
-            calls = [tool_use(call, profile) for call in turn.calls]
+            calls = [_call(call, profile) for call in turn.calls]
             if content := [*blocks_of(turn.items, _medium, seen_text_block), *calls]:
                 messages.append({"role": turn.role, "content": content})
     return messages
@@ -105,7 +113,7 @@ def as_request(native: NativeMessage, options: RenderOptions) -> JsonObject | No
 
 def has_block(block: JsonObject, role: TurnRole) -> bool:
     """Return whether requests accept a block in a message that is written anew."""
-    return _is_own(block) and _are_said_by(role, [block])
+    return _is_own(block) and _are_said_by(role, [block]) and _are_answers_sound([block])
 
 
 def _are_said_by(role: JsonValue, blocks: Sequence[JsonValue]) -> bool:
@@ -177,6 +185,10 @@ def _answers(group: Iterable[SettledTurn], profile: Profile) -> list[Node]:
     results: list[Node] = []
     beside: list[Node] = []
     for turn in group:
+        native = native_of(turn.items[0]) if turn.items else None
+        if native is not None:
+            results.append(native.node)
+            continue
         call_id = profile.call_id.fit(turn.call_id)
         result: dict[str, Node] = {"type": "tool_result", "tool_use_id": call_id}
         if turn.is_error:
@@ -189,6 +201,13 @@ def _answers(group: Iterable[SettledTurn], profile: Profile) -> list[Node]:
             result["content"] = content
         results.append(result)
     return [*results, *beside]
+
+
+def _call(call: TurnCall, profile: Profile) -> Node:
+    mark: dict[str, Node] = {}
+    if call.cache_control is not None:
+        mark["cache_control"] = JsonLeaf(call.cache_control)
+    return {**tool_use(call, profile), **mark}
 
 
 def _line(attachment: MediaItem) -> Node:

@@ -21,6 +21,7 @@ from pagefault_dialects.model.conversation import (
     InlineBytes,
     Item,
     MediaItem,
+    NativeBlock,
     ProviderBlock,
     SettledItem,
     StoredBytes,
@@ -106,16 +107,27 @@ def own_block(block: ProviderBlock) -> dict[str, Node]:
     }
 
 
+def native_of(item: SettledItem) -> NativeBlock | None:
+    """Return the block that is written in the place of an item, if one is."""
+    block = None if isinstance(item, DataItem) else item.block
+    return None if block is None or block.node is None else block
+
+
 def blocks_of(
     items: Iterable[SettledItem], medium: WriteMedium, text: WriteText = text_block
 ) -> list[Node]:
     """Return what `text` makes of each text that is not empty, and `medium` of each attachment.
 
-    A block of the provider's own is written as it came.
+    A block of the provider's own is written as it came, and so is one that stays what it was.
     """
     blocks: list[Node] = []
+    last: NativeBlock | None = None
     for item in items:
-        if isinstance(item, MediaItem):
+        native = native_of(item)
+        if native is not None:
+            blocks += [native.node] if native is not last else []
+            last = native
+        elif isinstance(item, MediaItem):
             blocks.append(medium(item))
         elif isinstance(item, ProviderBlock):
             blocks.append(own_block(item))

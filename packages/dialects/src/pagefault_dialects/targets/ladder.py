@@ -19,6 +19,7 @@ from pagefault_dialects.model.conversation import (
     DataItem,
     InlineBytes,
     Invented,
+    Item,
     LeftOut,
     MediaItem,
     Medium,
@@ -46,6 +47,7 @@ from pagefault_dialects.targets.media_lines import (
     ERROR_LINE,
     label_line,
 )
+from pagefault_dialects.targets.native_blocks import TurnBlocks, part_of, turn_blocks
 from pagefault_dialects.targets.native_messages import (
     NativeRun,
     has_place_for,
@@ -185,30 +187,49 @@ class Ladder:
         if is_told_error:
             items.append(TextItem("", ERROR_LINE))
         following = iter(choices)
+        blocks = TurnBlocks(turn)
+        if written is None:
+            blocks = turn_blocks(turn, choices, self.profile, self.options)
         for item in turn.items:
-            if isinstance(item, Medium):
-                choice = next(following)
-                items += choice.items()
-                loss += choice.steps
-            elif isinstance(item, ProviderBlock):
-                shown, steps = self._block(turn, item)
-                items += shown
-                loss += steps if written is None else ()
-            elif isinstance(item, LeftOut):
-                if written is None and not self._is_taken(turn, item):
-                    restore = item.restore or record_path(turn, item)
-                    seq = item.seq or turn.seq
-                    loss.append(loss_entry(item, item.pointer, item.what, item.to, restore, seq))
-            elif isinstance(item, Invented):
-                restore = f"GET {turn.origin}"
-                loss.append(loss_entry(item, "", "nothing", item.what, restore, item.seq))
-            else:
-                items += self._with_label(item)
+            loss += blocks.loss(item)
+            choice = next(following) if isinstance(item, Medium) else None
+            if (block := blocks.find(item)) is not None:
+                items += part_of(block, item, choice)
+                continue
+            shown, steps = self._shown(turn, item, choice, is_written=written is not None)
+            items += shown
+            loss += steps
         calls = turn.calls
         if not takes_thoughts(turn.natives, self.options):
             calls = tuple(map(without_signature, calls))
         settled = replace(cast(Any, turn), items=tuple(items), calls=calls, written=written)
         return cast(SettledTurn, settled), loss
+
+    def _shown(
+        self, turn: ComposedTurn, item: Item, choice: Choice | None, *, is_written: bool
+    ) -> tuple[list[SettledItem], list[LossEntry]]:
+        """Return what stands in the place of an item, and what is lost of it.
+
+        Args:
+            turn: Where it stands.
+            item: The item.
+            choice: What it is shown as, if it is a medium.
+            is_written: Whether the message is written as it was sent.
+        """
+        if isinstance(item, TextItem | DataItem):
+            return self._with_label(item), []
+        if isinstance(item, ProviderBlock):
+            shown, steps = self._block(turn, item)
+            return shown, [] if is_written else steps
+        if isinstance(item, Invented):
+            restore = f"GET {turn.origin}"
+            return [], [loss_entry(item, "", "nothing", item.what, restore, item.seq)]
+        if isinstance(item, LeftOut):
+            if is_written or self._is_taken(turn, item):
+                return [], []
+            restore, seq = item.restore or record_path(turn, item), item.seq or turn.seq
+            return [], [loss_entry(item, item.pointer, item.what, item.to, restore, seq)]
+        return ([], []) if choice is None else (choice.items(), choice.steps)
 
     def _block(
         self, turn: ComposedTurn, block: ProviderBlock
@@ -257,6 +278,8 @@ def _write(run: NativeRun, choices: Sequence[Choice]) -> dict[int, tuple[Node, .
 def _is_settled(turn: ComposedTurn) -> TypeGuard[SettledTurn]:
     """Return whether a turn has nothing to decide; most have texts only."""
     return all(
-        item.label is None if isinstance(item, TextItem) else isinstance(item, DataItem)
+        item.label is None is item.block
+        if isinstance(item, TextItem)
+        else isinstance(item, DataItem)
         for item in turn.items
     )

@@ -68,7 +68,7 @@ class NativeRun:
 
     def write(self, media: MediaByResource) -> tuple[Node, ...]:
         """Return the messages as they are written, with these media in their places."""
-        return tuple(_node(request, media) for _, request in self.messages)
+        return tuple(write_node(request, media) for _, request in self.messages)
 
 
 def native_runs(
@@ -180,7 +180,7 @@ def has_place_for(run: NativeRun, media: MediaByResource) -> bool:
     """Return whether each stored medium has its place in the messages of a run."""
     if not media:
         return True
-    found = {each for native, _ in run.messages for each in _references(native.message)}
+    found = {each for native, _ in run.messages for each in references(native.message)}
     return media.keys() <= found
 
 
@@ -318,7 +318,7 @@ def _is_taken(turn: ComposedTurn, profile: Profile, options: RenderOptions) -> b
         return False
     if turn.role == "tool" and profile.call_id.fit(turn.call_id) != turn.call_id:
         return False
-    return all(_is_item_taken(item, profile, options) for item in turn.items)
+    return all(is_item_taken(item, profile, options) for item in turn.items)
 
 
 def _is_call_taken(call: TurnCall, profile: Profile) -> bool:
@@ -326,7 +326,8 @@ def _is_call_taken(call: TurnCall, profile: Profile) -> bool:
     return is_id and profile.tool_name.fit(call.name) == call.name
 
 
-def _is_item_taken(item: Item, profile: Profile, options: RenderOptions) -> bool:
+def is_item_taken(item: Item, profile: Profile, options: RenderOptions) -> bool:
+    """Return whether a target takes an item as it is, whatever becomes of a medium."""
     if isinstance(item, TextItem):
         return profile.takes_blank_texts or bool(item.text.strip())
     if isinstance(item, ProviderBlock):
@@ -346,7 +347,7 @@ def _is_of_dialect(item: DataItem | LeftOut) -> bool:
     return item.code in ("reasoning", "no-place") and item.to == "nothing"
 
 
-def _references(message: JsonValue, depth: int = 0) -> Iterator[str]:
+def references(message: JsonValue, depth: int = 0) -> Iterator[str]:
     """Yield the ids of the media that stand in a message as a string of their own."""
     if depth > _DEEPEST:
         return
@@ -356,13 +357,13 @@ def _references(message: JsonValue, depth: int = 0) -> Iterator[str]:
     elif isinstance(message, dict):
         for name, value in message.items():
             if name not in _WRITTEN and name != "text":
-                yield from _references(value, depth + 1)
+                yield from references(value, depth + 1)
     elif isinstance(message, list):
         for value in message:
-            yield from _references(value, depth + 1)
+            yield from references(value, depth + 1)
 
 
-def _node(value: JsonValue, media: MediaByResource, name: str = "", depth: int = 0) -> Node:
+def write_node(value: JsonValue, media: MediaByResource, name: str = "", depth: int = 0) -> Node:
     """Return a message, or a part of one, with the bytes of media in their places."""
     if isinstance(value, str):
         found = _REFERENCE.fullmatch(value) if media else None
@@ -374,9 +375,9 @@ def _node(value: JsonValue, media: MediaByResource, name: str = "", depth: int =
     if is_deep or name in _WRITTEN:
         return JsonLeaf(value)
     if isinstance(value, list):
-        return [_node(each, media, name, depth + 1) for each in value]
+        return [write_node(each, media, name, depth + 1) for each in value]
     members: dict[str, Any] = value
-    return {key: _node(each, media, key, depth + 1) for key, each in members.items()}
+    return {key: write_node(each, media, key, depth + 1) for key, each in members.items()}
 
 
 def _bytes(attachment: MediaItem, name: str) -> Node:

@@ -213,7 +213,7 @@ def matches(mime_type: str, ranges: frozenset[str] | tuple[str, ...]) -> bool:
     return not {known, f"{family}/*", "*/*"}.isdisjoint(ranges)
 
 
-def tool_use(call: TurnCall, profile: Profile) -> Node:
+def tool_use(call: TurnCall, profile: Profile) -> dict[str, Node]:
     """Return a call as Anthropic's messages and those of MCP have it."""
     return {
         "type": "tool_use",

@@ -56,12 +56,15 @@ def _items(turn: ComposedTurn, most_chars: int, whole: Mapping[str, str]) -> Ite
         if len(text) <= most_chars:
             is_same = text == item.text
             handle = _handle(turn, item.text)
-            yield item if is_same else replace(item, text=text, handle=handle, whole_chars=None)
+            whole_text = replace(item, text=text, handle=handle, whole_chars=None, block=None)
+            yield item if is_same else whole_text
             continue
         shown = shortened(text, most_chars, entry_call(turn.seq))
-        yield replace(item, text=shown, handle=_handle(turn, item.text), whole_chars=many)
+        handle = _handle(turn, item.text)
+        yield replace(item, text=shown, handle=handle, whole_chars=many, block=None)
         reason = f"Texts of up to {most_chars} characters are shown whole, and this has {many}."
-        yield LeftOut(item.pointer, "text", "text-too-long", reason, to="preview")
+        note = LeftOut(item.pointer, "text", "text-too-long", reason, to="preview")
+        yield replace(note, block=item.block)
 
 
 def _handle(turn: ComposedTurn, text: str) -> str | None:

@@ -1,0 +1,129 @@
+"""Blocks at home: in a message that is written anew, unchanged blocks are written as they came."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from pagefault_dialects.model.conversation import (
+    ComposedTurn,
+    DataItem,
+    Invented,
+    Item,
+    LeftOut,
+    Medium,
+    NativeBlock,
+    ProviderBlock,
+    SettledItem,
+    StoredBytes,
+    TextItem,
+    block_of,
+)
+from pagefault_dialects.model.loss import LossEntry
+from pagefault_dialects.model.render_options import RenderOptions
+from pagefault_dialects.targets.media_choices import Choice, loss_entry, record_path
+from pagefault_dialects.targets.native_messages import is_item_taken, references, write_node
+from pagefault_dialects.targets.profile import Profile
+
+# Members that become words if the block is not written.
+_WORDS = frozenset({"context", "title"})
+_REASON = "What the block says had to be changed, so that it is written without."
+
+
+@dataclass(frozen=True, slots=True)
+class TurnBlocks:
+    """The blocks of a turn that only the target has whole, by their ids."""
+
+    turn: ComposedTurn
+    written: Mapping[int, NativeBlock | None] = field(default_factory=dict)
+    """Each as it is written; `None` where its items are."""
+    _lost: set[int] = field(default_factory=set)
+
+    def find(self, item: Item) -> NativeBlock | None:
+        """Return the block that is written where an item stands; `None` if the item is."""
+        block = block_of(item)
+        return None if block is None else self.written.get(id(block))
+
+    def loss(self, item: Item) -> list[LossEntry]:
+        """Return the loss of a block that is not written, at the first of its items."""
+        block = block_of(item)
+        if block is None or self.written.get(id(block), block) is not None:
+            return []
+        if isinstance(item, DataItem | Invented) or id(block) in self._lost:
+            return []
+        self._lost.add(id(block))
+        known = {each.what for each in self.turn.items if isinstance(each, LeftOut)} | _WORDS
+        names = dict.fromkeys(name for name in block.members if name not in known)
+        notes = [LeftOut(item.pointer, name, "no-place", _REASON, seq=item.seq) for name in names]
+        return [
+            loss_entry(
+                *(each, each.pointer, each.what, each.to),
+                record_path(self.turn, each),
+                each.seq or self.turn.seq,
+            )
+            for each in notes
+        ]
+
+
+def part_of(block: NativeBlock, item: Item, choice: Choice | None) -> list[SettledItem]:
+    """Return what counts for an item in whose place a block is written that holds it."""
+    if isinstance(item, TextItem | ProviderBlock):
+        return [replace(item, block=block)]
+    attachment = None if choice is None else choice.attachment
+    return [] if attachment is None else [replace(attachment, block=block)]
+
+
+def turn_blocks(
+    turn: ComposedTurn, choices: Sequence[Choice], profile: Profile, options: RenderOptions
+) -> TurnBlocks:
+    """Return the blocks of a turn that its target has whole, and how they are written.
+
+    Args:
+        turn: A turn whose message is written anew.
+        choices: What its media are shown as.
+        profile: The target.
+        options: What the caller asked for.
+    """
+    places: defaultdict[int, list[int]] = defaultdict(list)
+    for place, item in enumerate(turn.items):
+        block = block_of(item)
+        if block is not None and block.dialect == profile.home:
+            places[id(block)].append(place)
+    if not places:
+        return TurnBlocks(turn)
+    following = iter(choices)
+    chosen = [next(following) if isinstance(item, Medium) else None for item in turn.items]
+    written = {
+        key: _written(turn, range(found[0], found[-1] + 1), chosen, profile, options)
+        for key, found in places.items()
+    }
+    return TurnBlocks(turn, written)
+
+
+def _written(
+    turn: ComposedTurn,
+    places: range,
+    choices: Sequence[Choice | None],
+    profile: Profile,
+    options: RenderOptions,
+) -> NativeBlock | None:
+    """Return the block that stands in these places; `None` if its items are written."""
+    items = turn.items[places.start : places.stop]
+    blocks = [block_of(item) for item in items]
+    first = blocks[0]
+    is_whole = all(each is first for each in blocks)
+    if first is None or not is_whole or first.items != len(items):
+        return None
+    is_taken = profile.has_block is not None and profile.has_block(first.value, turn.role)
+    named = turn.call_id if turn.role == "tool" else None
+    if not is_taken or first.value.get("tool_use_id") != named:
+        return None
+    if not all(is_item_taken(item, profile, options) for item in items):
+        return None
+    media = [each for each in choices[places.start : places.stop] if each is not None]
+    attached = [each.attachment for each in media if each.rung == "original" and each.attachment]
+    stored = {
+        each.source.resource_id: each for each in attached if isinstance(each.source, StoredBytes)
+    }
+    if len(attached) < len(media) or not stored.keys() <= {*references(first.value)}:
+        return None
+    return replace(first, node=write_node(first.value, stored))
