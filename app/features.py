@@ -71,7 +71,6 @@ FEATURES = (
         routers=(
             "app.routers.resources:router",
             "app.routers.aliases:router",
-            "app.routers.references:router",
         ),
         services=("app.wiring.resource_services:SERVICES",),
         repositories=(
@@ -141,6 +140,7 @@ FEATURES = (
         name="tools",
         routers=(
             "app.routers.tools:router",
+            "app.routers.references:router",
             "app.routers.turns:router",
             "app.routers.conversations:router",
         ),

@@ -9,7 +9,8 @@ from app.http.api_router import ApiRouter
 from app.http.calls import CallDep
 from app.http.dependencies import service
 from app.http.rendered_responses import rendered_response
-from app.services.resources.references import ReferenceResolver, ResolveRequest
+from app.services.agents.reference_mentions import ResolveRequest
+from app.services.agents.references import ReferenceResolver
 from app.wire.resources import ResolvedArguments
 
 router = ApiRouter("/api", "references")
@@ -19,10 +20,11 @@ ReferenceResolverDep = Annotated[ReferenceResolver, Depends(service(ReferenceRes
 
 @router.writes("POST", "/resolve", ResolvedArguments, NotFoundError, body=ResolveRequest)
 async def resolve_references(call: CallDep, references: ReferenceResolverDep) -> Response:
-    """Replace `@blob:` references anywhere in a JSON value by what they stand for.
+    """Replace references anywhere in a JSON value by what they name.
 
-    Only resources of the named session are given out; other references stay as they are, and
-    `unresolved` says why. Nothing is written.
+    A reference is an `@blob:`, an `@entry:` or an `@entries:`. Only resources and entries of the
+    named session are given out; other references stay as they are, and `unresolved` says why.
+    Nothing is written.
     """
     limits = call.limits
     arguments = call.json_body(min(limits.body_bytes, limits.message_bytes))

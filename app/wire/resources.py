@@ -148,6 +148,7 @@ class ResolvedReference(Shape, kw_only=True):
 
     pointer: Annotated[str, Field(description=_POINTER, examples=["/image"])]
     uri: str
+    """The reference without its `@`."""
     mime_type: str
     size: int
     """Size of the content in bytes."""

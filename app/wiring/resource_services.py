@@ -1,17 +1,13 @@
 """Services of the feature resources: content, aliases, texts, posters and smaller images."""
 
 from app.models.limits import Limits
-from app.services.access.callers import LinkSigner
-from app.services.access.published_content import PublishedContent
 from app.services.concurrency.large_work import LargeWork
 from app.services.images.derived_images import DerivedImages
 from app.services.images.image_work import ImageWork
 from app.services.images.posters import Posters
 from app.services.memory_budget.budget import MemoryBudget
-from app.services.requests.whole_bodies import RequestBodies
 from app.services.resources.aliases import Aliases
 from app.services.resources.content_sources import ContentSources, OffloadRules
-from app.services.resources.references import ReferenceResolver
 from app.services.resources.resources import Resources
 from app.services.resources.texts import ResourceTexts
 from app.stores.blobs.store import BlobStore
@@ -39,18 +35,6 @@ def _resource_texts(services: Services) -> ResourceTexts:
     )
 
 
-def _references(services: Services) -> ReferenceResolver:
-    return ReferenceResolver(
-        services[Records],
-        services[BlobStore],
-        links=services[LinkSigner],
-        content_base_url=services[PublishedContent].content_base_url,
-        bodies=services[RequestBodies],
-        work=services[LargeWork],
-        limits=services[Limits],
-    )
-
-
 def _derived_images(services: Services) -> DerivedImages:
     return DerivedImages(
         services[Records],
@@ -69,7 +53,6 @@ SERVICES = (
     Provider(Resources, _resources),
     Provider(ResourceTexts, _resource_texts),
     Provider(Aliases, lambda services: Aliases(services[Records], services[BlobStore])),
-    Provider(ReferenceResolver, _references),
     Provider(DerivedImages, _derived_images),
     Provider(Posters, _posters),
 )

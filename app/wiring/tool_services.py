@@ -1,14 +1,19 @@
 """Services of the feature tools: memory tools for models, and whole turns of agents."""
 
 from app.models.limits import Limits
+from app.services.access.callers import LinkSigner
+from app.services.access.published_content import PublishedContent
 from app.services.agents.conversation_puts import ConversationPuts
+from app.services.agents.history_contents import HistoryContents
 from app.services.agents.history_texts import HistoryTexts
 from app.services.agents.memory_tools import MemoryTools
 from app.services.agents.prepared_calls import CallPreparer
+from app.services.agents.references import ReferenceResolver
 from app.services.agents.session_turns import SessionTurns
 from app.services.agents.stored_units import StoredConversations
 from app.services.agents.text_reader import TextReader
 from app.services.agents.tool_calls import ToolCalls
+from app.services.concurrency.large_work import LargeWork
 from app.services.pages.faults import PageFaults
 from app.services.pages.page_lists import PageLists
 from app.services.pages.pages import Pages
@@ -43,7 +48,7 @@ def _text_reader(services: Services) -> TextReader:
         services[BlobStore],
         faults=services[PageFaults],
         texts=services[ResourceTexts],
-        entries=HistoryTexts(services[Records], services[BlobStore]),
+        entries=services[HistoryTexts],
     )
 
 
@@ -86,7 +91,22 @@ def _conversations(services: Services) -> ConversationPuts:
     )
 
 
+def _references(services: Services) -> ReferenceResolver:
+    return ReferenceResolver(
+        services[Records],
+        services[BlobStore],
+        links=services[LinkSigner],
+        content_base_url=services[PublishedContent].content_base_url,
+        bodies=services[RequestBodies],
+        history=HistoryContents(services[HistoryTexts]),
+        work=services[LargeWork],
+        limits=services[Limits],
+    )
+
+
 SERVICES = (
+    Provider(HistoryTexts, lambda services: HistoryTexts(services[Records], services[BlobStore])),
+    Provider(ReferenceResolver, _references),
     Provider(MemoryTools, _memory_tools),
     Provider(TextReader, _text_reader),
     Provider(CallPreparer, _call_preparer),

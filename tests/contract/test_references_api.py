@@ -1,5 +1,6 @@
 """`POST /api/resolve` over HTTP: content in the place of references."""
 
+import hashlib
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -8,6 +9,7 @@ import httpx
 import pytest
 
 from app.models.limits import Limits
+from pagefault_dialects.context.cut_arguments import cut_arguments
 from tests.contract.page_requests import data_uri, outcome, pointers
 from tests.contract.session_requests import JSON, append, comparable, upload
 from tests.kit.media import b64, mp4, noise_bytes, png
@@ -229,7 +231,7 @@ def test_resource_of_another_session_is_as_absent(client: httpx.Client) -> None:
 @pytest.mark.promise(
     "security.md#other-projects-data",
     "A `blob:` reference to another project's file resolves like one to a missing file",
-    kept_by="app/services/resources/references.py",
+    kept_by="app/services/agents/references.py",
     tried="1 reference",
 )
 def test_resource_of_another_project_is_as_absent(
@@ -413,3 +415,93 @@ def test_scope_of_the_project_takes_what_other_sessions_have(client: httpx.Clien
     }
     wrong = client.post(ROUTE, json={**requested, "scope": "all"})
     assert (wrong.status_code, pointers(wrong)) == (422, ["/scope"])
+
+
+CODE = 'first "line"\n' + "x" * 900
+
+
+def work(client: httpx.Client) -> None:
+    """A history of a question with a small picture, and a call with a long argument."""
+    image = {"type": "image_url", "image_url": {"url": data_uri(PICTURE, "image/png")}}
+    blocks = [{"type": "text", "text": "Write it."}, image]
+    assert append(client, content=blocks).is_success
+    function = {"name": "edit", "arguments": json.dumps({"code": CODE, "a/b": [1]})}
+    calls = [{"id": "c", "type": "function", "function": function}]
+    assert append(client, role="assistant", content="I do.", tool_calls=calls).is_success
+
+
+@pytest.mark.engines("embedded", "server")
+def test_handles_of_a_history_become_what_they_name(client: httpx.Client) -> None:
+    work(client)
+    cut = cut_arguments({"code": CODE}, "@entry:2/arguments/0")["code"]
+    arguments = {
+        "code": "@entry:2/arguments/0/code",
+        "cut": cut,
+        "rest": "Says: @entry:2/arguments/0/a~1b/0, and @entry:2.",
+        "line": "[text @entry:2 5 characters]",
+        "list": "@entries:2-9",
+    }
+    answer = resolve(client, arguments, "text")
+    listed = '2 assistant calls edit, 5 characters: "I do."\n'
+    assert answer["arguments"] == {
+        "code": CODE,
+        "cut": CODE,
+        "rest": "Says: 1, and I do..",
+        "line": "I do.",
+        "list": listed,
+    }
+    assert answer["unresolved"] == []
+    sizes = {each["uri"]: (each["mimeType"], each["size"]) for each in answer["resolved"]}
+    assert sizes == {
+        "entry:2/arguments/0/code": ("text/plain", len(CODE)),
+        "entry:2/arguments/0/a~1b/0": ("text/plain", 1),
+        "entry:2": ("text/plain", 5),
+        "entries:2-9": ("text/plain", len(listed)),
+    }
+    assert resolve(client, ["@entry:2/arguments/0/code"], "base64")["arguments"] == [
+        b64(CODE.encode())
+    ]
+    handle = f"@entry:1/{hashlib.sha256(PICTURE).hexdigest()[:12]}"
+    assert resolve(client, [handle])["arguments"] == [data_uri(PICTURE, "image/png")]
+
+
+@pytest.mark.engines("embedded", "server")
+def test_handle_that_names_nothing_in_the_history_stays_and_says_the_nearest_way(
+    client: httpx.Client,
+) -> None:
+    work(client)
+    reasons = {
+        "@entry:9": "This session has no entry 9. @entries:1-2 lists those there are.",
+        "@entry:2/arguments/0/x": (
+            '@entry:2/arguments/0 (edit) has nothing at "/x". There are "code", "a/b".'
+        ),
+        "@entries:7-": (
+            "This session has no entry with such a number. @entries:1-2 lists those there are."
+        ),
+        "@entry:1/000000000000": "The entry has no such medium.",
+    }
+    assert resolve(client, list(reasons), "text") == {
+        "arguments": list(reasons),
+        "resolved": [],
+        "unresolved": [
+            {"pointer": f"/{index}", "reference": reference, "reason": reason}
+            for index, (reference, reason) in enumerate(reasons.items())
+        ],
+    }
+    append(client, session_id="other", content="Secret.")
+    assert resolve(client, ["@entry:2"], "text")["arguments"] == ["I do."]
+
+
+def test_history_is_linked_to_by_no_address(client: httpx.Client) -> None:
+    work(client)
+    (left_out,) = resolve(client, "@entry:2", "signed-url")["unresolved"]
+    assert left_out["reason"].startswith("It is part of a history")
+
+
+def test_list_of_entries_that_is_too_large_is_refused(bounded: httpx.Client) -> None:
+    for _ in range(40):
+        append(bounded, content="Ten sheep. " * 20)
+    assert resolve(bounded, ["@entries:1-10"], "text")["unresolved"] == []
+    refused = ask(bounded, ["@entries:1-40"], "text")
+    assert refused.status_code == 413
+    assert "@entries:1-40 has more than the 2000 bytes" in refused.json()["detail"]

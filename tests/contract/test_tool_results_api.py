@@ -392,7 +392,7 @@ def test_reference_of_another_session_is_text(client: httpx.Client, session_id: 
 @pytest.mark.promise(
     "security.md#other-projects-data",
     "A reference to another project's file in a tool result stays text",
-    kept_by="app/services/resources/references.py",
+    kept_by="app/services/agents/references.py",
     tried="1 reference",
 )
 def test_reference_of_another_project_is_text(client: httpx.Client, service: LiveService) -> None:

@@ -306,11 +306,6 @@ def delete_alias(alias: str | int, *, if_match: str | None = None) -> Call[None]
     )
 
 
-def resolve_references(body: models.ResolveRequest) -> Call[models.ResolvedArguments]:
-    """Replace `@blob:` references anywhere in a JSON value by what they stand for."""
-    return Call("POST", "/api/resolve", decode=json_of, json=body, is_repeatable=True)
-
-
 def list_pages(
     *,
     limit: int | None = None,
@@ -1144,6 +1139,11 @@ def run_tool_call(
         json=body,
         is_repeatable=True,
     )
+
+
+def resolve_references(body: models.ResolveRequest) -> Call[models.ResolvedArguments]:
+    """Replace references anywhere in a JSON value by what they name."""
+    return Call("POST", "/api/resolve", decode=json_of, json=body, is_repeatable=True)
 
 
 def append_turn(

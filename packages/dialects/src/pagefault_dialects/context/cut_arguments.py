@@ -48,11 +48,11 @@ def _cut(text: str, handle: str) -> str:
     mark = (
         f"[... {len(text) - len(head)} characters left out; read_text {handle} shows all of it ...]"
     )
-    return text if len(text) <= ARGUMENT_CHARS + len(mark) or _is_cut(text) else head + mark
+    return text if len(text) <= ARGUMENT_CHARS + len(mark) or is_cut_text(text) else head + mark
 
 
-def _is_cut(text: str) -> bool:
-    """Return whether a text is the beginning of one, and a mark."""
+def is_cut_text(text: str) -> bool:
+    """Return whether a text is the beginning of an argument, and a mark."""
     if len(text) > ARGUMENT_CHARS + LONGEST_MARK:
         return False
     found = CUT_MARK.search(text)

@@ -31,7 +31,9 @@ from pagefault_dialects.texts.cuts import needs_preview, whole_length, whole_tex
 _BY = "\N{MULTIPLICATION SIGN}"
 
 _DIGEST_CHARS = 12
-_LINE = re.compile(r"\s*\[[a-z]+ @blob:[0-9a-f]{32}(?: [^\[\]]*)?\]\s*")
+_LINE = re.compile(
+    r"\s*\[[a-z]+ @(?:blob:[0-9a-f]{32}|entry:[0-9]{1,15}(?:/[0-9a-f]{12})?)(?: [^\[\]]*)?\]\s*"
+)
 
 TakesStructured = Callable[[JsonValue], bool]
 

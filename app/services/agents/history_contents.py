@@ -1,0 +1,83 @@
+"""What handles name in a history, as bytes: an entry, an argument, a medium, a list of entries."""
+
+from contextlib import aclosing
+from dataclasses import dataclass
+
+from app.services.agents.entry_media import find_inline_medium
+from app.services.agents.history_texts import HistoryTexts
+from app.services.agents.tools import ToolPlace
+from pagefault_dialects.context.entry_refs import EntryRange, parse_entry_range
+from pagefault_dialects.errors import PayloadTooLargeError
+from pagefault_dialects.tools.tool_arguments import WrongArgumentsError
+
+_TEXT = "text/plain"
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryContent:
+    """Bytes out of a history, and their type."""
+
+    mime_type: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HistoryContents:
+    """Reads what handles name in histories."""
+
+    texts: HistoryTexts
+    """Reads the texts."""
+
+    async def read(
+        self, project_id: str, session_id: str, reference: str, *, most_bytes: int
+    ) -> HistoryContent | str:
+        """Return what a reference names, or words that say why it names nothing.
+
+        Raises:
+            PayloadTooLargeError: It has more than `most_bytes`.
+            StoreUnavailableError: A store did not answer.
+        """
+        try:
+            content = await self._read(project_id, session_id, reference, most_bytes)
+        except WrongArgumentsError as exc:
+            return str(exc)
+        if isinstance(content, HistoryContent) and len(content.data) > most_bytes:
+            raise _too_large(reference, most_bytes)
+        return content
+
+    async def _read(
+        self, project_id: str, session_id: str, reference: str, most_bytes: int
+    ) -> HistoryContent | str:
+        entries = parse_entry_range(reference)
+        if entries is not None:
+            data = await self._list(project_id, session_id, entries, most_bytes)
+            return HistoryContent(_TEXT, data)
+        found = await self.texts.find(project_id, session_id, reference)
+        if found is not None:
+            return HistoryContent(_TEXT, found[1].encode("utf-8", "replace"))
+        place = ToolPlace(project_id, session_id, "")
+        medium = await find_inline_medium(self.texts.records, self.texts.blobs, place, reference)
+        if medium is None:
+            return "The entry has no such medium."
+        return HistoryContent(medium.medium.mime_type, medium.data)
+
+    async def _list(
+        self, project_id: str, session_id: str, entries: EntryRange, most_bytes: int
+    ) -> bytes:
+        await self.texts.measure(project_id, session_id, entries)
+        data = bytearray()
+        async with aclosing(self.texts.lines(project_id, session_id, entries)) as pieces:
+            async for piece in pieces:
+                for line in piece:
+                    data += line.text.encode("utf-8", "replace") + b"\n"
+                if len(data) > most_bytes:
+                    raise _too_large(entries.ref(entries.first), most_bytes)
+        return bytes(data)
+
+
+def _too_large(reference: str, most_bytes: int) -> PayloadTooLargeError:
+    return PayloadTooLargeError(
+        f"{reference} has more than the {most_bytes} bytes that there is room for in this answer. "
+        "Ask for less at once, or read it in pieces with the tool read_text.",
+        code="medium-too-large",
+    )

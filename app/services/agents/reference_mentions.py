@@ -1,0 +1,165 @@
+"""References in the arguments of a call: where they stand in a JSON value, and what they name."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+from pydantic.config import JsonDict
+from typing_extensions import TypeAliasType
+
+from app.models.limits import Limits
+from app.services.requests.validation import read_object, validated
+from app.wire.tools import ToolScope
+from pagefault_dialects.context.cut_arguments import is_cut_text
+from pagefault_dialects.errors import PayloadTooLargeError
+from pagefault_dialects.json.values import JsonValue
+from pagefault_dialects.media.embedded_data_uris import held_strings, pointer_to
+from pagefault_dialects.model.base import ClientId
+from pagefault_dialects.model.resource import parse_resource_id
+from pagefault_dialects.turns.handles import is_handle_line
+
+ReferenceForm = TypeAliasType("ReferenceForm", Literal["data-uri", "base64", "signed-url", "text"])
+
+# A longer run of letters and digits is no reference of ours, and is not repeated whole. The end of
+# a sentence behind a reference is no part of it.
+_REFERENCE = re.compile(
+    r"@blob:[0-9A-Za-z]{1,64}"
+    r"|@entries:[0-9]{1,15}(?:-[0-9]{0,15})?(?![0-9A-Za-z])"
+    r"|@entry:[0-9]{1,15}(?:/[0-9a-f]{12}(?![0-9A-Za-z])"
+    r"|/arguments/[0-9]{1,9}(?:/(?:[A-Za-z0-9_.~%/-]{0,400}[A-Za-z0-9_~%/-])?)?)?(?![0-9A-Za-z])"
+)
+_EXAMPLE: JsonDict = {
+    "sessionId": "demo",
+    "as": "data-uri",
+    "arguments": {"image": "@blob:9a0e04717cce2431260284cf548150ee", "width": 640},
+}
+
+
+class ResolveRequest(BaseModel):
+    """A JSON value with references in it, and how they are wanted."""
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        alias_generator=to_camel,
+        strict=True,
+        json_schema_extra={"examples": [_EXAMPLE]},
+    )
+
+    arguments: Annotated[Any, Field(description="Any JSON value; its keys are left alone.")]
+    session_id: ClientId
+    scope: Annotated[
+        ToolScope,
+        Field(description="Which resources are used: those of the session, or of the project."),
+    ] = "session"
+    form: Annotated[
+        ReferenceForm,
+        Field(alias="as", description="What stands in the place of a reference afterwards."),
+    ] = "data-uri"
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceMention:
+    """A reference in a text.
+
+    What stands from `start` to `end` is replaced: the reference, or all of the line that names it.
+    `resource_id` is that of an `@blob:`, or `None` where it cannot be one of ours.
+    """
+
+    pointer: str
+    reference: str
+    start: int
+    end: int
+    resource_id: str | None
+
+    @property
+    def is_of_history(self) -> bool:
+        """Whether it names an entry, or what is in one."""
+        return self.reference.startswith("@entr")
+
+
+@dataclass(frozen=True, slots=True)
+class TextWithReferences:
+    """A string with references in it, and the object or array it is replaced in."""
+
+    holder: JsonValue
+    key: str | int
+    text: str
+    mentions: Sequence[ReferenceMention]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadRequest:
+    """A request of `size_bytes` that was read; `root` holds the arguments, as its only item."""
+
+    size_bytes: int
+    request: ResolveRequest
+    root: list[JsonValue]
+    places: Sequence[TextWithReferences]
+
+    @property
+    def mentions(self) -> Iterator[ReferenceMention]:
+        """Return all of them, in the order they stand in."""
+        return (mention for place in self.places for mention in place.mentions)
+
+
+def read_resolve_request(body: bytes, *, limits: Limits) -> ReadRequest:
+    """Parse and check the body of a request.
+
+    Raises:
+        InvalidJsonError, InvalidPayloadError: It is no `ResolveRequest`.
+        PayloadTooLargeError: Nested too deep, too many values, or too many references.
+    """
+    value = read_object(body, limits, spelled=True)
+    request = validated(
+        ResolveRequest,
+        value,
+        "The body has to be {arguments, sessionId, scope, as}; `errors` says where.",
+    )
+    root = [request.arguments]
+    return ReadRequest(len(body), request, root, list(_places_in(root, limits)))
+
+
+def _places_in(root: list[JsonValue], limits: Limits) -> Iterator[TextWithReferences]:
+    """Yield the strings with references in them.
+
+    Raises:
+        PayloadTooLargeError: There are too many, or to say where they stand would take more than
+            the request itself may.
+    """
+    count = pointer_chars = 0
+    for place, text, holder in held_strings(root[0]):
+        has_any = "@blob:" in text or "@entr" in text
+        matches = list(_REFERENCE.finditer(text)) if has_any else []
+        if not matches:
+            continue
+        if is_cut_text(text):
+            # Its mark is at its end, and names all of it.
+            matches = matches[-1:]
+        pointer = pointer_to(place)
+        count += len(matches)
+        pointer_chars += len(pointer) * len(matches)
+        if count > limits.media_per_result or pointer_chars > limits.message_bytes:
+            raise PayloadTooLargeError(
+                f"At most {limits.media_per_result} references are replaced at once, in places "
+                f"that are named in {limits.message_bytes} characters. Send them in parts.",
+                code="too-many-references",
+            )
+        mentions = [_mention(pointer, text, match) for match in matches]
+        yield TextWithReferences(
+            root if place is None else holder, place.key if place else 0, text, mentions
+        )
+
+
+def _mention(pointer: str, text: str, match: re.Match[str]) -> ReferenceMention:
+    # A model may copy the whole line in which it saw the reference, or a whole argument that was
+    # cut, whose mark is its end.
+    is_whole = is_handle_line(text) or is_cut_text(text)
+    start, end = (0, len(text)) if is_whole else match.span()
+    following = text[match.end() : match.end() + 1]
+    goes_on = following.isascii() and following.isalnum()
+    resource_id = None if goes_on else parse_resource_id(match.group())
+    return ReferenceMention(pointer, match.group(), start, end, resource_id)

@@ -1,0 +1,298 @@
+"""References back: handles in a JSON value, replaced by what they name.
+
+What one tool returned is so made fit for the arguments of the next. A reference is `@blob:` and an
+id, an `@entry:` or an `@entries:`, as a whole string or among other words; keys of objects are
+names and hold none. Only resources that something in the named session refers to are given out, or,
+where that is asked for, all of the project's. Any other reference stays where it is and is named,
+in the same words whether it is nobody's or somebody else's. Nothing is written.
+"""
+
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+
+import pybase64
+
+from app.models.identity import utc_now
+from app.models.limits import Limits
+from app.services.access.callers import LinkGrant, LinkSigner, link_expiry
+from app.services.agents.history_contents import HistoryContents
+from app.services.agents.reference_mentions import (
+    ReadRequest,
+    ReferenceForm,
+    ReferenceMention,
+    read_resolve_request,
+)
+from app.services.concurrency.large_work import LargeWork
+from app.services.inline_media.json_with_media import RenderedBody
+from app.services.inline_media.stored_media import length_of
+from app.services.requests.validation import require_found
+from app.services.requests.whole_bodies import RequestBodies
+from app.stores.blobs.store import BlobStore
+from app.stores.records.records import Records
+from app.stores.records.resources import ResourceRecords
+from app.stores.records.sessions import SessionRecords
+from app.stores.records.unit_of_work import UnitOfWork
+from app.wire.resources import ResolvedArguments, ResolvedReference, UnresolvedReference
+from app.wire.shape import GAP
+from app.wire.tools import ToolScope
+from pagefault_dialects.errors import Fault, PayloadTooLargeError
+from pagefault_dialects.json.values import MediaSlot, TextTemplate, json_template, json_text
+from pagefault_dialects.media.types import is_textual
+from pagefault_dialects.model.render_options import (
+    JsonPiece,
+    MediaPiece,
+    Rendering,
+    StoredTextPiece,
+    joined_pieces,
+)
+from pagefault_dialects.model.resource import Resource
+from pagefault_dialects.texts.json_strings import TextWriter
+
+LINK_SECONDS = 300
+"""How long the links of `signed-url` live."""
+
+_ABSENT: Mapping[ToolScope, str] = {
+    "session": "Nothing in this session refers to such a resource.",
+    "project": "This project has no such resource.",
+}
+_NO_LINK = "It is part of a history, and no link leads there: ask with another `as`."
+
+
+@dataclass(frozen=True, slots=True)
+class _Content:
+    """What stands in the place of a reference: a resource, or bytes out of the history."""
+
+    uri: str
+    mime_type: str
+    size_bytes: int
+    source: Resource | bytes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReferenceResolver:
+    """Puts content in the place of references."""
+
+    records: Records
+    """Where resources and sessions are looked up."""
+    blobs: BlobStore
+    """Where the bytes are."""
+    links: LinkSigner
+    """Signs the links of `signed-url`."""
+    content_base_url: str
+    """What those links begin with."""
+    bodies: RequestBodies
+    """Reads the bodies of requests."""
+    history: HistoryContents
+    """Reads what stands in histories."""
+    work: LargeWork
+    """Does what takes long."""
+    limits: Limits
+    """How much may be put into one answer."""
+
+    async def resolve(self, project_id: str, body: AsyncIterator[bytes]) -> RenderedBody:
+        """Return `{arguments, resolved, unresolved}` as JSON; its media are read while it is sent.
+
+        Args:
+            project_id: The caller's project.
+            body: A `ResolveRequest` as JSON.
+
+        Raises:
+            InvalidJsonError, InvalidPayloadError: The body.
+            NotFoundError: Nothing was ever written to the session.
+            PayloadTooLargeError: There are too many references, or what they stand for is too
+                large for one answer; the faults point to them, the largest first.
+            StoreUnavailableError: A store did not answer.
+        """
+        read_body = partial(read_resolve_request, limits=self.limits)
+        async with self.bodies.read(body, read_body) as read:
+            request = read.request
+            found = {
+                **await self._resources(project_id, read),
+                **await self._contents_of_history(project_id, read),
+            }
+            resolved = {
+                mention: content
+                for mention in read.mentions
+                if isinstance(content := found[mention.reference], _Content)
+            }
+            self._check_size(request.form, resolved)
+            contents = await self._contents(project_id, request.form, resolved.values())
+            pieces = await self.work.run(
+                read.size_bytes, _write_answer, read, found, resolved, contents
+            )
+            return await RenderedBody(self.blobs, project_id, Rendering(pieces)).check()
+
+    async def _resources(self, project_id: str, read: ReadRequest) -> Mapping[str, _Content | str]:
+        """Return the resources that references name, or why they name none that is given out."""
+        request = read.request
+        wanted = {each.resource_id for each in read.mentions if each.resource_id}
+
+        def find(unit: UnitOfWork) -> Mapping[str, Resource]:
+            require_found(unit[SessionRecords].find(request.session_id), "session")
+            if request.scope == "project":
+                return unit[ResourceRecords].find_all(wanted)
+            return unit[ResourceRecords].find_in_session(wanted, request.session_id)
+
+        found = await self.records.read(project_id, find)
+        contents: dict[str, _Content | str] = {}
+        for each in read.mentions:
+            resource = found.get(each.resource_id or "")
+            if resource is None:
+                contents[each.reference] = _ABSENT[request.scope]
+            elif request.form == "text" and not is_textual(resource.mime_type):
+                contents[each.reference] = _no_text(resource.mime_type)
+            else:
+                contents[each.reference] = _Content(
+                    resource.uri, resource.mime_type, resource.size_bytes, resource
+                )
+        return contents
+
+    async def _contents_of_history(
+        self, project_id: str, read: ReadRequest
+    ) -> Mapping[str, _Content | str]:
+        """Return what references name in the history, or why they name nothing.
+
+        Raises:
+            PayloadTooLargeError: It is too much for one answer.
+        """
+        request = read.request
+        contents: dict[str, _Content | str] = {}
+        room = self.limits.page_text_bytes
+        for reference in dict.fromkeys(
+            each.reference for each in read.mentions if each.is_of_history
+        ):
+            if request.form == "signed-url":
+                contents[reference] = _NO_LINK
+                continue
+            found = await self.history.read(
+                project_id, request.session_id, reference, most_bytes=room
+            )
+            if isinstance(found, str):
+                contents[reference] = found
+            elif request.form == "text" and not is_textual(found.mime_type):
+                contents[reference] = _no_text(found.mime_type)
+            else:
+                room -= len(found.data)
+                contents[reference] = _Content(
+                    reference[1:], found.mime_type, len(found.data), found.data
+                )
+        return contents
+
+    def _check_size(
+        self, form: ReferenceForm, resolved: Mapping[ReferenceMention, _Content]
+    ) -> None:
+        if form == "signed-url":
+            return
+        limit = self.limits.page_text_bytes if form == "text" else self.limits.inline_bytes
+        # Each is counted as often as it is put in.
+        size_bytes = sum(resource.size_bytes for resource in resolved.values())
+        if size_bytes <= limit:
+            return
+        largest = sorted(resolved.items(), key=lambda each: -each[1].size_bytes)
+        raise PayloadTooLargeError(
+            f"The references stand for {size_bytes} bytes, and {limit} are put into one "
+            "answer at most. Ask with `as: signed-url`, or for fewer of them at once; `errors` "
+            "names the largest first.",
+            code="medium-too-large",
+            faults=[
+                Fault(f"/arguments{mention.pointer}", f"has {resource.size_bytes} bytes")
+                for mention, resource in largest
+            ],
+        )
+
+    async def _contents(
+        self, project_id: str, form: ReferenceForm, found: Iterable[_Content]
+    ) -> dict[str, Sequence[JsonPiece]]:
+        """Return what stands in the place of each content, by URI: the inside of a JSON string."""
+        expires_at = link_expiry(utc_now(), LINK_SECONDS)
+        contents: dict[str, Sequence[JsonPiece]] = {}
+        for uri, each in {each.uri: each for each in found}.items():
+            head = f"data:{each.mime_type};base64," if form == "data-uri" else ""
+            if isinstance(each.source, bytes):
+                contents[uri] = [
+                    await self.work.run(each.size_bytes, _spelled, each.source, head, form)
+                ]
+            elif form == "signed-url":
+                contents[uri] = [self._link(project_id, each.source, expires_at)]
+            elif form == "text":
+                contents[uri] = [await self._text(project_id, each.source)]
+            else:
+                contents[uri] = [head.encode(), MediaPiece(each.source.digest, each.size_bytes)]
+        return contents
+
+    def _link(self, project_id: str, resource: Resource, expires_at: datetime) -> bytes:
+        grant = LinkGrant(project_id, resource.resource_id, "inline", None, expires_at)
+        return f"{self.content_base_url}{self.links.content_path(grant)}".encode()
+
+    async def _text(self, project_id: str, resource: Resource) -> StoredTextPiece:
+        """Return the place of a text, which is read once to learn how long it is, escaped."""
+        writer = TextWriter()
+        sent_bytes = 0
+        opened = await self.blobs.open(project_id, resource.digest)
+        async with aclosing(opened) as reader:
+            async for chunk in reader:
+                sent_bytes += await self.work.run(len(chunk), length_of, writer, chunk)
+        return StoredTextPiece(
+            resource.digest, resource.size_bytes, sent_bytes + len(writer.finish())
+        )
+
+
+def _write_answer(
+    read: ReadRequest,
+    found: Mapping[str, _Content | str],
+    resolved: Mapping[ReferenceMention, _Content],
+    contents: Mapping[str, Sequence[JsonPiece]],
+) -> Sequence[JsonPiece]:
+    numbers = {uri: number for number, uri in enumerate(contents)}
+    for place in read.places:
+        kept = [each for each in place.mentions if each in resolved]
+        if kept:
+            slots = [(each, MediaSlot(numbers[resolved[each].uri])) for each in kept]
+            place.holder[place.key] = _opened(place.text, slots)
+    answer = ResolvedArguments(
+        arguments=GAP,
+        resolved=tuple(
+            ResolvedReference(
+                pointer=mention.pointer,
+                uri=content.uri,
+                mime_type=content.mime_type,
+                size=content.size_bytes,
+            )
+            for mention, content in resolved.items()
+        ),
+        unresolved=tuple(
+            UnresolvedReference(pointer=each.pointer, reference=each.reference, reason=reason)
+            for each in read.mentions
+            if isinstance(reason := found[each.reference], str)
+        ),
+    )
+    head, tail = answer.around_gap()
+    filled = list(contents.values())
+    pieces: list[JsonPiece] = [head]
+    for piece in json_template(read.root[0]):
+        pieces += filled[piece.index] if isinstance(piece, MediaSlot) else [piece.encode()]
+    return joined_pieces([*pieces, tail])
+
+
+def _spelled(data: bytes, head: str, form: ReferenceForm) -> bytes:
+    """Return bytes as the inside of a JSON string."""
+    if form == "text":
+        return json_text(data.decode("utf-8", "replace"))[1:-1].encode()
+    return head.encode() + pybase64.b64encode(data)
+
+
+def _no_text(mime_type: str) -> str:
+    return f"It is {mime_type} and no text: ask with another `as`."
+
+
+def _opened(text: str, slots: Sequence[tuple[ReferenceMention, MediaSlot]]) -> TextTemplate:
+    """Return a text with open places where its references were."""
+    pieces: list[str | MediaSlot] = []
+    end = 0
+    for mention, slot in slots:
+        pieces += [text[end : mention.start], slot]
+        end = mention.end
+    return (*pieces, text[end:])
