@@ -98,6 +98,7 @@ FEATURES = (
             "app.stores.records.pages:PageRecords",
             "app.stores.records.pages:PageLevelRecords",
             "app.stores.records.page_accesses:PageAccessRecords",
+            "app.stores.records.pinned_pages:PinnedPageRecords",
         ),
         commands={"page": "app.cli.page_commands:commands"},
     ),

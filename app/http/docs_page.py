@@ -19,6 +19,7 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import HTMLResponse, Response
 
 from app.http.conditions import prefers
+from app.http.problem_codes import narrower_codes
 from app.http.problem_pages import INTRODUCTION, documented_problems
 
 ON_CONTENT_URL = "on_content_url"
@@ -92,7 +93,7 @@ async def problems_page(_: Request) -> Response:
         f"<p>{html.escape(kind.meaning)}</p>"
         + "".join(
             f"<p><code>{code}</code>: {html.escape(meaning)}</p>"
-            for code, meaning in kind.narrower.items()
+            for code, meaning in narrower_codes(kind.code).items()
         )
         for kind in documented_problems()
     )

@@ -2,6 +2,7 @@
 
 import json
 
+from app.http.problem_codes import narrower_codes
 from app.http.problem_types import FRAMEWORK_KINDS, KINDS, ProblemType
 
 
@@ -28,7 +29,7 @@ def _advice() -> str:
 
 
 def _narrower(kind: ProblemType) -> str:
-    lines = [f"- `{code}`: {meaning}\n" for code, meaning in kind.narrower.items()]
+    lines = [f"- `{code}`: {meaning}\n" for code, meaning in narrower_codes(kind.code).items()]
     return "".join(["\n", *lines]) if lines else ""
 
 
