@@ -113,7 +113,7 @@ DIALECTS: dict[str, tuple[str, Build | None, Build | None, Build]] = {
     "agent-framework": (
         "agent-framework-core",
         frameworks.agent_framework,
-        more.agent_framework,
+        both(more.agent_framework, more.agent_framework_tools),
         more.agent_framework_histories,
     ),
     "autogen": (

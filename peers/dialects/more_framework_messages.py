@@ -159,6 +159,48 @@ def agent_framework() -> Iterator[Case]:
                 yield message(each, role, *texts, **expect)
 
 
+def agent_framework_tools() -> Iterator[Case]:
+    """Calls that the provider runs, and consent to calls."""
+    from agent_framework import Content, Message
+
+    words, picture = Content.from_text(WORDS), Content.from_data(PNG, "image/png")
+    call = Content.from_function_call(CALL, TOOL, arguments=ARGUMENTS)
+    request = Content.from_function_approval_request("r", call)
+    shell = Content.from_shell_command_output(stdout=WORDS, exit_code=0)
+    called, one = {"calls": 1}, {"answers": (WORDS,)}
+    run = {"arguments": ARGUMENTS}
+    contents: list[tuple[str, str, Any, Case]] = [
+        ("assistant", "assistant", request, called),
+        ("assistant", "assistant", Content.from_mcp_server_tool_call(CALL, TOOL, **run), called),
+        (
+            *("assistant", "assistant"),
+            *(Content.from_search_tool_call(CALL, tool_name=TOOL, **run), called),
+        ),
+        ("tool", "tool", Content.from_mcp_server_tool_result(CALL, output=WORDS), one),
+        ("tool", "tool", Content.from_mcp_server_tool_result(CALL, output=[words]), one),
+        ("tool", "tool", Content.from_search_tool_result(CALL, tool_name=TOOL, items=[words]), one),
+        (
+            *("tool", "tool"),
+            *(Content.from_code_interpreter_tool_result(call_id=CALL, outputs=[words]), one),
+        ),
+        ("tool", "tool", Content.from_shell_tool_result(call_id=CALL, outputs=[shell]), one),
+        (
+            *("tool", "tool"),
+            *(Content.from_computer_tool_result(call_id=CALL, screenshot=picture), {"images": 1}),
+        ),
+        ("user", "user", Content.from_function_approval_response(True, "r", call), {}),
+        (
+            *("user", "tool", Content.from_function_approval_response(False, "r", call)),
+            {"answers": ("[The user denied this call.]",)},
+        ),
+    ]
+    for role, said_by, part, expect in contents:
+        for how in ({}, {"exclude_none": False}):
+            yield message(Message(role, [part]).to_dict(**how), said_by, **expect)
+    both = Message("assistant", [Content.from_text(SAID), call, request])
+    yield message(both.to_dict(), "assistant", SAID, calls=1)
+
+
 def agent_framework_histories() -> Iterator[Case]:
     from agent_framework import Content, Message
 

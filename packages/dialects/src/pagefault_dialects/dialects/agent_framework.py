@@ -1,12 +1,14 @@
 """Microsoft's Agent Framework: messages of contents, some of which answer calls."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 
 from pagefault_dialects.dialects.envelope import Dialect, Envelope, Wrapper, by_presence
 from pagefault_dialects.dialects.foreign_message import (
     ForeignMessage,
+    answer_block,
     call_block,
     compose_message,
+    denial_text,
     medium_block,
     medium_kind,
     text_block,
@@ -36,9 +38,18 @@ def _contents(members: Members) -> Iterable[Content]:
 
 _is_role = one_of("system", "user", "assistant", "tool")
 # How a host and its user come to terms, and what that costs.
-_is_apart = one_of(
-    *("usage", "function_approval_request", "function_approval_response"), "oauth_consent_request"
+_is_apart = one_of("usage", "oauth_consent_request", "function_approval_response")
+# Calls of tools that the provider runs, and their results.
+_RUN, _RAN = "_tool_call", "_tool_result"
+# No arguments of such a call.
+_NOT_GIVEN = frozenset(
+    {
+        *("type", "call_id", "tool_name", "server_name", "status", "id", "max_output_length"),
+        *("timeout_ms", "pending_safety_checks", "merge_mode", "hosted"),
+        *("additional_properties", "annotations", "raw_representation"),
+    }
 )
+_OUTPUTS = ("output", "outputs", "items", "result", "screenshot")
 
 
 def _is_message(value: JsonObject) -> bool:
@@ -52,18 +63,39 @@ def _role(value: JsonObject) -> JsonValue:
 
 
 def _read_message(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
+    contents = value["contents"]
+    calls = {each.get("call_id") for each in contents if each.get("type") == "function_call"}
     blocks = [
         (f"/contents/{index}", block)
-        for index, each in enumerate(value["contents"])
+        for index, each in enumerate(contents)
+        if not _is_called_in(each, calls)
         for block in _blocks(each, reader)
     ]
     yield compose_message(_role(value), blocks, pointer)
 
 
+def _is_called_in(part: JsonObject, calls: Container[JsonValue]) -> bool:
+    """Return whether a part asks for a user's consent to a call that stands beside it."""
+    is_request = part.get("type") == "function_approval_request"
+    return is_request and _call_of(part).get("call_id") in calls
+
+
+def _call_of(part: JsonObject) -> JsonObject:
+    call = part.get("function_call")
+    return call if isinstance(call, dict) else {}
+
+
 def _blocks(part: JsonObject, reader: InnerReader) -> Iterator[JsonValue]:
-    kind = part.get("type")
+    kind = str(part.get("type"))
+    if kind == "function_approval_request":
+        part, kind = _call_of(part), "function_call"
     if kind == "function_call":
         yield call_block(part.get("call_id"), part.get("name"), part.get("arguments"))
+    elif kind == "function_approval_response" and part.get("approved") is False:
+        call = _call_of(part)
+        yield answer_block(call.get("call_id"), call.get("name"), denial_text(None), is_error=True)
+    elif kind.endswith((_RUN, _RAN)) and isinstance(part.get("call_id"), str):
+        yield _run_block(part, kind, reader)
     elif kind == "text_reasoning":
         yield thought_block(part.get("text") or "")
     elif kind in ("data", "uri") and isinstance(part.get("uri"), str):
@@ -71,8 +103,28 @@ def _blocks(part: JsonObject, reader: InnerReader) -> Iterator[JsonValue]:
         yield medium_block(medium_kind(mime_type), part["uri"], mime_type, None)
     elif kind == "error" and isinstance(part.get("message"), str):
         yield text_block(part["message"])
+    elif kind == "shell_command_output":
+        texts = (part.get(name) for name in ("stdout", "stderr"))
+        yield from (text_block(each) for each in texts if isinstance(each, str) and each)
     elif not _is_apart(kind):
         yield from (block for _, block in reader.read_blocks([part], ""))
+
+
+def _run_block(part: JsonObject, kind: str, reader: InnerReader) -> JsonValue:
+    """Return the call of a tool that the provider runs, or its result."""
+    call_id, name = part["call_id"], part.get("tool_name")
+    if kind.endswith(_RAN):
+        output = next((part[each] for each in _OUTPUTS if part.get(each)), "")
+        listed: JsonValue = [output] if isinstance(output, dict) else output
+        if objects(listed):
+            output = [block for each in listed for block in _blocks(each, reader)]
+        return answer_block(call_id, name, output)
+    given: JsonObject = {
+        each: value for each, value in part.items() if value is not None and each not in _NOT_GIVEN
+    }
+    if objects(inputs := given.pop("inputs", ())):
+        given["code"] = "\n".join(each["text"] for each in inputs if string(each.get("text")))
+    return call_block(call_id, name or kind.removesuffix(_RUN), given.get("arguments", given))
 
 
 DIALECT = Dialect(
