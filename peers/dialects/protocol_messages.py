@@ -332,6 +332,16 @@ def _otel_models() -> Iterator[tuple[Any, str, tuple[str, ...], Case]]:
         yield t.InputMessage("assistant", [said, call]), "assistant", (SAID,), {"calls": 1}
         yield t.InputMessage("assistant", [text_call]), "assistant", (), {"calls": 1}
         yield t.InputMessage("tool", [answer], name=name), "tool", (), {"answers": (WORDS,)}
+    file = t.FilePart(mime_type="application/pdf", modality="document", file_id=SECRET)
+    yield t.InputMessage("user", [asked, file]), "user", (ASKED,), {}
+    yield t.InputMessage("user", [t.CompactionPart(content=ASKED)]), "user", (ASKED,), {}
+    given = {"type": "web_search", **ARGUMENTS}
+    server_call = t.ServerToolCallPart(name=TOOL, server_tool_call=given, id=CALL)
+    found = {"type": "web_search", "found": WORDS}
+    server_answer = t.ServerToolCallResponsePart(server_tool_call_response=found, id=CALL)
+    answered = {"calls": 1, "answers": (f'{{"found":"{WORDS}"}}',)}
+    yield t.InputMessage("assistant", [server_call]), "assistant", (), {"calls": 1}
+    yield t.InputMessage("assistant", [server_call, server_answer]), "assistant", (), answered
     for reason in ("stop", "tool_calls", None):
         parts = [thought, said, call]
         built = t.OutputMessage("assistant", parts, finish_reason=reason)

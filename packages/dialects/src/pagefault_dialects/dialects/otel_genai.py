@@ -41,7 +41,7 @@ _ROLES = {
 }
 _PARTS = frozenset(
     {
-        *("tool_call", "tool_call_response", "blob", "uri", "server_tool_call"),
+        *("tool_call", "tool_call_response", "blob", "uri", "file", "server_tool_call"),
         *("server_tool_call_response", "compaction"),
     }
 )
@@ -78,11 +78,14 @@ def _block(part: JsonObject) -> JsonValue:
             return text_block(content)
         case "reasoning":
             return thought_block(content)
-        case "tool_call":
-            return call_block(part.get("id"), part.get("name"), part.get("arguments"))
-        case "tool_call_response":
-            response = part.get("response", part.get("result", ""))
-            return answer_block(part.get("id"), None, response)
+        case "tool_call" | "server_tool_call" as kind:
+            given = part.get("arguments") if kind == "tool_call" else _without_type(part, kind)
+            return call_block(part.get("id"), part.get("name"), given)
+        case "tool_call_response" | "server_tool_call_response" as kind:
+            is_own = kind == "tool_call_response"
+            said = part.get("response", part.get("result", ""))
+            given = said if is_own else _without_type(part, kind)
+            return answer_block(part.get("id"), None, given)
         case "blob" | "uri":
             data = content if part["type"] == "blob" else part.get("uri")
             kind = part.get("modality")
@@ -90,6 +93,14 @@ def _block(part: JsonObject) -> JsonValue:
             return medium_block(str(known), data, part.get("mime_type"), None)
         case _:
             return part
+
+
+def _without_type(part: JsonObject, member: str) -> JsonValue:
+    """Return what a tool of the provider was given, or gave, without which one it is."""
+    value = part.get(member)
+    if not isinstance(value, dict):
+        return value
+    return {name: each for name, each in value.items() if name != "type"}
 
 
 def _is_attributes(value: JsonObject) -> bool:

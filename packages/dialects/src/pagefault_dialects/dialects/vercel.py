@@ -177,12 +177,13 @@ def _is_ui_message(value: JsonObject) -> bool:
 def _is_ui_part(part: JsonObject) -> bool:
     """Return whether a part is one of a user interface; OpenTelemetry's have their own members."""
     kind = part.get("type")
-    return "state" in part or (kind is not None and ("text" in part or kind not in _OTHER_PARTS))
+    is_other = kind in _OTHER_PARTS and "text" not in part
+    return "state" in part or not (kind is None or is_other or "file_id" in part)
 
 
 _OTHER_PARTS = (
     *("text", "reasoning", "tool_call", "tool_call_response"),
-    *("blob", "uri", "compaction"),
+    *("blob", "uri", "compaction", "server_tool_call", "server_tool_call_response"),
 )
 
 
