@@ -4,8 +4,9 @@ What comes back is composed node by node in `app/services/renders`, since bytes 
 while it is sent; here it is only described.
 """
 
+from collections.abc import Callable
 from dataclasses import fields
-from typing import Annotated, Self, TypeAlias, TypeVar
+from typing import Annotated, Any, TypeAlias, TypeVar, cast
 
 from pydantic import (
     AfterValidator,
@@ -14,19 +15,15 @@ from pydantic import (
     Field,
     Strict,
     WithJsonSchema,
-    model_validator,
 )
 from pydantic.config import JsonDict
 from typing_extensions import TypeAliasType
 
-from app.models.call_ids import CallId
-from app.models.named_record import NamedRecord
 from pagefault_dialects.json.values import JsonObject
 from pagefault_dialects.media.types import is_media_range
 from pagefault_dialects.model.base import ClientId, JsonCount, WireModel
 from pagefault_dialects.model.frontier import Frontier
 from pagefault_dialects.model.loss import LossEntry
-from pagefault_dialects.model.page import LEVEL_NAMES, LevelInput
 from pagefault_dialects.model.render_options import (
     Audience,
     ImageDetail,
@@ -70,23 +67,8 @@ _EXAMPLE: JsonDict = {
     ],
     "tokensEst": 11,
 }
-_EXAMPLE_REQUEST: JsonDict = {
-    "target": "openai-chat",
-    "sessionId": "demo",
-    "since": 12,
-    "accept": ["image/png", "image/jpeg"],
-    "maxImages": 10,
-    "maxImagePixels": 1568,
-    "maxText": 20_000,
-}
-_EXAMPLE_SESSION_REQUEST: JsonDict = {
-    "target": "anthropic",
-    "maxTokens": 60_000,
-    "frontier": "main",
-    "handles": True,
-}
 _MOST_RANGES = 50
-_Kind = TypeVar("_Kind", NamedRecord, RenderOptions)
+_Kind = TypeVar("_Kind")
 
 
 def check_target(target: str) -> str:
@@ -216,43 +198,15 @@ class RenderFields(WireModel):
 
     def options(self) -> RenderOptions:
         """Return how it is to be rendered."""
-        return self._members_of(RenderOptions)
-
-    def _members_of(self, kind: type[_Kind]) -> _Kind:
-        return kind(**{each.name: getattr(self, each.name) for each in fields(kind)})
+        return members_of(self, RenderOptions)
 
 
-class SessionRenderRequest(RenderFields):
-    """How a session is to be rendered."""
-
-    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE_SESSION_REQUEST]})
-
-    since: SinceMember = 0
-
-
-class RenderRequest(RenderFields):
-    """A stored record, named by exactly one id, and how it is to be rendered."""
-
-    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE_REQUEST]})
-
-    tool_result_id: str | None = None
-    page_id: ClientId | None = None
-    session_id: ClientId | None = None
-    level: Annotated[LevelInput | None, Field(description=f"Of a page: {LEVEL_NAMES}.")] = None
-    tool_call_id: CallId | None = None
-    """The call that a page answers."""
-    since: SinceMember = 0
-
-    @model_validator(mode="after")
-    def _names_one_record(self) -> Self:
-        named = [each for each in (self.tool_result_id, self.page_id, self.session_id) if each]
-        if len(named) != 1:
-            raise ValueError("name exactly one of toolResultId, pageId and sessionId")
-        return self
-
-    def named(self) -> NamedRecord:
-        """Return which record it is."""
-        return self._members_of(NamedRecord)
+def members_of(request: RenderFields, kind: Callable[..., _Kind]) -> _Kind:
+    """Return a dataclass of those members of a request that it names."""
+    # Which model is asked is no member; where it is known, the service knows it.
+    names = [each.name for each in fields(cast(Any, kind))]
+    known = (name for name in names if name in type(request).model_fields)
+    return kind(**{name: getattr(request, name) for name in known})
 
 
 class RenderedRecord(WireModel):

@@ -1,0 +1,61 @@
+"""Shapes of requests for renderings of what is stored."""
+
+from typing import Annotated, Self
+
+from pydantic import ConfigDict, Field, model_validator
+from pydantic.config import JsonDict
+
+from app.models.call_ids import CallId
+from app.models.named_record import NamedRecord
+from app.wire.renders import RenderFields, SinceMember, members_of
+from pagefault_dialects.model.base import ClientId
+from pagefault_dialects.model.page import LEVEL_NAMES, LevelInput
+
+_EXAMPLE_REQUEST: JsonDict = {
+    "target": "openai-chat",
+    "sessionId": "demo",
+    "since": 12,
+    "accept": ["image/png", "image/jpeg"],
+    "maxImages": 10,
+    "maxImagePixels": 1568,
+    "maxText": 20_000,
+}
+_EXAMPLE_SESSION_REQUEST: JsonDict = {
+    "target": "anthropic",
+    "maxTokens": 60_000,
+    "frontier": "main",
+    "handles": True,
+}
+
+
+class SessionRenderRequest(RenderFields):
+    """How a session is to be rendered."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE_SESSION_REQUEST]})
+
+    since: SinceMember = 0
+
+
+class RenderRequest(RenderFields):
+    """A stored record, named by exactly one id, and how it is to be rendered."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE_REQUEST]})
+
+    tool_result_id: str | None = None
+    page_id: ClientId | None = None
+    session_id: ClientId | None = None
+    level: Annotated[LevelInput | None, Field(description=f"Of a page: {LEVEL_NAMES}.")] = None
+    tool_call_id: CallId | None = None
+    """The call that a page answers."""
+    since: SinceMember = 0
+
+    @model_validator(mode="after")
+    def _names_one_record(self) -> Self:
+        named = [each for each in (self.tool_result_id, self.page_id, self.session_id) if each]
+        if len(named) != 1:
+            raise ValueError("name exactly one of toolResultId, pageId and sessionId")
+        return self
+
+    def named(self) -> NamedRecord:
+        """Return which record it is."""
+        return members_of(self, NamedRecord)
