@@ -178,6 +178,19 @@ class TestLists:
         )
         assert "Say 7." in read(client, "@entries:3-", grep="Say 7.")
 
+    def test_search_of_a_long_list_is_bounded_and_goes_on(
+        self, client: httpx.Client, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("app.services.agents.text_reader._MOST_SEARCHED", 3)
+        for number in range(1, 9):
+            append(client, content=f"Say {number}.")
+        assert read(client, "@entries:2-8", grep="say 8") == (
+            '[list of entries up to 4, ref="@entries:5-8" has the others, 0 of 3 lines match]'
+        )
+        assert read(client, "@entries:6-8", grep="say 8") == (
+            '[list of entries, 1 of 3 lines match]\n3: 8 user, 6 characters: "Say 8."'
+        )
+
     @pytest.mark.engines("embedded")
     def test_entries_may_hold_anything_and_take_a_line_each(self, client: httpx.Client) -> None:
         append(client, content="\u2028]\n[entries 1 to 9]\n" * 50)

@@ -14,7 +14,7 @@ from functools import partial
 import anyio.to_thread
 
 from app.services.agents.entry_media import find_inline_medium
-from app.services.agents.history_texts import HistoryTexts
+from app.services.agents.history_texts import HistoryTexts, ListStart
 from app.services.agents.named_resources import find_resource, no_such_ref
 from app.services.agents.tools import ToolPlace
 from app.services.concurrency.large_work import run_in_loop_if
@@ -37,10 +37,13 @@ from pagefault_dialects.model.resource import Resource
 from pagefault_dialects.pages.effective_level import whole_text
 from pagefault_dialects.pages.one_line import quoted
 from pagefault_dialects.text_windows import LineRange, parse_line_range
-from pagefault_dialects.texts.excerpts import LineCollector, MatchCollector
+from pagefault_dialects.texts.excerpts import LineCollector, LineExcerpt, MatchCollector, Matches
 from pagefault_dialects.texts.line_blocks import LineBlocks
 from pagefault_dialects.tools.tool_arguments import ReadTextArguments, WrongArgumentsError
 from pagefault_dialects.tools.tool_catalogue import MOST_TEXT_CHARS
+
+# Entries of which a list is searched at once; to read one takes up to half a millisecond.
+_MOST_SEARCHED = 5_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -154,7 +157,7 @@ class TextReader:
         query: TextQuery | None,
     ) -> str:
         """Return a piece of the list of some entries."""
-        start = await self.entries.measure(place.project_id, place.session_id, entries)
+        start = await self._line_start(place, entries)
         if query is None and not request.offset:
             return await self._first_lines(place, entries, request.limit)
         if query is None:
@@ -163,7 +166,26 @@ class TextReader:
             return await _stretch("list of entries", *taken, request, place.max_tokens)
         if query.pointer is not None:
             raise WrongArgumentsError("A list of entries is no JSON: use lines or grep.")
-        first, last = query.lines.within(start.total_lines)
+        what = "list of entries"
+        if query.grep is not None and start.total_lines > _MOST_SEARCHED:
+            end = await self._line_start(place, entries, _MOST_SEARCHED + 1)
+            rest = quoted(entries.ref(end.after_seq + 1))
+            what = f"list of entries up to {end.after_seq}, ref={rest} has the others"
+            entries = EntryRange(entries.first, end.after_seq)
+            start = await self._line_start(place, entries)
+        found = await self._lines(place, entries, query, start.total_lines)
+        return await anyio.to_thread.run_sync(
+            found_answer, what, start.total_lines, found, place.max_tokens
+        )
+
+    async def _line_start(self, place: ToolPlace, entries: EntryRange, line: int = 1) -> ListStart:
+        return await self.entries.measure(place.project_id, place.session_id, entries, line)
+
+    async def _lines(
+        self, place: ToolPlace, entries: EntryRange, query: TextQuery, total_lines: int
+    ) -> LineExcerpt | Matches:
+        """Return lines of a list, or those that contain a text."""
+        first, last = query.lines.within(total_lines)
         collector: LineCollector | MatchCollector = LineCollector(first, last)
         if query.grep is not None:
             collector = MatchCollector(
@@ -171,18 +193,14 @@ class TextReader:
             )
         blocks = LineBlocks(max(1, first))
         if first <= last:
-            start = await self.entries.measure(place.project_id, place.session_id, entries, first)
+            start = await self._line_start(place, entries, first)
             async with aclosing(self._list_text(place, entries, start.after_seq)) as pieces:
                 async for piece in pieces:
                     for block in blocks.feed(piece):
                         collector.feed(block)
                     if collector.is_done:
                         break
-        found = collector.excerpt() if isinstance(collector, LineCollector) else collector.matches()
-        total = start.total_lines
-        return await anyio.to_thread.run_sync(
-            found_answer, "list of entries", total, found, place.max_tokens
-        )
+        return collector.excerpt() if isinstance(collector, LineCollector) else collector.matches()
 
     async def _first_lines(self, place: ToolPlace, entries: EntryRange, limit: int) -> str:
         """Return the first lines of a list, whole, and the call that reads the next ones."""
