@@ -69,7 +69,6 @@ def _tool_calls(services: Services) -> ToolCalls:
 def _turns(services: Services) -> SessionTurns:
     return SessionTurns(
         services[Records],
-        services[BlobStore],
         messages=services[SessionMessages],
         results=services[ToolResults],
         calls=services[CallPreparer],
@@ -82,7 +81,6 @@ def _turns(services: Services) -> SessionTurns:
 def _conversations(services: Services) -> ConversationPuts:
     return ConversationPuts(
         services[Records],
-        services[BlobStore],
         messages=services[SessionMessages],
         stored=StoredConversations(services[Records]),
         renders=services[SessionRenders],

@@ -21,6 +21,7 @@ from app.services.agents.conversation_requests import (
     read_sent,
     units_of_message,
 )
+from app.services.agents.receipts import check_expected_seq, write_receipt
 from app.services.agents.stored_units import StoredConversation, StoredConversations
 from app.services.concurrency.large_work import run_in_loop_if
 from app.services.inline_media.json_with_media import RenderedBody
@@ -32,15 +33,13 @@ from app.services.requests.streamed_requests import StreamedRequest, StreamedReq
 from app.services.sessions.fork_copies import write_fork
 from app.services.sessions.message_requests import describe_message
 from app.services.sessions.messages import PreparedMessage, SessionMessages
-from app.stores.blobs.store import BlobStore
 from app.stores.records.records import MOST_TOGETHER_BYTES, Records
 from app.stores.records.session_prompts import SessionPrompt, SessionPromptRecords
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork
 from app.wire.body_warnings import body_warnings
 from app.wire.conversations import HistoryReceipt
-from app.wire.shape import GAP
-from pagefault_dialects.errors import Fault, PagefaultError, PayloadTooLargeError
+from pagefault_dialects.errors import Fault, PayloadTooLargeError
 from pagefault_dialects.json.values import JsonObject, json_text, parse_stored_json
 from pagefault_dialects.messages.comparison import (
     Comparison,
@@ -50,7 +49,6 @@ from pagefault_dialects.messages.comparison import (
     further_blocks,
 )
 from pagefault_dialects.messages.entry_reading import read_entry
-from pagefault_dialects.model.render_options import Rendering, joined_pieces
 from pagefault_dialects.streams.json_digests import json_digest
 
 MOST_NEW = 10_000
@@ -61,7 +59,7 @@ _TRIES = 16
 
 @dataclass(frozen=True, slots=True)
 class ConversationQuery:
-    """What is asked beside the conversation.
+    """The options of a request that puts a conversation.
 
     With `fork_id` a difference begins a fork of that name. `since` and `render` are those of a
     rendering, if one is wanted.
@@ -75,7 +73,7 @@ class ConversationQuery:
 
 @dataclass(frozen=True, slots=True)
 class _Receipt:
-    """What a request came to, so that the same one again has the same answer."""
+    """The outcome of a request, kept so that the same one again has the same answer."""
 
     digest: str
     appended: int
@@ -86,7 +84,7 @@ class _Receipt:
 
 @dataclass(frozen=True, slots=True)
 class _Put:
-    """A request that is worked on, and what of it is prepared by now."""
+    """A request in progress, and the messages of it that are prepared."""
 
     project_id: str
     request: StreamedRequest[SentConversation]
@@ -102,7 +100,7 @@ class _Put:
 
 @dataclass(frozen=True, slots=True)
 class _Target:
-    """The session that is written to, and what is stored of it; `origin` if it is a new fork."""
+    """The session to write to, with its stored conversation; `origin` if it is a new fork."""
 
     session_id: str
     stored: StoredConversation
@@ -110,7 +108,7 @@ class _Target:
 
 
 class _MovedOnError(Exception):
-    """Ends a transaction, since somebody else has written to the session meanwhile."""
+    """Ends a transaction: the session was written to since it was read."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -118,19 +116,17 @@ class ConversationPuts:
     """Puts conversations to the sessions of a project."""
 
     records: Records
-    """Where sessions are."""
-    blobs: BlobStore
-    """Where the media of renderings are read."""
+    """The records of sessions."""
     messages: SessionMessages
     """Prepares messages."""
     stored: StoredConversations
-    """Reads what is stored."""
+    """Reads stored conversations."""
     renders: SessionRenders
     """Renders the session afterwards."""
     bodies: StreamedRequests
     """Reads the bodies of requests."""
     limits: Limits
-    """What a body is held to."""
+    """The limits of a body."""
     _sent_units: SentUnits = field(init=False, default_factory=SentUnits)
 
     async def put(
@@ -179,7 +175,9 @@ class ConversationPuts:
             passed_over=put.sent.passed_over,
             warnings=body_warnings(reader.warnings),
         )
-        return await self._answer(project_id, written_to, answer, query)
+        return await write_receipt(
+            self.renders, project_id, written_to, answer, query.render, since=query.since
+        )
 
     async def _put(self, put: _Put, session_id: str) -> tuple[str, _Receipt]:
         """Append what is new; return the session it was appended to, and the receipt."""
@@ -187,7 +185,7 @@ class ConversationPuts:
             target = _Target(session_id, await self.stored.load(put.project_id, session_id))
             if (receipt := _repeated(put, target)) is not None:
                 return session_id, receipt
-            _check_expected(put.query.expected_seq, target.stored.last_seq)
+            check_expected_seq(put.query.expected_seq, target.stored.last_seq, sent="history")
             comparison = await self._compared(put, target)
             if comparison.difference is not None:
                 target = await self._fork_target(put, session_id, comparison.difference)
@@ -298,24 +296,6 @@ class ConversationPuts:
         put.prepared[key] = prepared.join_list()
         return put.prepared[key]
 
-    async def _answer(
-        self, project_id: str, session_id: str, receipt: HistoryReceipt, query: ConversationQuery
-    ) -> RenderedBody:
-        """Return the receipt of what is stored, whatever becomes of the rendering."""
-        if query.render is None:
-            return RenderedBody(self.blobs, project_id, Rendering([receipt.encode()]))
-        try:
-            rendered = await self.renders.session(
-                project_id, session_id, query.render, since=query.since, moves=True
-            )
-        except PagefaultError as exc:
-            receipt.problem = exc.detail
-            return RenderedBody(self.blobs, project_id, Rendering([receipt.encode()]))
-        receipt.rendering = GAP
-        head, tail = receipt.around_gap()
-        pieces = joined_pieces([head, *rendered.rendering.pieces, tail])
-        return RenderedBody(self.blobs, project_id, Rendering(pieces))
-
 
 def _further(put: _Put, message: SentMessage, stored: Sequence[Unit]) -> JsonObject | None:
     read = partial(units_of_message, media=put.request.media)
@@ -333,15 +313,6 @@ def _repeated(put: _Put, target: _Target) -> _Receipt | None:
         return None
     known = (None, receipt.expected_seq, receipt.last_seq)
     return receipt if put.query.expected_seq in known else None
-
-
-def _check_expected(expected_seq: int | None, last_seq: int) -> None:
-    if expected_seq not in (None, last_seq):
-        raise ConflictError(
-            f"The session has come to seq {last_seq} meanwhile; nothing was appended. Read what is "
-            "new, and send the history again with that number.",
-            code="session-moved-on",
-        )
 
 
 def _prompt(sent: SentConversation, stored: SessionPrompt | None) -> SessionPrompt:

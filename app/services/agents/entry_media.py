@@ -65,14 +65,14 @@ class InlineMedium:
 
 
 async def find_inline_medium(
-    records: Records, blobs: BlobStore, place: ToolPlace, said: str
+    records: Records, blobs: BlobStore, place: ToolPlace, ref: str
 ) -> InlineMedium | None:
     """Return the medium that a handle names by its entry; `None` if it names none of the session.
 
     Raises:
         StoreUnavailableError: A store did not answer.
     """
-    named = ENTRY_NAMED.search(said)
+    named = ENTRY_NAMED.search(ref)
     if named is None or named.group(2) is None:
         return None
     seq = int(named.group(1))

@@ -67,9 +67,9 @@ class MemoryTools:
     """The tools of models."""
 
     records: Records
-    """Where resources and sessions are looked up."""
+    """The records of resources and sessions."""
     blobs: BlobStore
-    """Where texts are read."""
+    """The bytes of media."""
     faults: PageFaults
     """Faults pages in."""
     lists: PageLists
@@ -79,7 +79,7 @@ class MemoryTools:
     reader: TextReader
     """Reads texts."""
     search: Search
-    """Searches what is no page."""
+    """Searches entries and files."""
 
     async def run(self, place: ToolPlace, called: ToolArguments) -> ToolAnswer | PreparedFault:
         """See `Tools.run`."""
@@ -94,13 +94,13 @@ class MemoryTools:
         answer: ToolAnswer | PreparedFault = await runs[type(called)](place, called)
         return answer
 
-    async def _page_fault(self, place: ToolPlace, asked: PageFaultArguments) -> PreparedFault:
+    async def _page_fault(self, place: ToolPlace, arguments: PageFaultArguments) -> PreparedFault:
         request = FaultRequest(
-            target_level=asked.target_level,
+            target_level=arguments.target_level,
             session_id=place.session_id,
             tool_call_id=place.call_id,
         )
-        page_id = await self._page_id(place, asked.page_id)
+        page_id = await self._page_id(place, arguments.page_id)
         try:
             return await self.faults.prepare(
                 place.project_id,
@@ -111,28 +111,30 @@ class MemoryTools:
             )
         except (NotFoundError, InvalidPayloadError) as exc:
             if "error" in exc.members:
-                said = f"{exc.members['error']} search_pages finds pages by words."
-                raise WrongArgumentsError(said) from exc
+                way = "search_pages finds pages by words."
+                raise WrongArgumentsError(f"{exc.members['error']} {way}") from exc
             raise
 
-    async def _page_id(self, place: ToolPlace, said: str) -> str:
+    async def _page_id(self, place: ToolPlace, name: str) -> str:
         """Return the page that is meant: the one of this id, else the one that is named in it."""
-        existing = await self.faults.existing(place.project_id, said)
-        return existing[0] if said not in existing and len(existing) == 1 else said
+        existing = await self.faults.existing(place.project_id, name)
+        return existing[0] if name not in existing and len(existing) == 1 else name
 
-    async def _search_pages(self, place: ToolPlace, asked: SearchPagesArguments) -> ToolAnswer:
-        filters = PageFilters(modality=asked.modality)
+    async def _search_pages(self, place: ToolPlace, arguments: SearchPagesArguments) -> ToolAnswer:
+        filters = PageFilters(modality=arguments.modality)
         hits, _ = await self.lists.search(
-            place.project_id, asked.query, filters, cursor=None, limit=asked.limit
+            place.project_id, arguments.query, filters, cursor=None, limit=arguments.limit
         )
-        elsewhere = [] if asked.modality else await self._found_elsewhere(place, asked.query)
+        elsewhere = (
+            [] if arguments.modality else await self._found_elsewhere(place, arguments.query)
+        )
         if hits:
             some = [] if hits[0].has_all else ["No page has all of these words. These have some:"]
             # The first of them loads a vocabulary.
             lines = await anyio.to_thread.run_sync(hit_lines, hits)
             kept = await _kept(place, lines, "{} more hits do not fit this answer: add a word.")
             return write_answer("\n".join([*some, *kept, *elsewhere]))
-        words = quoted_short(asked.query, _LONGEST_ID_CHARS)
+        words = quoted_short(arguments.query, _LONGEST_ID_CHARS)
         none = f"No page has any of these words: {words}."
         return write_answer("\n".join([none, *elsewhere] if elsewhere else [f"{none} Try others."]))
 
@@ -146,17 +148,17 @@ class MemoryTools:
         lines = list(map(elsewhere_line, islice(others, _FOUND_ELSEWHERE)))
         return ["Not in a page, but in this session:", *lines] if lines else []
 
-    async def _read_text(self, place: ToolPlace, asked: ReadTextArguments) -> ToolAnswer:
-        return write_answer(await self.reader.read(place, asked))
+    async def _read_text(self, place: ToolPlace, arguments: ReadTextArguments) -> ToolAnswer:
+        return write_answer(await self.reader.read(place, arguments))
 
-    async def _view_media(self, place: ToolPlace, asked: ViewMediaArguments) -> ToolAnswer:
-        if (medium := await self._inline_medium(place, asked.ref)) is not None:
-            return medium.show(asked.level)
-        resource = await self._resource(place, asked.ref)
+    async def _view_media(self, place: ToolPlace, arguments: ViewMediaArguments) -> ToolAnswer:
+        if (medium := await self._inline_medium(place, arguments.ref)) is not None:
+            return medium.show(arguments.level)
+        resource = await self._resource(place, arguments.ref)
         if is_textual(resource.mime_type):
             return write_answer(f"{resource_line(resource)}\nIt is a text: use read_text.")
         words = await self._words(place, resource)
-        if asked.level >= Level.ABSTRACT:
+        if arguments.level >= Level.ABSTRACT:
             return write_answer("\n".join([resource_line(resource), *words]))
         link: dict[str, JsonValue] = {
             "type": "resource_link",
@@ -177,12 +179,12 @@ class MemoryTools:
             return ()
         return [f"Page {page_id} has words about it: page_fault({quoted(page_id)}, 2)."]
 
-    async def _save_page(self, place: ToolPlace, asked: SavePageArguments) -> ToolAnswer:
-        if (asked.content is None) == (asked.ref is None):
+    async def _save_page(self, place: ToolPlace, arguments: SavePageArguments) -> ToolAnswer:
+        if (arguments.content is None) == (arguments.ref is None):
             raise WrongArgumentsError("The page was not saved: send either content or ref.")
-        page: dict[str, JsonValue] = {"modality": "text", "content": asked.content}
-        if asked.ref is not None:
-            mime_type, content = await self._content(place, asked.ref)
+        page: dict[str, JsonValue] = {"modality": "text", "content": arguments.content}
+        if arguments.ref is not None:
+            mime_type, content = await self._content(place, arguments.ref)
             kind = resource_kind(mime_type)
             if kind == "binary":
                 raise WrongArgumentsError(
@@ -191,9 +193,13 @@ class MemoryTools:
                 )
             page = {"modality": kind, "content": content}
             page |= {} if kind == "text" else {"mime_type": mime_type}
-        page |= {"session_id": place.session_id, "caption": asked.caption, "pinned": asked.pinned}
-        if asked.page_type is not None:
-            page["page_type"] = asked.page_type
+        page |= {
+            "session_id": place.session_id,
+            "caption": arguments.caption,
+            "pinned": arguments.pinned,
+        }
+        if arguments.page_type is not None:
+            page["page_type"] = arguments.page_type
 
         # The same call again makes no second page.
         key = key_in_session(place.session_id, place.call_id)
@@ -203,20 +209,19 @@ class MemoryTools:
             f"Saved as page {page_id}. Read it with page_fault({quoted(page_id)}, 0)."
         )
 
-    async def _list_media(self, place: ToolPlace, asked: ListMediaArguments) -> ToolAnswer:
-        session_id = asked.session or place.session_id
+    async def _list_media(self, place: ToolPlace, arguments: ListMediaArguments) -> ToolAnswer:
+        session_id = arguments.session or place.session_id
         if session_id != place.session_id and place.scope == "session":
             raise WrongArgumentsError("Only this session's media can be listed: leave session out.")
         found = await self.records.read(
             place.project_id,
             lambda unit: unit[SessionResourceRecords].newest(
-                session_id, kind=asked.kind, limit=_LISTED + 1
+                session_id, kind=arguments.kind, limit=_LISTED + 1
             ),
         )
         if not found:
-            return write_answer(
-                f"There are no stored media{f' of kind {asked.kind}' if asked.kind else ''}."
-            )
+            kind = f" of kind {arguments.kind}" if arguments.kind else ""
+            return write_answer(f"There are no stored media{kind}.")
         lines = [resource_line(each) for each in found[:_LISTED]]
         kept = await _kept(place, lines, "{} more do not fit this answer: ask for one kind.")
         more = [f"There are more than these {_LISTED}: ask for one kind."]
@@ -234,14 +239,14 @@ class MemoryTools:
             return mime_type, medium.decoded().text
         return mime_type, f"data:{mime_type};base64,{medium.base64}"
 
-    async def _inline_medium(self, place: ToolPlace, said: str) -> InlineMedium | None:
-        return await find_inline_medium(self.records, self.blobs, place, said)
+    async def _inline_medium(self, place: ToolPlace, ref: str) -> InlineMedium | None:
+        return await find_inline_medium(self.records, self.blobs, place, ref)
 
-    async def _resource(self, place: ToolPlace, said: str) -> Resource:
+    async def _resource(self, place: ToolPlace, ref: str) -> Resource:
         """Return the resource that a handle names."""
-        resource = await find_resource(self.records, place, said)
+        resource = await find_resource(self.records, place, ref)
         if resource is None:
-            raise no_such_ref(said)
+            raise no_such_ref(ref)
         return resource
 
 
@@ -255,5 +260,5 @@ async def _kept(place: ToolPlace, lines: Sequence[str], more: str) -> Sequence[s
 
 def _is_memory_call(found: SearchMatch) -> bool:
     """Return whether a hit is a call of these tools, or its answer, which repeat what is found."""
-    said = f"{found.title} {found.snippet}"
-    return found.kind in ("message", "tool_result") and any(name in said for name in TOOLS)
+    texts = f"{found.title} {found.snippet}"
+    return found.kind in ("message", "tool_result") and any(name in texts for name in TOOLS)

@@ -68,14 +68,14 @@ class PreparedCall:
     """A call that was run; neither it nor its answer is in the session yet."""
 
     project_id: str
-    asked: ToolCall
+    request: ToolCall
     calling: PreparedMessage
     answer: PreparedResult | PreparedEntry
 
     @property
     def call_id(self) -> str:
         """The id of the call."""
-        return self.asked.id
+        return self.request.id
 
     def join_list(self) -> Self:
         """Return the same call, answered as one of a list."""
@@ -115,7 +115,7 @@ class PreparedCall:
         session_id, keys = self.calling.session_id, unit[IdempotencyRecords]
         newest = unit[AnsweredCallRecords].newest_answer(session_id, self.call_id)
         number = newest.answer_number if newest else 1
-        call = identify_call(self.project_id, session_id, self.asked, number)
+        call = identify_call(self.project_id, session_id, self.request, number)
         digest = call.identity.digest
         if keys.claim(call.route, call.key, digest, utc_now(), claim_id=call.claim_id) is None:
             keys.answer(call.route, call.key, str(seq), claim_id=call.claim_id)
@@ -139,16 +139,16 @@ class CallPreparer:
     """Runs calls and stores the media of their answers."""
 
     tools: Tools
-    """What is run."""
+    """The tools that are run."""
     messages: SessionMessages
     """Prepares the message that is the call."""
     results: ToolResults
     """Prepares the result that is its answer."""
 
     async def prepare(
-        self, project_id: str, session_id: str, asked: ToolCall, render: RenderFields | None
+        self, project_id: str, session_id: str, request: ToolCall, render: RenderFields | None
     ) -> PreparedCall:
-        """Run a call, to be appended with its answer in somebody else's transaction.
+        """Run a call, to be appended with its answer in a transaction of the caller.
 
         A call with arguments that were cut in an old one is not run: its answer names the call
         that reads the whole of them.
@@ -156,31 +156,31 @@ class CallPreparer:
         Args:
             project_id: The caller's project.
             session_id: The session that the call is made in.
-            asked: The call.
+            request: The call.
             render: The rendering that shows the answer, whose budget bounds it.
 
         Raises:
             StoreUnavailableError, OverloadedError: A store did not answer; nothing was stored.
         """
-        place = ToolPlace(project_id, session_id, asked.id, asked.scope, _answer_tokens(render))
+        place = ToolPlace(project_id, session_id, request.id, request.scope, _answer_tokens(render))
         answer: ToolAnswer | PreparedEntry
         try:
-            if (handle := find_refused(asked.name, asked.arguments)) is not None:
+            if (handle := find_refused(request.name, request.arguments)) is not None:
                 raise WrongArgumentsError(cut_arguments_refusal(handle))
-            answer = await self.tools.run(place, read_call(asked.name, asked.arguments))
+            answer = await self.tools.run(place, read_call(request.name, request.arguments))
         except WrongArgumentsError as exc:
             answer = write_answer(str(exc), is_error=True)
         except (StoreUnavailableError, OverloadedError):
             raise
         except PagefaultError as exc:
             answer = write_answer(describe_error(exc), is_error=True)
-        calling = await self.messages.prepare(project_id, session_id, body_of(_calling(asked)))
+        calling = await self.messages.prepare(project_id, session_id, body_of(_calling(request)))
         if not isinstance(answer, ToolAnswer):
-            return PreparedCall(project_id, asked, calling, answer)
+            return PreparedCall(project_id, request, calling, answer)
         content = await anyio.to_thread.run_sync(_bounded, answer.content, place.max_tokens)
-        body = body_of(_result(session_id, asked, replace(answer, content=content)))
+        body = body_of(_result(session_id, request, replace(answer, content=content)))
         result = await self.results.prepare(project_id, body, shown=answer.shown)
-        return PreparedCall(project_id, asked, calling, result)
+        return PreparedCall(project_id, request, calling, result)
 
     async def refuse(
         self, project_id: str, session_id: str, call: TurnCall, handle: str
@@ -217,10 +217,12 @@ def _bounded(content: Sequence[JsonValue], max_tokens: int) -> Sequence[JsonValu
     return bounded
 
 
-def identify_call(project_id: str, session_id: str, asked: ToolCall, number: int) -> IdempotentCall:
+def identify_call(
+    project_id: str, session_id: str, request: ToolCall, number: int
+) -> IdempotentCall:
     """Return what makes two calls the same one: their id and number, their name and arguments."""
-    digest = json_digest([asked.name, read_arguments(asked.arguments)])
-    key = key_in_session(session_id, call_key(asked.id, number))
+    digest = json_digest([request.name, read_arguments(request.arguments)])
+    key = key_in_session(session_id, call_key(request.id, number))
     return IdempotentCall(project_id, CALL_ROUTE, key, RequestIdentity(digest))
 
 
@@ -249,20 +251,20 @@ def _is_answer(entry: StoredHistoryMessage) -> bool:
     return entry.tool_call_id is not None or entry.role == "tool"
 
 
-def _calling(asked: ToolCall) -> JsonValue:
+def _calling(request: ToolCall) -> JsonValue:
     """Return the message of an assistant that makes a call."""
-    arguments = asked.arguments
+    arguments = request.arguments
     text = arguments if isinstance(arguments, str) else json_text(arguments or {})
-    function = {"name": asked.name, "arguments": text}
-    calls = [{"id": asked.id, "type": "function", "function": function}]
+    function = {"name": request.name, "arguments": text}
+    calls = [{"id": request.id, "type": "function", "function": function}]
     return {"role": "assistant", "content": None, "tool_calls": calls}
 
 
-def _result(session_id: str, asked: ToolCall, answer: ToolAnswer) -> JsonValue:
+def _result(session_id: str, request: ToolCall, answer: ToolAnswer) -> JsonValue:
     """Return the result of a tool that answers a call."""
     return {
-        "toolName": asked.name,
-        "toolCallId": asked.id,
+        "toolName": request.name,
+        "toolCallId": request.id,
         "sessionId": session_id,
         "success": not answer.is_error,
         "result": {"content": [*answer.content]},

@@ -26,6 +26,7 @@ from app.services.agents.prepared_calls import (
     answer_of,
     appended_result,
 )
+from app.services.agents.receipts import check_expected_seq, write_receipt
 from app.services.calls.stored_message_turns import calls_of
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.renders.queries import RenderQuery
@@ -34,23 +35,20 @@ from app.services.requests.body_reader import BodyReader
 from app.services.requests.idempotency import Idempotency, IdempotentCall
 from app.services.requests.request_identity import RequestIdentity, identity_of_body
 from app.services.requests.validation import as_object, validated
-from app.services.requests.whole_bodies import RequestBodies
+from app.services.requests.whole_bodies import RequestBodies, chunks_of
 from app.services.sessions.messages import PreparedMessage, SessionMessages
 from app.services.tool_results.prepared_results import PreparedResult
 from app.services.tool_results.tool_results import ToolResults
-from app.stores.blobs.store import BlobStore
 from app.stores.records.history import SessionHistory
 from app.stores.records.records import MOST_TOGETHER_BYTES, Records
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork
 from app.wire.body_warnings import body_warnings
-from app.wire.shape import GAP
 from app.wire.tools import ToolCall
-from app.wire.turns import RefusedCall, TurnReceipt, TurnRender, TurnRequest
-from pagefault_dialects.errors import Fault, InvalidPayloadError, PagefaultError
+from app.wire.turns import RefusedCall, TurnReceipt, TurnRequest
+from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.json.values import JsonValue, json_text
 from pagefault_dialects.model.normalized import Warning
-from pagefault_dialects.model.render_options import Rendering, joined_pieces
 
 TURN_ROUTE = "POST /api/sessions/{session_id}/turns"
 
@@ -81,9 +79,7 @@ class SessionTurns:
     """Appends turns to the sessions of a project."""
 
     records: Records
-    """Where sessions are."""
-    blobs: BlobStore
-    """Where the media of renderings are read."""
+    """The records of sessions."""
     messages: SessionMessages
     """Prepares messages."""
     results: ToolResults
@@ -95,7 +91,7 @@ class SessionTurns:
     bodies: RequestBodies
     """Reads the bodies of requests."""
     limits: Limits
-    """What a body is held to."""
+    """The limits of a body."""
 
     async def append(
         self,
@@ -120,21 +116,21 @@ class SessionTurns:
         read = partial(_read, session_id=session_id, limits=self.limits)
         async with self.bodies.read(body, read) as turn:
             render, warnings = turn.request.render, turn.warnings
-            if render is not None:
-                self.renders.check(_render_query(render), since=render.since)
+            query = None if render is None else RenderQuery(render.target, render.options())
+            since = 0 if render is None else render.since
+            if query is not None:
+                self.renders.check(query, since=since)
             seqs = await self._seqs(project_id, session_id, turn, idempotency_key)
-        rendered, problem = await self._rendered(project_id, session_id, render)
         many = len(turn.spelled)
         receipt = TurnReceipt(
             seqs=tuple(seqs[:many]),
-            rendering=GAP,
-            problem=problem,
+            rendering=None,
             warnings=body_warnings(warnings),
             refused=await self._refused_calls(project_id, session_id, seqs[many:]),
         )
-        head, tail = receipt.around_gap()
-        pieces = joined_pieces([head, *rendered.rendering.pieces, tail])
-        return RenderedBody(self.blobs, project_id, Rendering(pieces))
+        return await write_receipt(
+            self.renders, project_id, session_id, receipt, query, since=since
+        )
 
     async def _refused_calls(
         self, project_id: str, session_id: str, seqs: Sequence[int]
@@ -199,12 +195,7 @@ class SessionTurns:
 
         def append(unit: UnitOfWork) -> Sequence[int]:
             last_seq = unit[SessionRecords].enter(session_id, utc_now()).last_seq
-            if turn.request.expected_seq not in (None, last_seq):
-                raise ConflictError(
-                    f"The session has come to seq {last_seq} meanwhile; nothing was appended. Read "
-                    "what is new, and send the turn again with that number.",
-                    code="session-moved-on",
-                )
+            check_expected_seq(turn.request.expected_seq, last_seq, sent="turn")
             seqs = [_appended(unit, session_id, each, index) for index, each in enumerate(prepared)]
             seqs += [appended_result(each, unit) for each in refused]
             if call is not None:
@@ -224,10 +215,10 @@ class SessionTurns:
         name, text = turn.spelled[index]
         try:
             if name == "message":
-                return await self.messages.prepare(project_id, session_id, _chunks(text))
+                return await self.messages.prepare(project_id, session_id, chunks_of(text))
             if name in _RESULT_NAMES:
                 body = _of_session(text, session_id)
-                result = await self.results.prepare(project_id, _chunks(body))
+                result = await self.results.prepare(project_id, chunks_of(body))
                 if result.result.session_id == session_id:
                     return result
                 raise InvalidPayloadError(
@@ -245,26 +236,6 @@ class SessionTurns:
                 faults=faults or [Fault(place, "is refused")],
                 code=exc.problem_code,
             ) from exc
-
-    async def _rendered(
-        self, project_id: str, session_id: str, render: TurnRender | None
-    ) -> tuple[RenderedBody, str | None]:
-        """Render the session of a turn that is stored; return why not where that fails."""
-        nothing = RenderedBody(self.blobs, project_id, Rendering([b"null"]))
-        if render is None:
-            return nothing, None
-        try:
-            query = _render_query(render)
-            rendered = await self.renders.session(
-                project_id, session_id, query, since=render.since, moves=True
-            )
-        except PagefaultError as exc:
-            return nothing, exc.detail
-        return rendered, None
-
-
-def _render_query(render: TurnRender) -> RenderQuery:
-    return RenderQuery(render.target, render.options())
 
 
 def _read(body: bytes, *, session_id: str, limits: Limits) -> _ReadTurn:
@@ -377,7 +348,3 @@ def _appended(unit: UnitOfWork, session_id: str, prepared: _Prepared, index: int
         faults=[Fault(f"/entries/{index}", f"answers what seq {answered_by} has answered")],
         code="tool-call-answered",
     )
-
-
-async def _chunks(text: bytes) -> AsyncIterator[bytes]:
-    yield text

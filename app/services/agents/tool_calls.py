@@ -42,7 +42,7 @@ class ToolCalls:
     """Runs the calls that models make of our tools."""
 
     records: Records
-    """Where histories are."""
+    """The records of histories."""
     calls: CallPreparer
     """Runs the calls."""
     renders: AnswerRenders
@@ -50,7 +50,7 @@ class ToolCalls:
     bodies: RequestBodies
     """Reads the bodies of requests."""
     limits: Limits
-    """How deep they may nest."""
+    """The limits of a body."""
 
     async def run(
         self, project_id: str, session_id: str, body: AsyncIterator[bytes]
@@ -67,35 +67,35 @@ class ToolCalls:
                 would lead nowhere.
             ConflictError: Another call of the session has this id, or the same one is being run.
         """
-        async with self.bodies.read(body, partial(read_tool_call, limits=self.limits)) as asked:
-            return await self.run_request(project_id, session_id, asked)
+        async with self.bodies.read(body, partial(read_tool_call, limits=self.limits)) as request:
+            return await self.run_request(project_id, session_id, request)
 
     async def run_request(
-        self, project_id: str, session_id: str, asked: ToolCallRequest
+        self, project_id: str, session_id: str, request: ToolCallRequest
     ) -> RenderedBody:
         """Run a call whose body was read; see `run`, also for what it raises."""
         # What reads a long text in pieces would otherwise give previews of them.
-        options = replace(asked.options(), max_text=None)
-        query = RenderQuery(asked.target, options)
+        options = replace(request.options(), max_text=None)
+        query = RenderQuery(request.target, options)
         try:
-            seq = await self._answered(project_id, session_id, asked)
+            seq = await self._answered(project_id, session_id, request)
             return await render_entry(self.renders, project_id, session_id, seq, query)
         except (StoreUnavailableError, OverloadedError) as exc:
             said = _NO_ROOM if isinstance(exc, StoreFullError) else _NOT_STORED
             text = f"{said} ({exc.problem_code})"
-            return await self.renders.words(project_id, asked.id, asked.name, text, query)
+            return await self.renders.words(project_id, request.id, request.name, text, query)
 
-    async def _answered(self, project_id: str, session_id: str, asked: ToolCallRequest) -> int:
+    async def _answered(self, project_id: str, session_id: str, request: ToolCallRequest) -> int:
         """Return the `seq` of the answer to a call, which is run unless it was."""
         place = await self.records.read(
-            project_id, lambda unit: find_answer_place(unit, session_id, asked.id)
+            project_id, lambda unit: find_answer_place(unit, session_id, request.id)
         )
-        call = identify_call(project_id, session_id, asked, place.number)
+        call = identify_call(project_id, session_id, request, place.number)
         try:
             async with Idempotency(self.records).claimed(call, utc_now()) as answer:
                 if answer is not None:
                     return int(answer)
-                prepared = await self.calls.prepare(project_id, session_id, asked, asked)
+                prepared = await self.calls.prepare(project_id, session_id, request, request)
 
                 def append(unit: UnitOfWork) -> int:
                     seq = prepared.append(unit)

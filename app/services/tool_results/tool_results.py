@@ -21,6 +21,7 @@ from app.services.persistence import persist_tool_media
 from app.services.requests.idempotency import Idempotency, IdempotentCall
 from app.services.requests.streamed_bodies import ReceivedBody, StreamedBodies
 from app.services.requests.validation import require_found
+from app.services.requests.whole_bodies import chunks_of
 from app.services.sessions.messages import PreparedMessage, SessionMessages
 from app.services.tool_results.prepared_results import (
     AlreadyAnsweredError,
@@ -290,7 +291,7 @@ class ToolResults:
             return None
         text = json_bytes(request.call_message)
         try:
-            return await self.messages.prepare(project_id, request.session_id, _chunks(text))
+            return await self.messages.prepare(project_id, request.session_id, chunks_of(text))
         except InvalidPayloadError as exc:
             faults = [Fault(f"/callMessage{each.pointer}", each.detail) for each in exc.faults]
             raise InvalidPayloadError(
@@ -318,10 +319,6 @@ class ToolResults:
                 sanitized=encode_sanitized(sanitized),
             )
         return PreparedResult(result, persisted.resources, sanitized.meta.success, received)
-
-
-async def _chunks(text: bytes) -> AsyncIterator[bytes]:
-    yield text
 
 
 def _previous(unit: UnitOfWork, received: _Received) -> StoredToolResult | None:

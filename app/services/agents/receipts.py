@@ -1,0 +1,65 @@
+"""Receipts for requests that append to a session, with a rendering of it."""
+
+from typing import Protocol
+
+from app.errors import ConflictError
+from app.services.inline_media.json_with_media import RenderedBody
+from app.services.renders.queries import RenderQuery
+from app.services.renders.session_renders import SessionRenders
+from app.wire.shape import GAP
+from pagefault_dialects.errors import PagefaultError
+from pagefault_dialects.model.render_options import Rendering, joined_pieces
+
+
+class Receipt(Protocol):
+    """A shape with a place for a rendering, or for why there is none."""
+
+    rendering: object
+    problem: str | None
+
+    def encode(self) -> bytes:
+        """Return its JSON."""
+
+    def around_gap(self) -> tuple[bytes, bytes]:
+        """Return its JSON before and behind the rendering."""
+
+
+def check_expected_seq(expected_seq: int | None, last_seq: int, *, sent: str) -> None:
+    """Raise if a session has not come to the `seq` that a client expects, if it expects one.
+
+    Raises:
+        ConflictError: The session has come further; nothing was appended.
+    """
+    if expected_seq not in (None, last_seq):
+        raise ConflictError(
+            f"The session has come to seq {last_seq} meanwhile; nothing was appended. Read what is "
+            f"new, and send the {sent} again with that number.",
+            code="session-moved-on",
+        )
+
+
+async def write_receipt(
+    renders: SessionRenders,
+    project_id: str,
+    session_id: str,
+    receipt: Receipt,
+    query: RenderQuery | None,
+    *,
+    since: int,
+) -> RenderedBody:
+    """Return a receipt as JSON, with the session rendered if that is wanted.
+
+    The entries are stored by then, so a rendering that fails is a `problem` of the receipt.
+    """
+    blobs = renders.answers.blobs
+    if query is not None:
+        try:
+            rendered = await renders.session(project_id, session_id, query, since=since, moves=True)
+        except PagefaultError as exc:
+            receipt.problem = exc.detail
+        else:
+            receipt.rendering = GAP
+            head, tail = receipt.around_gap()
+            pieces = joined_pieces([head, *rendered.rendering.pieces, tail])
+            return RenderedBody(blobs, project_id, Rendering(pieces))
+    return RenderedBody(blobs, project_id, Rendering([receipt.encode()]))
