@@ -16,6 +16,9 @@ from mcp.shared.subscriptions import ResourcesListChanged, ResourceUpdated
 
 from app.config.groups import QuotaSettings
 from app.wiring.stores import open_access
+from pagefault_dialects.context.cut_arguments import cut_arguments
+from pagefault_dialects.targets.tokens import count_tokens
+from tests.contract.page_requests import put
 from tests.contract.session_requests import append, call_tool, listed, upload
 from tests.kit import media
 from tests.kit.media import b64
@@ -26,6 +29,7 @@ pytestmark = pytest.mark.anyio
 PICTURE = media.png(noise=True)
 MODES = pytest.mark.parametrize("mode", ["auto", "legacy"])
 NOTES = "pagefault://pages/notes"
+LONG = "Ten sheep. " * 30_000
 REQUESTS = 10
 ACCEPTED = {"Accept": "application/json, text/event-stream"}
 SAVE = {
@@ -162,6 +166,25 @@ async def test_image_within_an_entry_is_shown_with_its_handle(
     (image,) = [block for block in shown.content if block.type == "image"]
     assert base64.b64decode(image.data) == small
     assert f"@entry:3/{digest}" in texts(shown)
+
+
+@MODES
+async def test_texts_of_pages_and_histories_are_read_within_bounds(
+    service: LiveService, key: str, own: httpx.Client, mode: str
+) -> None:
+    put(own, "long", content=LONG, modality="text")
+    cut = cut_arguments({"content": "x" * 900}, "@entry:2/arguments/0")["content"]
+    async with asking(service, key, mode=mode) as client:
+        fault = await client.call_tool("page_fault", {"page_id": "long", "target_level": 0})
+        piece = await client.call_tool("read_text", {"ref": "long", "offset": 11, "limit": 10})
+        entries = await client.call_tool("read_text", {"ref": "@entries:1-3"})
+        saved = await client.call_tool("save_page", {"content": cut})
+    assert count_tokens(texts(fault)) <= 8_000
+    assert 'read_text("long", offset=' in texts(fault)
+    assert texts(piece).endswith("\nTen sheep.")
+    assert "\n1 assistant calls page_fault\n2 tool page_fault, " in texts(entries)
+    assert saved.is_error
+    assert 'Call read_text with ref "@entry:2/arguments/0/content" first' in texts(saved)
 
 
 @pytest.mark.promise(
