@@ -15,13 +15,19 @@ from tests.providers.openai_types import (
     check_openai_chat,
     check_openai_chat_types,
     check_openai_compat,
+    check_openai_compat_types,
     check_openai_responses,
     check_openai_responses_types,
 )
 from tests.providers.otel_genai_types import check_otel_genai
 from tests.providers.pydantic_ai_types import check_pydantic_ai
 from tests.providers.text_types import check_text
-from tests.providers.vercel_types import check_vercel, check_vercel_6, check_vercel_types
+from tests.providers.vercel_types import (
+    check_vercel,
+    check_vercel_6,
+    check_vercel_6_types,
+    check_vercel_types,
+)
 
 Check: TypeAlias = Callable[[list[dict[str, Any]]], None]
 
@@ -56,6 +62,12 @@ TYPES: Mapping[str, Check] = MappingProxyType(
         "mcp": check_mcp_types,
         "langchain": check_langchain_types,
         "vercel": check_vercel_types,
+        "vercel-6": check_vercel_6_types,
+        "openai-compat": check_openai_compat_types,
+        "mistral": check_mistral,
+        "ollama": check_ollama,
+        "pydantic-ai": check_pydantic_ai,
+        "otel-genai": check_otel_genai,
     }
 )
 """By target: raises unless the provider's own types accept the messages, whoever wrote them."""

@@ -80,6 +80,8 @@ def _check_chunk(chunk: Json) -> None:
     match chunk:
         case {"type": "text", "text": text}:
             assert text, "an empty text"
+        case {"type": "thinking", "thinking": [*texts]}:
+            assert texts, "an empty thought"
         case {"type": "image_url", "image_url": str(url) | {"url": str(url)}}:
             _check_address(url, _IMAGES)
         case {"type": "document_url", "document_url": str(url), "document_name": str(name)}:

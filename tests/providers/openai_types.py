@@ -36,6 +36,7 @@ _DATA_URI = re.compile(r"data:([^;,]+);base64,([A-Za-z0-9+/=]+)")
 _IMAGES = ("image/png", "image/jpeg", "image/webp", "image/gif")
 _PDF = ("application/pdf",)
 _AUDIO = {"wav": "audio/wav", "mp3": "audio/mpeg"}
+_THOUGHTS = frozenset({"reasoning_content", "reasoning_details"})
 _MOST_IMAGES = 500
 _MOST_IMAGE_BASE64 = 20_000_000
 _MOST_BASE64 = 50_000_000
@@ -63,6 +64,19 @@ def _without_signatures(message: Json) -> Json:
         for call in message.get("tool_calls", ())
     ]
     return {**message, "tool_calls": calls} if calls else message
+
+
+def check_openai_compat_types(messages: list[Json]) -> None:
+    """Raise unless the messages are those of OpenAI, beside the thoughts that servers add."""
+    check_openai_compat([_without_thoughts(message) for message in messages])
+
+
+def _without_thoughts(message: Json) -> Json:
+    known = {name: message[name] for name in message.keys() - _THOUGHTS}
+    if "tool_calls" in known:
+        calls = known["tool_calls"]
+        known["tool_calls"] = [{k: call[k] for k in call if k != "extra_content"} for call in calls]
+    return known
 
 
 def check_openai_chat_types(messages: list[Json]) -> None:

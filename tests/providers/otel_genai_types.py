@@ -15,7 +15,7 @@ Json: TypeAlias = dict[str, Any]
 
 _MESSAGE: TypeAdapter[InputMessage] = TypeAdapter(InputMessage)
 _ROLES = ("system", "user", "assistant", "tool")
-_TYPES = ("text", "tool_call", "tool_call_response", "blob", "uri")
+_TYPES = ("text", "reasoning", "tool_call", "tool_call_response", "blob", "uri")
 _MODALITIES = ("image", "audio", "video", "document")
 _URL = re.compile(r"https?://[^\s/]+\S*")
 
@@ -50,6 +50,8 @@ def _check_part(part: Json, role: str) -> None:
     if part["type"] == "text":
         assert part["content"], "an empty text"
         assert role != "tool", "a text that is no answer"
+    elif part["type"] == "reasoning":
+        assert role == "assistant", f"a thought of the {role}"
     elif part["type"] == "tool_call":
         assert role == "assistant", f"a call of the {role}"
         assert part["name"], "a call of no tool"

@@ -31,6 +31,11 @@ def check_vercel_6(messages: list[Json]) -> None:
     _check(messages, "ai-6")
 
 
+def check_vercel_6_types(messages: list[Json]) -> None:
+    """Raise unless the messages are of the schema of version 6 of the AI SDK."""
+    _check_schema(messages, "ai-6")
+
+
 def check_vercel_types(messages: list[Json]) -> None:
     """Raise unless the messages are of the schema of the AI SDK."""
     _check_schema(messages, "ai")

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from packages.dialects.tests.targets.home_histories import HOMES, MARK, Json, home_histories
+from packages.dialects.tests.targets.further_homes import EVERY_HOME
+from packages.dialects.tests.targets.home_histories import MARK, Json, home_histories
 from packages.dialects.tests.targets.settled import PNG, base64
 from pagefault_dialects import render
-from pagefault_dialects.json.values import JsonValue, json_text, values_in
+from pagefault_dialects.json.values import JsonValue, values_in
 from pagefault_dialects.messages.reading import read_messages
 from pagefault_dialects.model.conversation import ComposedTurn, ProviderBlock
 from pagefault_dialects.targets.table import TARGETS
@@ -19,14 +20,14 @@ from pagefault_dialects.turns.record_turns import tool_result_turn
 from tests.providers import TYPES
 
 _EXAMPLES = 2_000 if os.environ.get("TORTURE") == "long" else 300
-_EVERY = pytest.mark.parametrize("target", HOMES)
+_EVERY = pytest.mark.parametrize("target", EVERY_HOME)
 
 
 @_EVERY
 @given(data=st.data())
 @settings(max_examples=_EXAMPLES)
 def test_valid_history_comes_out_as_it_went_in(target: str, data: st.DataObject) -> None:
-    sent = data.draw(home_histories(HOMES[target]))
+    sent = data.draw(home_histories(EVERY_HOME[target]))
     rendered = render(read_messages(sent).turns, target)
     assert (rendered.messages, rendered.loss) == (sent, ())
 
@@ -37,14 +38,14 @@ def test_valid_history_comes_out_as_it_went_in(target: str, data: st.DataObject)
 def test_generated_history_is_of_the_types_of_its_provider(
     target: str, data: st.DataObject
 ) -> None:
-    TYPES[target](data.draw(home_histories(HOMES[target])))
+    TYPES[target](data.draw(home_histories(EVERY_HOME[target])))
 
 
 @_EVERY
 @given(data=st.data())
 @settings(max_examples=100)
 def test_no_other_target_is_told_a_dialect(target: str, data: st.DataObject) -> None:
-    sent = data.draw(home_histories(HOMES[target]))
+    sent = data.draw(home_histories(EVERY_HOME[target]))
     turns = read_messages(sent).turns
     for other in TARGETS.keys() - {target}:
         rendered = render(turns, other)
@@ -55,13 +56,15 @@ def test_no_other_target_is_told_a_dialect(target: str, data: st.DataObject) -> 
 
 def _left_out(turns: Iterable[ComposedTurn], messages: list[JsonValue]) -> set[str]:
     """Return the pointers of the blocks of a provider that no message has in any of its forms."""
-    written = {json_text(value) for value, _ in values_in(messages) if isinstance(value, dict)}
+    written = [value for value, _ in values_in(messages) if isinstance(value, dict)]
     return {
         item.pointer
         for turn in turns
         for item in turn.items
         if isinstance(item, ProviderBlock)
-        and not any(json_text(form) in written for form in item.forms.values())
+        and not any(
+            form.items() <= value.items() for form in item.forms.values() for value in written
+        )
     }
 
 
@@ -236,6 +239,40 @@ def test_thought_that_nothing_follows_is_left_out_once_the_user_goes_on(
     followed = render(read_messages([asked, message, asked]).turns, target)
     assert followed.messages == [asked, asked]
     assert [(each.to, each.code) for each in followed.loss] == [("nothing", "reasoning")]
+
+
+_THOUGHTFUL: dict[str, list[Json]] = {
+    "ollama": [
+        {"role": "user", "content": "q"},
+        {"role": "assistant", "content": "Yes.", "thinking": "Hm."},
+    ],
+    "pydantic-ai": [
+        {"parts": [{"content": "q", "part_kind": "user-prompt"}], "kind": "request"},
+        {
+            "parts": [
+                {"content": "Hm.", "part_kind": "thinking", "signature": MARK},
+                {"content": "Yes.", "part_kind": "text"},
+            ],
+            "kind": "response",
+        },
+    ],
+    "otel-genai": [
+        {"role": "user", "parts": [{"type": "text", "content": "q"}]},
+        {
+            "role": "assistant",
+            "parts": [
+                {"type": "reasoning", "content": "Hm."},
+                {"type": "text", "content": "Yes."},
+            ],
+        },
+    ],
+}
+
+
+@pytest.mark.parametrize("target", _THOUGHTFUL)
+def test_thoughts_go_back_to_the_dialect_they_came_in(target: str) -> None:
+    rendered = render(read_messages(_THOUGHTFUL[target]).turns, target)
+    assert (rendered.messages, rendered.loss) == (_THOUGHTFUL[target], ())
 
 
 def _calling(call: Json) -> Json:

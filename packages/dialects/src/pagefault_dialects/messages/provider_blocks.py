@@ -17,6 +17,7 @@ SIGNATURES = frozenset({"reasoning", "extra_content", "providerOptions", "provid
 """What is told as left out where a call is signed."""
 
 _OF_COMPAT = frozenset({"reasoning", "reasoning_content", "reasoning_details", "thinking"})
+_OF_OLLAMA = "thinking"
 _OPTIONS = ("providerOptions", "providerMetadata", "callProviderMetadata")
 _MODELS = ("model", "model_name", "modelVersion")
 _TEXTS = ("thinking", "reasoning", "text", "content")
@@ -50,7 +51,9 @@ def thought_member(name: str, value: JsonValue, pointer: str) -> ProviderBlock |
     if name not in _OF_COMPAT:
         return None
     reason = "Only the model that thought it takes it back."
-    forms = {"openai-compat": {name: value}}
+    forms: dict[str, JsonObject] = {"openai-compat": {name: value}}
+    if name == _OF_OLLAMA:
+        forms["ollama"] = {name: value}
     return ProviderBlock(pointer, forms, "reasoning", "reasoning", reason)
 
 

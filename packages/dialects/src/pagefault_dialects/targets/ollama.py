@@ -9,10 +9,21 @@ Source: ollama 0.6, `Message`; documentation of Ollama's API, "Generate a chat c
 
 from collections.abc import Sequence
 
-from pagefault_dialects.model.conversation import MediaItem, SettledTurn
+from pagefault_dialects.json.values import JsonObject
+from pagefault_dialects.model.conversation import MediaItem, ProviderBlock, SettledTurn, TurnRole
 from pagefault_dialects.model.render_options import ImageDetail
-from pagefault_dialects.targets.base64_leaves import JsonLeaf, Node, b64, joined, text_of
+from pagefault_dialects.targets.base64_leaves import (
+    JsonLeaf,
+    Node,
+    b64,
+    joined,
+    own_block,
+    text_of,
+)
 from pagefault_dialects.targets.profile import Profile
+from pagefault_dialects.targets.request_shapes import Shape, fits
+
+_THOUGHT: Shape = {"thinking": str}
 
 
 def write(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
@@ -24,6 +35,11 @@ def write(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -
     return [message for message in messages if _says_something(message)]
 
 
+def has_thought(block: JsonObject, role: TurnRole) -> bool:
+    """Return whether Ollama takes a member with what the model thought."""
+    return role == "assistant" and fits(block, _THOUGHT)
+
+
 def _says_something(message: dict[str, Node]) -> bool:
     return bool(message["content"]) or not message.keys() <= {"role", "content"}
 
@@ -32,6 +48,9 @@ def _message(turn: SettledTurn, profile: Profile) -> dict[str, Node]:
     message: dict[str, Node] = {"role": turn.role, "content": joined(map(text_of, turn.items))}
     if images := [b64(item) for item in turn.items if isinstance(item, MediaItem)]:
         message["images"] = images
+    for item in turn.items:
+        if isinstance(item, ProviderBlock):
+            message |= own_block(item)
     if turn.role == "tool":
         message["tool_name"] = profile.tool_name.fit(turn.tool_name)
     if turn.calls:

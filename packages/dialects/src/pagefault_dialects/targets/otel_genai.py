@@ -6,12 +6,23 @@ value; its media are parts behind it in the same message.
 Source: semantic conventions for generative AI, `gen-ai-input-messages.json`.
 """
 
+import re
 from collections.abc import Sequence
 
-from pagefault_dialects.model.conversation import DataItem, MediaItem, SettledTurn, TurnCall
+from pagefault_dialects.json.values import JsonObject
+from pagefault_dialects.model.conversation import (
+    DataItem,
+    MediaItem,
+    SettledTurn,
+    TurnCall,
+    TurnRole,
+)
 from pagefault_dialects.model.render_options import ImageDetail
 from pagefault_dialects.targets.base64_leaves import JsonLeaf, Node, b64, blocks_of, joined, text_of
 from pagefault_dialects.targets.profile import Profile, media_class
+from pagefault_dialects.targets.request_shapes import Shape, fits
+
+_THOUGHT: Shape = {"type": re.compile("reasoning"), "content": str}
 
 
 def write(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
@@ -29,6 +40,11 @@ def write(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -
         if parts:
             messages.append({"role": turn.role, "parts": parts})
     return messages
+
+
+def has_thought(part: JsonObject, role: TurnRole) -> bool:
+    """Return whether the conventions have a part with what the model thought."""
+    return role == "assistant" and fits(part, _THOUGHT)
 
 
 def _answer(turn: SettledTurn, profile: Profile) -> list[Node]:

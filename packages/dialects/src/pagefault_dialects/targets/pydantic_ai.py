@@ -6,13 +6,24 @@ own, since those that follow each other are read as one. A response has bytes, a
 Source: pydantic-ai 2.68, `pydantic_ai.messages`.
 """
 
+import re
 from collections.abc import Sequence
 from itertools import groupby
 
-from pagefault_dialects.model.conversation import MediaItem, SettledItem, SettledTurn, TurnCall
+from pagefault_dialects.json.values import JsonObject
+from pagefault_dialects.model.conversation import (
+    MediaItem,
+    SettledItem,
+    SettledTurn,
+    TurnCall,
+    TurnRole,
+)
 from pagefault_dialects.model.render_options import ImageDetail
 from pagefault_dialects.targets.base64_leaves import JsonLeaf, Node, b64, blocks_of, joined, text_of
 from pagefault_dialects.targets.profile import Profile, media_class
+from pagefault_dialects.targets.request_shapes import Shape, fits
+
+_THOUGHT: Shape = {"part_kind": re.compile("thinking"), "content": str}
 
 
 def write(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
@@ -39,6 +50,11 @@ def write(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -
             if parts:
                 messages.append({"parts": parts, "kind": kind})
     return messages
+
+
+def has_thought(part: JsonObject, role: TurnRole) -> bool:
+    """Return whether Pydantic AI has a part with what the model thought."""
+    return role == "assistant" and fits(part, _THOUGHT)
 
 
 def _answer(turn: SettledTurn, profile: Profile) -> Node:
