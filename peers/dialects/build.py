@@ -42,8 +42,12 @@ KINDS = ("tool_results", "messages", "histories")
 DIALECTS: dict[str, tuple[str, Build | None, Build | None, Build]] = {
     "openai-responses": (
         "openai",
-        providers.openai_responses,
-        both(provider.openai_responses, item.openai_responses),
+        both(
+            providers.openai_responses,
+            providers.openai_responses_screens,
+            providers.openai_responses_shells,
+        ),
+        both(provider.openai_responses, item.openai_responses, item.openai_responses_tools),
         provider.openai_responses_histories,
     ),
     "openai-chat": (

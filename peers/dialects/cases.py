@@ -23,6 +23,7 @@ SECRET = "kept"
 CALL, TOOL = "call_1", "look"
 ARGUMENTS = {"a": 1}
 ARGUMENTS_TEXT = '{"a": 1}'
+Case = dict[str, Any]
 WHEN = "2026-05-04T03:02:01Z"
 
 
@@ -33,7 +34,7 @@ def case(
     failed: bool = False,
     call: str | None = CALL,
     tool: str | None = TOOL,
-) -> dict[str, Any]:
+) -> Case:
     """A result, and what is expected of it."""
     expect = {"texts": texts, "media": [IMAGE] * images, "failed": failed}
     expect |= {"call": call, "tool": tool}
@@ -48,7 +49,7 @@ def message(
     answers: tuple[str, ...] = (),
     images: int = 0,
     call: str | None = CALL,
-) -> dict[str, Any]:
+) -> Case:
     """A message, who says it, and what of it a model is told."""
     expect = {"role": role, **_told(texts, calls, answers, images, call)}
     return {"value": value, "expect": {key: said for key, said in expect.items() if said}}
@@ -61,7 +62,7 @@ def history(
     answers: tuple[str, ...] = (WORDS,),
     images: int = 1,
     call: str | None = CALL,
-) -> dict[str, Any]:
+) -> Case:
     """A conversation, by default a question with a picture, a call, its answer and a last word."""
     expect = _told(texts or (ASKED, SAID, DONE), calls, answers, images, call)
     return {"value": value, "expect": {key: said for key, said in expect.items() if said}}
@@ -69,7 +70,7 @@ def history(
 
 def _told(
     texts: tuple[str, ...], calls: int, answers: tuple[str, ...], images: int, call: str | None
-) -> dict[str, Any]:
+) -> Case:
     return {
         "texts": texts,
         "calls": [[TOOL, ARGUMENTS]] * calls,

@@ -18,13 +18,13 @@ from cases import (
     SECRET,
     TOOL,
     WORDS,
+    Case,
     bare_and_full,
     columns,
     dumps,
     history,
 )
 
-Case = dict[str, Any]
 _RPC = {"jsonrpc": "2.0", "id": 1}
 _ONE = {"calls": 0, "answers": (), "images": 1}
 """What is told of one message with a picture."""

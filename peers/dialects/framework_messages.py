@@ -22,6 +22,7 @@ from cases import (
     TOOL,
     WHEN,
     WORDS,
+    Case,
     bare_and_full,
     columns,
     dumps,
@@ -29,8 +30,6 @@ from cases import (
     history,
     message,
 )
-
-Case = dict[str, Any]
 
 
 def adk() -> Iterator[Case]:
@@ -147,83 +146,74 @@ def strands_histories() -> Iterator[Case]:
     yield history([SessionMessage.from_message(e, n).to_dict() | when for n, e in kept])
 
 
-def langchain_models() -> Iterator[tuple[Any, str, tuple[str, ...], Case]]:
-    import langchain_core.messages as m
-    from langchain_core.messages.tool import tool_call_chunk
+_MADE = "lc_00000000-0000-4000-8000-000000000000"
+_OPTIONS = {
+    "id": "m1",
+    "name": "n",
+    "additional_kwargs": {"k": SECRET},
+    "response_metadata": {"model_provider": "openai", "k": SECRET},
+}
+_CALLED: tuple[str, tuple[str, ...], Case] = ("assistant", (SAID,), {"calls": 1})
+Model = tuple[Any, str, tuple[str, ...], Case]
 
-    made = "lc_00000000-0000-4000-8000-000000000000"
-    text = m.content.create_text_block(ASKED, id=made)
-    picture = m.content.create_image_block(base64=PNG64, mime_type="image/png", id=made)
+
+def langchain_models() -> Iterator[Model]:
+    yield from _langchain_users()
+    yield from _langchain_assistants()
+    yield from _langchain_tools()
+
+
+def _langchain_users() -> Iterator[Model]:
+    import langchain_core.messages as m
+
+    text = m.content.create_text_block(ASKED, id=_MADE)
+    picture = m.content.create_image_block(base64=PNG64, mime_type="image/png", id=_MADE)
     part = {"type": "text", "text": ASKED}
     url = {"type": "image_url", "image_url": {"url": PNG_URI}}
-    options = {
-        "id": "m1",
-        "name": "n",
-        "additional_kwargs": {"k": SECRET},
-        "response_metadata": {"model_provider": "openai", "k": SECRET},
-    }
     for content, images in ((ASKED, 0), ([ASKED], 0), ([part, url], 1), ([text, picture], 1)):
-        for more in bare_and_full(options) if content == ASKED else [{}, options]:
+        for more in bare_and_full(_OPTIONS) if content == ASKED else [{}, _OPTIONS]:
             yield m.HumanMessage(content=content, **more), "user", (ASKED,), {"images": images}
     yield m.SystemMessage(content=ASKED), "system", (ASKED,), {}
     yield m.ChatMessage(content=ASKED, role="user"), "user", (ASKED,), {}
+
+
+def _langchain_assistants() -> Iterator[Model]:
+    import langchain_core.messages as m
+    from langchain_core.messages.tool import tool_call_chunk
+
     call = m.ToolCall(name=TOOL, args=ARGUMENTS, id=CALL)
     invalid = m.InvalidToolCall(name="n", args="{", id="x", error="e")
     usage = m.UsageMetadata(input_tokens=1, output_tokens=1, total_tokens=2)
-    more = {"usage_metadata": usage, **options}
+    more = {"usage_metadata": usage, **_OPTIONS}
     for extra in bare_and_full(more):
-        yield (
-            m.AIMessage(content=SAID, tool_calls=[call], **extra),
-            "assistant",
-            (SAID,),
-            {"calls": 1},
-        )
+        yield m.AIMessage(content=SAID, tool_calls=[call], **extra), *_CALLED
     yield m.AIMessage(content="", tool_calls=[call]), "assistant", (), {"calls": 1}
-    yield (
-        m.AIMessage(content=SAID, invalid_tool_calls=[invalid]),
-        "assistant",
-        (SAID,),
-        {},
-    )
+    yield m.AIMessage(content=SAID, invalid_tool_calls=[invalid]), "assistant", (SAID,), {}
     # As LangChain has the blocks of Anthropic, of Responses, and its own.
     said = {"type": "text", "text": SAID}
     use = {"type": "tool_use", "id": CALL, "name": TOOL, "input": ARGUMENTS}
     thought = {"type": "thinking", "thinking": SECRET, "signature": "s"}
-    yield (
-        m.AIMessage(content=[thought, said, use], tool_calls=[call]),
-        "assistant",
-        (SAID,),
-        {"calls": 1},
-    )
+    yield m.AIMessage(content=[thought, said, use], tool_calls=[call]), *_CALLED
     item = {"type": "function_call", "call_id": CALL, "name": TOOL, "arguments": ARGUMENTS_TEXT}
     summary = {"type": "reasoning", "summary": [{"type": "summary_text", "text": SECRET}]}
-    yield (
-        m.AIMessage(content=[summary, said, item], tool_calls=[call]),
-        "assistant",
-        (SAID,),
-        {"calls": 1},
-    )
+    yield m.AIMessage(content=[summary, said, item], tool_calls=[call]), *_CALLED
     own = {"type": "tool_call", "id": CALL, "name": TOOL, "args": ARGUMENTS}
     reasoning = {"type": "reasoning", "reasoning": SECRET}
-    yield (
-        m.AIMessage(content=[reasoning, said, own], tool_calls=[call]),
-        "assistant",
-        (SAID,),
-        {"calls": 1},
-    )
+    yield m.AIMessage(content=[reasoning, said, own], tool_calls=[call]), *_CALLED
     chunk = tool_call_chunk(name=TOOL, args=ARGUMENTS_TEXT, id=CALL, index=0)
-    yield (
-        m.AIMessageChunk(content=SAID, tool_call_chunks=[chunk]),
-        "assistant",
-        (SAID,),
-        {"calls": 1},
-    )
+    yield m.AIMessageChunk(content=SAID, tool_call_chunks=[chunk]), *_CALLED
+
+
+def _langchain_tools() -> Iterator[Model]:
+    import langchain_core.messages as m
+
     for status in ("success", "error"):
         answered = {"answers": (WORDS,)}
         for extra in bare_and_full({"name": TOOL, "id": "m1", "artifact": {"k": SECRET}}):
             built = m.ToolMessage(content=WORDS, tool_call_id=CALL, status=status, **extra)
             yield built, "tool", (), answered
-    words = m.content.create_text_block(WORDS, id=made)
+    picture = m.content.create_image_block(base64=PNG64, mime_type="image/png", id=_MADE)
+    words = m.content.create_text_block(WORDS, id=_MADE)
     built = m.ToolMessage(content=[words, picture], tool_call_id=CALL)
     yield built, "tool", (), {**answered, "images": 1}
     yield m.FunctionMessage(name=TOOL, content=WORDS), "tool", (), {**answered, "call": None}
@@ -386,7 +376,15 @@ def _pydantic_ai_dumps(models: list[Any]) -> Iterator[list[Case]]:
     yield json.loads(ModelMessagesTypeAdapter.dump_json(models))
 
 
-def _pydantic_ai_messages() -> Iterator[tuple[Any, str, tuple[str, ...], Case]]:
+_RUN = {"run_id": "r", "conversation_id": "c", "metadata": {"k": SECRET}}
+
+
+def _pydantic_ai_messages() -> Iterator[Model]:
+    yield from _pydantic_ai_requests()
+    yield from _pydantic_ai_responses()
+
+
+def _pydantic_ai_requests() -> Iterator[Model]:
     from datetime import UTC, datetime
 
     import pydantic_ai.messages as m
@@ -434,11 +432,19 @@ def _pydantic_ai_messages() -> Iterator[tuple[Any, str, tuple[str, ...], Case]]:
             *("user", (ASKED,), {"answers": (WORDS,)}),
         ),
     ]
-    options = {"run_id": "r", "conversation_id": "c", "metadata": {"k": SECRET}}
     for parts, role, texts, expect in requests:
-        for more in bare_and_full(options):
+        for more in bare_and_full(_RUN):
             built = m.ModelRequest(parts=parts, **more)
             yield built, role, texts, expect
+
+
+def _pydantic_ai_responses() -> Iterator[Model]:
+    from datetime import UTC, datetime
+
+    import pydantic_ai.messages as m
+
+    when = datetime(2026, 5, 4, 3, 2, 1, tzinfo=UTC)
+    picture = m.BinaryContent(PNG, media_type="image/png", identifier="a")
     call = m.ToolCallPart(TOOL, ARGUMENTS, CALL)
     text_call = m.ToolCallPart(TOOL, ARGUMENTS_TEXT, CALL, id="fc", provider_name="p")
     said = m.TextPart(SAID)
@@ -454,7 +460,7 @@ def _pydantic_ai_messages() -> Iterator[tuple[Any, str, tuple[str, ...], Case]]:
         # No target has media of the assistant, so that it is told of its picture in a line.
         ([said, m.FilePart(content=picture)], (SAID,), {}),
     ]
-    options |= {"model_name": "m", "provider_name": "openai", "finish_reason": "stop"}
+    options = {**_RUN, "model_name": "m", "provider_name": "openai", "finish_reason": "stop"}
     options |= {"provider_details": {"k": SECRET}, "provider_response_id": "x"}
     for parts, texts, expect in responses:
         for more in bare_and_full(options):

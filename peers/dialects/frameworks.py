@@ -9,10 +9,24 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from cases import BOOM, CALL, PNG, PNG64, PNG_URI, SECRET, TOOL, WHEN, WORDS, case, dumps, given
+from cases import (
+    BOOM,
+    CALL,
+    PNG,
+    PNG64,
+    PNG_URI,
+    SECRET,
+    TOOL,
+    WHEN,
+    WORDS,
+    Case,
+    case,
+    dumps,
+    given,
+)
 
 
-def adk() -> Iterator[dict[str, Any]]:
+def adk() -> Iterator[Case]:
     from google.adk.events import Event
     from google.genai import types
 
@@ -38,7 +52,7 @@ def adk() -> Iterator[dict[str, Any]]:
                 yield case(each, text, failed=failed)
 
 
-def strands() -> Iterator[dict[str, Any]]:
+def strands() -> Iterator[Case]:
     from strands.tools.mcp.mcp_types import MCPToolResult
 
     structured = {"degrees": 4}
@@ -54,7 +68,7 @@ def strands() -> Iterator[dict[str, Any]]:
     yield case(built, WORDS, tool=None)
 
 
-def langchain() -> Iterator[dict[str, Any]]:
+def langchain() -> Iterator[Case]:
     from langchain_core.load import dumpd
     from langchain_core.messages import ToolMessage, messages_to_dict
     from langchain_core.messages.content import create_image_block, create_text_block
@@ -86,7 +100,7 @@ def langchain() -> Iterator[dict[str, Any]]:
                     yield case(each, *texts, **expected)
 
 
-def vercel() -> Iterator[dict[str, Any]]:
+def vercel() -> Iterator[Case]:
     """As its types say; they are no classes."""
     media = {"type": "media", "data": PNG64, "mediaType": "image/png"}
     outputs: list[tuple[dict[str, Any], list[str], int, bool]] = [
@@ -120,7 +134,7 @@ def vercel() -> Iterator[dict[str, Any]]:
     yield case({**shown, **denied}, BOOM, tool=None, failed=True)
 
 
-def pydantic_ai() -> Iterator[dict[str, Any]]:
+def pydantic_ai() -> Iterator[Case]:
     from datetime import UTC, datetime
 
     import pydantic_ai.messages as m
@@ -168,7 +182,7 @@ def pydantic_ai() -> Iterator[dict[str, Any]]:
     yield case(whole, WORDS)
 
 
-def _parts(m: Any, part: Any, *texts: str, **expected: Any) -> Iterator[dict[str, Any]]:
+def _parts(m: Any, part: Any, *texts: str, **expected: Any) -> Iterator[Case]:
     for more in ({}, {"exclude_none": True}, {"exclude_defaults": True}):
         request = m.ModelMessagesTypeAdapter.dump_python(
             [m.ModelRequest(parts=[part])], mode="json", **more
@@ -181,7 +195,7 @@ def _parts(m: Any, part: Any, *texts: str, **expected: Any) -> Iterator[dict[str
         yield case(request, *texts, **expected)
 
 
-def llama_index() -> Iterator[dict[str, Any]]:
+def llama_index() -> Iterator[Case]:
     from llama_index.core.agent.workflow.workflow_events import ToolCallResult
     from llama_index.core.base.llms import types as b
     from llama_index.core.tools import ToolOutput
@@ -223,7 +237,7 @@ def llama_index() -> Iterator[dict[str, Any]]:
         yield case(message.model_dump(mode="json"), *texts, images=images)
 
 
-def haystack() -> Iterator[dict[str, Any]]:
+def haystack() -> Iterator[Case]:
     from haystack.dataclasses import (
         ChatMessage,
         FileContent,
@@ -258,7 +272,7 @@ def haystack() -> Iterator[dict[str, Any]]:
     yield case(ChatMessage.from_tool([text], origin).to_openai_dict_format(), WORDS, tool=None)
 
 
-def agent_framework() -> Iterator[dict[str, Any]]:
+def agent_framework() -> Iterator[Case]:
     from agent_framework import Content, Message
 
     text, image = Content.from_text(WORDS), Content.from_data(PNG, "image/png")
@@ -285,7 +299,7 @@ def agent_framework() -> Iterator[dict[str, Any]]:
             yield case(Message("tool", [built]).to_dict(), *texts, **expected)
 
 
-def autogen() -> Iterator[dict[str, Any]]:
+def autogen() -> Iterator[Case]:
     import io
 
     from autogen_agentchat.messages import ToolCallExecutionEvent

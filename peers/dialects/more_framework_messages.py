@@ -21,14 +21,13 @@ from cases import (
     TOOL,
     WHEN,
     WORDS,
+    Case,
     bare_and_full,
     columns,
     dumps,
     history,
     message,
 )
-
-Case = dict[str, Any]
 
 
 def llama_index() -> Iterator[Case]:

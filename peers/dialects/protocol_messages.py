@@ -20,6 +20,7 @@ from cases import (
     SECRET,
     TOOL,
     WORDS,
+    Case,
     bare_and_full,
     columns,
     dumps,
@@ -27,8 +28,6 @@ from cases import (
     history,
     message,
 )
-
-Case = dict[str, Any]
 
 
 def a2a() -> Iterator[Case]:

@@ -6,10 +6,10 @@ Each package is imported by its own function: one that is broken ends its own di
 from collections.abc import Iterator
 from typing import Any
 
-from cases import BOOM, CALL, PNG, PNG64, SECRET, WORDS, case, dumps, given
+from cases import BOOM, CALL, PNG, PNG64, SECRET, WORDS, Case, case, dumps, given
 
 
-def a2a() -> Iterator[dict[str, Any]]:
+def a2a() -> Iterator[Case]:
     from a2a import types
     from a2a.compat.v0_3 import types as old
     from google.protobuf.json_format import MessageToDict
@@ -56,7 +56,7 @@ def a2a() -> Iterator[dict[str, Any]]:
         yield from (case(each, *texts, images=images, **expected) for each in dumps(event))
 
 
-def acp() -> Iterator[dict[str, Any]]:
+def acp() -> Iterator[Case]:
     from acp import schema as s
 
     text = s.ContentToolCallContent(
@@ -110,7 +110,7 @@ def acp() -> Iterator[dict[str, Any]]:
     yield from (case(each, WORDS, tool=None) for each in dumps(built))
 
 
-def ag_ui() -> Iterator[dict[str, Any]]:
+def ag_ui() -> Iterator[Case]:
     from ag_ui.core import (
         DataSource,
         ImagePart,
@@ -152,7 +152,7 @@ def ag_ui() -> Iterator[dict[str, Any]]:
                 yield case(each, words, failed=True, tool=None)
 
 
-def otel_genai() -> Iterator[dict[str, Any]]:
+def otel_genai() -> Iterator[Case]:
     from dataclasses import asdict
 
     from opentelemetry.util.genai.types import InputMessage, ToolCallResponsePart
@@ -165,7 +165,7 @@ def otel_genai() -> Iterator[dict[str, Any]]:
             yield case(asdict(InputMessage("tool", [part])), *texts, **expected)
 
 
-def mcp() -> Iterator[dict[str, Any]]:
+def mcp() -> Iterator[Case]:
     from mcp import types as t
 
     text = t.TextContent(type="text", text=WORDS)

@@ -4,7 +4,6 @@ Each package is imported by its own function: one that is broken ends its own di
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 from cases import (
     ARGUMENTS,
@@ -21,18 +20,18 @@ from cases import (
     TOOL,
     URL,
     WORDS,
+    Case,
     dumps,
     given,
     history,
     message,
 )
 
-Case = dict[str, Any]
 _USER = {"role": "user", "content": ASKED}
 
 
 def openai_responses() -> Iterator[Case]:
-    """Items beside messages, and calls and outputs of functions."""
+    """Items beside messages, and calls that MCP servers answered."""
     from openai.types import responses as r
     from openai.types.responses import response_input_item as i
 
@@ -63,6 +62,13 @@ def openai_responses() -> Iterator[Case]:
         built = model.model_validate({**item, "id": "i_1", "status": "completed"})
         # What only the provider reads is told in words; a picture has no place with the assistant.
         yield from (message(each, "assistant") for each in dumps(built))
+
+
+def openai_responses_tools() -> Iterator[Case]:
+    """Calls of tools that are no functions, and their outputs."""
+    from openai.types import responses as r
+    from openai.types.responses import response_input_item as i
+
     for model, item in (
         (
             i.ShellCallOutput,

@@ -21,14 +21,13 @@ from cases import (
     TOOL,
     URL,
     WORDS,
+    Case,
     columns,
     dumps,
     given,
     history,
     message,
 )
-
-Case = dict[str, Any]
 
 
 def openai_responses() -> Iterator[Case]:

@@ -7,21 +7,31 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from cases import BOOM, CALL, PNG, PNG64, PNG_URI, SECRET, TOOL, URL, WORDS, case, dumps, given
+from cases import (
+    BOOM,
+    CALL,
+    PNG,
+    PNG64,
+    PNG_URI,
+    SECRET,
+    TOOL,
+    URL,
+    WORDS,
+    Case,
+    case,
+    dumps,
+    given,
+)
 
 
-def openai_responses() -> Iterator[dict[str, Any]]:
+def openai_responses() -> Iterator[Case]:
+    """Outputs of functions and of custom tools."""
     from openai.types.responses import (
-        ResponseApplyPatchToolCallOutput,
-        ResponseComputerToolCallOutputItem,
         ResponseCustomToolCallOutput,
-        ResponseFunctionShellToolCallOutput,
         ResponseFunctionToolCallOutputItem,
         response_input_item,
-        response_output_item,
     )
 
-    items = response_input_item
     unknown = "[block: input_image]"
     words = [{"type": "input_text", "text": WORDS}]
     picture = [{"type": "input_image", "image_url": PNG_URI, "detail": "auto"}]
@@ -34,7 +44,7 @@ def openai_responses() -> Iterator[dict[str, Any]]:
     }
     call = {"call_id": CALL}
     for kind, model, named in (
-        ("function_call_output", items.FunctionCallOutput, {"name": TOOL}),
+        ("function_call_output", response_input_item.FunctionCallOutput, {"name": TOOL}),
         ("custom_tool_call_output", ResponseCustomToolCallOutput, {}),
     ):
         extra = (
@@ -57,6 +67,17 @@ def openai_responses() -> Iterator[dict[str, Any]]:
         {"type": "function_call_output", **call, **extras, "output": WORDS, "created_by": "u"}
     )
     yield from (case(each, WORDS, tool=None) for each in dumps(item))
+
+
+def openai_responses_screens() -> Iterator[Case]:
+    """Outputs of computers, and of patches."""
+    from openai.types.responses import (
+        ResponseApplyPatchToolCallOutput,
+        ResponseComputerToolCallOutputItem,
+    )
+    from openai.types.responses import response_input_item as items
+
+    call = {"call_id": CALL}
     screen = {"type": "computer_screenshot", "image_url": PNG_URI}
     checks = [{"id": "s", "code": "c", "message": SECRET}]
     for more in given({"id": "c_1", "acknowledged_safety_checks": checks, "status": "completed"}):
@@ -89,6 +110,17 @@ def openai_responses() -> Iterator[dict[str, Any]]:
         }
     )
     yield from (case(each, WORDS, tool=None) for each in dumps(built))
+
+
+def openai_responses_shells() -> Iterator[Case]:
+    """Outputs of shells, of programs, and of MCP servers."""
+    from openai.types.responses import (
+        ResponseFunctionShellToolCallOutput,
+        response_output_item,
+    )
+    from openai.types.responses import response_input_item as items
+
+    call = {"call_id": CALL}
     shell = [{"stdout": WORDS, "stderr": "", "outcome": {"type": "exit", "exit_code": 0}}]
     broken = [{"stdout": WORDS, "stderr": BOOM, "outcome": {"type": "timeout"}}]
     broken[0]["created_by"] = "u"
@@ -126,7 +158,7 @@ def openai_responses() -> Iterator[dict[str, Any]]:
         yield from (case(each, BOOM, failed=True) for each in dumps(built))
 
 
-def openai_chat() -> Iterator[dict[str, Any]]:
+def openai_chat() -> Iterator[Case]:
     from openai.types.chat import (
         ChatCompletionContentPartTextParam as Text,
     )
@@ -150,7 +182,7 @@ def openai_chat() -> Iterator[dict[str, Any]]:
     yield case(legacy, WORDS, call=None)
 
 
-def mistral() -> Iterator[dict[str, Any]]:
+def mistral() -> Iterator[Case]:
     from mistralai.client.models import ImageURLChunk, TextChunk, ToolMessage
 
     for content, images in ((WORDS, 0), ([TextChunk(text=WORDS)], 0)):
@@ -167,7 +199,7 @@ def mistral() -> Iterator[dict[str, Any]]:
     yield from (case(each, images=1) for each in dumps(built) if each["role"])
 
 
-def ollama() -> Iterator[dict[str, Any]]:
+def ollama() -> Iterator[Case]:
     from ollama import Image, Message
 
     built = Message(role="tool", content=WORDS, tool_name=TOOL)
@@ -176,7 +208,7 @@ def ollama() -> Iterator[dict[str, Any]]:
     yield from (case(each, WORDS, images=1, call=None) for each in dumps(built))
 
 
-def anthropic() -> Iterator[dict[str, Any]]:
+def anthropic() -> Iterator[Case]:
     from anthropic.types import (
         DocumentBlockParam,
         ImageBlockParam,
@@ -239,7 +271,7 @@ def anthropic() -> Iterator[dict[str, Any]]:
         yield from (case(each, BOOM, failed=True, tool=None) for each in dumps(block))
 
 
-def gemini() -> Iterator[dict[str, Any]]:
+def gemini() -> Iterator[Case]:
     from google.genai import types
 
     blob = types.FunctionResponseBlob(mime_type="image/png", data=PNG, display_name="a.png")
@@ -282,7 +314,7 @@ def gemini() -> Iterator[dict[str, Any]]:
     yield from (case(each, WORDS, images=1) for each in dumps(built))
 
 
-def bedrock() -> Iterator[dict[str, Any]]:
+def bedrock() -> Iterator[Case]:
     from strands.types.session import encode_bytes_values
     from strands.types.tools import ToolResult
 

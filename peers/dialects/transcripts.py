@@ -1,7 +1,6 @@
 """Transcripts as coding agents write them, by their published types; they are no classes."""
 
 from collections.abc import Iterator
-from typing import Any
 
 from cases import (
     ARGUMENTS,
@@ -17,11 +16,10 @@ from cases import (
     TOOL,
     WHEN,
     WORDS,
+    Case,
     given,
     history,
 )
-
-Case = dict[str, Any]
 
 _SOURCE = {"type": "base64", "media_type": "image/png", "data": PNG64}
 _PICTURE = {"type": "image", "source": _SOURCE}
