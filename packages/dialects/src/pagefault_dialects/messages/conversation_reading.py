@@ -44,28 +44,9 @@ def read_conversation(value: JsonValue) -> ConversationReading:
     Raises:
         InvalidPayloadError: No dialect knows it; the faults say where.
     """
-    said = said_in(value)
-    is_message = said is None and read_message(value, "")[0].message is not None
-    if is_message:
-        said = [("", value)]
-    if said is None:
-        raise InvalidPayloadError(
-            "There is no conversation in this: send a list of messages, the request of a provider, "
-            "or its response.",
-            faults=[Fault("", "holds no messages that any dialect has")],
-        )
-    entries: list[tuple[str, JsonObject, EntryReading]] = []
-    faults: list[Fault] = []
-    for pointer, each in said:
-        try:
-            entries.append((pointer, each, entry_of(read_message(each, ""), sent=each)))
-        except InvalidPayloadError as exc:
-            faults += (Fault(pointer + fault.pointer, fault.detail) for fault in exc.faults)
-    if faults:
-        raise InvalidPayloadError(
-            "There is something among the messages that no dialect knows; `errors` says where.",
-            faults=faults,
-        )
+    messages = said_in(value)
+    is_message = messages is None and read_message(value, "")[0].message is not None
+    entries = _read_entries([("", value)] if is_message else messages)
     name = list_name(value)
     held = value[name] if name is not None else value
     form = find_conversation(held) if name is None or isinstance(held, list) else None
@@ -80,8 +61,33 @@ def read_conversation(value: JsonValue) -> ConversationReading:
         messages_in = form[1].messages_in or dialect
         prompt |= form[1].prompt(held) if form[1].prompt is not None else {}
         passed_over = _count_passed_over(held, form[1])
-    told = ((pointer, each, _in_dialect(entry, messages_in)) for pointer, each, entry in entries)
-    return ConversationReading(tuple(told), dialect, prompt, continues, passed_over)
+    placed = ((pointer, each, _in_dialect(entry, messages_in)) for pointer, each, entry in entries)
+    return ConversationReading(tuple(placed), dialect, prompt, continues, passed_over)
+
+
+def _read_entries(
+    messages: Sequence[tuple[str, JsonValue]] | None,
+) -> list[tuple[str, JsonObject, EntryReading]]:
+    """Return messages with their readings."""
+    if messages is None:
+        raise InvalidPayloadError(
+            "There is no conversation in this: send a list of messages, the request of a provider, "
+            "or its response.",
+            faults=[Fault("", "holds no messages that any dialect has")],
+        )
+    entries: list[tuple[str, JsonObject, EntryReading]] = []
+    faults: list[Fault] = []
+    for pointer, each in messages:
+        try:
+            entries.append((pointer, each, entry_of(read_message(each, ""), sent=each)))
+        except InvalidPayloadError as exc:
+            faults += (Fault(pointer + fault.pointer, fault.detail) for fault in exc.faults)
+    if faults:
+        raise InvalidPayloadError(
+            "There is something among the messages that no dialect knows; `errors` says where.",
+            faults=faults,
+        )
+    return entries
 
 
 def _count_passed_over(held: JsonValue, form: ConversationForm) -> int:

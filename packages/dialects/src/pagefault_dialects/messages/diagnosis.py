@@ -50,21 +50,24 @@ def diagnose(
         findings += _trailing_space(history.recorded)
     order = [*_of_order(history, sent, profile.target, main)]
     if is_session:
-        findings += map(_by_entry, order)
-        said = [each for each in history.messages if each.message is not None]
-        findings += map(_by_entry, message_faults(said, main))
-        # An entry as a whole is known by its number alone.
-        findings = [
-            each.model_copy(update={"pointer": ""}) if each.pointer.startswith("/api/") else each
-            for each in findings
-        ]
-        return sorted(findings, key=lambda each: each.seq or 0)
+        messages = [each for each in history.messages if each.message is not None]
+        faults = message_faults(messages, main)
+        return _of_session([*findings, *map(_by_entry, order), *map(_by_entry, faults)])
     findings += message_faults(history.messages, main)
     findings += order
     findings = [each for each in findings if not _is_made_by_model(each, own, history.messages)]
     named = [_with_pointer(each, history.messages) for each in findings]
     places = {each.pointer: index for index, each in enumerate(history.messages)}
     return sorted(named, key=lambda each: _place(each, places))
+
+
+def _of_session(findings: Sequence[Finding]) -> list[Finding]:
+    """Return findings in the order of entries; an entry as a whole is known by its number alone."""
+    named = (
+        each.model_copy(update={"pointer": ""}) if each.pointer.startswith("/api/") else each
+        for each in findings
+    )
+    return sorted(named, key=lambda each: each.seq or 0)
 
 
 def _of_order(

@@ -45,21 +45,16 @@ def of_loss(
         profile: The target.
         own: The dialect of the history, if that is the target's; else `None`.
     """
-    media: dict[tuple[int | None, str], list[Medium]] = {}
-    for turn in turns:
-        for item in turn.items:
-            if isinstance(item, Medium):
-                media.setdefault((turn.seq, item.pointer), []).append(item)
+    media = _media_by_place(turns)
     every = [each for group in media.values() for each in group]
-    told: set[tuple[int | None, str, str]] = set()
+    known: set[tuple[int | None, str, str]] = set()
     for entry in loss:
         place = (entry.seq, entry.pointer, entry.code)
         rule = RULES[entry.code]
-        if place in told or not rule.is_fault or entry.code in _FOUND_ELSEWHERE:
+        if place in known or not rule.is_fault or entry.code in _FOUND_ELSEWHERE:
             continue
-        told.add(place)
+        known.add(place)
         here = media.get((entry.seq, entry.pointer), ())
-        # All media of a result stand at one pointer.
         named = (each for each in here if each.mime_type in entry.reason)
         medium = next(named, next(iter(here), None))
         if own is not None and medium is not None and _is_of_any_type(medium, profile):
@@ -75,6 +70,16 @@ def of_loss(
             actual=same if rule.limit == "most" else _actual(rule, medium, entry),
             seq=entry.seq,
         )
+
+
+def _media_by_place(turns: Sequence[ComposedTurn]) -> dict[tuple[int | None, str], list[Medium]]:
+    """Return media by their entries and pointers; all media of a result stand at one pointer."""
+    media: dict[tuple[int | None, str], list[Medium]] = {}
+    for turn in turns:
+        for item in turn.items:
+            if isinstance(item, Medium):
+                media.setdefault((turn.seq, item.pointer), []).append(item)
+    return media
 
 
 def _is_of_any_type(medium: Medium, profile: Profile) -> bool:

@@ -15,6 +15,7 @@ from typing import TypeVar
 from pagefault_dialects.media.block_shapes import is_binary_content, value_at
 from pagefault_dialects.media.block_table import MemberPath
 from pagefault_dialects.model.normalized import (
+    NO_PROVENANCE,
     NormalizedLink,
     NormalizedMediaPart,
     NormalizedPart,
@@ -106,23 +107,9 @@ def with_side_information(
         place: Where the block stands.
         filename: Kept as the name of a part that has no room for a file name.
     """
-    provenance = Provenance()
-    following: list[NormalizedPart] = []
-    rewriting = Rewriting(place.collector)
     # Most blocks say nothing beside their payload.
-    said = without(block, consumed)
-    rest = rewrite_value(said, place.pointer, rewriting) if said else None
-    if isinstance(rest, dict):
-        rest = _in_protocol_words(rest, block)
-        names = _BINARY_NAMES if is_binary_content(block) else _NAMES
-        annotations, annotations_path = _first(rest, _ANNOTATIONS, dict)
-        meta, meta_path = _first(rest, _META, dict)
-        uri, uri_path = _first(rest, _URIS, str)
-        name, name_path = _first(rest, names, str)
-        provenance = Provenance(annotations=annotations, uri=uri, name=name, meta=meta)
-        taken = (annotations_path, meta_path, uri_path, name_path)
-        left = without(rest, filter(None, taken))
-        following = [*([json_part(left)] if left else []), *extracted_parts(rewriting.slots)]
+    rest = without(block, consumed)
+    provenance, following = _read_rest(rest, block, place) if rest else (NO_PROVENANCE, [])
     first, *others = parts
     if first.provenance.meta:
         # The tool's own keys win over what was noted about the payload.
@@ -134,6 +121,26 @@ def with_side_information(
     ):
         provenance = replace(provenance, name=without_lone_surrogates(filename))
     return [replace(first, provenance=provenance), *others, *following]
+
+
+def _read_rest(
+    rest: JsonBlock, block: JsonBlock, place: ReadContext
+) -> tuple[Provenance, list[NormalizedPart]]:
+    """Return what stands beside a payload: what goes with its part, and the parts of all else."""
+    rewriting = Rewriting(place.collector)
+    rewritten = rewrite_value(rest, place.pointer, rewriting)
+    if not isinstance(rewritten, dict):
+        return NO_PROVENANCE, []
+    members = _in_protocol_words(rewritten, block)
+    names = _BINARY_NAMES if is_binary_content(block) else _NAMES
+    annotations, annotations_path = _first(members, _ANNOTATIONS, dict)
+    meta, meta_path = _first(members, _META, dict)
+    uri, uri_path = _first(members, _URIS, str)
+    name, name_path = _first(members, names, str)
+    provenance = Provenance(annotations=annotations, uri=uri, name=name, meta=meta)
+    taken = (annotations_path, meta_path, uri_path, name_path)
+    left = without(members, filter(None, taken))
+    return provenance, [*([json_part(left)] if left else []), *extracted_parts(rewriting.slots)]
 
 
 def without(block: JsonBlock, paths: Iterable[MemberPath]) -> JsonBlock:
