@@ -16,7 +16,7 @@ from app.wire.tools import ToolScope
 from pagefault_dialects.context.cut_arguments import is_cut_text
 from pagefault_dialects.errors import PayloadTooLargeError
 from pagefault_dialects.json.values import JsonValue
-from pagefault_dialects.media.embedded_data_uris import held_strings, pointer_to
+from pagefault_dialects.media.embedded_data_uris import find_strings, pointer_to
 from pagefault_dialects.model.base import ClientId
 from pagefault_dialects.model.resource import parse_resource_id
 from pagefault_dialects.turns.handles import is_handle_line
@@ -131,7 +131,7 @@ def _places_in(root: list[JsonValue], limits: Limits) -> Iterator[TextWithRefere
             the request itself may.
     """
     count = pointer_chars = 0
-    for place, text, holder in held_strings(root[0]):
+    for place, text, holder in find_strings(root[0]):
         has_any = "@blob:" in text or "@entr" in text
         matches = list(_REFERENCE.finditer(text)) if has_any else []
         if not matches:

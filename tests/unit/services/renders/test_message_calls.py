@@ -9,10 +9,10 @@ from pagefault_dialects.messages.message_calls import (
     as_answer,
     as_call,
     is_reasoning,
-    left_of_answer,
-    left_of_call,
-    left_of_listed,
-    listed,
+    list_calls,
+    read_answer_loss,
+    read_call_loss,
+    read_listed_call_loss,
 )
 from pagefault_dialects.model.conversation import TurnCall
 from tests.unit.services.renders.stored_messages import homeless, thought
@@ -32,7 +32,7 @@ from tests.unit.services.renders.stored_messages import homeless, thought
 )
 def test_a_call_is_known_by_its_shape(block: dict[str, Any]) -> None:
     assert as_call(block, 5, 0) == TurnCall("c", "f", {"a": 1})
-    assert list(left_of_call(block, "/p")) == []
+    assert list(read_call_loss(block, "/p")) == []
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_a_call_without_an_id_gets_one_of_its_place() -> None:
 )
 def test_an_answer_is_known_by_its_shape(block: dict[str, Any], answer: AnswerBlock) -> None:
     assert as_answer(block) == answer
-    assert list(left_of_answer(block, "/p")) == []
+    assert list(read_answer_loss(block, "/p")) == []
 
 
 BOOM = [{"type": "text", "text": "boom"}]
@@ -122,13 +122,13 @@ def test_mcp_result_in_an_answer_is_known_in_every_spelling(
     for output in ({"type": "json", "value": value}, value):
         block = {"type": "tool-result", "toolCallId": "c", "output": output}
         assert as_answer(block) == answer
-        assert list(left_of_answer(block, "/p")) == []
+        assert list(read_answer_loss(block, "/p")) == []
 
 
 def test_what_a_call_says_besides_is_named_where_it_stands() -> None:
     held = {"name": "f", "args": {}, "a/b": 1}
     block = {"functionCall": held, "thoughtSignature": "s"}
-    assert list(left_of_call(block, "/p")) == [
+    assert list(read_call_loss(block, "/p")) == [
         thought("/p/thoughtSignature"),
         homeless("/p/functionCall/a~1b", "a/b"),
     ]
@@ -141,7 +141,7 @@ def test_what_an_answer_says_besides_is_named_where_it_stands() -> None:
         "providerOptions": {"c": 3},
     }
     block = {"type": "tool-result", "toolCallId": "c", "toolName": "f", "output": output, "x": 1}
-    assert list(left_of_answer(block, "/p")) == [
+    assert list(read_answer_loss(block, "/p")) == [
         homeless("/p/x", "x"),
         homeless("/p/output/providerOptions", "providerOptions"),
         homeless("/p/output/value/_display", "_display"),
@@ -152,12 +152,12 @@ def test_calls_are_listed_beside_the_content_in_two_ways() -> None:
     one = {"id": "c", "type": "function", "function": {"name": "f", "strict": True}, "extra": 1}
     old = {"name": "g", "arguments": "{}"}
     message = {"tool_calls": [one, "x"], "function_call": old}
-    assert listed(message) == [("/tool_calls/0", one), ("/function_call", old)]
-    assert list(left_of_listed(one, "/tool_calls/0")) == [
+    assert list_calls(message) == [("/tool_calls/0", one), ("/function_call", old)]
+    assert list(read_listed_call_loss(one, "/tool_calls/0")) == [
         homeless("/tool_calls/0/extra", "extra"),
         homeless("/tool_calls/0/function/strict", "strict"),
     ]
-    assert list(left_of_listed(old, "/function_call")) == []
+    assert list(read_listed_call_loss(old, "/function_call")) == []
 
 
 @pytest.mark.parametrize(

@@ -98,7 +98,7 @@ class _Reader:
                 if any(each.message is not None for each in found):
                     if not form.shows_dialect:
                         return found
-                    return [_named(each, name, renames=form.renames) for each in found]
+                    return [_name_reader(each, name, renames=form.renames) for each in found]
                 other = other or found
             if other:
                 return other
@@ -210,7 +210,7 @@ def _convert(block: JsonObject) -> list[JsonValue] | None:
     return None if found is None else found[1]
 
 
-def _named(foreign: ForeignMessage, name: str, *, renames: bool) -> ForeignMessage:
+def _name_reader(foreign: ForeignMessage, name: str, *, renames: bool) -> ForeignMessage:
     if foreign.reader and not renames:
         return foreign
     return replace(foreign, reader=name, dialect=foreign.dialect or _TARGETS.get(name))

@@ -138,10 +138,10 @@ def media_in_text(text: str) -> tuple[DataUriSpan, ...]:
 
 def strings_in(value: JsonValue) -> Iterator[tuple["ValuePath | None", str]]:
     """Return the strings in a JSON value with their places, in order and at any depth."""
-    return ((place, text) for place, text, _ in held_strings(value))
+    return ((place, text) for place, text, _ in find_strings(value))
 
 
-def held_strings(value: JsonValue) -> Iterator[tuple["ValuePath | None", str, JsonValue]]:
+def find_strings(value: JsonValue) -> Iterator[tuple["ValuePath | None", str, JsonValue]]:
     """Return the same, with the object or array that holds each; `None` for the value itself."""
     stack: list[tuple[ValuePath | None, JsonValue, JsonValue]] = [(None, value, None)]
     while stack:

@@ -90,7 +90,7 @@ def units_of(
     """Return the units of the turns of one message."""
     units: list[Unit] = []
     for turn in turns:
-        said = [each for item in turn.items for each in _told(item, digest_of)]
+        said = [each for item in turn.items for each in _describe_item(item, digest_of)]
         if turn.role == "tool":
             digest = _digest("answer", turn.call_id, *(each for _, each in said))
             units.append(Unit("answer", digest, place, turn.call_id))
@@ -112,7 +112,7 @@ def record_unit(call_id: str, seq: int) -> Unit:
     return Unit("answer", RECORD, seq, call_id)
 
 
-def _told(item: Item, digest_of: DigestOf) -> Iterator[tuple[str, str]]:
+def _describe_item(item: Item, digest_of: DigestOf) -> Iterator[tuple[str, str]]:
     """Yield the pointer of an item and what it says, if anything is said with it."""
     match item:
         case TextItem(pointer, text):

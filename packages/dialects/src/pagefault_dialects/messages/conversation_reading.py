@@ -12,8 +12,8 @@ from pagefault_dialects.messages.entry_reading import EntryReading, entry_of
 from pagefault_dialects.messages.histories import (
     SYSTEM_NAMES,
     body_dialect,
+    find_messages,
     list_name,
-    said_in,
     surroundings,
 )
 
@@ -44,7 +44,7 @@ def read_conversation(value: JsonValue) -> ConversationReading:
     Raises:
         InvalidPayloadError: No dialect knows it; the faults say where.
     """
-    messages = said_in(value)
+    messages = find_messages(value)
     is_message = messages is None and read_message(value, "")[0].message is not None
     entries = _read_entries([("", value)] if is_message else messages)
     name = list_name(value)

@@ -18,7 +18,7 @@ from pagefault_dialects.json.values import JsonObject, JsonValue
 from pagefault_dialects.messages.message_calls import as_answer
 from pagefault_dialects.messages.message_turns import MessageEntry, is_cache_mark, message_turns
 from pagefault_dialects.messages.native_blocks import with_native_blocks
-from pagefault_dialects.messages.native_messages import kept_for_provider, native_message
+from pagefault_dialects.messages.native_messages import keep_for_provider, native_message
 from pagefault_dialects.model.conversation import (
     ComposedTurn,
     Invented,
@@ -221,7 +221,7 @@ def foreign_turns(
         if any(isinstance(item, ProviderBlock) for item in placed.items):
             is_in_answer = placed.role == "tool"
             items = tuple(
-                kept_for_provider(item, foreign, is_in_answer=is_in_answer)
+                keep_for_provider(item, foreign, is_in_answer=is_in_answer)
                 if isinstance(item, ProviderBlock)
                 else item
                 for item in placed.items

@@ -195,10 +195,10 @@ def _of_calls(turns: Sequence[ComposedTurn], profile: Profile) -> Iterator[Findi
             if call.call_id in used:
                 yield found("duplicate-id", place, actual=call_id, call_id=call_id, seq=seq)
             elif profile.call_id.fit(call.call_id) != call.call_id:
-                rule = _told(profile.call_id)
+                rule = _describe_rule(profile.call_id)
                 yield found("bad-id", place, limit=rule, actual=call_id, call_id=call_id, seq=seq)
             if profile.tool_name.fit(call.name) != call.name:
-                rule = _told(profile.tool_name)
+                rule = _describe_rule(profile.tool_name)
                 name = quoted(call.name)
                 yield found(
                     "bad-name", place, limit=rule, actual=name, seq=seq, call_id=call.call_id
@@ -206,7 +206,7 @@ def _of_calls(turns: Sequence[ComposedTurn], profile: Profile) -> Iterator[Findi
             used.add(call.call_id)
 
 
-def _told(rule: IdRule) -> str:
+def _describe_rule(rule: IdRule) -> str:
     return f"up to {rule.most_chars} of {rule.characters}"
 
 

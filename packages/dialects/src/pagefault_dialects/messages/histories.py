@@ -41,7 +41,7 @@ def foreign_messages(value: JsonValue) -> list[ForeignMessage] | None:
     Args:
         value: A list of messages, or an object that holds one: a request, a file of a host.
     """
-    said = said_in(value)
+    said = find_messages(value)
     if said is None:
         return None
     is_sent = list_name(value) is not None or isinstance(value, list)
@@ -51,7 +51,7 @@ def foreign_messages(value: JsonValue) -> list[ForeignMessage] | None:
     return messages if is_sent else [replace(each, is_as_sent=False) for each in messages]
 
 
-def said_in(value: JsonValue) -> list[tuple[str, JsonValue]] | None:
+def find_messages(value: JsonValue) -> list[tuple[str, JsonValue]] | None:
     """Return the messages in a body, each with its pointer; `None` if there are none."""
     name = list_name(value)
     around = "" if name is None else f"/{name}"

@@ -17,7 +17,7 @@ from pagefault_dialects.json.values import (
     parse_repaired_json,
     text_member,
 )
-from pagefault_dialects.messages.message_content import is_block, left_beside
+from pagefault_dialects.messages.message_content import is_block, read_loss_beside
 from pagefault_dialects.messages.provider_blocks import thought_signature
 from pagefault_dialects.model.conversation import LeftOut, TurnCall
 from pagefault_dialects.results.call_tool_results import CallToolResult, read_call_tool_result
@@ -68,19 +68,19 @@ def as_call(block: JsonValue, seq: int, number: int) -> TurnCall | None:
         seq: The entry it stands in; with `number` it makes an id where the dialect has none.
         number: How many calls stand before it in the message.
     """
-    held = _held(block, _CALL_TYPES, _CALL_MEMBERS)
+    held = _find_call(block, _CALL_TYPES, _CALL_MEMBERS)
     if held is None or not is_block(block):
         return None
     return _call(held, seq, number, block)
 
 
-def left_of_call(block: dict[str, JsonValue], pointer: str) -> Iterator[LeftOut]:
+def read_call_loss(block: dict[str, JsonValue], pointer: str) -> Iterator[LeftOut]:
     """Yield what a call says that no other dialect has a place for."""
-    held = _held(block, _CALL_TYPES, _CALL_MEMBERS) or {}
-    yield from _left_of(block, held, _read(held, _ARGUMENTS), pointer)
+    held = _find_call(block, _CALL_TYPES, _CALL_MEMBERS) or {}
+    yield from _read_loss(block, held, _read(held, _ARGUMENTS), pointer)
 
 
-def listed(message: Mapping[str, Any]) -> list[tuple[str, dict[str, JsonValue]]]:
+def list_calls(message: Mapping[str, Any]) -> list[tuple[str, dict[str, JsonValue]]]:
     """Return the calls that a message lists beside its content, each with its pointer."""
     calls = message.get("tool_calls")
     found = [
@@ -98,19 +98,19 @@ def as_listed_call(block: dict[str, JsonValue], seq: int, number: int) -> TurnCa
     return _call({**block, **_inner(block)}, seq, number)
 
 
-def left_of_listed(block: dict[str, JsonValue], pointer: str) -> Iterator[LeftOut]:
+def read_listed_call_loss(block: dict[str, JsonValue], pointer: str) -> Iterator[LeftOut]:
     """Yield what a listed call says that no other dialect has a place for."""
     inner = _inner(block)
     read = _read({**block, **inner}, _ARGUMENTS)
     around = _around(block, inner)
-    yield from left_beside(block, (read - inner.keys()) | around, pointer)
+    yield from read_loss_beside(block, (read - inner.keys()) | around, pointer)
     for name in around:
-        yield from left_beside(inner, read, child_pointer(pointer, name))
+        yield from read_loss_beside(inner, read, child_pointer(pointer, name))
 
 
 def as_answer(block: JsonValue) -> AnswerBlock | None:
     """Return the answer that a block is, if it is one."""
-    held = _held(block, _ANSWER_TYPES, _ANSWER_MEMBERS)
+    held = _find_call(block, _ANSWER_TYPES, _ANSWER_MEMBERS)
     if held is None:
         return None
     content, failed = _content(held)
@@ -141,18 +141,18 @@ def has_own_id(call: Mapping[str, JsonValue]) -> bool:
     return bool(_text(_first(call, _IDS)))
 
 
-def left_of_answer(block: dict[str, JsonValue], pointer: str) -> Iterator[LeftOut]:
+def read_answer_loss(block: dict[str, JsonValue], pointer: str) -> Iterator[LeftOut]:
     """Yield what an answer says that no other dialect has a place for."""
-    held = _held(block, _ANSWER_TYPES, _ANSWER_MEMBERS) or {}
+    held = _find_call(block, _ANSWER_TYPES, _ANSWER_MEMBERS) or {}
     read = _read(held, _CONTENTS) | ({"parts"} if isinstance(held.get("parts"), list) else set())
-    yield from _left_of(block, held, read, pointer)
+    yield from _read_loss(block, held, read, pointer)
     outer, (inner, _) = _first(held, _CONTENTS), _content(held)
     here = child_pointer(_pointer_to(block, held, pointer), _name(held, _CONTENTS))
     if is_block(outer) and inner is not outer:
-        yield from left_beside(outer, _AROUND_CONTENT, here)
+        yield from read_loss_beside(outer, _AROUND_CONTENT, here)
         here = _pointer_to(outer, inner, here)
     if is_block(inner) and _mcp_result(inner) is not None:
-        yield from left_beside(inner, frozenset(inner.keys() - {_DISPLAY}), here)
+        yield from read_loss_beside(inner, frozenset(inner.keys() - {_DISPLAY}), here)
 
 
 def says_error(held: Mapping[str, JsonValue]) -> bool:
@@ -171,7 +171,7 @@ def is_reasoning(block: JsonValue) -> bool:
     return is_typed or "reasoningContent" in block or is_thought
 
 
-def _held(
+def _find_call(
     block: JsonValue, types: frozenset[str], members: tuple[str, ...]
 ) -> dict[str, JsonValue] | None:
     if not is_block(block):
@@ -181,12 +181,12 @@ def _held(
     return next((held for name in members if is_block(held := block.get(name))), None)
 
 
-def _left_of(
+def _read_loss(
     block: dict[str, JsonValue], held: dict[str, JsonValue], read: frozenset[str], pointer: str
 ) -> Iterator[LeftOut]:
     if held is not block:
-        yield from left_beside(block, _around(block, held), pointer)
-    yield from left_beside(held, read, _pointer_to(block, held, pointer))
+        yield from read_loss_beside(block, _around(block, held), pointer)
+    yield from read_loss_beside(held, read, _pointer_to(block, held, pointer))
 
 
 def _pointer_to(block: dict[str, JsonValue], held: JsonValue, pointer: str) -> str:

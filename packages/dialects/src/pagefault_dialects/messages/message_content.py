@@ -150,12 +150,12 @@ class ContentReading:
                 yield from self._text(said["text"], pointer)
             else:
                 yield left_out_for(pointer, "text", said["annotations"])
-            yield from left_beside(said, _READ_OF_TEXT, pointer)
+            yield from read_loss_beside(said, _READ_OF_TEXT, pointer)
         elif said.get("type") == "refusal" and isinstance(said.get("refusal"), str):
             yield TextItem(pointer, said["refusal"])
         elif name := _medium_member(said):
-            yield from self._data({name: _said(said[name])}, pointer)
-            yield from left_beside(said, frozenset({name}), pointer)
+            yield from self._data({name: _without_nulls(said[name])}, pointer)
+            yield from read_loss_beside(said, frozenset({name}), pointer)
         else:
             yield from self._data(without_frame(said), pointer)
 
@@ -248,7 +248,7 @@ class ContentReading:
         item = self._shown(part, media, pointer)
         told = {"name": beside.name, "uri": beside.uri}
         if isinstance(item, Medium):
-            item = _named(item, part, beside)
+            item = _name_medium(item, part, beside)
             shown = item.source.url if isinstance(item.source, Address) else None
             told = {key: told[key] for key in told if told[key] not in (item.filename, shown)}
         if self.uses_words:
@@ -288,7 +288,7 @@ class ContentReading:
         return stored_medium(resource, pointer) if resource else TextItem(pointer, part.literal)
 
 
-def _named(medium: Medium, part: NormalizedPart, beside: Provenance) -> Medium:
+def _name_medium(medium: Medium, part: NormalizedPart, beside: Provenance) -> Medium:
     """Return the medium with what the message says of it: a caption, and what it is called."""
     name = medium.filename or beside.name
     if isinstance(part, NormalizedReference):
@@ -317,7 +317,7 @@ def _words_of_block(kind: str, block: Mapping[str, JsonValue]) -> str:
     labels, content = _labels_of(held), held.get("content")
     said = [each for each in (held.get("text"), content) if isinstance(each, str) and each]
     nested = [content] if is_block(content) else content if isinstance(content, list) else []
-    nested = [*nested, *(each for name in _NESTED for each in _listed(held.get(name)))]
+    nested = [*nested, *(each for name in _NESTED for each in _list_of(held.get(name)))]
     for each in filter(is_block, nested):
         named, text = ", ".join(_labels_of(each)), each.get("text")
         said += [named] if named else []
@@ -332,7 +332,7 @@ def _labels_of(block: Mapping[str, JsonValue]) -> list[str]:
     return [each for each in texts if each and not each.startswith("data:")]
 
 
-def _listed(value: JsonValue) -> list[JsonValue]:
+def _list_of(value: JsonValue) -> list[JsonValue]:
     return value if isinstance(value, list) else []
 
 
@@ -357,13 +357,13 @@ def _medium_member(block: Mapping[str, JsonValue]) -> str | None:
     return None if "type" in block else next((n for n in names if is_block(block.get(n))), None)
 
 
-def _said(value: JsonValue) -> JsonValue:
+def _without_nulls(value: JsonValue) -> JsonValue:
     if not is_block(value):
         return value
     return {name: member for name, member in value.items() if says_something(member)}
 
 
-def left_beside(
+def read_loss_beside(
     members: Mapping[str, JsonValue], known: frozenset[str], pointer: str
 ) -> Iterator[LeftOut]:
     """Yield what a message, or a block at a pointer, says beside the members that are read.

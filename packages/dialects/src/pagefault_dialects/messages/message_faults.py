@@ -11,7 +11,7 @@ from typing import Any
 
 from pagefault_dialects.json.surrogates import has_lone_surrogate
 from pagefault_dialects.messages.histories import Dialect, ForeignMessage
-from pagefault_dialects.messages.message_calls import as_answer, as_call, has_own_id, listed
+from pagefault_dialects.messages.message_calls import as_answer, as_call, has_own_id, list_calls
 from pagefault_dialects.model.finding import Finding
 from pagefault_dialects.targets.rules import found, quoted
 
@@ -86,7 +86,7 @@ _ARGUMENTS = ("arguments", "input", "args")
 
 def _calls(message: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any], Any, str]]:
     """Yield the calls of a message: the pointer, the call, its arguments and where these stand."""
-    for pointer, call in listed(message):
+    for pointer, call in list_calls(message):
         if isinstance(inner := call.get("function"), dict):
             yield pointer, {**inner, **call}, inner.get("arguments"), "function/arguments"
         elif "custom" not in call:

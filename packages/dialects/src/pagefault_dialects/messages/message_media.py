@@ -24,7 +24,7 @@ from pagefault_dialects.media.embedded_data_uris import (
     SOUND,
     Movable,
     ValuePath,
-    held_strings,
+    find_strings,
     movable_media,
     pointer_to,
 )
@@ -37,7 +37,7 @@ _CONTROLS = frozenset(range(32)) - frozenset(b"\t\n\r\f")
 def media_in_message(value: JsonValue) -> list[Movable]:
     """Return the strings in a message that hold media from 1,024 bytes on, or recordings."""
     found = {each.pointer: each for each in movable_media(value)}
-    for place, text, holder in held_strings(value):
+    for place, text, holder in find_strings(value):
         if len(text) < CERTAIN_BASE64_CHARS or text.lstrip()[:5].lower() == "data:":
             continue
         uri = _in_block(holder, place, text)
@@ -62,7 +62,7 @@ def media_of_reading(value: JsonValue, messages: Iterable[JsonValue]) -> list[Mo
     known = {each.text for each in found}
     left = [
         (place, text)
-        for place, text, _ in held_strings(value)
+        for place, text, _ in find_strings(value)
         if len(text) >= CERTAIN_BASE64_CHARS and text not in known and not _begins_as_words(text)
     ]
     if not left:

@@ -18,16 +18,16 @@ from pagefault_dialects.messages.message_calls import (
     as_call,
     as_listed_call,
     is_reasoning,
-    left_of_answer,
-    left_of_call,
-    left_of_listed,
-    listed,
+    list_calls,
+    read_answer_loss,
+    read_call_loss,
+    read_listed_call_loss,
     says_error,
 )
 from pagefault_dialects.messages.message_content import (
     ContentReading,
     is_block,
-    left_beside,
+    read_loss_beside,
     reasoning,
     without_a_place,
 )
@@ -158,12 +158,12 @@ class _Reading:
         for index, block in enumerate(blocks):
             here = f"{pointer}/{index}" if isinstance(content, list) else pointer
             if is_block(block) and (answer := as_answer(block)) is not None:
-                self._answer(answer, [*left_of_answer(block, here)], here)
+                self._answer(answer, [*read_answer_loss(block, here)], here)
             elif self._role == "assistant" and (
                 call := as_call(block, self._entry.seq, self._called)
             ):
                 self._call(call)
-                self._saying().items.extend(self._signed(call, left_of_call(block, here)))
+                self._saying().items.extend(self._signed(call, read_call_loss(block, here)))
             elif is_block(block) and is_reasoning(block):
                 kept = thought_block(block, here) if self._entry.keeps_blocks else reasoning(here)
                 self._saying().items.append(kept)
@@ -222,7 +222,7 @@ class _Reading:
         refusal = message.get("refusal")
         if isinstance(refusal, str) and refusal:
             self._saying().items.append(TextItem("/refusal", refusal))
-        for item in left_beside(message, self._known(), ""):
+        for item in read_loss_beside(message, self._known(), ""):
             self._saying().items.append(self._beside(item))
 
     def _signed(self, call: TurnCall, left: Iterator[LeftOut]) -> Iterator[LeftOut]:
@@ -258,20 +258,20 @@ class _Reading:
             for said in self._said
             for index, call in enumerate(said.calls)
         }
-        for pointer, block in listed(self._message):
+        for pointer, block in list_calls(self._message):
             call = as_listed_call(block, self._entry.seq, self._called)
             said, index = again.pop(call.call_id, (None, 0))
             if said is None:
                 self._call(call)
             else:
                 said.calls[index] = call
-            self._saying().items.extend(self._signed(call, left_of_listed(block, pointer)))
+            self._saying().items.extend(self._signed(call, read_listed_call_loss(block, pointer)))
 
     def _voice(self, audio: dict[str, JsonValue]) -> Iterator[Item]:
         transcript = audio.get("transcript")
         words = Words("transcript", transcript) if isinstance(transcript, str) else None
         read = {name for name in _VOICE if isinstance(audio.get(name), str)}
-        yield from left_beside(audio, frozenset({"expires_at", *read}), "/audio")
+        yield from read_loss_beside(audio, frozenset({"expires_at", *read}), "/audio")
         heard = audio.get("data")
         if not isinstance(heard, str):
             yield TextItem("/audio", words.text) if words else without_a_place("/audio", "audio")

@@ -34,7 +34,7 @@ def _has_no_medium(turn: ComposedTurn) -> bool:
     return any(map(is_undecodable_note, texts))
 
 
-def kept_for_provider(
+def keep_for_provider(
     block: ProviderBlock, foreign: ForeignMessage, *, is_in_answer: bool = False
 ) -> ProviderBlock:
     """Return a block with the forms that it has in the dialects of its provider.

@@ -67,9 +67,9 @@ def _respelled(members: JsonBlock, *, is_protocol: bool) -> JsonBlock:
     for key in _in_order(members, _BLOCK_MEMBERS) if is_protocol else members:
         name, said = key, members[key]
         if key == "annotations" and isinstance(said, dict):
-            said = _given(said)
+            said = _respell_others(said)
         elif key == "icons" and is_protocol and isinstance(said, list):
-            said = [_given(icon) if isinstance(icon, dict) else icon for icon in said]
+            said = [_respell_others(icon) if isinstance(icon, dict) else icon for icon in said]
         elif key == "meta" and is_protocol and isinstance(said, dict) and "_meta" not in members:
             name = "_meta"
         if said != {}:
@@ -77,7 +77,7 @@ def _respelled(members: JsonBlock, *, is_protocol: bool) -> JsonBlock:
     return kept
 
 
-def _given(members: JsonBlock) -> JsonBlock:
+def _respell_others(members: JsonBlock) -> JsonBlock:
     said = {key: each for key, each in members.items() if each is not None}
     named = {
         key if _SPELLINGS.get(key, key) in said else _SPELLINGS[key]: each

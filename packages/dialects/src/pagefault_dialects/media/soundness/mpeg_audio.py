@@ -43,7 +43,7 @@ def check_mp3(file: BoundedReader) -> None:
     start = _first_frame(file)
     if start >= file.size_bytes:
         raise DamagedError("it ends before its first frame")
-    told = _told_bytes(file.piece(start, _HEAD_BYTES))
+    told = _frame_bytes(file.piece(start, _HEAD_BYTES))
     if told is not None and start + told > file.size_bytes + _TOLERANCE_BYTES:
         raise DamagedError("it is shorter than it says")
     at = max(start, file.size_bytes - _TAIL_BYTES)
@@ -64,7 +64,7 @@ def _first_frame(file: BoundedReader) -> int:
     return 10 + size
 
 
-def _told_bytes(head: bytes) -> int | None:
+def _frame_bytes(head: bytes) -> int | None:
     """Return how many bytes the first frame says that all have."""
     if frame_bytes(head) is None:
         return None
