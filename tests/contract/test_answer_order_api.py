@@ -92,6 +92,10 @@ def test_results_of_one_turn_keep_the_order_of_their_host(client: httpx.Client) 
     call = {"toolCall": {"id": "b", "name": "list_media"}}
     take(client, "mixed", {"message": CALLS}, results[0], call, {"message": message_of("a")})
     assert answers(client, "mixed") == ["c", "b", "a"]
+    blocks = [{"type": "tool_result", "tool_use_id": each, "content": each} for each in "cb"]
+    both = {"message": {"role": "user", "content": blocks}}
+    take(client, "blocks", {"message": CALLS}, both, {"toolResult": result_of("a")})
+    assert answers(client, "blocks") == ["c", "b", "a"]
     # What is stored by itself later stands before those of later calls, and moves none of them.
     take(client, "results", {"message": CALLS}, *results)
     post_results(client, "results", "b")

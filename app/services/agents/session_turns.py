@@ -307,7 +307,7 @@ def _made_calls(prepared: _Prepared) -> Iterator[str]:
 
 
 def _is_answer(prepared: _Prepared) -> bool:
-    return not isinstance(prepared, PreparedMessage) or prepared.message.is_apart is not None
+    return not isinstance(prepared, PreparedMessage) or bool(prepared.read.answered_ids)
 
 
 def _answered_id(prepared: _Prepared) -> str | None:
