@@ -211,3 +211,20 @@ class TestCutCallsOfHosts:
         ]
         answer = client.post("/api/sessions/s/turns", json={"entries": entries}).json()
         assert answer == {"seqs": [1, 2, 3], "rendering": None}
+
+    def test_call_of_our_tools_that_a_turn_has_refused_is_answered_alike(
+        self, client: httpx.Client
+    ) -> None:
+        arguments = {"content": CUT}
+        function = {"name": "save_page", "arguments": json.dumps(arguments)}
+        calls = [{"id": "p", "type": "function", "function": function}]
+        message = {"role": "assistant", "content": None, "tool_calls": calls}
+        body = {"entries": [{"message": message}]}
+        answer = client.post("/api/sessions/s/turns", json=body).json()
+        assert answer["refused"] == [{"callId": "p", "seq": 2}]
+        called = {"target": "openai-chat", "id": "p", "name": "save_page", "arguments": arguments}
+        again = client.post("/api/sessions/s/tool-calls", json=called)
+        words = read_rendering(again, "openai-chat")["messages"][0]["content"]
+        assert words.endswith(REFUSED)
+        assert listed(client, "/api/pages") == []
+        assert len(listed(client, "/api/sessions/s/messages")) == 2

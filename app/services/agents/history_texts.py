@@ -95,7 +95,7 @@ class HistoryTexts:
                 )
                 return stretch.rows[-1].seq if stretch.rows else None, stretch.entries()
 
-            last_seq, found = await self.records.read(project_id, read)
+            last_seq, found = await self.records.read_snapshot(project_id, read)
             listed = [each for each in found if entries.last is None or each.seq <= entries.last]
             if listed:
                 yield await anyio.to_thread.run_sync(_lines, session_id, listed)
@@ -128,7 +128,8 @@ class HistoryTexts:
                     return ListStart(total, start)
                 after_seq = seqs[-1]
 
-        found = await self.records.read(project_id, count)
+        # In a thread: that many rows would keep the event loop.
+        found = await self.records.read_snapshot(project_id, count)
         if not found.total_lines:
             raise await self._none(project_id, session_id, "no entry with such a number")
         return found
