@@ -46,11 +46,16 @@ _EXAMPLE: JsonDict = {
     "pages": [{"pageId": "img_001", "seq": 9, "level": "FULL", "faults": 3, "priority": "raised"}],
 }
 
+StepLevel = TypeAliasType("StepLevel", Literal["media", "preview", "line", "arguments", "folded"])
 Priority = TypeAliasType("Priority", Literal["normal", "raised", "stays"])
 
 _LEVEL = (
     "`FULL`: as it was recorded. `REDUCED`: media or long texts in it are shown smaller, or as "
     "words. `REFERENCE`: one line."
+)
+_STEP_LEVEL = (
+    "The level to which it gave way; absent where it did not. `folded`: one line stands for a run "
+    "of steps and messages, from the entry `fromSeq` to `seq`."
 )
 _PRIORITY = (
     "`stays`: it is never evicted. `raised`: it gives way last, since it was recalled again and "
@@ -63,12 +68,17 @@ class WorkingSetEntry(Shape, kw_only=True):
 
     seq: int | None = None
     """Its entry; absent for what is said of the memory."""
+    from_seq: int | None = None
+    """The first entry of a run that is folded."""
+    count: int | None = None
+    """How many steps and messages such a run has."""
     role: Annotated[str, Field(examples=["tool"])]
     tool_name: str | None = None
     call_id: str | None = None
     page_id: str | None = None
     """The page that it shows."""
     level: Annotated[str, ShownAs(LevelName), Field(description=_LEVEL)]
+    step_level: Annotated[StepLevel | None, Field(description=_STEP_LEVEL)] = None
     tokens: int
     """About how many it costs."""
     media: int = 0

@@ -196,7 +196,7 @@ def test_text_that_is_evicted_is_named_by_what_has_all_of_it(
     append(client, content="And now?")
     asked = {"maxText": most_chars, "maxTokens": 250}
     words = all_words(rendering(client, SESSION_RENDER, "openai-chat", **asked))
-    way = f'read_text("@{resource["uri"]}") shows all of it]'
+    way = f'read_text("@{resource["uri"]}") shows all of it'
     assert way in words
 
 

@@ -84,6 +84,7 @@ def test_working_set_says_what_is_in_context_at_which_level(client: httpx.Client
         "toolName": "look",
         "callId": "a",
         "level": "REDUCED",
+        "stepLevel": "media",
         "tokens": shown[2]["tokens"],
         "evicted": True,
         "recalls": 1,
@@ -91,9 +92,12 @@ def test_working_set_says_what_is_in_context_at_which_level(client: httpx.Client
     assert (shown[3]["level"], shown[8]["level"]) == ("REDUCED", "FULL")
     tiny = working_set(client, maxTokens=600)
     assert tiny["maxTokens"] == 600
-    levels = [each["level"] for each in tiny["entries"] if each["role"] == "tool"]
-    assert levels[:2] == ["REFERENCE", "REFERENCE"]
-    said = [each for each in tiny["entries"] if each["role"] == "user"]
+    less = [each for each in tiny["entries"] if "evicted" in each]
+    assert (less[0]["role"], less[0]["fromSeq"]) == ("user", 2)
+    levels = [(each["level"], each["stepLevel"]) for each in less]
+    assert levels[0] == ("REFERENCE", "folded")
+    assert levels[-2:] == [("REFERENCE", "line"), ("REDUCED", "preview")]
+    said = [each for each in tiny["entries"] if each["role"] == "user" and "count" not in each]
     assert [each["priority"] for each in said] == ["stays", "stays"]
 
 
@@ -123,9 +127,9 @@ def test_page_that_is_faulted_again_and_again_gives_way_last(
         ("once", "FULL", "normal"),
         ("pinned", "FULL", "stays"),
     ]
-    asked = {"target": "openai-chat", "maxTokens": 2_200, "frontier": "main"}
+    asked = {"target": "openai-chat", "maxTokens": 2_200, "frontier": "main", "evictBatch": 0}
     moved = read_rendering(client.post(SESSION_RENDER, json=asked), "openai-chat")
-    assert moved["frontier"]["recalled"] == 7
+    assert moved["frontier"]["recalled"] == 6
     assert 'page_fault("often", 0) shows it' in all_words(moved)
     bundle = export(client, "s")
     with service.client() as offload_location:

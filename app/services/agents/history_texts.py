@@ -19,7 +19,7 @@ from app.stores.records.records import Records
 from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_dialects.context.cut_marks import parse_argument_handle
 from pagefault_dialects.context.entry_refs import EntryRange, argument_text, entry_line
-from pagefault_dialects.context.eviction import entry_text
+from pagefault_dialects.context.evicted_forms import entry_text
 from pagefault_dialects.context.recalls import ENTRY_NAMED
 from pagefault_dialects.model.conversation import ComposedTurn
 from pagefault_dialects.tools.tool_arguments import WrongArgumentsError

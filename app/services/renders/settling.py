@@ -86,13 +86,11 @@ class Settling:
         if options.max_tokens is None and options.frontier is None:
             settled = await self._settled(project_id, turns, profile, options, is_whole=is_whole)
             return settled, frontier
-        history = await self.history(project_id, turns, options)
+        history = await self.history(project_id, turns, profile, options)
         while True:
-            shown = history.evicted(frontier)
+            shown = await self.worked(partial(history.evicted, frontier))
             settled = await self._settled(project_id, shown, profile, options, is_whole=is_whole)
-            further = await self.worked(
-                partial(next_frontier, history, frontier, settled, profile, options)
-            )
+            further = await self.worked(partial(next_frontier, history, frontier, settled))
             if further == frontier:
                 return settled, frontier
             frontier = further
@@ -154,7 +152,11 @@ class Settling:
         return await self.worked(partial(with_texts_within, turns, most_chars, whole))
 
     async def history(
-        self, project_id: str, turns: Sequence[ComposedTurn], options: RenderOptions
+        self,
+        project_id: str,
+        turns: Sequence[ComposedTurn],
+        profile: Profile,
+        options: RenderOptions,
     ) -> EvictableTurns:
         """Return which turns of a conversation may be evicted."""
         named = faulted_pages(turns)
@@ -163,7 +165,7 @@ class Settling:
             pinned = await self.records.read(
                 project_id, lambda unit: unit[PinnedPageRecords].among(named)
             )
-        return await self.worked(partial(history_of, turns, pinned, is_adaptive=options.adaptive))
+        return await self.worked(partial(history_of, turns, profile, options, pinned))
 
     async def _settled(
         self,

@@ -4,14 +4,15 @@ It is read off the rendering that the same options give, and moves nothing.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from app.services.renders.queries import RenderQuery
 from app.services.renders.session_renders import SessionRenders
-from app.wire.working_sets import Priority, WorkingSet, WorkingSetEntry, WorkingSetPage
-from pagefault_dialects.context.eviction import EvictableTurns
+from app.wire.working_sets import Priority, StepLevel, WorkingSet, WorkingSetEntry, WorkingSetPage
+from pagefault_dialects.context.eviction import EvictableTurns, ShownPassage
 from pagefault_dialects.context.recalls import Recalled
+from pagefault_dialects.context.steps import FoldSummary
 from pagefault_dialects.model.conversation import (
     ComposedTurn,
     LeftOut,
@@ -25,6 +26,21 @@ from pagefault_dialects.model.page import Level
 from pagefault_dialects.targets.opening_turns import opened
 from pagefault_dialects.targets.profile import Profile
 
+_CODES = ("evicted", "folded")
+# By what an entry of the loss is about, the strongest first.
+_LEVELS_OF: Mapping[str, StepLevel] = {
+    "original": "folded",
+    "result": "line",
+    "arguments": "arguments",
+    "text": "preview",
+}
+_LEVELS = {
+    "folded": Level.REFERENCE,
+    "line": Level.REFERENCE,
+    "arguments": Level.REDUCED,
+    "preview": Level.REDUCED,
+    "media": Level.REDUCED,
+}
 _Key = tuple[int | None, str, str]
 
 
@@ -54,7 +70,7 @@ class WorkingSets:
         async with renders.session_slots:
             loaded = await renders.load(project_id, session_id)
             _, turns, settled, frontier = await renders.fitted(project_id, loaded, profile, options)
-            history = await settling.history(project_id, turns, options)
+            history = await settling.history(project_id, turns, profile, options)
 
         def described() -> bytes:
             reading = _Reading(history, frontier, settled.turns, profile)
@@ -84,7 +100,9 @@ class _Reading:
         profile: Profile,
     ) -> None:
         self._history = history
-        self._shown = history.evicted(frontier)
+        self._floor = history.floor.indexes
+        self._passages = history.shown(frontier)
+        self._shown = {at: turn for each in self._passages for at, turn in self._turns_of(each)}
         self._tokens: Counter[_Key] = Counter()
         self._media: Counter[_Key] = Counter()
         for turn in settled:
@@ -97,24 +115,55 @@ class _Reading:
 
     def entries(self) -> Iterator[WorkingSetEntry]:
         """Yield each turn, in order; what was written beside one counts with its first."""
-        for index, (turn, shown) in enumerate(zip(self._history.turns, self._shown, strict=True)):
-            key = _key(turn)
-            media = self._media.pop(key, 0)
-            eviction = _eviction(shown)
-            has_less = media < sum(isinstance(item, Medium) for item in turn.items)
-            yield WorkingSetEntry(
-                seq=turn.seq,
-                role=turn.role,
-                tool_name=turn.tool_name or None,
-                call_id=turn.call_id or None,
-                page_id=self._history.page_of(turn),
-                level=(eviction or (Level.REDUCED if has_less else Level.FULL)).name,
-                tokens=self._tokens.pop(key, 0),
-                media=media,
-                evicted=eviction is not None,
-                recalls=self._recalls(index),
-                priority=self._priority(index),
-            )
+        for passage in self._passages:
+            if passage.fold is not None:
+                yield self._fold(passage.fold, passage.turns[0])
+                continue
+            for index, shown in self._turns_of(passage):
+                yield self._entry(index, shown)
+
+    def _entry(self, index: int, shown: ComposedTurn) -> WorkingSetEntry:
+        turn, key = self._history.turns[index], _key(shown)
+        media = self._media.pop(key, 0)
+        step_level = _step_level(shown)
+        has_less = media < sum(isinstance(item, Medium) for item in turn.items)
+        level = _LEVELS.get(step_level or "", Level.REDUCED if has_less else Level.FULL)
+        return WorkingSetEntry(
+            seq=turn.seq,
+            role=turn.role,
+            tool_name=turn.tool_name or None,
+            call_id=turn.call_id or None,
+            page_id=self._history.page_of(turn),
+            level=level.name,
+            step_level=step_level,
+            tokens=self._tokens.pop(key, 0),
+            media=media,
+            evicted=step_level is not None,
+            recalls=self._recalls(index),
+            priority=self._priority(index),
+        )
+
+    def _fold(self, fold: FoldSummary, shown: ComposedTurn) -> WorkingSetEntry:
+        return WorkingSetEntry(
+            seq=shown.seq,
+            from_seq=fold.from_seq,
+            count=fold.steps + fold.messages,
+            role=shown.role,
+            level=Level.REFERENCE.name,
+            step_level="folded",
+            tokens=self._tokens.pop(_key(shown), 0),
+            evicted=True,
+        )
+
+    def _turns_of(self, passage: ShownPassage) -> Iterator[tuple[int, ComposedTurn]]:
+        """Yield the index of each turn with what stands for it."""
+        passages = self._history.passages[passage.first : passage.stop]
+        indexes = [at for each in passages for at in range(each.start, each.stop)]
+        if passage.fold is not None:
+            yield from ((at, passage.turns[0]) for at in indexes)
+        else:
+            # The call of a result that came late stands where it was made.
+            yield from zip(indexes[-len(passage.turns) :], passage.turns, strict=True)
 
     def pages(self) -> Iterator[WorkingSetPage]:
         """Yield each page that was faulted in, in the order of the first faults."""
@@ -122,7 +171,7 @@ class _Reading:
         for index, turn in enumerate(self._history.turns):
             recall = self._history.recall_of(turn)
             if recall is not None and recall.what.kind == "page" and not turn.is_error:
-                shown = _eviction(self._shown[index]) or Level.FULL
+                shown = _LEVELS.get(_step_level(self._shown[index]) or "", Level.FULL)
                 answers[recall.what.name].append((index, max(recall.level, shown)))
         for page_id, shown_at in answers.items():
             newest, _ = shown_at[-1]
@@ -135,7 +184,7 @@ class _Reading:
             )
 
     def _priority(self, index: int) -> Priority:
-        if index in self._history.stays:
+        if index in self._floor:
             return "stays"
         return "raised" if self._history.is_raised(self._history.turns[index]) else "normal"
 
@@ -157,13 +206,14 @@ def _named(history: EvictableTurns, turn: ComposedTurn) -> Iterator[Recalled]:
             yield Recalled("medium", item.source.resource_id)
 
 
-def _eviction(shown: ComposedTurn) -> Level | None:
-    """Return the level to which a turn was evicted, if it was."""
-    left = [item for item in shown.items if isinstance(item, LeftOut) and item.code == "evicted"]
-    if any(item.what == "result" for item in left):
-        return Level.REFERENCE
-    is_smaller = left or any(isinstance(item, Medium) and item.is_evicted for item in shown.items)
-    return Level.REDUCED if is_smaller else None
+def _step_level(shown: ComposedTurn) -> StepLevel | None:
+    """Return the strongest level to which a turn was evicted, if it was."""
+    left = {item.what for item in shown.items if isinstance(item, LeftOut) and item.code in _CODES}
+    for what, level in _LEVELS_OF.items():
+        if what in left:
+            return level
+    is_smaller = any(isinstance(item, Medium) and item.is_evicted for item in shown.items)
+    return "media" if is_smaller else None
 
 
 def _key(turn: ComposedTurn | SettledTurn) -> _Key:

@@ -1542,6 +1542,9 @@ class SignedUrlRequest(TypedDict):
     filename: NotRequired[str | None]
 
 
+StepLevel: TypeAlias = Literal["media", "preview", "line", "arguments", "folded"]
+
+
 class ToolResultEvent(TypedDict):
     """A tool result was stored; `sanitized` is the stored record, byte for byte."""
 
@@ -1777,11 +1780,14 @@ class WorkingSetEntry(TypedDict):
     """A turn of the conversation as a model has it in context."""
 
     seq: NotRequired[int | None]
+    fromSeq: NotRequired[int | None]
+    count: NotRequired[int | None]
     role: str
     toolName: NotRequired[str | None]
     callId: NotRequired[str | None]
     pageId: NotRequired[str | None]
     level: LevelName
+    stepLevel: NotRequired[StepLevel | None]
     tokens: int
     media: NotRequired[int]
     evicted: NotRequired[bool]
@@ -1969,6 +1975,7 @@ __all__ = [
     "SessionRenderRequest",
     "SignedUrl",
     "SignedUrlRequest",
+    "StepLevel",
     "StreamEvent",
     "StructuredContent",
     "Target",

@@ -98,10 +98,10 @@ def _fit(turns: Sequence[ComposedTurn], profile: Profile, options: RenderOptions
     frontier = options.frontier if isinstance(options.frontier, Frontier) else NOTHING_EVICTED
     if options.max_tokens is None and frontier == NOTHING_EVICTED:
         return _settle(turns, profile, options)
-    history = history_of(turns, (), is_adaptive=options.adaptive)
+    history = history_of(turns, profile, options)
     while True:
         settled = _settle(history.evicted(frontier), profile, options)
-        further = next_frontier(history, frontier, settled, profile, options)
+        further = next_frontier(history, frontier, settled)
         if further == frontier:
             return settled
         frontier = further

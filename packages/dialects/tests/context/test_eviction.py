@@ -1,13 +1,17 @@
 """What of a history gives way, in which order, and what stands in its place."""
 
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 import pytest
 
 from packages.dialects.tests.targets.composed import ID, medium
-from pagefault_dialects.context.eviction import ORDER, history_of
-from pagefault_dialects.context.token_budget import Load, Weighing, moved, to_be_saved
+from pagefault_dialects.context.eviction import EvictableTurns, history_of
+from pagefault_dialects.context.frontier_moves import moved
+from pagefault_dialects.context.token_budget import to_be_saved
+from pagefault_dialects.context.weighing import Load, Weighing
 from pagefault_dialects.json.values import JsonValue
+from pagefault_dialects.messages.entry_reading import join_turns
 from pagefault_dialects.model.conversation import (
     ComposedTurn,
     DataItem,
@@ -21,11 +25,14 @@ from pagefault_dialects.model.conversation import (
     Words,
 )
 from pagefault_dialects.model.frontier import NOTHING_EVICTED, Frontier
+from pagefault_dialects.model.render_options import RenderOptions
 from pagefault_dialects.targets.table import TARGETS
 from pagefault_dialects.texts.cuts import preview
+from pagefault_dialects.turns.pairing import paired
 from pagefault_dialects.turns.text_limits import with_texts_within
 
-EVERYTHING = Frontier.model_validate(dict.fromkeys(ORDER, 1_000))
+# All results are lines, and what was said is short.
+LINES = Frontier(tool_results=49, recalled=49, said_media=9, said_texts=49)
 LONG = "a word " * 500
 PICTURE = medium(size_bytes=2_520_000)
 REASON = "The conversation has to fit its limits; the oldest gives way."
@@ -55,16 +62,20 @@ FIRST = said(1, text("Begin."), PICTURE)
 IN_PROGRESS = (calling(50), result(51, text(LONG), PICTURE))
 
 
-def shown(
-    turn: ComposedTurn, *before: ComposedTurn, frontier: Frontier = EVERYTHING
-) -> ComposedTurn:
+def history_from(
+    turns: Sequence[ComposedTurn], pinned: Collection[str] = (), most: int | None = None
+) -> EvictableTurns:
+    return history_of(turns, TARGETS["text"], RenderOptions(max_tokens=most), pinned)
+
+
+def shown(turn: ComposedTurn, *before: ComposedTurn, frontier: Frontier = LINES) -> ComposedTurn:
     """An old turn as a frontier has it."""
-    history = history_of([FIRST, *before, turn, *IN_PROGRESS])
+    history = history_from([FIRST, *before, turn, *IN_PROGRESS])
     return history.evicted(frontier)[1 + len(before)]
 
 
 def items_of(turn: ComposedTurn, *before: ComposedTurn, **more: int) -> list[object]:
-    frontier = Frontier.model_validate(more) if more else EVERYTHING
+    frontier = Frontier.model_validate(more) if more else LINES
     return list(shown(turn, *before, frontier=frontier).items)
 
 
@@ -96,7 +107,7 @@ def test_medium_that_is_not_stored_apart_gives_way_to_a_line() -> None:
 
 
 def test_medium_that_the_user_sent_gives_way_when_there_is_a_newer_message() -> None:
-    history = history_of([FIRST, said(3, PICTURE), said(4, text("And?")), *IN_PROGRESS])
+    history = history_from([FIRST, said(3, PICTURE), said(4, text("And?")), *IN_PROGRESS])
     [item] = history.evicted(Frontier(said_media=3))[1].items
     assert isinstance(item, Medium)
     assert item.is_evicted
@@ -184,10 +195,18 @@ def test_page_comes_back_by_a_page_fault() -> None:
     ]
 
 
-def test_pinned_page_stays() -> None:
-    turn = result(3, text(LONG), name="page_fault")
-    turns = [FIRST, calling(2, "page_fault", page_id="img_001"), turn, *IN_PROGRESS]
-    assert history_of(turns, {"img_001"}).evicted(EVERYTHING) == turns
+def test_newest_showing_of_a_pinned_page_stays_with_its_step() -> None:
+    fault = calling(2, "page_fault", page_id="img_001")
+    again = [calling(4, "page_fault", page_id="img_001"), result(5, text(LONG), name="page_fault")]
+    turns = [FIRST, fault, result(3, text(LONG), name="page_fault"), *again, *IN_PROGRESS]
+    history = history_from(turns, {"img_001"})
+    older, newest = history.evicted(LINES)[2], history.evicted(LINES)[4]
+    assert words(older) == [
+        '[The result of "page_fault" was left out: page_fault("img_001", 0) shows it]'
+    ]
+    assert newest == again[1]
+    folded = history.evicted(LINES.model_copy(update={"folded": 49}))
+    assert [turn.seq for turn in folded] == [1, 3, 4, 5, 50, 51]
 
 
 def test_short_result_stays() -> None:
@@ -197,26 +216,95 @@ def test_short_result_stays() -> None:
 
 def test_long_words_of_people_give_way_to_their_beginning() -> None:
     told = said(3, text(LONG), role="assistant")
-    history = history_of([FIRST, told, said(4, text("Go on.")), *IN_PROGRESS])
-    [_, item] = history.evicted(EVERYTHING)[1].items
+    history = history_from([FIRST, told, said(4, text("Go on.")), *IN_PROGRESS])
+    [_, item] = history.evicted(LINES)[1].items
     assert isinstance(item, TextItem)
     assert item.text.endswith('read_text("@entry:3") shows all of it]')
 
 
-def test_what_begins_and_what_is_in_progress_stays() -> None:
-    system: ComposedTurn = Turn("system", (text(LONG),), "/9", 9)
-    newest = said(10, text(LONG), PICTURE)
-    turns = [FIRST, system, newest, *IN_PROGRESS]
-    assert history_of(turns).evicted(EVERYTHING) == turns
+def test_what_begins_and_what_is_in_progress_is_never_folded() -> None:
+    system: ComposedTurn = Turn("system", (text(LONG),), "/1", 1)
+    first = said(2, text(LONG))
+    turns = [system, first, said(9, text("So?")), said(10, text(LONG), PICTURE), *IN_PROGRESS]
+    folded = history_from(turns).evicted(Frontier(folded=49, said_folded=49))
+    assert [turn.seq for turn in folded] == [1, 2, 9, 10, 50, 51]
+    assert words(folded[2]) == ["1 message. read_text @entries:9-9 lists it."]
+    assert folded[:2] + folded[3:] == turns[:2] + turns[3:]
 
 
-def test_result_of_the_last_call_is_old_once_the_user_has_spoken() -> None:
-    turns = [FIRST, *IN_PROGRESS, said(60, text("Thanks."))]
-    assert history_of(turns).evicted(EVERYTHING)[2] != IN_PROGRESS[1]
+def test_line_that_the_assistant_begins_with_is_never_folded() -> None:
+    greeting = said(1, text("Hello."), role="assistant")
+    turns = [greeting, calling(2), result(3, text("Ten.")), said(4, text("So?")), *IN_PROGRESS]
+    folded = history_from(turns).evicted(Frontier(folded=49, said_folded=49))
+    assert [turn.seq for turn in folded] == [1, 3, 4, 50, 51]
 
 
-def frontier_after(wanted: Load, *turns: ComposedTurn) -> Frontier:
-    history = history_of([FIRST, *turns, *IN_PROGRESS])
+def test_fold_is_one_message_of_the_user_and_one_entry_of_the_loss() -> None:
+    turns = [FIRST, calling(2), result(3, text(LONG)), calling(4, "bash"), result(5), *IN_PROGRESS]
+    folded = history_from(turns).evicted(Frontier(folded=4))
+    reason = "The conversation has to fit its limits; a line stands for its oldest steps."
+    note = LeftOut(
+        "", "original", "folded", reason, restore="GET ?after=1", to="line", run=(2, 5, 2)
+    )
+    line = "Steps 1 to 2: bash 1, look 1. read_text @entries:2-5 lists them."
+    fold: ComposedTurn = Turn("user", (note, TextItem("", line)), "/2", 5)
+    assert folded == [FIRST, fold, *IN_PROGRESS]
+
+
+def test_folded_messages_and_steps_between_them_are_one_run() -> None:
+    steps = [calling(2), result(3), said(4, text("Good.")), calling(5), result(6)]
+    turns = [FIRST, *steps, said(9, text("And?")), *IN_PROGRESS]
+    history = history_from(turns)
+    assert [words(turn) for turn in history.evicted(Frontier(folded=5))[1:4]] == [
+        ["Step 1: look 1. read_text @entries:2-3 lists it."],
+        ["Good."],
+        ["Step 2: look 1. read_text @entries:5-6 lists it."],
+    ]
+    assert words(history.evicted(Frontier(folded=5, said_folded=4))[1]) == [
+        "Steps 1 to 2 and 1 message: look 2. read_text @entries:2-6 lists them."
+    ]
+
+
+def test_late_result_of_a_folded_call_is_a_message_of_the_user() -> None:
+    late = result(9, text("Forty-two."), name="bash", call=2)
+    turns = paired([FIRST, calling(2, "bash"), said(4, text("Go on.")), late, *IN_PROGRESS])
+    history = history_from(turns)
+    assert [turn.seq for turn in history.evicted(NOTHING_EVICTED)] == [1, 2, 4, 4, 9, 9, 50, 51]
+    shown = history.evicted(Frontier(folded=2))
+    assert [turn.role for turn in shown[1:4]] == ["user", "user", "user"]
+    assert words(shown[3]) == ["Result of bash, step 1: Forty-two."]
+    later = history.evicted(Frontier(folded=9))
+    assert words(later[3]) == ["Step 2. read_text @entries:9-9 lists it."]
+
+
+def test_long_strings_in_arguments_are_cut_behind_their_results() -> None:
+    turns = [FIRST, calling(2, "write", content=LONG, path="a.txt"), result(3), *IN_PROGRESS]
+    [_, turn, *_] = history_from(turns).evicted(Frontier(arguments=2))
+    [call] = turn.calls
+    mark = (
+        "[... 3300 characters left out; read_text @entry:2/arguments/0/content shows all of it ...]"
+    )
+    assert call.arguments == {"content": LONG[:200] + mark, "path": "a.txt"}
+    assert turn.items == (LeftOut("", "arguments", "evicted", REASON, to="preview", seq=2),)
+
+
+def test_step_with_signed_thoughts_keeps_its_arguments() -> None:
+    call = TurnCall("c2", "write", {"content": LONG}, thought_signature="s")
+    signed = replace(calling(2), calls=(call,))
+    turns = [FIRST, signed, result(3), *IN_PROGRESS]
+    assert history_from(turns).evicted(Frontier(arguments=2)) == turns
+
+
+def test_call_that_was_joined_from_another_entry_names_that_entry() -> None:
+    text_first = said(2, text("I write."), role="assistant")
+    [_, turn] = [FIRST, *join_turns([(text_first, False), (calling(3, content=LONG), True)])]
+    history = history_from([FIRST, turn, result(4, call=3), *IN_PROGRESS])
+    [call] = history.evicted(Frontier(arguments=2))[1].calls
+    assert "read_text @entry:3/arguments/0/content shows" in str(call.arguments["content"])
+
+
+def frontier_after(wanted: Load, *turns: ComposedTurn, most: int | None = None) -> Frontier:
+    history = history_from([FIRST, *turns, *IN_PROGRESS], most=most)
     # Nothing is attached: what a medium weighs is only known of one that is.
     weighing = Weighing(TARGETS["text"], [])
     return moved(history, NOTHING_EVICTED, wanted, weighing)
@@ -224,9 +312,28 @@ def frontier_after(wanted: Load, *turns: ComposedTurn) -> Frontier:
 
 def test_frontier_moves_no_further_than_it_has_to_oldest_first() -> None:
     results = [calling(2), result(3, text(LONG)), calling(4), result(5, text(LONG))]
-    assert frontier_after(Load(tokens=100), *results) == Frontier(tool_texts=3)
-    assert frontier_after(Load(tokens=1_200), *results) == Frontier(tool_texts=5)
-    assert frontier_after(Load(tokens=1_800), *results) == Frontier(tool_texts=5, tool_results=3)
+    assert [
+        frontier_after(Load(tokens=each), *results, most=9_000)
+        for each in (100, 1_200, 1_800, 1_900)
+    ] == [
+        Frontier(tool_media=2, tool_texts=2),
+        Frontier(tool_media=4, tool_texts=4),
+        Frontier(tool_media=4, tool_texts=4, tool_results=2),
+        Frontier(tool_media=4, tool_texts=4, tool_results=4),
+    ]
+
+
+def test_old_lines_are_folded_before_a_newer_result_becomes_one() -> None:
+    steps = [
+        turn
+        for seq in range(2, 42, 2)
+        for turn in (calling(seq), result(seq + 1, text("a word " * 60)))
+    ]
+    whole = frontier_after(Load(tokens=1_200), *steps, most=9_000)
+    assert whole.folded == 0
+    held = frontier_after(Load(tokens=1_200), *steps, most=200)
+    assert held.tool_results >= held.arguments >= held.folded > 0
+    assert held.tool_results < whole.tool_results
 
 
 def test_no_text_gives_way_to_media() -> None:
@@ -235,10 +342,15 @@ def test_no_text_gives_way_to_media() -> None:
 
 
 def test_words_of_people_behind_the_newest_of_the_user_stay() -> None:
-    turns = [said(2, text(LONG)), said(3, text(LONG), role="assistant"), calling(4), result(5)]
+    turns = [said(2, text(LONG)), said(3, text(LONG), role="assistant")]
     assert frontier_after(Load(tokens=9_999), *turns) == NOTHING_EVICTED
     spoken = [*turns, said(6, text("And?"))]
-    assert frontier_after(Load(tokens=9_999), *spoken) == Frontier(said_texts=3)
+    moved_to = frontier_after(Load(tokens=9_999), *spoken)
+    assert moved_to == Frontier(said_texts=3, said_folded=3)
+
+
+def words(turn: ComposedTurn) -> list[str]:
+    return [item.text for item in turn.items if isinstance(item, TextItem)]
 
 
 def test_batch_brings_a_load_below_its_limit() -> None:

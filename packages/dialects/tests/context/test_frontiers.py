@@ -14,12 +14,15 @@ from hypothesis import strategies as st
 
 from packages.dialects.tests.context.long_histories import PAGES, long_histories
 from packages.dialects.tests.targets.histories import Rendered, settle, written
-from pagefault_dialects.context.eviction import ORDER, history_of
+from pagefault_dialects.context.eviction import EvictableTurns, history_of
 from pagefault_dialects.context.token_budget import next_frontier
 from pagefault_dialects.errors import InvalidPayloadError
 from pagefault_dialects.model.conversation import (
     ComposedTurn,
     DataItem,
+    Invented,
+    Item,
+    LeftOut,
     Medium,
     StoredBytes,
     TextItem,
@@ -38,7 +41,9 @@ pytestmark = pytest.mark.timeout(TIMEOUT_SECONDS)
 
 EVERY = pytest.mark.parametrize("target", TARGETS)
 EXAMPLES = times(506, 20_000) // len(TARGETS) + 1
+
 MOST_IN_A_BATCH = 4
+PLACES = [name for name in Frontier.model_fields if name != "orphans"]
 
 
 TRIED: Counter[str] = Counter()
@@ -77,13 +82,13 @@ def fitted(
     """A history that fits, and how far its frontier had to move."""
     profile, query = TARGETS[asked.target], asked.query
     conversation = paired(turns, kept=frontier.orphans)
-    history = history_of(conversation, asked.pinned, is_adaptive=query.adaptive)
+    history = history_of(conversation, profile, query, asked.pinned)
     while True:
         settled = settle(history.evicted(frontier), asked.target, query)
-        further = next_frontier(history, frontier, settled, profile, query)
+        further = next_frontier(history, frontier, settled)
         if further == frontier:
             orphans = orphans_in(conversation)
-            check_account(conversation, history.evicted(frontier), settled.loss)
+            check_account(history, frontier, settled.loss)
             return settled, frontier.model_copy(update={"orphans": orphans})
         frontier = further
 
@@ -99,31 +104,53 @@ def show(turns: Sequence[ComposedTurn], asked: Asked, frontier: Frontier) -> Sho
     return Shown(rendered, moved_to, [*document.hashes], tokens, is_open)
 
 
-def check_account(
-    whole: Sequence[ComposedTurn], shown: Sequence[ComposedTurn], loss: Sequence[LossEntry]
-) -> None:
+def check_account(history: EvictableTurns, frontier: Frontier, loss: Sequence[LossEntry]) -> None:
     """Every evicted thing is in the account, once, with the request that reads it whole."""
-    expected = []
-    for turn, smaller in zip(whole, shown, strict=True):
-        read = f"GET /api/sessions/s/messages/{turn.seq}"
-        kept = [item for item in smaller.items if item in turn.items]
-        is_line = len(smaller.items) == 2 and not kept and smaller != turn
-        left = [item for item in turn.items if item not in kept]
-        if is_line and getattr(smaller.items[0], "what", "") == "result":
-            expected.append((turn.seq, "", "line", read))
+    expected: list[tuple[object, ...]] = []
+    for passage in history.shown(frontier):
+        if (fold := passage.fold) is not None:
+            read = f"GET /api/sessions/s/messages?after={(fold.from_seq or 0) - 1}"
+            expected.append((fold.from_seq, fold.to_seq, "line", read))
             continue
-        for item in left:
-            if isinstance(item, TextItem | DataItem):
-                expected.append((turn.seq, item.pointer, "preview", read))
-            elif isinstance(item, Medium) and isinstance(item.source, StoredBytes):
-                read_medium = f"GET /api/resources/{item.source.resource_id}/content"
-                expected.append((turn.seq, item.pointer, "", read_medium))
+        first = history.passages[passage.first]
+        whole = history.turns[first.start : first.stop][-len(passage.turns) :]
+        for turn, smaller in zip(whole, passage.turns, strict=True):
+            expected += evicted_things(turn, smaller)
     told = [
         (each.seq, each.pointer, each.to if each.to in ("line", "preview") else "", each.restore)
-        for each in loss
         if each.code == "evicted"
+        else (each.from_seq, each.to_seq, each.to, each.restore)
+        for each in loss
+        if each.code in ("evicted", "folded")
     ]
     assert sorted(told, key=repr) == sorted(expected, key=repr)
+
+
+def evicted_things(turn: ComposedTurn, smaller: ComposedTurn) -> Iterator[tuple[object, ...]]:
+    read = f"GET /api/sessions/s/messages/{turn.seq}"
+    if any(isinstance(item, LeftOut) and item.what == "result" for item in smaller.items):
+        yield turn.seq, "", "line", read
+        return
+    yield from ((turn.seq, "", "preview", read) for call in turn.calls if call not in smaller.calls)
+    is_late = turn.role != smaller.role
+    for item in turn.items:
+        if item in smaller.items or (is_late and isinstance(item, Invented)):
+            continue
+        if is_late and any(text_of(item) in text_of(each) for each in smaller.items):
+            continue
+        if isinstance(item, TextItem | DataItem):
+            yield turn.seq, item.pointer, "preview", read
+        elif isinstance(item, Medium) and isinstance(item.source, StoredBytes):
+            yield (
+                turn.seq,
+                item.pointer,
+                "",
+                f"GET /api/resources/{item.source.resource_id}/content",
+            )
+
+
+def text_of(item: Item) -> str:
+    return item.text if isinstance(item, TextItem) else "-"
 
 
 def equal_beginning(old: Rendered, new: Rendered) -> int:
@@ -166,7 +193,7 @@ def test_history_fits_at_every_turn_and_changes_only_when_its_frontier_moves(
             asked = replace(asked, query=replace(asked.query, max_tokens=least))
             shown = show(turns[:end], asked, frontier)
         assert shown.tokens <= (asked.query.max_tokens or 0)
-        assert all(getattr(shown.frontier, each) >= getattr(frontier, each) for each in ORDER)
+        assert all(getattr(shown.frontier, each) >= getattr(frontier, each) for each in PLACES)
         if end in (len(turns) // 2, len(turns)):
             if not shown.is_open:
                 CHECKS[target](shown.rendered.messages)
@@ -180,7 +207,10 @@ def test_history_fits_at_every_turn_and_changes_only_when_its_frontier_moves(
         # Where not even what stays has so few media, the oldest of them step down all the same.
         is_crowded = any(entry.code == "too-many-media" for entry in new.rendered.loss)
         is_unmoved = all(
-            getattr(old.frontier, each) == getattr(new.frontier, each) for each in ORDER
+            getattr(old.frontier, each) == getattr(new.frontier, each) for each in PLACES
         )
-        if is_unmoved and not is_crowded:
+        # A newer showing of a pinned page lets the older one go, and a share of the budget changes
+        # with what has the others.
+        has_shares = new.frontier.floor > 0 or bool(pinned)
+        if is_unmoved and not is_crowded and not has_shares:
             assert stable >= len(old.rendered.messages) - MOST_IN_A_BATCH

@@ -54,8 +54,12 @@ def test_turns_outside_of_a_session_have_the_places_of_their_order() -> None:
     assert places_of_turns([said(None), calling(None, "bash")]) == range(1, 3)
 
 
-def test_what_is_said_of_the_memory_stands_before_all_entries() -> None:
-    assert places_of_turns([said(None, "system"), said(1)]) == [0, 1]
+def test_what_is_said_of_the_memory_stands_with_the_first_entry() -> None:
+    assert places_of_turns([said(None, "system"), said(1), said(2)]) == [1, 1, 2]
+
+
+def test_answer_without_a_call_before_it_is_a_step() -> None:
+    assert list(steps_in([answer(7, "c")])) == [Step(1, 0, 1, 7)]
 
 
 def test_fold_of_one_step_says_what_it_called_and_which_entries_have_it() -> None:

@@ -8,7 +8,7 @@ from itertools import permutations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pagefault_dialects.context.eviction import ORDER, history_of
+from pagefault_dialects.context.evicted_forms import with_previews
 from pagefault_dialects.model.conversation import (
     ComposedTurn,
     InlineBytes,
@@ -280,16 +280,14 @@ def test_long_text_of_a_repeated_turn_keeps_the_handle_of_its_own_entry() -> Non
     long = TextItem("/content/0", "Long. " * 2_000)
     first = replace(calling(1, "a"), items=(long,))
     second = replace(calling(2, "a", "b"), items=(long, TextItem("/content/1", long.text + "?")))
-    (turn, *after) = paired([first, second, answer(3, "a"), answer(4, "b")])
+    (turn, *_) = paired([first, second, answer(3, "a"), answer(4, "b")])
     (named, *_) = with_handles([turn])
     lines = [item for item in named.items if item not in turn.items]
     assert [text_of(item) for item in lines] == [
         "[text @entry:1 12,000 characters]",
         "[text @entry:2 12,001 characters]",
     ]
-    asked: ComposedTurn = Turn("user", (TextItem("", "Go on."),))
-    history = history_of([asked, turn, *after, asked, asked])
-    shortened = history.shown(1, ORDER)
+    shortened = with_previews(turn, None)
     assert [item.seq for item in shortened.items if isinstance(item, LeftOut)] == [1, None]
     ways = [item.text.rpartition("\n")[2] for item in shortened.items if isinstance(item, TextItem)]
     assert ways == [

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pagefault_dialects.context.cut_marks import ArgumentHandle
-from pagefault_dialects.context.eviction import entry_text
+from pagefault_dialects.context.evicted_forms import entry_text
 from pagefault_dialects.json.pointers import follow, json_pointer
 from pagefault_dialects.json.values import JsonValue, json_text
 from pagefault_dialects.model.conversation import ComposedTurn, Medium, TurnCall

@@ -1,90 +1,173 @@
 """Eviction: what of a history gives way to a smaller level of itself.
 
-In this order, of each the oldest first: media in results of tools, media that people sent, long
-texts in results, results whole, what was recalled again and again, long texts that people wrote.
-What the system says, the first and the newest message of the user, pinned pages, and the turn in
-progress stay as they are; so does every call. Nothing is deleted: a line says what stood there, and
-how a model gets it back.
+A step ages as a whole: its media become lines, its long results previews, its results lines, the
+long strings in its calls are cut, and in the end one line stands for it and the steps around it.
+What was said ages by itself, last. Nothing is deleted: each line says what stood there, and how a
+model gets it back.
 
 Source: `context`, "Budget".
 """
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
-from operator import is_
-from typing import Literal, TypeAlias, get_args
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from pagefault_dialects.context.recalls import Recall, recalls_in
-from pagefault_dialects.json.values import json_text
-from pagefault_dialects.model.conversation import (
-    ComposedTurn,
-    DataItem,
-    Invented,
-    Item,
-    LeftOut,
-    Medium,
-    StoredBytes,
-    TextItem,
-    Words,
-    block_of,
+from pagefault_dialects.context.evicted_forms import (
+    as_line,
+    fold_turn,
+    late_result,
+    with_cut_arguments,
+    with_previews,
+    with_small_media,
 )
+from pagefault_dialects.context.floor import Floor
+from pagefault_dialects.context.floor_turns import (
+    FloorTurns,
+    newest_showings,
+    opening_turns,
+    said_that_stays,
+)
+from pagefault_dialects.context.recalls import Recall, recalls_in
+from pagefault_dialects.context.steps import (
+    FoldSummary,
+    Passage,
+    SaidTurn,
+    Step,
+    passages_in,
+    summary_of,
+)
+from pagefault_dialects.context.weighing import Weighing
+from pagefault_dialects.model.conversation import ComposedTurn
 from pagefault_dialects.model.frontier import Frontier
-from pagefault_dialects.pages.one_line import one_line, quoted, quoted_short
-from pagefault_dialects.targets.base64_leaves import text_of
-from pagefault_dialects.targets.media_lines import medium_words
-from pagefault_dialects.texts.cuts import cut_short, excerpt_of, whole_length, whole_text_uri
+from pagefault_dialects.model.render_options import RenderOptions
+from pagefault_dialects.targets.profile import Profile
 
-EvictionClass: TypeAlias = Literal[
-    "tool_media", "said_media", "tool_texts", "tool_results", "recalled", "said_texts"
-]
-ORDER: Sequence[EvictionClass] = get_args(EvictionClass)
 
-_REASON = "The conversation has to fit its limits; the oldest gives way."
-# A result that is hardly longer than the line that would take its place stays.
-_SHORT_RESULT_CHARS = 240
-# What of a turn is evicted as which kind, and from how many characters on a text is long.
-_OF_RESULTS: tuple[EvictionClass, EvictionClass, int] = ("tool_media", "tool_texts", 800)
-_OF_WHAT_IS_SAID: tuple[EvictionClass, EvictionClass, int] = ("said_media", "said_texts", 2_000)
-_KEPT_CHARS = 400
-_LONGEST_CAPTION_CHARS = 400
-_MOST_NAMED = 3
+class Levels(NamedTuple):
+    """Which levels a frontier has reached at a step, or at a turn that is of none."""
+
+    media: bool = False
+    texts: bool = False
+    results: bool = False
+    recalled: bool = False
+    arguments: bool = False
+    folded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
+class ShownPassage:
+    """A step, or a turn that is of none, as a frontier has it; or the fold of a run of them."""
+
+    first: int
+    """The number of the first passage that it shows, from 0."""
+    stop: int
+    """The number behind the last one."""
+    turns: tuple[ComposedTurn, ...]
+    """What stands there."""
+    levels: Levels
+    """The levels that it has reached."""
+    fold: FoldSummary | None = None
+    """What is in the run, where it is one."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class EvictableTurns:
     """Turns that may be evicted."""
 
     turns: Sequence[ComposedTurn]
     """In order, calls and answers paired."""
-    stays: Collection[int]
-    """The indexes of turns that stay as they are."""
+    passages: Sequence[Passage]
+    """The steps of them, and the turns between these."""
     recalls: Mapping[str, Recall]
     """What each answer to a recall got back, by the call's id."""
-    newest_user: int
-    """The index of the newest turn of the user."""
-    is_adaptive: bool = True
-    """Whether what was recalled again and again gives way last."""
+    pinned: frozenset[str]
+    """The ids of pages that stay."""
+    floor: FloorTurns
+    """What always stays."""
+    in_progress: frozenset[int]
+    """The numbers of the newest step, of those behind it, and of all that wait for answers."""
+    profile: Profile
+    """The target."""
+    options: RenderOptions
+    """The limits, and whether what was recalled again and again gives way late."""
+    late: Mapping[int, int]
+    """For a step whose answer came late, the step that its call is of, by their passages."""
+    pinned_steps: frozenset[int]
+    """The numbers of the steps with the newest showings of pinned pages."""
+    old_steps: Sequence[int]
+    """The numbers of the steps before the newest one."""
+    old_said: Sequence[int]
+    """The numbers of what was said before the newest message of the user, and may be folded."""
+    old_media: Sequence[int]
+    """The numbers of what was said before that, and may have media that give way."""
+    _forms: dict[tuple[int, Levels], tuple[ComposedTurn, ...]] = field(
+        default_factory=dict, init=False
+    )
 
     def evicted(self, frontier: Frontier) -> list[ComposedTurn]:
         """Return the turns as a frontier has them shown."""
-        through = [(each, getattr(frontier, each)) for each in ORDER]
-        return [
-            self.shown(index, [each for each, most in through if self.seq(index) <= most])
-            for index in range(len(self.turns))
-        ]
+        return [turn for shown in self.shown(frontier) for turn in shown.turns]
 
-    def shown(self, index: int, classes: Collection[EvictionClass]) -> ComposedTurn:
-        """Return a turn with some of what it has evicted; itself, if it has nothing of that."""
-        turn = self.turns[index]
-        if not classes or index in self.stays or turn.role == "system":
-            return turn
-        if turn.role != "tool":
-            return _reduced(turn, classes, None)
-        page_id = self.page_of(turn)
-        is_raised = self.is_raised(turn)
-        if ("recalled" if is_raised else "tool_results") in classes and not _is_short(turn):
-            return _as_a_line(turn, page_id)
-        return turn if is_raised else _reduced(turn, classes, page_id)
+    def shown(self, frontier: Frontier) -> Sequence[ShownPassage]:
+        """Return the passages as a frontier has them, each run of folded ones as one."""
+        frontier = chained(frontier)
+        at_floor = self._at_floor(frontier)
+        shown: list[ShownPassage] = []
+        run: list[int] = []
+        for number, passage in enumerate(self.passages):
+            levels = self.levels(number, frontier)
+            if levels.folded:
+                run.append(number)
+                continue
+            shown += self._folds(run)
+            run = []
+            turns = self.form(number, levels)
+            if at_floor:
+                pairs = zip(indexes_of(passage), turns, strict=True)
+                turns = tuple(at_floor.get(at, turn) for at, turn in pairs)
+            if number in self.late and self.levels(self.late[number], frontier).folded:
+                turns = self._late_results(number, turns)
+            shown.append(ShownPassage(number, number + 1, turns, levels))
+        return [*shown, *self._folds(run)]
+
+    def levels(self, number: int, frontier: Frontier) -> Levels:
+        """Return which levels a frontier has reached at a passage."""
+        passage = self.passages[number]
+        place = passage.place
+        if isinstance(passage, SaidTurn):
+            if self.stays(passage):
+                return Levels(media=place <= frontier.said_media)
+            return Levels(
+                media=place <= frontier.said_media,
+                texts=place <= frontier.said_texts,
+                folded=place <= frontier.said_folded,
+            )
+        is_old = number not in self.in_progress
+        is_cut = is_old and place <= frontier.floor
+        return Levels(
+            media=place <= frontier.tool_media,
+            texts=is_cut or place <= frontier.tool_texts,
+            results=place <= frontier.tool_results,
+            recalled=place <= frontier.recalled,
+            arguments=is_cut or place <= frontier.arguments,
+            folded=is_old and place <= frontier.folded and number not in self.pinned_steps,
+        )
+
+    def form(self, number: int, levels: Levels) -> tuple[ComposedTurn, ...]:
+        """Return the turns of a passage at levels below the fold; unchanged ones are the same."""
+        key = number, levels
+        if key not in self._forms:
+            passage = self.passages[number]
+            turns = self.turns[passage.start : passage.stop]
+            self._forms[key] = tuple(self._form(turn, levels) for turn in turns)
+        return self._forms[key]
+
+    def summary(self, number: int) -> FoldSummary:
+        """Return the counts of a passage, for the fold that it is in."""
+        passage = self.passages[number]
+        turns = self.turns[passage.start : passage.stop]
+        step = passage.number if isinstance(passage, Step) else 0
+        return summary_of(turns, step, is_late=number in self.late)
 
     def page_of(self, turn: ComposedTurn) -> str | None:
         """Return the page that an answer shows, if it is one to a page fault."""
@@ -94,41 +177,174 @@ class EvictableTurns:
     def is_raised(self, turn: ComposedTurn) -> bool:
         """Return whether an answer gives way behind all others."""
         recall = self.recall_of(turn)
-        return self.is_adaptive and recall is not None and recall.is_raised
+        return self.options.adaptive and recall is not None and recall.is_raised
 
     def recall_of(self, turn: ComposedTurn) -> Recall | None:
         """Return the recall that a turn answers, if it is one."""
         return self.recalls.get(turn.call_id) if turn.role == "tool" else None
 
-    def seq(self, index: int) -> int:
-        """Return the place of a turn; what stands in no session has the first."""
-        return self.turns[index].seq or 1
+    def stays(self, passage: SaidTurn) -> bool:
+        """Return whether a turn is never folded."""
+        return passage.start in self.floor.said or passage.start in self.floor.system
+
+    def floor_turns(self, frontier: Frontier) -> Mapping[int, ComposedTurn]:
+        """Return what always stays, by its indexes, as a frontier has it but for shares."""
+        wanted = self.floor.indexes
+        return {
+            at: self.form(number, self.levels(number, frontier))[at - passage.start]
+            for number, passage in enumerate(self.passages)
+            for at in indexes_of(passage)
+            if at in wanted
+        }
+
+    def floor_shares(self, frontier: Frontier) -> Floor:
+        """Return the shares of what always stays, which it has as far as a frontier says so."""
+        turns = self.floor_turns(frontier)
+        cut = {
+            at
+            for passage in self.passages
+            if passage.place <= frontier.floor
+            for at in indexes_of(passage)
+            if at in turns
+        }
+        most = self.options.max_tokens or 0
+        weighing = Weighing(self.profile)
+        has_older = len(self.turns) > len(turns)
+        return Floor(turns, self.floor, cut, weighing, most, self.page_of, has_older=has_older)
+
+    def _at_floor(self, frontier: Frontier) -> Mapping[int, ComposedTurn]:
+        """Return the turns that have only a share of the budget, by their indexes."""
+        if not frontier.floor or self.options.max_tokens is None:
+            return {}
+        shares = self.floor_shares(frontier)
+        cut = {at: shares.pinned(at) for at in self.floor.pinned} | shares.newest()
+        for number, passage in enumerate(self.passages):
+            if passage.place > frontier.floor:
+                break
+            if isinstance(passage, SaidTurn) and passage.start not in self.floor.system:
+                levels = self.levels(number, frontier)
+                if not levels.folded:
+                    [turn] = self.form(number, levels)
+                    cut[passage.start] = shares.cut_said(turn)
+        return cut
+
+    def _form(self, turn: ComposedTurn, levels: Levels) -> ComposedTurn:
+        if turn.role == "system":
+            return turn
+        if turn.role != "tool":
+            if levels.media:
+                turn = with_small_media(turn, None)
+            if levels.texts and not turn.calls:
+                turn = with_previews(turn, None)
+            return with_cut_arguments(turn) if levels.arguments and turn.calls else turn
+        page_id = self.page_of(turn)
+        if page_id in self.pinned and self._is_newest_showing(turn):
+            return turn
+        is_raised = self.is_raised(turn)
+        if levels.recalled if is_raised else levels.results:
+            return as_line(turn, page_id)
+        if is_raised:
+            return turn
+        if levels.media:
+            turn = with_small_media(turn, page_id)
+        return with_previews(turn, page_id) if levels.texts else turn
+
+    def _is_newest_showing(self, turn: ComposedTurn) -> bool:
+        return any(self.turns[at].call_id == turn.call_id for at in self.floor.pinned)
+
+    def _folds(self, run: Sequence[int]) -> Iterable[ShownPassage]:
+        """Return the fold of a run of passages, if there are any in it."""
+        if not run:
+            return ()
+        summary = sum(map(self.summary, run), FoldSummary())
+        origin = self.turns[self.passages[run[0]].start].origin
+        fold = fold_turn(summary, origin)
+        return [ShownPassage(run[0], run[-1] + 1, (fold,), Levels(folded=True), summary)]
+
+    def _late_results(self, number: int, turns: Sequence[ComposedTurn]) -> tuple[ComposedTurn, ...]:
+        """Return answers to calls that are folded as messages of the user."""
+        called = self.summary(self.late[number]).first_step
+        return tuple(late_result(turn, called) for turn in turns if turn.role == "tool")
+
+
+def chained(frontier: Frontier) -> Frontier:
+    """Return a frontier in which no level of steps is ahead of a weaker one."""
+    arguments = max(frontier.arguments, frontier.folded)
+    results = max(frontier.tool_results, arguments)
+    texts = max(frontier.tool_texts, results)
+    media = max(frontier.tool_media, texts)
+    said_texts = max(frontier.said_texts, frontier.said_folded)
+    levels = {
+        "arguments": arguments,
+        "tool_results": results,
+        "tool_texts": texts,
+        "tool_media": media,
+        "said_texts": said_texts,
+    }
+    if all(getattr(frontier, name) == place for name, place in levels.items()):
+        return frontier
+    return frontier.model_copy(update=levels)
 
 
 def history_of(
-    turns: Sequence[ComposedTurn], pinned: Collection[str] = (), *, is_adaptive: bool = True
+    turns: Sequence[ComposedTurn],
+    profile: Profile,
+    options: RenderOptions,
+    pinned: Collection[str] = (),
 ) -> EvictableTurns:
     """Return which turns of a conversation may be evicted.
 
     Args:
         turns: The conversation, calls and answers paired.
+        profile: The target.
+        options: The limits.
         pinned: The ids of pages that stay.
-        is_adaptive: Whether what was recalled again and again gives way last.
     """
-    users = [index for index, turn in enumerate(turns) if turn.role == "user"]
-    newest_user = users[-1] if users else len(turns)
-    history = EvictableTurns(turns, frozenset(), recalls_in(turns), newest_user, is_adaptive)
-    stays = {
-        index
-        for index, turn in enumerate(turns)
-        if turn.role == "system" or history.page_of(turn) in pinned
-    }
-    calling = [index for index, turn in enumerate(turns) if turn.calls]
-    stays.update(users[:1], users[-1:])
-    # The model answers next to what it called last, or to what the user said behind that.
-    in_progress = max([*calling[-1:], *users[-1:]], default=len(turns))
-    stays.update(range(in_progress, len(turns)))
-    return replace(history, stays=frozenset(stays))
+    passages = [*passages_in(turns)]
+    recalls = recalls_in(turns)
+    late = dict(_late_steps(turns, passages))
+    steps = [number for number, each in enumerate(passages) if isinstance(each, Step)]
+    newest = max((each for each in steps if each not in late), default=min(steps, default=0))
+    in_progress = frozenset(
+        each for each in steps if each >= newest or _is_waiting(turns, passages[each])
+    )
+    stays = said_that_stays(turns)
+    system = opening_turns(turns)
+    newest_turns = [at for number in sorted(in_progress) for at in indexes_of(passages[number])]
+    showings = {*newest_showings(turns, recalls, pinned)}.difference(newest_turns)
+    users = [each.place for each in passages if turns[each.start].role == "user"]
+    # What is passed behind these would give way without a move once there is a newer one.
+    said = [
+        number
+        for number, each in enumerate(passages)
+        if isinstance(each, SaidTurn) and not (users and each.place >= users[-1])
+    ]
+    return EvictableTurns(
+        turns=turns,
+        passages=passages,
+        recalls=recalls,
+        pinned=frozenset(pinned),
+        floor=FloorTurns(system, stays, sorted(showings), newest_turns),
+        in_progress=in_progress,
+        profile=profile,
+        options=options,
+        late=late,
+        pinned_steps=frozenset(
+            each for each in steps if not showings.isdisjoint(indexes_of(passages[each]))
+        ),
+        old_steps=[
+            each
+            for each in steps
+            if each not in in_progress and passages[each].place < passages[newest].place
+        ],
+        old_said=[each for each in said if passages[each].start not in {*stays, *system}],
+        old_media=[each for each in said if turns[passages[each].start].role != "system"],
+    )
+
+
+def indexes_of(passage: Passage) -> range:
+    """Return the indexes of the turns of a passage."""
+    return range(passage.start, passage.stop)
 
 
 def faulted_pages(turns: Sequence[ComposedTurn]) -> set[str]:
@@ -137,113 +353,29 @@ def faulted_pages(turns: Sequence[ComposedTurn]) -> set[str]:
     return {what.name for what in named if what.kind == "page"}
 
 
-def entry_text(turns: Sequence[ComposedTurn]) -> str:
-    """Return all words of an entry, whole; a medium among them is a line."""
-    return "\n\n".join(text for turn in turns for item in turn.items if (text := _text_of(item)))
+def _is_waiting(turns: Sequence[ComposedTurn], step: Passage) -> bool:
+    """Return whether a step has calls without answers."""
+    return len(turns[step.start].calls) > step.stop - step.start - 1
 
 
-def _text_of(item: Item) -> str:
-    return f"[{medium_words(item)}]" if isinstance(item, Medium) else text_of(item) or ""
-
-
-def _reduced(
-    turn: ComposedTurn, classes: Collection[EvictionClass], page_id: str | None
-) -> ComposedTurn:
-    """Return a turn with its media as lines and its long texts shortened, if those are evicted."""
-    is_result = turn.role == "tool"
-    media, texts, most_chars = _OF_RESULTS if is_result else _OF_WHAT_IS_SAID
-    items: list[Item] = []
-    for item in turn.items:
-        may_be_long = isinstance(item, TextItem) or (is_result and isinstance(item, DataItem))
-        text = _text_of(item) if may_be_long and texts in classes else ""
-        if isinstance(item, Medium) and media in classes:
-            items.append(_small(item, page_id))
-        elif len(text) > most_chars and isinstance(item, TextItem | DataItem):
-            many = _whole_chars(item, text, page_id)
-            items += _shortened(item, text, many, _way_back(turn, item, page_id))
+def _late_steps(
+    turns: Sequence[ComposedTurn], passages: Sequence[Passage]
+) -> Iterator[tuple[int, int]]:
+    """Yield each step whose answer came late with the one that called first."""
+    callers: dict[int | None, list[int]] = {}
+    for number, passage in enumerate(passages):
+        if not isinstance(passage, Step):
+            continue
+        calling = turns[passage.start]
+        answer = turns[passage.stop - 1]
+        if answer.late_for is not None and answer.role == "tool":
+            tool = calling.calls[0].name
+            found = callers.get(answer.late_for, [])
+            named = [
+                each
+                for each in found
+                if any(call.name == tool for call in turns[passages[each].start].calls)
+            ]
+            yield from ((number, each) for each in (named or found)[:1])
         else:
-            items.append(item)
-    is_long = is_result and texts in classes and turn.structured is not None
-    if is_long and len(json_text(turn.structured)) > most_chars:
-        return replace(turn, items=tuple(items), structured=None)
-    is_same = len(items) == len(turn.items) and all(map(is_, items, turn.items))
-    return turn if is_same else replace(turn, items=tuple(items))
-
-
-def _as_a_line(turn: ComposedTurn, page_id: str | None) -> ComposedTurn:
-    """Return an answer that is one line, which names what was in it."""
-    stored = [item for item in turn.items if isinstance(item, Medium)]
-    named = [
-        f"@blob:{item.source.resource_id}"
-        for item in stored
-        if isinstance(item.source, StoredBytes)
-    ]
-    way = _page_call(page_id) if page_id else entry_call(turn.seq)
-    media = f"; its media: {', '.join(named[:_MOST_NAMED])}" if named else ""
-    more = f" and {len(named) - _MOST_NAMED} more" if len(named) > _MOST_NAMED else ""
-    name = quoted_short(one_line(turn.tool_name), 64)
-    shows = f": {way} shows it" if way else ""
-    line = f"[The result of {name} was left out{shows}{media}{more}]"
-    block = block_of(turn.items[0]) if turn.items else None
-    note = LeftOut("", "result", "evicted", _REASON, to="line", block=block)
-    return replace(turn, items=(note, TextItem("", line)), structured=None)
-
-
-def _small(medium: Medium, page_id: str | None) -> Medium:
-    """Return a medium that is to be shown as its caption, or as one line."""
-    kept: Words | None = None
-    if medium.words is not None and medium.words.kind == "caption":
-        kept = Words("caption", cut_short(medium.words.text, _LONGEST_CAPTION_CHARS))
-    way = ""
-    if page_id:
-        way = f": {_page_call(page_id)} shows it"
-    elif isinstance(medium.source, StoredBytes):
-        way = f': view_media("@blob:{medium.source.resource_id}") shows it'
-    line = f"[{medium_words(medium)}, left out to make room{way}]"
-    instead = line if kept is None else f"{line}\n{kept.text}"
-    return replace(medium, words=kept, instead=instead, is_evicted=True)
-
-
-def _shortened(item: TextItem | DataItem, text: str, many: int, way: str) -> list[Item]:
-    kept = cut_short(text, _KEPT_CHARS)
-    shows = f"; {way} shows all of it" if way else ""
-    line = f"[… shortened from {many} characters{shows}]"
-    note = LeftOut(item.pointer, "text", "evicted", _REASON, to="preview", seq=item.seq)
-    note = replace(note, block=block_of(item))
-    return [note, TextItem(item.pointer, f"{kept}\n{line}")]
-
-
-def _whole_chars(item: TextItem | DataItem, text: str, page_id: str | None) -> int:
-    """Return how many characters the text has that the way back leads to."""
-    if isinstance(item, DataItem):
-        return len(text)
-    if page_id:
-        return excerpt_of(text) or len(text)
-    return item.whole_chars or whole_length(text)
-
-
-def _way_back(turn: ComposedTurn, item: TextItem | DataItem, page_id: str | None) -> str:
-    if page_id:
-        return _page_call(page_id)
-    handle = None
-    if isinstance(item, TextItem):
-        uri = whole_text_uri(item.text)
-        handle = item.handle or (f"@{uri}" if uri else None)
-    return f'read_text("{handle}")' if handle else entry_call(item.seq or turn.seq)
-
-
-def entry_call(seq: int | None) -> str:
-    """Return the call that shows all of an entry, if a model can make one."""
-    # What is rendered outside of its session is no entry that a model could name.
-    return "" if seq is None else f'read_text("@entry:{seq}")'
-
-
-def _page_call(page_id: str) -> str:
-    return f"page_fault({quoted(page_id)}, 0)"
-
-
-def _is_short(turn: ComposedTurn) -> bool:
-    """Return whether a result is no longer than the line that would stand for it."""
-    texts = [item.text for item in turn.items if isinstance(item, TextItem)]
-    is_plain = all(isinstance(item, TextItem | LeftOut | Invented) for item in turn.items)
-    return is_plain and sum(map(len, texts)) <= _SHORT_RESULT_CHARS
+            callers.setdefault(calling.seq, []).append(number)

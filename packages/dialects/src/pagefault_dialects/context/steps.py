@@ -9,6 +9,7 @@ Source: `context`, "Budget".
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from pagefault_dialects.model.conversation import ComposedTurn, Invented
 from pagefault_dialects.pages.one_line import one_line
@@ -33,10 +34,21 @@ class Step:
     place: int
     """Where a frontier finds it: the `seq` of the turn that calls."""
 
-    @property
-    def turns(self) -> range:
-        """The indexes of its turns."""
-        return range(self.start, self.stop)
+
+@dataclass(frozen=True, slots=True)
+class SaidTurn:
+    """A turn that is of no step."""
+
+    start: int
+    """Its index."""
+    stop: int
+    """The index behind it."""
+    place: int
+    """Where a frontier finds it: its `seq`."""
+
+
+Passage: TypeAlias = Step | SaidTurn
+"""What a frontier evicts as a whole."""
 
 
 def places_of_turns(turns: Sequence[ComposedTurn]) -> Sequence[int]:
@@ -48,26 +60,38 @@ def places_of_turns(turns: Sequence[ComposedTurn]) -> Sequence[int]:
     if all(turn.seq is None for turn in turns):
         return range(1, len(turns) + 1)
     places: list[int] = []
-    place = 0
+    # A frontier that has not moved is at 0.
+    place = 1
     for turn in turns:
-        if turn.role != "tool":
+        if turn.role != "tool" or not places:
             place = max(place, turn.seq or 0)
         places.append(place)
     return places
 
 
-def steps_in(turns: Sequence[ComposedTurn]) -> Iterator[Step]:
-    """Yield the steps of a conversation whose calls and answers are paired, in order."""
+def passages_in(turns: Sequence[ComposedTurn]) -> Iterator[Passage]:
+    """Yield the steps of a conversation, and the turns between them, in order.
+
+    Args:
+        turns: The conversation, calls and answers paired.
+    """
     places = places_of_turns(turns)
     index = number = 0
     while index < len(turns):
         start, index = index, index + 1
-        if not turns[start].calls:
+        # An answer that is rendered by itself has no call before it.
+        if not turns[start].calls and turns[start].role != "tool":
+            yield SaidTurn(start, index, places[start])
             continue
         while index < len(turns) and turns[index].role == "tool":
             index += 1
         number += 1
         yield Step(number, start, index, places[start])
+
+
+def steps_in(turns: Sequence[ComposedTurn]) -> Iterator[Step]:
+    """Yield the steps of a conversation whose calls and answers are paired, in order."""
+    return (each for each in passages_in(turns) if isinstance(each, Step))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,93 +1,18 @@
-"""The budget of a rendering: what it takes, and how far the frontier moves to make it fit.
+"""The budget of a rendering: how much has to give way, and what is too small.
 
 Source: `context`, "Budget" and "A prefix that stays".
 """
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-
-from pagefault_dialects.context.eviction import ORDER, EvictableTurns, EvictionClass
+from pagefault_dialects.context.eviction import EvictableTurns
+from pagefault_dialects.context.frontier_moves import lowered, moved
+from pagefault_dialects.context.weighing import Load, Weighing
 from pagefault_dialects.errors import Fault, InvalidPayloadError
-from pagefault_dialects.model.conversation import (
-    ComposedTurn,
-    Item,
-    MediaItem,
-    Medium,
-    SettledTurn,
-)
 from pagefault_dialects.model.frontier import Frontier
-from pagefault_dialects.model.render_options import RenderOptions, base64_length
-from pagefault_dialects.targets.base64_leaves import text_of
+from pagefault_dialects.model.render_options import RenderOptions
 from pagefault_dialects.targets.ladder import Settled
-from pagefault_dialects.targets.opening_turns import opened
-from pagefault_dialects.targets.profile import Profile
 
 # A part of a limit: what is evicted at once, so that the next turns change nothing.
 _BATCHES_IN_LIMIT = 4
-
-
-@dataclass(frozen=True, slots=True)
-class Load:
-    """What something takes of a rendering: tokens, media, and characters of base64."""
-
-    tokens: int = 0
-    media: int = 0
-    base64_chars: int = 0
-
-    def __add__(self, other: "Load") -> "Load":
-        return Load(
-            self.tokens + other.tokens,
-            self.media + other.media,
-            self.base64_chars + other.base64_chars,
-        )
-
-    def __sub__(self, other: "Load") -> "Load":
-        return Load(
-            self.tokens - other.tokens,
-            self.media - other.media,
-            self.base64_chars - other.base64_chars,
-        )
-
-
-class Weighing:
-    """Weighs turns for one target.
-
-    Args:
-        profile: The target.
-        settled: The same turns, settled: what is attached weighs what it was made into.
-    """
-
-    def __init__(self, profile: Profile, settled: Sequence[SettledTurn]) -> None:
-        self._rule = profile.tokens
-        self._attached = {
-            (item.medium.seq or turn.seq, turn.call_id, item.medium.pointer): item
-            for turn in settled
-            for item in turn.items
-            if isinstance(item, MediaItem)
-        }
-        attached = self._attached.values()
-        system, turns = opened(settled, profile)
-        tokens = self._rule.turns(turns, system)
-        self.load = Load(tokens, len(attached), sum(map(_base64_chars, attached)))
-
-    def turn(self, turn: ComposedTurn) -> Load:
-        """Return what the items of a turn take."""
-        return sum((self._item(turn, item) for item in turn.items), Load())
-
-    def _item(self, turn: ComposedTurn, item: Item) -> Load:
-        if not isinstance(item, Medium):
-            return Load(self._rule.text(text_of(item) or ""))
-        if item.is_evicted:
-            return Load(self._rule.text(item.instead or ""))
-        attached = self._attached.get((item.seq or turn.seq, turn.call_id, item.pointer))
-        if attached is None:
-            return Load()
-        return Load(self._rule.medium(attached), 1, _base64_chars(attached))
-
-
-def _base64_chars(attachment: MediaItem) -> int:
-    return 0 if attachment.address is not None else base64_length(attachment.size_bytes)
 
 
 def to_be_saved(load: int, most: int | None, batch: int | None) -> int:
@@ -104,78 +29,43 @@ def to_be_saved(load: int, most: int | None, batch: int | None) -> int:
     return load - most + room
 
 
-def next_frontier(
-    history: EvictableTurns,
-    frontier: Frontier,
-    settled: Settled,
-    profile: Profile,
-    options: RenderOptions,
-) -> Frontier:
+def next_frontier(history: EvictableTurns, frontier: Frontier, settled: Settled) -> Frontier:
     """Return how far a frontier has to move for a conversation to fit; itself if it fits.
+
+    What always stays is shortened only where nothing else could give way any more.
 
     Args:
         history: What may be evicted.
         frontier: How far it is.
         settled: The conversation as that has it.
-        profile: The target.
-        options: The limits.
 
     Raises:
         InvalidPayloadError: There are too many tokens, and nothing is left that could go.
     """
-    weighing = Weighing(profile, settled.turns)
-    wanted = _to_be_saved(settled, weighing.load, options)
+    weighing = Weighing(history.profile, settled.turns)
+    load = weighing.total(settled.turns)
+    wanted = _to_be_saved(settled, load, history.options)
     if wanted == Load():
         return frontier
+    if wanted.tokens > 0 and _is_floor_too_large(history, frontier, weighing):
+        return lowered(history, frontier)
     further = moved(history, frontier, wanted, weighing)
-    # Media that do not fit have stepped down.
-    if further == frontier and wanted.tokens > 0:
-        raise _too_small(weighing.load.tokens, options.max_tokens)
+    if further != frontier or wanted.tokens <= 0:
+        # Media that do not fit have stepped down.
+        return further
+    further = lowered(history, frontier)
+    if further == frontier:
+        raise _too_small(history, frontier, load.tokens)
     return further
 
 
-def moved(
-    history: EvictableTurns, frontier: Frontier, wanted: Load, weighing: Weighing
-) -> Frontier:
-    """Move a frontier until so much is saved, or there is nothing left that could be.
-
-    Args:
-        history: What may be evicted.
-        frontier: How far it has been.
-        wanted: What is to be saved. For media and base64 no text is evicted.
-        weighing: Knows what turns take.
-    """
-    saved = Load()
-    through: dict[str, int] = {each: getattr(frontier, each) for each in ORDER}
-    for kind in ORDER:
-        for seq, saving in _savings(history, kind, through[kind], weighing).items():
-            missing = wanted - saved
-            wants_media = missing.media > 0 or missing.base64_chars > 0
-            if missing.tokens <= 0 and not (wants_media and kind.endswith("media")):
-                break
-            if saving.tokens > 0 or saving.media > 0:
-                saved += saving
-                through[kind] = seq
-    return frontier.model_copy(update=through)
-
-
-def _savings(
-    history: EvictableTurns, kind: EvictionClass, through: int, weighing: Weighing
-) -> Mapping[int, Load]:
-    """Return what evicting one kind of thing saves at each `seq` behind the frontier, in order."""
-    savings: defaultdict[int, Load] = defaultdict(Load)
-    before = ORDER[: ORDER.index(kind)]
-    for index in range(len(history.turns)):
-        seq = history.seq(index)
-        if kind.startswith("said") and index > history.newest_user:
-            # What is passed here would give way without a move once the user speaks again.
-            break
-        if seq <= through or index in history.stays:
-            continue
-        old, new = history.shown(index, before), history.shown(index, [*before, kind])
-        if old is not new:
-            savings[seq] += weighing.turn(old) - weighing.turn(new)
-    return dict(sorted(savings.items()))
+def _is_floor_too_large(history: EvictableTurns, frontier: Frontier, weighing: Weighing) -> bool:
+    """Return whether what always stays has no room, even if everything else gave way."""
+    passages = history.passages
+    if not passages or frontier.floor >= passages[-1].place:
+        return False
+    turns = history.floor_turns(frontier).values()
+    return weighing.turns(turns).tokens > (history.options.max_tokens or 0)
 
 
 def _to_be_saved(settled: Settled, load: Load, options: RenderOptions) -> Load:
@@ -192,11 +82,14 @@ def _to_be_saved(settled: Settled, load: Load, options: RenderOptions) -> Load:
     return Load(tokens, media, base64_chars)
 
 
-def _too_small(tokens: int, most: int | None) -> InvalidPayloadError:
+def _too_small(history: EvictableTurns, frontier: Frontier, tokens: int) -> InvalidPayloadError:
+    floor = history.floor_shares(frontier)
+    least = max(tokens + tokens // 8, 2 * floor.system_tokens) + 64
+    parts = ", ".join(f"{name} {count}" for name, count in floor.parts())
     return InvalidPayloadError(
-        f"What is never left out has about {tokens} tokens, and `maxTokens` is {most}: what the "
-        "system says, the user's first and newest messages, calls, pinned pages, and the turn in "
-        "progress. Raise the limit, or unpin pages.",
-        faults=[Fault("/maxTokens", f"must be {tokens} or more for this history")],
+        f"`maxTokens` is {history.options.max_tokens}, and what is never left out takes about "
+        f"{tokens} tokens even at its shortest: {parts}. Raise the limit, shorten the system "
+        "message, or unpin pages.",
+        faults=[Fault("/maxTokens", f"must be {least} or more for this history")],
         code="budget-too-small",
     )

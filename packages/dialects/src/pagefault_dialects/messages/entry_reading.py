@@ -26,6 +26,7 @@ from pagefault_dialects.model.conversation import (
     ProviderBlock,
     TurnCall,
     in_entry,
+    placed_calls,
 )
 from pagefault_dialects.model.render_options import Audience
 from pagefault_dialects.model.resource import Resource
@@ -279,11 +280,12 @@ def _as_one(run: Sequence[ComposedTurn]) -> Sequence[ComposedTurn]:
         for turn in run
         for item in turn.items
     )
-    calls = tuple(call for turn in run for call in turn.calls)
+    is_of_one = all(turn.seq == first.seq for turn in run)
+    calls = (call for turn in run for call in turn.calls) if is_of_one else placed_calls(run)
     natives = tuple(native for turn in run for native in turn.natives)
     # Messages that are put into one are written anew; items make a turn as they are.
     is_of_items = all(each.dialect == "openai-responses" for each in natives)
-    return [replace(first, items=items, calls=calls, natives=natives if is_of_items else ())]
+    return [replace(first, items=items, calls=tuple(calls), natives=natives if is_of_items else ())]
 
 
 def is_flat(value: JsonObject) -> bool:

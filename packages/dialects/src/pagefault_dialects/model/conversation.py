@@ -5,7 +5,8 @@ turns in which each medium is a `MediaItem`, or words in its place, and nothing 
 decide.
 """
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
@@ -204,6 +205,8 @@ class LeftOut:
     kept_by: frozenset[str] = frozenset()
     block: "NativeBlock | None" = field(default=None, compare=False, repr=False)
     """What it was read of, where that says more than its items do."""
+    run: tuple[int | None, int | None, int] | None = None
+    """Of a run of entries that one line stands for: the first, the last, how many turns it has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,6 +277,9 @@ class TurnCall:
     """What Gemini signed it with, in whatever dialect that came."""
     cache_control: JsonObject | None = field(default=None, compare=False)
     """Anthropic's mark that it is to be cached."""
+    place: tuple[int, int] | None = field(default=None, compare=False)
+    """The entry it stands in, and how many calls that has before it, where that is another place
+    than its turn says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,6 +328,8 @@ class Turn(Generic[_Item]):
     """Which answer of its id it is, where that is known: above 1, it is that of a later call."""
     recorded_call: TurnCall | None = None
     """The call that a tool's turn answers, where it was stored with the answer."""
+    late_for: int | None = field(default=None, compare=False)
+    """Of an answer that came when the conversation had gone on: the entry that called."""
     joins: bool = False
     """Whether it belongs to the turn before it, if that is the assistant's as well."""
     meta: Mapping[str, JsonValue] = field(default_factory=dict)
@@ -337,6 +345,19 @@ class Turn(Generic[_Item]):
 
 ComposedTurn: TypeAlias = Turn[Item]
 SettledTurn: TypeAlias = Turn[SettledItem]
+
+
+def placed_calls(turns: Iterable[Turn[Any]]) -> Iterator[TurnCall]:
+    """Yield the calls of turns, each with its place in the entry of its turn."""
+    counts: Counter[int] = Counter()
+    for turn in turns:
+        for call in turn.calls:
+            if turn.seq is None:
+                yield call
+                continue
+            place = call.place or (turn.seq, counts[turn.seq])
+            counts[turn.seq] += 1
+            yield replace(call, place=place)
 
 
 def stored_medium(resource: Resource, pointer: str) -> Medium:

@@ -189,8 +189,13 @@ def loss_entry(
     seq: int | None,
 ) -> LossEntry:
     """Return the entry of the loss for a step, an omission or an addition."""
+    run = why.run if isinstance(why, LeftOut) else None
+    from_seq, to_seq, count = run or (None, None, None)
     return LossEntry(
-        seq=seq,
+        seq=seq if run is None else None,
+        from_seq=from_seq,
+        to_seq=to_seq,
+        count=count,
         pointer=pointer,
         from_=from_,
         to=to,

@@ -55,7 +55,9 @@ def with_lines(
         following = [*_replied(following, profile)]
     if is_whole and profile.starts_with_user and following:
         first = following[0]
-        if first.role != "user" or not any(map(_says_something, first.items)):
+        # A fold of the beginning has the line before it that stood there before.
+        is_fold = any(isinstance(item, LeftOut) and item.run for item in first.items)
+        if first.role != "user" or is_fold or not any(map(_says_something, first.items)):
             line = (Invented("line", *_NO_BEGINNING, first.seq), TextItem("", BEGINNING))
             following.insert(0, Turn("user", line, first.origin, first.seq))
     return [*turns[:leading], *following]

@@ -244,6 +244,12 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             "smaller levels stand for the oldest",
             "`maxTokens`",
         ),
+        "folded": _lost(
+            "A history has no more tokens than were asked for.",
+            "a line stands for a run of old steps",
+            "`maxTokens`",
+            reason="The conversation has to fit its limits; a line stands for its oldest steps.",
+        ),
         "not-accepted": _lost("The type is among what was asked for.", _STEPS_DOWN, "`accept`"),
         "reasoning": _lost(
             "What a model thought is read by its own provider.", "it is left out", "the dialects"

@@ -11,6 +11,7 @@ from pagefault_dialects.model.conversation import (
     Item,
     TurnCall,
     in_entry,
+    placed_calls,
 )
 from pagefault_dialects.turns.known_calls import KnownCalls
 
@@ -72,14 +73,15 @@ class AnsweredTurn:
 
     def join(self, turn: ComposedTurn) -> None:
         """Add what a turn says beside the calls that it repeats."""
-        calls = tuple(call for call in turn.calls if not self._is_waiting(call))
+        calls = tuple(call for call in placed_calls([turn]) if not self._is_waiting(call))
         items = turn.items[_equal_items(self.turn.items, turn.items) :]
         if not calls and not items:
             return
         start, own = len(self.turn.calls), self.turn
         # It is new to those who have what stood here before.
         before = (in_entry(item, own.seq) for item in own.items)
-        self.turn = replace(own, items=(*before, *items), calls=(*own.calls, *calls), seq=turn.seq)
+        all_calls = (*placed_calls([own]), *calls)
+        self.turn = replace(own, items=(*before, *items), calls=all_calls, seq=turn.seq)
         self.expect_answers(start)
 
     def _is_waiting(self, call: TurnCall) -> bool:

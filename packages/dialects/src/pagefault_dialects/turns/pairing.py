@@ -33,6 +33,7 @@ from pagefault_dialects.model.conversation import (
     TextItem,
     Turn,
     TurnCall,
+    placed_calls,
 )
 from pagefault_dialects.targets.rules import coded
 from pagefault_dialects.turns.answered_turns import AnsweredTurn, EarlyAnswers
@@ -60,6 +61,8 @@ class PairedPrefix:
     """The tools of answers without an id or a call, whose place is final."""
     notes: tuple[LeftOut, ...] = ()
     """Of answers that were told already, for the turn that comes next."""
+    entry: tuple[int | None, int] = (None, 0)
+    """The last entry with calls, and how many it had."""
 
 
 class Pairing:
@@ -79,6 +82,7 @@ class Pairing:
         self._open: AnsweredTurn | None = None
         self._orphans = EarlyAnswers(kept, calls, prefix.nameless)
         self._notes = [*prefix.notes]
+        self._entry = prefix.entry
 
     def is_sealed_by(self, turn: ComposedTurn) -> bool:
         """Return whether the turns so far are final if this is the one that comes next.
@@ -105,14 +109,15 @@ class Pairing:
         """Return the turns, which are final, and what has to be known of them to go on."""
         turns = tuple(self._turns())
         nameless = self._orphans.seal()
-        return turns, PairedPrefix(self._calls.compacted(), nameless, tuple(self._notes))
+        notes = tuple(self._notes)
+        return turns, PairedPrefix(self._calls.compacted(), nameless, notes, self._entry)
 
     def add(self, turn: ComposedTurn) -> None:
         """Take the next turn of the history."""
         if turn.role == "tool":
             self._answer(turn)
             return
-        turn = _without_repeated_calls(turn)
+        turn = _without_repeated_calls(self._with_places(turn))
         if turn.role != "system":
             turn = self._with_notes(turn)
         if self._open is not None and self._open.repeats(turn):
@@ -154,14 +159,31 @@ class Pairing:
                 # The answer that the turn was written for has found its call.
                 continue
             names = {index: answer.tool_name for index, answer in group.answers}
+            own = placed_calls([group.turn]) if group.left_out else group.turn.calls
             calls = {
                 index: self._under_own_id(_named(call, names.get(index, "")))
-                for index, call in enumerate(group.turn.calls)
+                for index, call in enumerate(own)
                 if index not in group.left_out
             }
             yield _calling(group.turn, tuple(calls.values()))
             for index, answer in group.ordered_answers():
                 yield _answering(answer, calls[index])
+
+    def _with_places(self, turn: ComposedTurn) -> ComposedTurn:
+        """Return a turn whose calls say where they stand, where other calls stand before them."""
+        if not turn.calls or turn.seq is None:
+            return turn
+        seq, count = self._entry
+        start = count if seq == turn.seq else 0
+        last = turn.calls[-1].place or (turn.seq, start + len(turn.calls) - 1)
+        self._entry = (last[0], last[1] + 1)
+        if start == 0 and len({call.call_id for call in turn.calls}) == len(turn.calls):
+            return turn
+        calls = (
+            replace(call, place=call.place or (turn.seq, index))
+            for index, call in enumerate(turn.calls, start)
+        )
+        return replace(turn, calls=tuple(calls))
 
     def _under_own_id(self, call: TurnCall) -> TurnCall:
         """Return a call under an id that no other one has."""
@@ -205,6 +227,8 @@ class Pairing:
             seq=turn.seq,
             calls=(call,),
         )
+        if late is not None and late.place is not None:
+            turn = replace(turn, late_for=late.place[0])
         group = AnsweredTurn(calling, [(0, turn)], is_written=True)
         self._groups.append(group)
         if late is None:
@@ -246,7 +270,9 @@ class Pairing:
             return
         group, self._open = self._open, None
         for index, call in group.waiting.items():
-            self._calls.closed[call.call_id] = call
+            seq = group.turn.seq
+            place = call.place or (None if seq is None else (seq, index))
+            self._calls.closed[call.call_id] = replace(call, place=place)
             answer: ComposedTurn = Turn(
                 role="tool",
                 items=(Invented("answer", *_NO_ANSWER, group.turn.seq), TextItem("", NO_RESULT)),

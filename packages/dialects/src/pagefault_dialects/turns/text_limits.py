@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import is_
 
-from pagefault_dialects.context.eviction import entry_call
+from pagefault_dialects.context.evicted_forms import entry_call
 from pagefault_dialects.context.recalls import recalls_in
 from pagefault_dialects.model.conversation import ComposedTurn, Item, LeftOut, TextItem
 from pagefault_dialects.texts.cuts import needs_preview, shortened, whole_length, whole_text_uri

@@ -1,0 +1,260 @@
+"""The smaller forms of turns that are evicted, each with the way back to the whole.
+
+Source: `context`, "Budget": the levels of a step, and what the text that a model reads says.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from operator import is_
+
+from pagefault_dialects.context.cut_arguments import cut_arguments
+from pagefault_dialects.context.steps import FoldSummary, shown_name
+from pagefault_dialects.json.values import json_text
+from pagefault_dialects.model.conversation import (
+    ComposedTurn,
+    DataItem,
+    Invented,
+    Item,
+    LeftOut,
+    Medium,
+    ProviderBlock,
+    StoredBytes,
+    TextItem,
+    Turn,
+    TurnCall,
+    Words,
+    block_of,
+)
+from pagefault_dialects.pages.one_line import one_line, quoted, quoted_short
+from pagefault_dialects.targets.base64_leaves import text_of
+from pagefault_dialects.targets.media_lines import medium_words
+from pagefault_dialects.targets.rules import coded
+from pagefault_dialects.texts.cuts import cut_short, excerpt_of, whole_length, whole_text_uri
+
+REASON = "The conversation has to fit its limits; the oldest gives way."
+
+_FOLDED = coded("folded")
+# A result that is hardly longer than the line that would take its place stays.
+_SHORT_RESULT_CHARS = 240
+# From how many characters on a text is long.
+_LONG_RESULT_CHARS = 800
+_LONG_WORDS_CHARS = 2_000
+_KEPT_CHARS = 400
+_LONGEST_CAPTION_CHARS = 400
+_MOST_NAMED = 3
+
+Shorten = Callable[[str, int, str], str]
+"""Makes the shorter form of a text; is given how long the whole is, and the call that shows it."""
+
+
+def entry_text(turns: Sequence[ComposedTurn]) -> str:
+    """Return all words of an entry, whole; a medium among them is a line."""
+    return "\n\n".join(text for turn in turns for item in turn.items if (text := words_of(item)))
+
+
+def words_of(item: Item) -> str:
+    """Return the words of an item; of a medium, the line that names it."""
+    return f"[{medium_words(item)}]" if isinstance(item, Medium) else text_of(item) or ""
+
+
+def entry_call(seq: int | None) -> str:
+    """Return the call that shows all of an entry, if a model can make one."""
+    # What is rendered outside of its session is no entry that a model could name.
+    return "" if seq is None else f'read_text("@entry:{seq}")'
+
+
+def with_small_media(turn: ComposedTurn, page_id: str | None) -> ComposedTurn:
+    """Return a turn with its media as their captions, or as lines."""
+    items = [_small(item, page_id) if isinstance(item, Medium) else item for item in turn.items]
+    return _with_items(turn, items)
+
+
+def with_previews(turn: ComposedTurn, page_id: str | None) -> ComposedTurn:
+    """Return a turn whose long texts are their first 400 characters."""
+    most = _LONG_RESULT_CHARS if turn.role == "tool" else _LONG_WORDS_CHARS
+
+    def preview(text: str, many: int, way: str) -> str:
+        if len(text) <= most:
+            return text
+        shows = f"; {way} shows all of it" if way else ""
+        return f"{cut_short(text, _KEPT_CHARS)}\n[… shortened from {many} characters{shows}]"
+
+    return with_shorter_texts(turn, page_id, preview)
+
+
+def with_shorter_texts(turn: ComposedTurn, page_id: str | None, shorten: Shorten) -> ComposedTurn:
+    """Return a turn with each text as `shorten` makes it, and a note for each that it changed.
+
+    Values of results are texts here, and what has a place of its own among these is left out of it.
+    """
+    is_result = turn.role == "tool"
+    items: list[Item] = []
+    for item in turn.items:
+        if not (isinstance(item, TextItem) or (is_result and isinstance(item, DataItem))):
+            items.append(item)
+            continue
+        text = words_of(item)
+        many = _whole_chars(item, text, page_id)
+        short = shorten(text, many, _way_back(turn, item, page_id))
+        if short == text:
+            items.append(item)
+        else:
+            note = LeftOut(item.pointer, "text", "evicted", REASON, to="preview", seq=item.seq)
+            note = replace(note, block=block_of(item))
+            # What is shortened once more has its note already.
+            items += (
+                [TextItem(item.pointer, short)]
+                if note in items[-1:]
+                else [note, TextItem(item.pointer, short)]
+            )
+    if is_result and turn.structured is not None:
+        value = json_text(turn.structured)
+        if shorten(value, len(value), "") != value:
+            return replace(turn, items=tuple(items), structured=None)
+    return _with_items(turn, items)
+
+
+def as_line(turn: ComposedTurn, page_id: str | None) -> ComposedTurn:
+    """Return an answer that is one line, which names what was in it; itself, if it is short."""
+    if _is_short(turn):
+        return turn
+    stored = [item for item in turn.items if isinstance(item, Medium)]
+    named = [
+        f"@blob:{item.source.resource_id}"
+        for item in stored
+        if isinstance(item.source, StoredBytes)
+    ]
+    way = _page_call(page_id) if page_id else entry_call(turn.seq)
+    media = f"; its media: {', '.join(named[:_MOST_NAMED])}" if named else ""
+    more = f" and {len(named) - _MOST_NAMED} more" if len(named) > _MOST_NAMED else ""
+    name = quoted_short(one_line(turn.tool_name), 64)
+    shows = f": {way} shows it" if way else ""
+    line = f"[The result of {name} was left out{shows}{media}{more}]"
+    block = block_of(turn.items[0]) if turn.items else None
+    note = LeftOut("", "result", "evicted", REASON, to="line", block=block)
+    return replace(turn, items=(note, TextItem("", line)), structured=None)
+
+
+def with_cut_arguments(turn: ComposedTurn) -> ComposedTurn:
+    """Return a turn of calls with long strings in their arguments, and its long texts, cut.
+
+    A turn that its provider has signed is returned as it is.
+    """
+    if is_signed(turn):
+        return turn
+    calls: list[TurnCall] = []
+    notes: list[LeftOut] = []
+    for index, call in enumerate(turn.calls):
+        seq, place = call.place or (turn.seq, index)
+        handle = f"@entry:{seq}/arguments/{place}"
+        cut = cut_arguments(call.arguments, handle)
+        if cut is call.arguments or seq is None:
+            calls.append(call)
+            continue
+        calls.append(replace(call, arguments=cut))
+        notes.append(LeftOut("", "arguments", "evicted", REASON, to="preview", seq=seq))
+    shown = with_previews(turn, None)
+    if not notes:
+        return shown
+    return replace(shown, items=(*shown.items, *notes), calls=tuple(calls))
+
+
+def is_signed(turn: ComposedTurn) -> bool:
+    """Return whether a turn has blocks of its provider, such as signed thoughts."""
+    return any(isinstance(item, ProviderBlock) for item in turn.items) or any(
+        call.thought_signature for call in turn.calls
+    )
+
+
+def late_result(answer: ComposedTurn, number: int) -> ComposedTurn:
+    """Return the answer to a call that is folded, as a message of the user.
+
+    Args:
+        answer: The answer.
+        number: The number of the step that called.
+    """
+    failed = ", which failed" if answer.is_error else ""
+    head = f"Result of {shown_name(answer.tool_name) or 'a tool'}, step {number}{failed}:"
+    items = [item for item in answer.items if not isinstance(item, Invented)]
+    for at, item in enumerate(items):
+        if isinstance(item, TextItem):
+            items[at] = replace(item, text=f"{head} {item.text}")
+            break
+        if isinstance(item, Medium | DataItem):
+            items.insert(at, TextItem("", head))
+            break
+    else:
+        items.append(TextItem("", head))
+    return Turn("user", tuple(items), answer.origin, answer.seq)
+
+
+def fold_turn(summary: FoldSummary, origin: str) -> ComposedTurn:
+    """Return the message of the user that stands for a run of steps and messages.
+
+    Args:
+        summary: What is in the run.
+        origin: The path that its first record is read from.
+    """
+    entries, slash, _ = origin.rpartition("/")
+    restore = f"GET {origin}"
+    if summary.from_seq is not None and slash:
+        restore = f"GET {entries}?after={summary.from_seq - 1}"
+    note = LeftOut(
+        "",
+        "original",
+        *_FOLDED,
+        restore=restore,
+        to="line",
+        run=(summary.from_seq, summary.to_seq, summary.steps + summary.messages),
+    )
+    return Turn("user", (note, TextItem("", summary.text)), origin, summary.to_seq)
+
+
+def _with_items(turn: ComposedTurn, items: Sequence[Item]) -> ComposedTurn:
+    is_same = len(items) == len(turn.items) and all(map(is_, items, turn.items))
+    return turn if is_same else replace(turn, items=tuple(items))
+
+
+def _small(medium: Medium, page_id: str | None) -> Medium:
+    """Return a medium that is to be shown as its caption, or as one line."""
+    kept: Words | None = None
+    if medium.words is not None and medium.words.kind == "caption":
+        kept = Words("caption", cut_short(medium.words.text, _LONGEST_CAPTION_CHARS))
+    way = ""
+    if page_id:
+        way = f": {_page_call(page_id)} shows it"
+    elif isinstance(medium.source, StoredBytes):
+        way = f': view_media("@blob:{medium.source.resource_id}") shows it'
+    line = f"[{medium_words(medium)}, left out to make room{way}]"
+    instead = line if kept is None else f"{line}\n{kept.text}"
+    return replace(medium, words=kept, instead=instead, is_evicted=True)
+
+
+def _whole_chars(item: TextItem | DataItem, text: str, page_id: str | None) -> int:
+    """Return how many characters the text has that the way back leads to."""
+    if isinstance(item, DataItem):
+        return len(text)
+    if page_id:
+        return excerpt_of(text) or len(text)
+    return item.whole_chars or whole_length(text)
+
+
+def _way_back(turn: ComposedTurn, item: TextItem | DataItem, page_id: str | None) -> str:
+    if page_id:
+        return _page_call(page_id)
+    handle = None
+    if isinstance(item, TextItem):
+        uri = whole_text_uri(item.text)
+        handle = item.handle or (f"@{uri}" if uri else None)
+    return f'read_text("{handle}")' if handle else entry_call(item.seq or turn.seq)
+
+
+def _page_call(page_id: str) -> str:
+    return f"page_fault({quoted(page_id)}, 0)"
+
+
+def _is_short(turn: ComposedTurn) -> bool:
+    """Return whether a result is no longer than the line that would stand for it."""
+    texts: Iterator[str] = (item.text for item in turn.items if isinstance(item, TextItem))
+    is_plain = all(isinstance(item, TextItem | LeftOut | Invented) for item in turn.items)
+    return is_plain and sum(map(len, texts)) <= _SHORT_RESULT_CHARS

@@ -1,0 +1,168 @@
+"""The floor: what of a history is never left out, and how it is shortened where nothing else helps.
+
+Of what the system leaves of the budget, the first message of the user, the newest one, and the
+newest showings of all pinned pages have at most a quarter each; the newest step has most of the
+rest. Texts longer than their share keep head and tail around a line with the way back.
+
+Source: `context`, "Budget".
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+
+from pagefault_dialects.context.evicted_forms import (
+    with_cut_arguments,
+    with_shorter_texts,
+    words_of,
+)
+from pagefault_dialects.context.floor_turns import FloorTurns
+from pagefault_dialects.context.weighing import TURN_TOKENS, Weighing
+from pagefault_dialects.model.conversation import ComposedTurn, DataItem, TextItem
+from pagefault_dialects.texts.cuts import shortened
+
+# For the lines that stand around what is shown: of folds, of handles, at the beginning.
+_RESERVE_TOKENS = 96
+_LINES_OF_A_TURN = 24
+# The newest step leaves so many eighths of its room to what is older.
+_EIGHTHS_FOR_OLDER = 3
+_SHORTEST_CUT_CHARS = 80
+_TRIES = 12
+
+
+class Floor:
+    """Shortens what always stays to its shares of a budget.
+
+    Args:
+        turns: The turns of the floor by their indexes, as they are without shares.
+        floor: What they are.
+        cut: The indexes of those that have passed the floor.
+        weighing: Weighs turns, media as they are recorded.
+        most_tokens: The budget.
+        page_of: Returns the page that an answer shows, if it shows one.
+        has_older: Whether the history has more than these turns.
+    """
+
+    def __init__(
+        self,
+        turns: Mapping[int, ComposedTurn],
+        floor: FloorTurns,
+        cut: Collection[int],
+        weighing: Weighing,
+        most_tokens: int,
+        page_of: Callable[[ComposedTurn], str | None],
+        *,
+        has_older: bool,
+    ) -> None:
+        self._turns, self._floor, self._past, self._weighing = turns, floor, cut, weighing
+        self._page_of = page_of
+        self._has_older = has_older
+        reserve = min(_RESERVE_TOKENS, most_tokens // 4)
+        self.system_tokens = sum(map(self._tokens, floor.system))
+        self._room = max(0, most_tokens - self.system_tokens - reserve)
+        least = sum(map(self._least, floor.newest))
+        parts = max(3, len(floor.said) + bool(floor.pinned))
+        self._quarter = max(0, min(self._room // 4, (self._room - least) // parts))
+
+    def said(self, index: int, turn: ComposedTurn) -> ComposedTurn:
+        """Return a message within a quarter, if it has passed the floor."""
+        return self.cut_said(turn) if index in self._past else turn
+
+    def cut_said(self, turn: ComposedTurn) -> ComposedTurn:
+        """Return a message within a quarter."""
+        return self._within(turn, self._quarter, None)
+
+    def pinned(self, index: int) -> ComposedTurn:
+        """Return the showing of a pinned page within its part of a quarter."""
+        share = self._quarter // max(1, len(self._floor.pinned))
+        turn = self._turns[index]
+        is_within = sum(map(self._tokens, self._floor.pinned)) <= self._quarter
+        if is_within or index not in self._past:
+            return turn
+        return self._within(turn, share, self._page_of(turn))
+
+    def newest(self) -> dict[int, ComposedTurn]:
+        """Return the turns of the newest step within what the others leave."""
+        floor, weigh = self._floor, self._weighing.turns
+        shown = {at: self._turns[at] for at in floor.newest}
+        used = weigh(self.said(at, self._turns[at]) for at in floor.said).tokens
+        used += weigh(map(self.pinned, floor.pinned)).tokens
+        room = max(0, self._room - used)
+        if sum(map(self._tokens, shown)) <= room or not set(shown) <= set(self._past):
+            return shown
+        share = room * (8 - _EIGHTHS_FOR_OLDER) // 8 if self._has_older else room
+        calling = [at for at, turn in shown.items() if turn.role != "tool"]
+        if sum(map(self._tokens, calling)) > share // 2:
+            shown |= {at: with_cut_arguments(shown[at]) for at in calling}
+        share -= weigh(shown[at] for at in calling).tokens
+        answers = [at for at in shown if at not in calling]
+        for at, most in zip(answers, _shares([*map(self._tokens, answers)], share), strict=True):
+            shown[at] = self._within(shown[at], most, self._page_of(shown[at]))
+        return shown
+
+    def parts(self) -> Sequence[tuple[str, int]]:
+        """Return how many tokens each part of the floor takes, by its name."""
+        users = [at for at in self._floor.said if self._turns[at].role == "user"]
+        others = [at for at in self._floor.said if at not in users]
+        newest = self.newest()
+        named = [
+            ("the system message", [self._turns[at] for at in self._floor.system]),
+            ("the first user message", [self.said(at, self._turns[at]) for at in users[:1]]),
+            ("the newest user message", [self.said(at, self._turns[at]) for at in users[1:]]),
+            ("the newest other message", [self.said(at, self._turns[at]) for at in others]),
+            ("pinned pages", [*map(self.pinned, self._floor.pinned)]),
+            ("the newest step", [*newest.values()]),
+        ]
+        return [(name, self._weighing.turns(part).tokens) for name, part in named if part]
+
+    def _tokens(self, index: int) -> int:
+        return self._weighing.turn(self._turns[index]).tokens
+
+    def _least(self, index: int) -> int:
+        """Return about what a turn of the newest step takes where only lines are left of it."""
+        turn = self._turns[index]
+        if turn.role == "tool":
+            return TURN_TOKENS + _RESERVE_TOKENS // 2
+        return self._weighing.turn(with_cut_arguments(turn)).tokens
+
+    def _within(self, turn: ComposedTurn, share: int, page_id: str | None) -> ComposedTurn:
+        """Return a turn whose texts are cut so that all of it takes no more than a share."""
+        whole = self._weighing.turn(turn).tokens
+        if whole <= share:
+            return turn
+        texts = [words_of(each) for each in turn.items if isinstance(each, TextItem | DataItem)]
+        costs = [self._weighing.text(text) for text in texts]
+        room = share - (whole - sum(costs)) - _LINES_OF_A_TURN * len(texts)
+        # Media that leave too little to what a person said give way behind it.
+        least = share // 2 if turn.role == "user" else 0
+        most = dict(zip(texts, _shares(costs, max(least, room)), strict=True))
+
+        def shorten(text: str, _: int, way: str) -> str:
+            return self._cut(text, most.get(text, 0), way)
+
+        return with_shorter_texts(turn, page_id, shorten)
+
+    def _cut(self, text: str, most_tokens: int, way: str) -> str:
+        """Return a text's head and tail around a line, together within so many tokens."""
+        tokens = self._weighing.text(text)
+        limit = min(len(text) - 1, len(text) * most_tokens * 8 // (max(1, tokens) * 5))
+        if tokens <= most_tokens:
+            return text
+        for _ in range(_TRIES):
+            if limit < _SHORTEST_CUT_CHARS:
+                break
+            cut = shortened(text, limit, way)
+            if (found := self._weighing.text(cut)) <= most_tokens:
+                return cut
+            limit = min(limit * 15 // 16, limit * most_tokens // found)
+        line = shortened(text, 0, way).strip()
+        return line if len(line) < len(text) else text
+
+
+def _shares(costs: Sequence[int], room: int) -> Sequence[int]:
+    """Divide a room among costs: what is small stays whole, the others have the same each."""
+    shares: dict[int, int] = {}
+    ordered = sorted(range(len(costs)), key=costs.__getitem__)
+    for done, index in enumerate(ordered):
+        even = max(0, room) // (len(ordered) - done)
+        shares[index] = min(costs[index], even)
+        room -= shares[index]
+    return [shares[index] for index in range(len(costs))]

@@ -1,0 +1,145 @@
+"""What turns take of a rendering: tokens, media, and characters of base64.
+
+Source: `context`, "Budget".
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from pagefault_dialects.json.values import json_text
+from pagefault_dialects.model.conversation import (
+    Address,
+    ComposedTurn,
+    Item,
+    MediaItem,
+    Medium,
+    ProviderBlock,
+    SettledTurn,
+    TurnCall,
+)
+from pagefault_dialects.model.render_options import base64_length
+from pagefault_dialects.targets.base64_leaves import text_of
+from pagefault_dialects.targets.opening_turns import opened
+from pagefault_dialects.targets.profile import Profile
+
+TURN_TOKENS = 4
+"""What stands around a turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What something takes of a rendering: tokens, media, and characters of base64."""
+
+    tokens: int = 0
+    media: int = 0
+    base64_chars: int = 0
+
+    def __add__(self, other: "Load") -> "Load":
+        return Load(
+            self.tokens + other.tokens,
+            self.media + other.media,
+            self.base64_chars + other.base64_chars,
+        )
+
+    def __sub__(self, other: "Load") -> "Load":
+        return Load(
+            self.tokens - other.tokens,
+            self.media - other.media,
+            self.base64_chars - other.base64_chars,
+        )
+
+
+_LINE = Load(24)
+"""What takes the place of a medium that the target does not take."""
+
+
+class Weighing:
+    """Weighs turns for one target.
+
+    Args:
+        profile: The target.
+        settled: The same turns, settled: what is attached weighs what it was made into. With
+            `None` each medium is taken for one that is attached as it is.
+    """
+
+    def __init__(self, profile: Profile, settled: Sequence[SettledTurn] | None = None) -> None:
+        self._profile = profile
+        self._rule = profile.tokens
+        self._attached = None if settled is None else _attached(settled)
+
+    def total(self, settled: Sequence[SettledTurn]) -> Load:
+        """Return what a settled conversation takes in all."""
+        system, turns = opened(settled, self._profile)
+        media = (item for turn in settled for item in turn.items if isinstance(item, MediaItem))
+        chars = [_base64_chars(each) for each in media]
+        return Load(self._rule.turns(turns, system), len(chars), sum(chars))
+
+    def turns(self, turns: Iterable[ComposedTurn]) -> Load:
+        """Return what turns take."""
+        return sum(map(self.turn, turns), Load())
+
+    def turn(self, turn: ComposedTurn) -> Load:
+        """Return what a turn takes, and what stands around it."""
+        load = Load(TURN_TOKENS + self.calls(turn.calls))
+        for item in turn.items:
+            load += self._item(turn, item)
+        return load
+
+    def saving(self, old: Sequence[ComposedTurn], new: Sequence[ComposedTurn]) -> Load:
+        """Return what showing turns in another form saves."""
+        if len(old) == len(new):
+            pairs = [(a, b) for a, b in zip(old, new, strict=True) if a is not b]
+            old, new = [a for a, _ in pairs], [b for _, b in pairs]
+        return self.turns(old) - self.turns(new)
+
+    def calls(self, calls: Iterable[TurnCall]) -> int:
+        """Return how many tokens calls take."""
+        return sum(
+            self._rule.text(call.name) + self._rule.text(json_text(call.arguments))
+            for call in calls
+        )
+
+    def text(self, text: str) -> int:
+        """Return how many tokens a text takes."""
+        return self._rule.text(text)
+
+    def _item(self, turn: ComposedTurn, item: Item) -> Load:
+        if isinstance(item, ProviderBlock):
+            form = item.forms.get(self._profile.home)
+            return Load(self._rule.text(item.words if form is None else json_text(dict(form))))
+        if not isinstance(item, Medium):
+            return Load(self._rule.text(text_of(item) or ""))
+        if item.is_evicted:
+            return Load(self._rule.text(item.instead or ""))
+        if self._attached is None:
+            is_taken = self._profile.rule(item.kind) is not None
+            return Load(self._rule.medium(_as_attached(item)), 1) if is_taken else _LINE
+        attached = self._attached.get((item.seq or turn.seq, turn.call_id, item.pointer))
+        if attached is None:
+            return Load()
+        return Load(self._rule.medium(attached), 1, _base64_chars(attached))
+
+
+def _attached(
+    settled: Sequence[SettledTurn],
+) -> dict[tuple[int | None, str, str], MediaItem]:
+    return {
+        (item.medium.seq or turn.seq, turn.call_id, item.medium.pointer): item
+        for turn in settled
+        for item in turn.items
+        if isinstance(item, MediaItem)
+    }
+
+
+def _as_attached(medium: Medium) -> MediaItem:
+    address = medium.source.url if isinstance(medium.source, Address) else None
+    return MediaItem(
+        *(medium, medium.source, medium.kind, medium.mime_type),
+        medium.size_bytes or 0,
+        medium.hints,
+        address=address,
+    )
+
+
+def _base64_chars(attachment: MediaItem) -> int:
+    return 0 if attachment.address is not None else base64_length(attachment.size_bytes)
