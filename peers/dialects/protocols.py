@@ -102,6 +102,8 @@ def acp() -> Iterator[Case]:
                     yield case(each, *texts, **expected)
             note = s.SessionNotification(session_id="s", update=built)
             yield from (case(each, *texts, **expected) for each in [*dumps(note)][:5])
+            rpc = {"jsonrpc": "2.0", "method": "session/update"}
+            yield from (case({**rpc, "params": e}, *texts, **expected) for e in [*dumps(note)][3:5])
             bare = s.ToolCallUpdate(tool_call_id=CALL, status=status, content=content)
             yield from (case(each, *texts, **expected) for each in dumps(bare))
     built = s.ToolCallProgress(

@@ -330,7 +330,14 @@ def test_call_and_tool_of_an_envelope_are_kept_where_they_differ() -> None:
 
 
 # Each is one member away from an envelope.
+_UPDATE = {"sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "completed"}
+_NOTE = {"method": "session/update", "params": {"sessionId": "s", "update": _UPDATE}}
+
 NEAR_MISSES: list[object] = [
+    {"jsonrpc": "2.0", **_NOTE, "rows": 3},
+    {"jsonrpc": "2.0", **_NOTE, "method": "session/prompt"},
+    {"jsonrpc": "2.0", **_NOTE, "params": {"update": 3}},
+    _NOTE,
     {"type": "custom_tool_call_output", "output": "x"},
     {"type": "function_call_output", "call_id": 7, "output": "x"},
     {"type": "function_call_output", "call_id": "c", "output": {"a": 1}},
