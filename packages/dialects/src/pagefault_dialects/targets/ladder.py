@@ -42,6 +42,7 @@ from pagefault_dialects.targets.media_choices import (
     hold_to_size,
     loss_entry,
     record_path,
+    stored_media,
 )
 from pagefault_dialects.targets.media_lines import (
     ERROR_LINE,
@@ -263,11 +264,8 @@ class Ladder:
 
 def _write(run: NativeRun, choices: Sequence[Choice]) -> dict[int, tuple[Node, ...]]:
     """Return the messages of a run by its turns; none if its media are not shown as they are."""
-    attached = [each.attachment for each in choices if each.rung == "original" and each.attachment]
-    stored = {
-        each.source.resource_id: each for each in attached if isinstance(each.source, StoredBytes)
-    }
-    if len(attached) < len(choices) or not has_place_for(run, stored):
+    stored = stored_media(choices)
+    if stored is None or not has_place_for(run, stored):
         for choice in choices:
             choice.heed_obstacle()
         return {}

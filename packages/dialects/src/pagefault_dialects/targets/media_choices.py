@@ -1,6 +1,6 @@
 """What each medium of a rendering is shown as, and how far down the ladder it has gone."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from pagefault_dialects.model.conversation import (
@@ -144,6 +144,17 @@ def record_path(turn: ComposedTurn, item: Medium | LeftOut | ProviderBlock) -> s
         return f"GET {turn.origin}"
     entries, _, _ = turn.origin.rpartition("/")
     return f"GET {entries}/{item.seq}"
+
+
+def stored_media(choices: Iterable[Choice]) -> dict[str, MediaItem] | None:
+    """Return the stored ones of media by their ids; `None` if one is not shown as it is."""
+    stored: dict[str, MediaItem] = {}
+    for choice in choices:
+        if choice.attachment is None or choice.rung != "original":
+            return None
+        if isinstance(source := choice.attachment.source, StoredBytes):
+            stored[source.resource_id] = choice.attachment
+    return stored
 
 
 def hold_to_count(choices: Sequence[Choice], kind: MediaClass, most: int | None) -> None:

@@ -14,13 +14,12 @@ from pagefault_dialects.model.conversation import (
     NativeBlock,
     ProviderBlock,
     SettledItem,
-    StoredBytes,
     TextItem,
     block_of,
 )
 from pagefault_dialects.model.loss import LossEntry
 from pagefault_dialects.model.render_options import RenderOptions
-from pagefault_dialects.targets.media_choices import Choice, loss_entry, record_path
+from pagefault_dialects.targets.media_choices import Choice, loss_entry, record_path, stored_media
 from pagefault_dialects.targets.native_messages import is_item_taken, references, write_node
 from pagefault_dialects.targets.profile import Profile
 
@@ -119,11 +118,7 @@ def _written(
         return None
     if not all(is_item_taken(item, profile, options) for item in items):
         return None
-    media = [each for each in choices[places.start : places.stop] if each is not None]
-    attached = [each.attachment for each in media if each.rung == "original" and each.attachment]
-    stored = {
-        each.source.resource_id: each for each in attached if isinstance(each.source, StoredBytes)
-    }
-    if len(attached) < len(media) or not stored.keys() <= {*references(first.value)}:
+    stored = stored_media(filter(None, choices[places.start : places.stop]))
+    if stored is None or not stored.keys() <= {*references(first.value)}:
         return None
     return replace(first, node=write_node(first.value, stored))
