@@ -21,6 +21,7 @@ _HASH_BYTES = 8
 _BLOCKS = ("content", "parts")
 _MARKS = ("cache_control", "cachePoint")
 _MOST_MARKS = 4
+_HOLDERS = (None, "tool_result")
 
 
 def document_of(settled: Settled, profile: Profile, options: RenderOptions) -> dict[str, Node]:
@@ -242,33 +243,56 @@ def mark(
 
 def _with_few_marks(messages: list[Node]) -> list[Node]:
     """Return messages without the oldest marks of those that are more than a provider takes."""
-    too_many = sum(map(_is_marked, chain.from_iterable(map(_blocks, messages)))) - _MOST_MARKS
-    if too_many <= 0:
-        return messages
-    fewer: list[Node] = []
-    for message in messages:
-        kept: list[Node] = []
-        for block in _blocks(message):
-            if too_many > 0 and isinstance(block, dict) and _is_marked(block):
-                too_many -= 1
-                bare: Node = {key: each for key, each in block.items() if key not in _MARKS}
-                kept += [bare] if bare else []
-            else:
-                kept.append(block)
-        if isinstance(message, dict) and isinstance(message.get("content"), list):
-            fewer.append({**message, "content": kept})
-        else:
-            fewer.append(message)
-    return fewer
+    too_many = _count_marks(messages) - _MOST_MARKS
+    return messages if too_many <= 0 else _without_marks(messages, too_many)[0]
 
 
-def _blocks(message: Node) -> list[Node]:
-    content = message.get("content") if isinstance(message, dict) else None
+def _count_marks(blocks: Iterable[Node]) -> int:
+    """Return how many blocks are marked, also of those that stand in others."""
+    return sum(_is_marked(block) + _count_marks(_blocks(block)) for block in blocks)
+
+
+def _without_marks(blocks: Iterable[Node], too_many: int) -> tuple[list[Node], int]:
+    """Return blocks without the first marks of them, and how many are too many behind them."""
+    kept: list[Node] = []
+    for block in blocks:
+        inside = _blocks(block)
+        if too_many <= 0 or not (_is_marked(block) or _count_marks(inside)):
+            kept.append(block)
+            continue
+        members = _members(block)
+        if inside:
+            members["content"], too_many = _without_marks(inside, too_many)
+        if too_many > 0 and _is_marked(block):
+            too_many -= 1
+            members = {key: each for key, each in members.items() if key not in _MARKS}
+        kept += [members] if members else []
+    return kept, too_many
+
+
+def _members(block: Node) -> dict[str, Node]:
+    """Return the members of a block, those that are JSON of a record as leaves."""
+    if isinstance(block, JsonLeaf) and isinstance(block.value, dict):
+        return {
+            name: JsonLeaf(value) if isinstance(value, dict | list) else value
+            for name, value in block.value.items()
+        }
+    return {**block} if isinstance(block, dict) else {}
+
+
+def _blocks(block: Node) -> list[Node]:
+    """Return the blocks in the content of a message or of a result."""
+    members = _members(block)
+    content = members.get("content") if members.get("type") in _HOLDERS else None
+    if isinstance(content, JsonLeaf) and isinstance(content.value, list):
+        return [JsonLeaf(each) for each in content.value]
     return content if isinstance(content, list) else []
 
 
 def _is_marked(block: Node) -> bool:
-    return isinstance(block, dict) and any(block.get(name) for name in _MARKS)
+    members = _members(block)
+    found = (members.get(name) for name in _MARKS)
+    return any(each.value if isinstance(each, JsonLeaf) else each for each in found)
 
 
 def equal_hashes(sent: bytes, hashes: Sequence[bytes]) -> int:

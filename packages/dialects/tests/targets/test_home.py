@@ -111,6 +111,26 @@ def test_request_has_no_more_than_four_marks_for_the_cache() -> None:
     assert marked == [False, False, True, True, True, True]
 
 
+def test_marks_in_results_count_as_well() -> None:
+    mark = {"cache_control": {"type": "ephemeral"}}
+    text = {"type": "text", "text": "Hi.", **mark}
+    result = {"type": "tool_result", "tool_use_id": "t1", "content": [text, text, text], **mark}
+    call = {"type": "tool_use", "id": "t1", "name": "f", "input": {}}
+    history: list[Json] = [
+        {"role": "user", "content": [text]},
+        {"role": "assistant", "content": [call]},
+        {"role": "user", "content": [result]},
+    ]
+    bare = {"type": "text", "text": "Hi."}
+    assert _rendered(history, "anthropic") == [{"role": "user", "content": [bare]}, *history[1:]]
+    history[0]["content"] = [text, text]
+    rendered = _rendered(history, "anthropic")
+    assert rendered[0]["content"] == [bare, bare]
+    assert rendered[2] == history[2]
+    again = [*history, {"role": "assistant", "content": [text]}]
+    assert _rendered(again, "anthropic")[2]["content"][0]["content"] == [bare, text, text]
+
+
 def test_items_that_are_one_turn_come_out_with_the_blocks_of_their_provider() -> None:
     history: list[Json] = [
         {"role": "user", "content": "q"},

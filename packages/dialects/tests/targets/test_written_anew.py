@@ -75,7 +75,9 @@ def test_text_of_a_model_keeps_its_citations() -> None:
 
 def test_calls_and_results_keep_their_marks_and_what_is_in_them() -> None:
     call = {"type": "tool_use", "id": "t1", "name": "f", "input": {}, **_CACHED}
-    held = [_BLOCKS["text"], _BLOCKS["file"], _BLOCKS["words"], _BLOCKS["file by id"]]
+    files = (_BLOCKS[each] for each in ("file", "words", "file by id"))
+    unmarked = ({name: each[name] for name in each if name not in _CACHED} for each in files)
+    held = [_BLOCKS["text"], *unmarked]
     result = {"type": "tool_result", "tool_use_id": "t1", "content": held, **_CACHED}
     asked = {"role": "user", "content": [{"type": "text", "text": "Look."}]}
     calling = {"role": "assistant", "content": [call]}
