@@ -39,6 +39,19 @@ def test_only_what_is_new_is_asked_for(pf: Pagefault, session: Session, png: byt
     assert asked == ["turns", "turns", "turns", "render", "render"]
 
 
+def test_calls_that_must_not_be_run_are_named(session: Session) -> None:
+    handle = "@entry:2/arguments/0/text"
+    cut = f"x[... 900 characters left out; read_text {handle} shows all of it ...]"
+    used = {"type": "tool_use", "id": "c1", "name": "write", "input": {"text": cut}}
+    conversation = session.conversation("anthropic")
+    conversation.turn(said("user", "Write it."))
+    messages = conversation.turn({"message": {"role": "assistant", "content": [used]}})
+    assert conversation.refused == [{"callId": "c1", "seq": 3}]
+    assert handle in str(messages[-1]["content"])
+    conversation.turn(call("c2"))
+    assert conversation.refused == []
+
+
 def test_what_others_write_is_read_anew(session: Session) -> None:
     conversation = session.conversation("anthropic")
     conversation.turn(said("system", "Be brief."), said("user", "Hi"))

@@ -473,6 +473,19 @@ test("a conversation keeps its beginning, whoever writes meanwhile", async () =>
   assert.throws(() => session.conversation({ target: "anthropic", since: 3 }), TypeError);
 });
 
+test("a conversation names the calls that must not be run", async () => {
+  const handle = "@entry:2/arguments/0/text";
+  const text = `x[... 900 characters left out; read_text ${handle} shows all of it ...]`;
+  const written = { name: "write", arguments: JSON.stringify({ text }) };
+  const call = { id: "w1", type: "function", function: written };
+  const conversation = pf.session("cut").conversation({ target: "openai-chat" });
+  await conversation.turn([{ message: { role: "user", content: "Write it." } }]);
+  const said = { role: "assistant" as const, content: null, tool_calls: [call] };
+  const messages = await conversation.turn([{ message: said }]);
+  assert.deepEqual(conversation.refused, [{ callId: "w1", seq: 3 }]);
+  assert.ok(JSON.stringify(messages.at(-1)).includes(handle));
+});
+
 const TARGETS = [
   "anthropic",
   "bedrock",

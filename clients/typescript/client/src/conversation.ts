@@ -10,6 +10,7 @@ import { NotFoundError, problemError } from "./errors.ts";
 import type {
   HistoryMessageDraft,
   LossEntry,
+  RefusedCall,
   RenderedRecord,
   RenderRequest,
   TurnReceipt,
@@ -54,6 +55,7 @@ export class Conversation {
   private readonly query: TurnRender;
   private kept: ProviderMessage[] = [];
   private losses: LossEntry[] = [];
+  private refusals: readonly RefusedCall[] = [];
   private told: string | null | undefined;
   private lastSeq = 0;
   private hash: string | null | undefined;
@@ -80,6 +82,14 @@ export class Conversation {
     return this.losses;
   }
 
+  /**
+   * The calls of the last turn that must not be run: an argument was cut in an old call. The
+   * messages have their answers.
+   */
+  get refused(): readonly RefusedCall[] {
+    return this.refusals;
+  }
+
   /** The number of the last entry that the messages have. */
   get seq(): number {
     return this.lastSeq;
@@ -92,7 +102,9 @@ export class Conversation {
   ): Promise<readonly ProviderMessage[]> {
     const since = this.since();
     const render = { ...this.query, ...since };
-    const { rendering, problem } = await this.session.turn(entries, { ...options, render });
+    const receipt = await this.session.turn(entries, { ...options, render });
+    const { rendering, problem, refused } = receipt;
+    this.refusals = refused ?? [];
     // All is stored: the next step, or `render`, reads it.
     if (!rendering) throw problemError(unrendered(problem));
     return this.take(rendering, since, options);

@@ -47,6 +47,8 @@ class AsyncConversation:
         system: The system prompt, for providers that take it apart.
         loss: What was left out or invented in `messages`.
         rendering: The last answer of the service.
+        refused: The calls of the last turn that must not be run: an argument was cut in an old
+            call. The messages have their answers.
     """
 
     def __init__(
@@ -62,6 +64,7 @@ class AsyncConversation:
         self.system: str | None = None
         self.loss: list[models.LossEntry] = []
         self.rendering: models.RenderedRecord | None = None
+        self.refused: list[models.RefusedCall] = []
 
     async def turn(
         self, *entries: models.TurnEntry | dict[str, Any], idempotency_key: str | None = None
@@ -77,6 +80,7 @@ class AsyncConversation:
         render: Any = {"target": self._target, **on_the_wire(self._options)}
         render |= {"since": self._since()} if self._since() else {}
         receipt = await self._session.turn(*entries, render=render, idempotency_key=idempotency_key)
+        self.refused = list(receipt.get("refused") or ())
         rendering = receipt["rendering"]
         if rendering is None:
             seqs = receipt["seqs"]

@@ -49,6 +49,8 @@ class Conversation:
         system: The system prompt, for providers that take it apart.
         loss: What was left out or invented in `messages`.
         rendering: The last answer of the service.
+        refused: The calls of the last turn that must not be run: an argument was cut in an old
+            call. The messages have their answers.
     """
 
     def __init__(
@@ -64,6 +66,7 @@ class Conversation:
         self.system: str | None = None
         self.loss: list[models.LossEntry] = []
         self.rendering: models.RenderedRecord | None = None
+        self.refused: list[models.RefusedCall] = []
 
     def turn(
         self, *entries: models.TurnEntry | dict[str, Any], idempotency_key: str | None = None
@@ -79,6 +82,7 @@ class Conversation:
         render: Any = {"target": self._target, **on_the_wire(self._options)}
         render |= {"since": self._since()} if self._since() else {}
         receipt = self._session.turn(*entries, render=render, idempotency_key=idempotency_key)
+        self.refused = list(receipt.get("refused") or ())
         rendering = receipt["rendering"]
         if rendering is None:
             seqs = receipt["seqs"]
