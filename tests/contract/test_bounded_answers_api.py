@@ -90,6 +90,18 @@ class TestBounds:
         whole = client.post("/api/pages/log/fault", json=fault).json()
         assert whole["content"] == f"Page log (text, FULL):\n{PAGE}"
 
+    def test_session_renders_though_an_application_has_faulted_a_page_in_whole(
+        self, client: httpx.Client
+    ) -> None:
+        put(client, "log", content=PAGE, modality="text")
+        append(client, content="Read the log.")
+        fault = {"target_level": 0, "session_id": "s", "tool_call_id": "whole"}
+        assert PAGE in client.post("/api/pages/log/fault", json=fault).json()["content"]
+        rendered = client.get("/api/sessions/s/render?target=anthropic&maxTokens=4000")
+        assert rendered.status_code == 200, rendered.text[:500]
+        assert rendered.json()["tokensEst"] <= 4_000
+        assert "@entry:2" in rendered.text or "page_fault" in rendered.text
+
     @pytest.mark.engines("embedded")
     def test_smaller_level_that_is_too_long_leads_to_the_whole_page(
         self, client: httpx.Client
