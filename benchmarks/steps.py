@@ -29,6 +29,7 @@ import anyio
 
 from app.config.settings import Settings
 from app.features import open_services
+from app.server.process import collect_young_only, switch_threads_often
 from app.services.agents.session_turns import SessionTurns
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.renders.queries import RenderQuery
@@ -234,7 +235,12 @@ async def curve(services: Services, scale: Scale) -> Times:
 
 
 async def _loop_delay(services: Services) -> list[Figure]:
-    """Return by how much the event loop is late while the longest sessions are rendered whole."""
+    """Return by how much the event loop is late while the longest sessions are rendered whole.
+
+    The process collects garbage, and switches threads, as one that serves does.
+    """
+    collect_young_only()
+    switch_threads_often()
     names = [_LONGEST, *(f"{_LONGEST}{number}" for number in range(1, _AT_ONCE))]
     numbers = count()
     renders = [Session(services, each, numbers).render(RenderOptions()) for each in names]

@@ -8,6 +8,9 @@ hold.
 objects only when `app.services.memory_budget.garbage` does so: a full collection holds the
 interpreter for as long as there are objects, half a second beside a history of 60,000 messages.
 
+**Threads.** The event loop shares the interpreter with threads that render. It waits for up to an
+interval whenever it has something to do, which is 5 ms unless set.
+
 **Freed memory.** Bodies are worked on in pieces of a megabyte. glibc would give each back to the
 kernel as soon as it is freed and ask for it again, to be cleared, with the next: that takes longer
 than decoding it. It would also give up to eight heaps a core to the threads, each of which keeps
@@ -33,6 +36,7 @@ _SELDOM = (100_000, 50, 50)
 _NEVER = 1_000_000_000
 
 _RECURSION_LIMIT = 10_000
+_SWITCH_SECONDS = 0.0005
 _MIB = 1024 * 1024
 
 
@@ -49,6 +53,11 @@ def collect_as_usual() -> None:
 def collect_young_only() -> None:
     """Collect garbage among young objects only; among old ones, `gc.collect` has to be called."""
     gc.set_threshold(*_USUAL_COLLECTION[:2], _NEVER)
+
+
+def switch_threads_often() -> None:
+    """Let a thread that waits for the interpreter have it after half a millisecond."""
+    sys.setswitchinterval(_SWITCH_SECONDS)
 
 
 def accept_deep_json() -> None:

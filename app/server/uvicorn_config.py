@@ -13,7 +13,12 @@ from app.config.settings import Settings
 from app.main import create_app
 from app.server.http_protocol import DeadlineProtocol
 from app.server.lingering_close import PartingProtocol
-from app.server.process import accept_deep_json, collect_young_only, keep_freed_memory
+from app.server.process import (
+    accept_deep_json,
+    collect_young_only,
+    keep_freed_memory,
+    switch_threads_often,
+)
 from app.telemetry.logs import configure_process_logging
 
 _GRACEFUL_SHUTDOWN_SECONDS = 30
@@ -78,6 +83,7 @@ def served_app(settings: Settings | None = None) -> FastAPI:
     """
     accept_deep_json()
     keep_freed_memory()
+    switch_threads_often()
     try:
         app = create_app(settings)
     except Exception as exc:

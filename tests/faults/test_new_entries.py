@@ -31,8 +31,7 @@ from app.stores.blobs.store import BlobStore
 from app.stores.records.records import Records
 from app.wiring.services import Services
 from pagefault_dialects.json.values import json_text
-from pagefault_dialects.model.render_options import RenderOptions
-from pagefault_dialects.targets.base64_leaves import Node
+from pagefault_dialects.model.render_options import Rendering, RenderOptions
 from pagefault_dialects.targets.table import TARGETS
 from tests.faults.lengths import times
 from tests.kit.media import b64, png
@@ -142,15 +141,15 @@ class _Store:
         except NotFoundError:
             return False
         since = max(1, loaded.last_seq - step.back)
-        new = await self.new_entries.document(PROJECT, session_id, profile, options, since)
+        new = await self.new_entries.render(PROJECT, session_id, profile, options, since)
         whole = await renders.whole(PROJECT, loaded, profile, query, since=since, moves=False)
         if new is None:
             return False
         assert await self._text(new) == await self._text(whole)
         return True
 
-    async def _text(self, document: dict[str, Node]) -> bytes:
-        body = await self.services[SessionRenders].answers.body(PROJECT, document)
+    async def _text(self, rendering: Rendering) -> bytes:
+        body = await self.services[SessionRenders].answers.body(PROJECT, rendering)
         return b"".join([chunk async for chunk in body.chunks()])
 
     async def run(self, steps: list[Any]) -> int:

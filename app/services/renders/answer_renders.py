@@ -17,7 +17,7 @@ from pagefault_dialects.model.conversation import ComposedTurn, TextItem, Turn
 from pagefault_dialects.model.frontier import NOTHING_EVICTED
 from pagefault_dialects.model.render_options import Rendering, joined_pieces
 from pagefault_dialects.rendered_documents import document_of, mark
-from pagefault_dialects.targets.base64_leaves import Node, json_pieces
+from pagefault_dialects.targets.base64_leaves import json_pieces
 from pagefault_dialects.targets.profile import Profile
 from pagefault_dialects.turns.record_turns import tool_result_turn
 
@@ -109,13 +109,16 @@ class AnswerRenders:
         settled, _ = await self.settling.fitted(
             project_id, turns, profile, options, NOTHING_EVICTED, is_whole=False
         )
-        document = await self.settling.worked(lambda: document_of(settled, profile, options))
-        mark(document, profile, options)
-        return await self.body(project_id, document, given=given)
+
+        def write() -> Rendering:
+            document = document_of(settled, profile, options)
+            mark(document, profile, options)
+            return json_pieces(document)
+
+        return await self.body(project_id, await self.settling.worked(write), given=given)
 
     async def body(
-        self, project_id: str, document: dict[str, Node], given: Callable[[], None] | None = None
+        self, project_id: str, rendering: Rendering, given: Callable[[], None] | None = None
     ) -> RenderedBody:
         """Return a rendering as it is sent."""
-        rendered = await self.settling.worked(lambda: json_pieces(document))
-        return await RenderedBody(self.blobs, project_id, rendered, given=given).check()
+        return await RenderedBody(self.blobs, project_id, rendering, given=given).check()

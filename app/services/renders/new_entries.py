@@ -23,11 +23,11 @@ from app.stores.records.resources import ResourceRecords
 from app.stores.records.session_prompts import SessionPromptRecords
 from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_dialects.model.conversation import ComposedTurn
-from pagefault_dialects.model.render_options import RenderOptions
+from pagefault_dialects.model.render_options import Rendering, RenderOptions
 from pagefault_dialects.model.resource import LINK_TYPE, Resource
 from pagefault_dialects.rendered_documents import session_document, written_prefix
 from pagefault_dialects.rendered_prefixes import RenderedPrefix, damages_of
-from pagefault_dialects.targets.base64_leaves import Node
+from pagefault_dialects.targets.base64_leaves import json_pieces
 from pagefault_dialects.targets.profile import Profile
 from pagefault_dialects.turns.answered_turns import PrefixChangedError
 from pagefault_dialects.turns.pairing import Pairing
@@ -90,9 +90,9 @@ class NewEntries:
     """A beginning is taken further once so many entries are behind it."""
     _prefixes: PrefixCache = field(init=False, default_factory=PrefixCache)
 
-    async def document(
+    async def render(
         self, project_id: str, session_id: str, profile: Profile, options: RenderOptions, since: int
-    ) -> dict[str, Node] | None:
+    ) -> Rendering | None:
         """Return the answer; `None` where the session has to be rendered whole for it.
 
         Raises:
@@ -194,7 +194,7 @@ class NewEntries:
         )
         return further.behind(prefix) if prefix else further
 
-    async def _behind(self, request: _Request, part: _Part) -> dict[str, Node]:
+    async def _behind(self, request: _Request, part: _Part) -> Rendering:
         """Render the entries behind a beginning."""
         profile, prefix = request.profile, part.prefix
         loaded = await self._loaded(request, part)
@@ -213,17 +213,18 @@ class NewEntries:
         whole_weight = prefix.weight + weight if prefix else weight
         if not self.settling.has_room(whole_weight, profile, options):
             raise _WholeNeededError
-        document, _ = await self.settling.worked(
-            lambda: session_document(
-                settled,
-                profile,
-                options,
+
+        def write() -> Rendering:
+            behind = prefix.written if prefix else None
+            document = session_document(
+                *(settled, profile, options),
                 last_seq=part.last_seq,
                 since=request.since,
-                behind=prefix.written if prefix else None,
+                behind=behind,
             )
-        )
-        return document
+            return json_pieces(document.answer)
+
+        return await self.settling.worked(write)
 
     async def _loaded(self, request: _Request, part: _Part) -> LoadedSession:
         prefix = part.prefix

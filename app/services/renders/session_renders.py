@@ -4,10 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-import anyio
-
 from app.errors import ConflictError
 from app.models.identity import utc_now
+from app.services.concurrency.project_slots import ProjectSlots
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.renders.answer_renders import AnswerRenders
 from app.services.renders.loaded_sessions import LoadedSession, load_session
@@ -22,16 +21,17 @@ from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.model.conversation import ComposedTurn, TextItem, Turn
 from pagefault_dialects.model.frontier import NOTHING_EVICTED, Frontier, StoredFrontier
-from pagefault_dialects.model.render_options import RenderOptions
+from pagefault_dialects.model.render_options import Rendering, RenderOptions
 from pagefault_dialects.pages.instructions import instructions
 from pagefault_dialects.rendered_documents import equal_hashes, mark, session_document
-from pagefault_dialects.targets.base64_leaves import JsonLeaf, Node
+from pagefault_dialects.targets.base64_leaves import JsonLeaf, json_pieces
 from pagefault_dialects.targets.ladder import Settled
 from pagefault_dialects.targets.profile import Profile
 from pagefault_dialects.turns.pairing import orphans_in
 
-# Each holds a whole history, and its turns.
+# Each holds a whole history, and its turns. Those of one project leave room for others.
 _SESSIONS_AT_ONCE = 8
+_SESSIONS_OF_PROJECT = 2
 # So often is a frontier moved anew that somebody else has moved meanwhile.
 _TRIES = 8
 
@@ -52,9 +52,9 @@ class PageTexts(Protocol):
 class PartRenders(Protocol):
     """Renders what is new in sessions. See `NewEntries`."""
 
-    async def document(
+    async def render(
         self, project_id: str, session_id: str, profile: Profile, options: RenderOptions, since: int
-    ) -> dict[str, Node] | None:
+    ) -> Rendering | None:
         """Return the answer; `None` where the session has to be rendered whole for it."""
 
 
@@ -74,8 +74,8 @@ class SessionRenders:
     """Renders what is new of them."""
     known_turns: TurnCache
     """Remembers turns of their entries."""
-    session_slots: anyio.CapacityLimiter = field(
-        init=False, default_factory=lambda: anyio.CapacityLimiter(_SESSIONS_AT_ONCE)
+    slots: ProjectSlots = field(
+        init=False, default_factory=lambda: ProjectSlots(_SESSIONS_AT_ONCE, _SESSIONS_OF_PROJECT)
     )
 
     def check(self, query: RenderQuery, *, since: int = 0) -> Profile:
@@ -117,18 +117,18 @@ class SessionRenders:
             Exception: See `Renders.record`.
         """
         profile = self.check(query, since=since)
-        async with self.session_slots:
-            document = None
+        async with self.slots.slot(project_id):
+            rendering = None
             if since and up_to is None:
-                document = await self.new_entries.document(
+                rendering = await self.new_entries.render(
                     project_id, session_id, profile, query.options, since
                 )
-            if document is None:
+            if rendering is None:
                 loaded = (await self.load(project_id, session_id)).up_to(up_to)
-                document = await self.whole(
+                rendering = await self.whole(
                     project_id, loaded, profile, query, since=since, moves=moves
                 )
-            return await self.answers.body(project_id, document)
+            return await self.answers.body(project_id, rendering)
 
     async def whole(
         self,
@@ -139,15 +139,15 @@ class SessionRenders:
         *,
         since: int,
         moves: bool,
-    ) -> dict[str, Node]:
+    ) -> Rendering:
         """Render a session that was read whole; for the rest see `session`."""
         # Nobody can be in the way of a rendering without a frontier that has a name.
         for _ in range(_TRIES):
-            document = await self._session(
+            rendering = await self._session(
                 project_id, loaded, profile, query, since=since, moves=moves
             )
-            if document is not None:
-                return document
+            if rendering is not None:
+                return rendering
         raise ConflictError(
             "Others move this frontier all the time. Send the request again, or use one of your "
             "own.",
@@ -175,7 +175,8 @@ class SessionRenders:
         kept = stored.frontier.orphans
         audience = options.audience
         turns, options = await self.settling.worked(
-            lambda: (loaded.turns(audience=audience, kept=kept), loaded.with_model(options))
+            lambda: (loaded.turns(audience=audience, kept=kept), loaded.with_model(options)),
+            turns=len(loaded.entries),
         )
         if options.memory:
             memory = await self._memory(project_id, loaded.session_id, profile, options)
@@ -208,7 +209,7 @@ class SessionRenders:
         *,
         since: int,
         moves: bool,
-    ) -> dict[str, Node] | None:
+    ) -> Rendering | None:
         """Render a session, and store how far its frontier has moved if it is to move.
 
         Returns:
@@ -216,22 +217,25 @@ class SessionRenders:
         """
         options = query.options
         stored, turns, settled, moved_to = await self.fitted(project_id, loaded, profile, options)
-        document, hashes = await self.settling.worked(
-            lambda: session_document(
+
+        def write() -> tuple[Rendering, StoredFrontier]:
+            document, hashes = session_document(
                 settled, profile, options, last_seq=loaded.last_seq, since=since
             )
-        )
-        stable = equal_hashes(stored.sent, hashes)
-        if options.frontier is not None:
-            frontier = moved_to.model_copy(update={"orphans": orphans_in(turns)})
+            stable, frontier = equal_hashes(stored.sent, hashes), moved_to
+            if options.frontier is not None:
+                frontier = moved_to.model_copy(update={"orphans": orphans_in(turns)})
+                document["frontier"] = JsonLeaf(frontier.wire())
+            if stored.name:
+                document["stableThrough"] = stable
+            mark(document, profile, options, stable=stable)
             new = StoredFrontier(stored.name, frontier, b"".join(hashes), stored.version + 1)
-            if moves and stored.name and not await self._keep(project_id, loaded, stored, new):
-                return None
-            document["frontier"] = JsonLeaf(frontier.wire())
-        if stored.name:
-            document["stableThrough"] = stable
-        mark(document, profile, options, stable=stable)
-        return document
+            return json_pieces(document), new
+
+        rendering, new = await self.settling.worked(write, turns=len(turns))
+        if moves and stored.name and not await self._keep(project_id, loaded, stored, new):
+            return None
+        return rendering
 
     async def _stored_frontier(
         self, project_id: str, session_id: str, options: RenderOptions

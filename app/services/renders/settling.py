@@ -24,7 +24,7 @@ from pagefault_dialects.context.token_budget import next_frontier
 from pagefault_dialects.model.conversation import ComposedTurn
 from pagefault_dialects.model.frontier import Frontier
 from pagefault_dialects.model.render_options import RenderOptions, base64_length
-from pagefault_dialects.targets.fitting import plan_media
+from pagefault_dialects.targets.fitting import LoadedMedia, places_of, plan_media
 from pagefault_dialects.targets.ladder import Ladder, Settled, Sign
 from pagefault_dialects.targets.opening_turns import with_lines
 from pagefault_dialects.targets.part_weights import PartWeight, has_room, part_weight
@@ -36,6 +36,8 @@ from pagefault_dialects.turns.text_limits import with_texts_within
 _URL_HOURS = 2
 # What renders is Python, of which one thread runs at a time; more would only slow others down.
 _THREADS = 2
+# Of longer conversations one is worked on at a time, so that short ones do not wait for them.
+_SHORT_TURNS = 1_000
 
 _Result = TypeVar("_Result")
 
@@ -57,15 +59,23 @@ class Settling:
     _threads: anyio.CapacityLimiter = field(
         init=False, default_factory=lambda: anyio.CapacityLimiter(_THREADS)
     )
+    _long_work: anyio.CapacityLimiter = field(
+        init=False, default_factory=lambda: anyio.CapacityLimiter(1)
+    )
 
-    async def worked(self, work: Callable[[], _Result]) -> _Result:
+    async def worked(self, work: Callable[[], _Result], *, turns: int = 0) -> _Result:
         """Do pure work in one of the few threads that renderings may take; return its result.
+
+        Args:
+            work: The work.
+            turns: About how many turns it goes through.
 
         Raises:
             MalformedRequestError: The client has left, so the work was not begun.
         """
+        limiter = self._threads if turns <= _SHORT_TURNS else self._long_work
         async with until_departure():
-            return await anyio.to_thread.run_sync(work, limiter=self._threads)
+            return await anyio.to_thread.run_sync(work, limiter=limiter)
 
     async def fitted(
         self,
@@ -88,9 +98,10 @@ class Settling:
             return settled, frontier
         history = await self.history(project_id, turns, profile, options)
         while True:
-            shown = await self.worked(partial(history.evicted, frontier))
+            shown = await self.worked(partial(history.evicted, frontier), turns=len(turns))
             settled = await self._settled(project_id, shown, profile, options, is_whole=is_whole)
-            further = await self.worked(partial(next_frontier, history, frontier, settled))
+            move = partial(next_frontier, history, frontier, settled)
+            further = await self.worked(move, turns=len(turns))
             if further == frontier:
                 return settled, frontier
             frontier = further
@@ -111,10 +122,10 @@ class Settling:
         Raises:
             MalformedRequestError: The client has left, so the work was ended.
         """
-        turns, most = await self.worked(
-            partial(self._with_words, turns, profile, options, is_whole=is_first)
+        turns, most, without_media = await self.worked(
+            partial(self._begun, turns, profile, options, is_whole=is_first)
         )
-        settled = await self._laddered(project_id, turns, profile, options, most)
+        settled = without_media or await self._laddered(project_id, turns, profile, options, most)
         weight = await self.worked(partial(part_weight, turns, settled, profile, options))
         return settled, weight
 
@@ -149,7 +160,8 @@ class Settling:
         whole = await read_whole_texts(
             self.records, blobs, project_id, session_id, turns, most_chars
         )
-        return await self.worked(partial(with_texts_within, turns, most_chars, whole))
+        work = partial(with_texts_within, turns, most_chars, whole)
+        return await self.worked(work, turns=len(turns))
 
     async def history(
         self,
@@ -165,7 +177,8 @@ class Settling:
             pinned = await self.records.read(
                 project_id, lambda unit: unit[PinnedPageRecords].among(named)
             )
-        return await self.worked(partial(history_of, turns, profile, options, pinned))
+        work = partial(history_of, turns, profile, options, pinned)
+        return await self.worked(work, turns=len(turns))
 
     async def _settled(
         self,
@@ -176,10 +189,10 @@ class Settling:
         *,
         is_whole: bool,
     ) -> Settled:
-        turns, most = await self.worked(
-            partial(self._with_words, turns, profile, options, is_whole=is_whole)
+        turns, most, settled = await self.worked(
+            partial(self._begun, turns, profile, options, is_whole=is_whole), turns=len(turns)
         )
-        return await self._laddered(project_id, turns, profile, options, most)
+        return settled or await self._laddered(project_id, turns, profile, options, most)
 
     async def _laddered(
         self,
@@ -191,22 +204,25 @@ class Settling:
     ) -> Settled:
         turns = await judged(self.media_loader.checks, project_id, turns, profile, options)
         media_plan = await self.worked(
-            partial(plan_media, turns, profile, options, most_base64=most)
+            partial(plan_media, turns, profile, options, most_base64=most), turns=len(turns)
         )
         loaded = await self.media_loader.gather(project_id, turns, media_plan)
         sign = self._signer(project_id, options)
         ladder = Ladder(profile, options, most_base64=most, sign=sign)
-        return await self.worked(lambda: ladder.settle(turns, loaded))
+        return await self.worked(lambda: ladder.settle(turns, loaded), turns=len(turns))
 
-    def _with_words(
+    def _begun(
         self,
         turns: Sequence[ComposedTurn],
         profile: Profile,
         options: RenderOptions,
         *,
         is_whole: bool,
-    ) -> tuple[Sequence[ComposedTurn], int]:
-        """Return the turns with all that is said of them, and the most base64 beside it."""
+    ) -> tuple[Sequence[ComposedTurn], int, Settled | None]:
+        """Return the turns with lines for their media, and the most base64 in one rendering.
+
+        Turns without media are settled as well: nothing has to be loaded for them.
+        """
         turns = measured(turns)
         if options.handles:
             turns = with_handles(turns, profile.takes_structured)
@@ -216,7 +232,11 @@ class Settling:
             limits.append(max(0, profile.request_bytes - request_text_bytes(turns)))
         if options.max_bytes is not None:
             limits.append(options.max_bytes)
-        return turns, min(limits)
+        most = min(limits)
+        if places_of(turns):
+            return turns, most, None
+        ladder = Ladder(profile, options, most_base64=most, sign=None)
+        return turns, most, ladder.settle(turns, LoadedMedia())
 
     def _signer(self, project_id: str, options: RenderOptions) -> Sign | None:
         if options.media != "signed-url" or self.content_base_url is None:

@@ -67,7 +67,7 @@ class WorkingSets:
         """
         renders, settling = self.renders, self.renders.settling
         profile, options = renders.check(query), query.options
-        async with renders.session_slots:
+        async with renders.slots.slot(project_id):
             loaded = await renders.load(project_id, session_id)
             _, turns, settled, frontier = await renders.fitted(project_id, loaded, profile, options)
             history = await settling.history(project_id, turns, profile, options)
@@ -86,7 +86,7 @@ class WorkingSets:
                 pages=tuple(reading.pages()),
             ).encode()
 
-        return await settling.worked(described)
+        return await settling.worked(described, turns=len(turns))
 
 
 class _Reading:

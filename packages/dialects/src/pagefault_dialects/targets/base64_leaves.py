@@ -52,6 +52,9 @@ Node: TypeAlias = (
 )
 """A message, or a piece of one."""
 
+# So many messages are written in about a millisecond.
+_ITEMS_AT_ONCE = 64
+
 WriteMedium: TypeAlias = Callable[[MediaItem], Node]
 WriteText: TypeAlias = Callable[[str], list[Node]]
 
@@ -148,24 +151,45 @@ def content_of(
 def json_pieces(document: Node) -> Rendering:
     """Return the text of a document.
 
+    Long lists in it are written item by item, since no other thread runs while one is written.
+
     Args:
         document: Members and items keep their order. Its own nesting is small; JSON values from
             records, which may be nested deep, are in leaves.
     """
     places = MediaPlaces()
+    encoder = json.JSONEncoder(
+        ensure_ascii=False,
+        allow_nan=False,
+        separators=(",", ":"),
+        default=partial(_leaf, place=partial(_placed, media=places)),
+    )
     try:
-        text = json.dumps(
-            document,
-            ensure_ascii=False,
-            allow_nan=False,
-            separators=(",", ":"),
-            default=partial(_leaf, place=partial(_placed, media=places)),
-        )
+        text = b"".join(map(_utf8, _parts(document, encoder)))
     except (TypeError, RecursionError):
         # Numbers that keep their spelling, or a value nested deeper than the encoder goes.
         places = MediaPlaces()
-        text = "".join(_written(document, places))
-    return rendering_of(places.pieces(_utf8(text)))
+        text = _utf8("".join(_written(document, places)))
+    return rendering_of(places.pieces(text))
+
+
+def _parts(document: Node, encoder: json.JSONEncoder) -> Iterator[str]:
+    """Yield the text of a document, of its lists some items at a time."""
+    if not isinstance(document, dict):
+        yield encoder.encode(document)
+        return
+    opens = "{"
+    for name, member in document.items():
+        yield f"{opens}{json_text(name)}:"
+        opens = ","
+        if not isinstance(member, list) or len(member) <= _ITEMS_AT_ONCE:
+            yield encoder.encode(member)
+            continue
+        for start in range(0, len(member), _ITEMS_AT_ONCE):
+            yield "," if start else "["
+            yield encoder.encode(member[start : start + _ITEMS_AT_ONCE])[1:-1]
+        yield "]"
+    yield "}" if document else "{}"
 
 
 def node_digest(node: Node) -> bytes:

@@ -5,6 +5,7 @@ import re
 import string
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
@@ -77,8 +78,7 @@ class IdRule:
         if self.exact_chars is not None:
             return self._of_exact_length(text, self.exact_chars)
         first = self.first or f"[{self.characters}]"
-        fitting = rf"{first}[{self.characters}]{{0,{self.most_chars - 1}}}"
-        if re.fullmatch(fitting, text):
+        if _fitting(first, self.characters, self.most_chars).fullmatch(text):
             return text
         digits = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
         cleaned = re.sub(rf"[^{self.characters}]", "_", text)
@@ -96,6 +96,11 @@ class IdRule:
             number, index = divmod(number, len(_LETTERS_AND_DIGITS))
             letters.append(_LETTERS_AND_DIGITS[index])
         return "".join(letters)
+
+
+@cache
+def _fitting(first: str, characters: str, most_chars: int) -> re.Pattern[str]:
+    return re.compile(rf"{first}[{characters}]{{0,{most_chars - 1}}}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,10 @@ class KnownCalls:
 
     def of(self, call_id: str) -> CallFacts:
         """Return what is known of an id."""
-        return self.facts.get(call_id, _NOTHING)
+        for layer in self.facts.maps:
+            if (facts := layer.get(call_id)) is not None:
+                return facts
+        return _NOTHING
 
     def note(self, call_id: str, facts: CallFacts) -> None:
         """Replace what is known of an id."""
