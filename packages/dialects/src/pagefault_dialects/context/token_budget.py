@@ -84,10 +84,12 @@ def _to_be_saved(settled: Settled, load: Load, options: RenderOptions) -> Load:
 
 def _too_small(history: EvictableTurns, frontier: Frontier, tokens: int) -> InvalidPayloadError:
     floor = history.floor_shares(frontier)
-    least = max(tokens + tokens // 8, 2 * floor.system_tokens) + 64
+    most = history.options.max_tokens or 0
+    # Of each token more, three parts of four go to shares that grow with the budget.
+    least = max(most + 4 * (tokens - most), 2 * floor.system_tokens) + 64
     parts = ", ".join(f"{name} {count}" for name, count in floor.parts())
     return InvalidPayloadError(
-        f"`maxTokens` is {history.options.max_tokens}, and what is never left out takes about "
+        f"`maxTokens` is {most}, and what is never left out takes about "
         f"{tokens} tokens even at its shortest: {parts}. Raise the limit, shorten the system "
         "message, or unpin pages.",
         faults=[Fault("/maxTokens", f"must be {least} or more for this history")],
