@@ -324,6 +324,9 @@ def _ui_messages() -> Iterator[Case]:
     ):
         built = {**whole, "parts": [extra, {**said, "state": "done"}]}
         yield message(built, "assistant", SAID)
+    steering = {"type": "steering-message", "id": "s", "parts": [asked, picture]}
+    built = {**whole, "parts": [{"type": "step-start"}, steering, said]}
+    yield message(built, "assistant", ASKED, SAID, images=1)
     # Of its fourth version.
     invocation = {"state": "result", "toolCallId": CALL, "toolName": TOOL, "args": ARGUMENTS}
     invocation["result"] = WORDS

@@ -1,6 +1,7 @@
 """The Vercel AI SDK: messages for models and for interfaces, whose parts call and answer."""
 
 from collections.abc import Iterable, Iterator
+from typing import TypeGuard
 
 from pagefault_dialects.dialects.envelope import Dialect, Envelope, Wrapper, by_word
 from pagefault_dialects.dialects.foreign_message import ForeignMessage, compose_message, denial_text
@@ -12,6 +13,7 @@ from pagefault_dialects.dialects.shapes import (
     anything,
     flag,
     items,
+    objects,
     one_of,
     record,
     shape,
@@ -156,13 +158,28 @@ def _read_ui_message(value: JsonObject, pointer: str, reader: InnerReader) -> li
     del reader
     held = "parts" if isinstance(value.get("parts"), list) else "toolInvocations"
     blocks: list[tuple[str, JsonValue]] = []
+    runs = [(value["role"], blocks)]
     for index, part in enumerate(value[held]):
-        blocks += ((f"/{held}/{index}", block) for block in _of_ui_part(part))
+        if _is_steering(part):
+            # The user said it between two steps of the assistant.
+            place = f"/{held}/{index}/parts"
+            asked = [(f"{place}/{number}", each) for number, each in enumerate(part["parts"])]
+            blocks = []
+            runs += [("user", asked), (value["role"], blocks)]
+        else:
+            blocks += ((f"/{held}/{index}", block) for block in _of_ui_part(part))
     if held == "toolInvocations" and isinstance(said := value.get("content"), str):
         blocks.append(("/content", {"type": "text", "text": said}))
     read = ("parts", "content", "toolInvocations", "role", "id", "createdAt", "metadata")
     rest = {name: each for name, each in value.items() if name not in read}
-    return [compose_message(value["role"], blocks, pointer, beside=rest)]
+    first = compose_message(*runs[0], pointer, beside=rest)
+    return [first, *(compose_message(*run, pointer) for run in runs[1:] if run[1])]
+
+
+def _is_steering(part: JsonValue) -> TypeGuard[JsonObject]:
+    if not isinstance(part, dict) or part.get("type") != "steering-message":
+        return False
+    return objects(part.get("parts"))
 
 
 def _is_ui_message(value: JsonObject) -> bool:
