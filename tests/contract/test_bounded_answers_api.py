@@ -240,3 +240,68 @@ class TestCutCallsOfHosts:
         assert words.endswith(REFUSED)
         assert listed(client, "/api/pages") == []
         assert len(listed(client, "/api/sessions/s/messages")) == 2
+
+
+@pytest.mark.parametrize("target", ["openai-chat", "openai-responses", "anthropic", "gemini"])
+def test_every_cut_argument_of_a_rendering_leads_to_the_whole(
+    client: httpx.Client, target: str
+) -> None:
+    append(client, content="Write the files.")
+    written: dict[str, str] = {}
+    for number in range(12):
+        texts = [f"{number}-{index} " + "word ~/ \n" * 1_400 for index in range(1 + number % 3)]
+        written |= {text[:8]: text for text in texts}
+        parts = [{"a/b~c": [text], "path": "a"} for text in texts]
+        ids = [f"c{number}-{index}" for index in range(len(texts))]
+        used = [
+            {"type": "tool_use", "id": call_id, "name": "write", "input": part}
+            for call_id, part in zip(ids, parts, strict=True)
+        ]
+        called = [
+            {
+                "id": each["id"],
+                "function": {"name": "write", "arguments": json.dumps(each["input"])},
+            }
+            for each in used
+        ]
+        made = {"content": used} if number % 2 else {"content": None, "tool_calls": called}
+        message = {"role": "assistant", **made}
+        results = [
+            {"toolResult": {"toolName": "write", "toolCallId": call_id, "result": "done"}}
+            for call_id in ids
+        ]
+        body = {"entries": [{"message": message}, *results]}
+        assert client.post("/api/sessions/s/turns", json=body).is_success
+    query = {"target": target, "maxTokens": 8_000, "frontier": "main"}
+    rendered = client.post("/api/sessions/s/render", json=query)
+    assert rendered.status_code == 200, rendered.text[:500]
+    assert rendered.json()["tokensEst"] <= 8_000
+    handles = set(re.findall(r"read_text (@entry:[^ ]+/a~1b~0c/0) shows", rendered.text))
+    assert handles
+    asked = {"sessionId": "s", "as": "text", "arguments": sorted(handles)}
+    resolved = client.post("/api/resolve", json=asked).json()
+    assert resolved["unresolved"] == []
+    for text in resolved["arguments"]:
+        assert text == written[text[:8]]
+
+
+def test_list_that_a_fold_names_is_read_to_its_end(client: httpx.Client) -> None:
+    append(client, content="Look at all of it.")
+    function = {"name": "bash", "arguments": json.dumps({"command": "ls -l /srv/data"})}
+    for start in range(0, 120, 40):
+        entries: list[dict[str, object]] = []
+        for number in range(start, start + 40):
+            calls = [{"id": f"c{number}", "type": "function", "function": function}]
+            message = {"role": "assistant", "content": None, "tool_calls": calls}
+            result = {"toolName": "bash", "toolCallId": f"c{number}", "result": "file " * 60}
+            entries += [{"message": message}, {"toolResult": result}]
+        assert client.post("/api/sessions/s/turns", json={"entries": entries}).is_success
+    rendered = client.get("/api/sessions/s/render?target=openai-chat&maxTokens=4000")
+    assert rendered.status_code == 200, rendered.text[:500]
+    folds = re.findall(r"bash (\d+)\. read_text @entries:(\d+)-(\d+) lists them\.", rendered.text)
+    ((calls_folded, first, last),) = folds
+    ref = f"@entries:{first}-{last}"
+    counted = call(client, "read_text", {"ref": ref, "grep": "calls bash"})
+    assert f", {calls_folded} of {int(last) - int(first) + 1} lines match" in counted
+    end = call(client, "read_text", {"ref": ref, "lines": "-1"})
+    assert f"\n{last} tool bash, 300 characters:" in end
