@@ -37,6 +37,12 @@ def a2a() -> Iterator[Case]:
                     {"always_print_fields_with_no_presence": True},
                 ):
                     yield case(MessageToDict(each, **how), *texts, images=images, **expected)
+        answer = types.StreamResponse(artifact_update=event)
+        for how in ({}, {"preserving_proto_field_name": True}):
+            got = MessageToDict(answer, **how)
+            yield case(got, *texts, images=images, **expected)
+            rpc = {"jsonrpc": "2.0", "id": 1, "result": got}
+            yield case(rpc, *texts, images=images, **expected)
     data = types.Part()
     data.data.struct_value.update({"rows": 3.0})
     artifact = types.Artifact(artifact_id="x", parts=[data])

@@ -335,6 +335,8 @@ _NOTE = {"method": "session/update", "params": {"sessionId": "s", "update": _UPD
 
 NEAR_MISSES: list[object] = [
     {"jsonrpc": "2.0", **_NOTE, "rows": 3},
+    {"artifactUpdate": {"artifactId": 3, "parts": []}},
+    {"artifactUpdate": {"artifactId": "a", "parts": [{"text": "x"}]}, "rows": 3},
     {"jsonrpc": "2.0", **_NOTE, "method": "session/prompt"},
     {"jsonrpc": "2.0", **_NOTE, "params": {"update": 3}},
     _NOTE,
@@ -458,3 +460,9 @@ def test_what_a_document_of_anthropic_says_besides_is_kept() -> None:
     result = {"type": "tool_result", "tool_use_id": "c", "content": [document]}
     shown = text("Four degrees.", beside=Provenance(name="Weather", meta=beside))
     assert seen(result, call_id="c").parts == (shown,)
+
+
+def test_a_file_of_a2a_is_a_medium_without_its_kind() -> None:
+    file = {"bytes": PNG64, "mimeType": "image/png"}
+    artifact = {"artifactId": "a", "parts": [{"file": file}]}
+    assert seen(artifact).media == (Medium(PNG, "image/png"),)

@@ -115,6 +115,13 @@ DIALECT = Dialect(
             envelope=_ARTIFACT,
             frame=frozenset({"kind"}),
         ),
+        # What a stream of 1.0 answers with.
+        Wrapper(
+            marks=("artifactUpdate", "artifact_update"),
+            shape=shape({"artifactUpdate": record}),
+            inner="artifactUpdate",
+            label="answer",
+        ),
     ),
     (
         BlockForm((("text",),), "text"),
@@ -122,6 +129,8 @@ DIALECT = Dialect(
         BlockForm(
             (("file", "bytes"), ("file", "uri")), "media", ("kind", "file"), name=("file", "name")
         ),
+        # As it is dumped without the members that have their defaults.
+        BlockForm((("file", "bytes"), ("file", "uri")), "media", name=("file", "name")),
         BlockForm((("data",),), "json", ("kind", "data")),
         BlockForm((("raw",),), "media"),
         BlockForm((("url",),), "media"),
