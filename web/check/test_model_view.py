@@ -60,15 +60,38 @@ def test_a_smaller_budget_evicts_and_draws_the_frontier(
     tab = opened(open_service, open_tab)
     expect(tab.page.get_by_role("separator")).to_have_count(0)
     tab.page.get_by_label("Budget, tokens").fill("36")
-    expect(entry(tab, 3)).to_contain_text("reduced")
+    expect(entry(tab, 3)).to_contain_text("media as lines")
     expect(entry(tab, 3)).to_contain_text("the oldest media make room first")
     expect(tab.page.get_by_text("entries shown smaller")).to_be_visible()
     address = tab.page.url
     assert "maxTokens=" in address
     tab.page.reload()
-    expect(entry(tab, 3)).to_contain_text("reduced")
+    expect(entry(tab, 3)).to_contain_text("media as lines")
     tab.page.get_by_label("Budget, tokens").fill("0")
     expect(tab.page.get_by_role("alert")).to_contain_text("tokens")
+    assert_accessible(tab)
+
+
+def test_steps_say_at_which_level_a_model_has_them(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    shop.written(writer, [shop.message("user", "Begin.")])
+    for number in range(40):
+        function = {"name": "bash", "arguments": json.dumps({"q": "look " * 30})}
+        call = {"id": f"c{number}", "type": "function", "function": function}
+        message = {"role": "assistant", "content": None, "tool_calls": [call]}
+        result = {"toolName": "bash", "toolCallId": f"c{number}", "result": "A line. " * 100}
+        stored = writer.post(
+            f"/api/sessions/{shop.SESSION}/turns",
+            json={"entries": [{"message": message}, {"toolResult": result}]},
+        )
+        assert stored.status_code == 200, stored.text
+    tab = opened(open_service, open_tab, "?maxTokens=2000")
+    fold = tab.page.locator(".model-entry", has_text="one line for").first
+    expect(fold).to_contain_text("folded")
+    expect(fold).to_contain_text("original → line")
+    expect(fold.get_by_role("link", name="#2", exact=True)).to_be_visible()
+    expect(tab.page.locator(".model-entry", has_text="results as lines").first).to_be_visible()
     assert_accessible(tab)
 
 
@@ -260,7 +283,7 @@ def test_entry_that_made_room_is_shown_as_the_model_got_it_beside_the_original(
     shop.written(writer, shop.EVERYTHING)
     tab = opened(open_service, open_tab, "?maxTokens=1600")
     evicted = entry(tab, 3)
-    expect(evicted).to_contain_text("reduced")
+    expect(evicted).to_contain_text("media as lines")
     evicted.get_by_text("What it became, beside the original").click()
     got = evicted.get_by_role("region", name="What the model got")
     original = evicted.get_by_role("region", name="What it would be")

@@ -8,6 +8,7 @@ import pytest
 
 from pagefault_dialects.messages.histories import sent_messages
 from pagefault_dialects.targets.rules import RULES
+from pagefault_dialects.targets.sequence_rules import sequence_faults
 from tests.contract.broken_histories import BROKEN, PNG, Broken, Json, data_uri
 from tests.contract.render_requests import SESSION_RENDER, rendering
 from tests.contract.session_requests import append
@@ -243,6 +244,48 @@ def test_history_is_made_to_fit(client: httpx.Client) -> None:
     said = diagnosis(client, {"messages": messages}, maxTokens="2000")
     assert rules(said) == {"evicted"}
     assert said["tokensEst"] <= 2_000
+
+
+def _agent_at_work(steps: int, arguments: str, result: str) -> list[Json]:
+    messages: list[Json] = [{"role": "user", "content": "Begin."}]
+    for number in range(steps):
+        function = {"name": "bash", "arguments": json.dumps({"command": arguments})}
+        call = {"id": f"c{number}", "type": "function", "function": function}
+        messages.append({"role": "assistant", "content": None, "tool_calls": [call]})
+        messages.append({"role": "tool", "tool_call_id": f"c{number}", "content": result})
+    return messages
+
+
+@pytest.mark.parametrize("target", ["anthropic", "bedrock", "gemini", "mistral", "openai-chat"])
+def test_old_steps_of_a_history_give_way_as_those_of_a_session_do(
+    client: httpx.Client, target: str
+) -> None:
+    messages = _agent_at_work(300, "look at " * 40, "a result " * 30)
+    said = diagnosis(client, {"messages": messages}, target=target, maxTokens="4000")
+    assert said["tokensEst"] <= 4_000
+    assert sequence_faults(said["messages"], target) == []
+    [fold] = [each for each in said["loss"] if each["code"] == "folded"]
+    many = fold["count"]
+    assert fold == {
+        "pointer": "/messages/1",
+        "from": "original",
+        "to": "line",
+        "code": "folded",
+        "reason": RULES["folded"].reason,
+        "restore": f"/messages/1 to /messages/{2 * many}",
+        "count": many,
+    }
+    evicted = {each["pointer"] for each in said["loss"] if each["code"] == "evicted"}
+    places = [int(each.rpartition("/")[2]) for each in evicted]
+    assert min(places) > 2 * many
+
+
+def test_long_calls_of_a_history_are_cut_until_it_fits(client: httpx.Client) -> None:
+    messages = _agent_at_work(12, "print(1 + 1)\n" * 900, "done")
+    said = diagnosis(client, {"messages": messages}, maxTokens="8000")
+    assert said["tokensEst"] <= 8_000
+    cut = [each["pointer"] for each in said["loss"] if each["from"] == "arguments"]
+    assert cut[-1] == "/messages/21"
 
 
 @pytest.mark.engines("embedded", "server")

@@ -38,7 +38,7 @@ export function EntryList({ sessionId, options, entries, loss }: EntryListProps)
   // An address names an entry.
   const named = Number(/^#entry-(\d{1,15})$/.exec(hash)?.[1] ?? NaN);
   useEffect(() => {
-    const index = entries.findIndex(({ seq }) => seq === named);
+    const index = entries.findIndex((each) => isOf(each, named));
     if (index >= 0) virtualizer.scrollToIndex(index, { align: "start" });
   }, [named, entries, virtualizer]);
 
@@ -70,7 +70,7 @@ export function EntryList({ sessionId, options, entries, loss }: EntryListProps)
                 data-index={index}
                 style={{ transform: `translateY(${start}px)` }}
               >
-                <EntryRow {...{ sessionId, options, row }} isNamed={row.entry.seq === named} />
+                <EntryRow {...{ sessionId, options, row }} isNamed={isOf(row.entry, named)} />
                 {index === lastEvicted && (
                   <p className="model-frontier" role="separator">
                     {MODEL.frontierHere}
@@ -85,6 +85,11 @@ export function EntryList({ sessionId, options, entries, loss }: EntryListProps)
   );
 }
 
+/** Whether a row is that of an entry, or of a run with it. */
+function isOf({ seq, fromSeq }: WorkingSetEntry, named: number): boolean {
+  return seq != null && named <= seq && named >= (fromSeq ?? seq);
+}
+
 interface EntryRowProps {
   readonly sessionId: string;
   readonly options: ModelOptions;
@@ -95,7 +100,9 @@ interface EntryRowProps {
 function EntryRow({ sessionId, options, row, isNamed }: EntryRowProps) {
   const [isOpen, setOpen] = useState(false);
   const { entry, share, losses } = row;
-  const { seq, role, toolName, pageId, level, tokens, evicted, recalls, priority } = entry;
+  const { seq, fromSeq, count, role, toolName, pageId, tokens, evicted, recalls, priority } = entry;
+  const { level, stepLevel } = entry;
+  const isFold = stepLevel === "folded";
   const bar = { "--share": `${100 * share}%` } as CSSProperties;
   return (
     <article
@@ -103,13 +110,19 @@ function EntryRow({ sessionId, options, row, isNamed }: EntryRowProps) {
       aria-current={isNamed ? "location" : undefined}
     >
       <p className="model-entry-head">
+        {fromSeq != null && fromSeq !== seq && (
+          <>
+            <Link to={`/sessions/${encodeURIComponent(sessionId)}#${fromSeq}`}>#{fromSeq}</Link>
+            {MODEL.upTo}
+          </>
+        )}
         {seq != null && (
           <Link to={`/sessions/${encodeURIComponent(sessionId)}#${seq}`}>#{seq}</Link>
         )}
-        <span className="quiet">{role}</span>
+        <span className="quiet">{isFold ? MODEL.folded(count ?? 1) : role}</span>
         {(toolName ?? pageId) != null && <code>{visibleName(toolName ?? pageId ?? "")}</code>}
         <span className={`label ${level === "FULL" ? "" : "warn"}`}>
-          {MODEL.levels[level] ?? level}
+          {MODEL.stepLevels[stepLevel ?? ""] ?? MODEL.levels[level] ?? level}
         </span>
         {(recalls ?? 0) > 0 && <span className="small">{MODEL.recalls(recalls ?? 0)}</span>}
         {priority === "stays" && <span className="small quiet">{MODEL.stays}</span>}
@@ -118,7 +131,7 @@ function EntryRow({ sessionId, options, row, isNamed }: EntryRowProps) {
       </p>
       <div className="model-bar" style={bar} />
       <Losses losses={losses} />
-      {seq != null && (
+      {seq != null && !isFold && (
         <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
           <summary className="small">{evicted === true ? MODEL.showBeside : MODEL.show}</summary>
           {isOpen &&

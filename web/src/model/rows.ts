@@ -33,7 +33,9 @@ export function rowsOf(
   const losses = new Map<number, LossEntry[]>();
   const elsewhere: LossEntry[] = [];
   for (const each of loss) {
-    const index = each.seq == null ? undefined : holders.get(each.seq);
+    // One that stands for a run is about the last entry in it.
+    const seq = each.seq ?? each.toSeq;
+    const index = seq == null ? undefined : holders.get(seq);
     if (index === undefined) elsewhere.push(each);
     else if (losses.get(index)?.push(each) === undefined) losses.set(index, [each]);
   }

@@ -21,6 +21,15 @@ export const MODEL = {
   levels: { FULL: "full", REDUCED: "reduced", ABSTRACT: "abstract", REFERENCE: "one line" } as Readonly<
     Record<string, string>
   >,
+  stepLevels: {
+    media: "media as lines",
+    preview: "long texts cut",
+    line: "results as lines",
+    arguments: "arguments cut",
+    folded: "folded",
+  } as Readonly<Record<string, string>>,
+  folded: (count: number) => `one line for ${counted(count, "step or message", "steps and messages")}`,
+  upTo: "to",
   recalls: (count: number) => `asked for again ${counted(count, "time")}`,
   stays: "never evicted",
   raised: "gives way last",

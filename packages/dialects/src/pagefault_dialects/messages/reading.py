@@ -93,6 +93,12 @@ def locate_loss(
                 restore=foreign.pointer,
             )
     for entry in loss:
+        if entry.from_seq is not None and entry.to_seq is not None:
+            run = messages[entry.from_seq - 1 : entry.to_seq]
+            pointer, restore = run[0].pointer, f"{run[0].pointer} to {run[-1].pointer}"
+            located = {"from_seq": None, "to_seq": None, "pointer": pointer, "restore": restore}
+            yield entry.model_copy(update=located)
+            continue
         whole = messages[(entry.seq or 1) - 1].pointer
         pointer = entry.pointer or whole
         restore = pointer if entry.restore.startswith("GET /") else entry.restore
