@@ -144,6 +144,7 @@ def test_small_file_of_text_is_read_by_its_handle(client: httpx.Client) -> None:
     (handle,) = re.findall(r"@entry:1/[0-9a-f]{12}", named)
     read = all_words(view(client, handle, name="read_text", id="read"))
     assert read.endswith(
-        "[text/csv, characters 0 to 17; this is its end]\nGr\u00f6\u00dfe;Stra\u00dfe\n1;2\n"
+        "[text/csv, decoded from windows-1252, characters 0 to 17; this is its end]\n"
+        "Gr\u00f6\u00dfe;Stra\u00dfe\n1;2\n"
     )
     assert "It is a text: use read_text." in all_words(view(client, handle, id="view"))
