@@ -32,12 +32,15 @@ from app.http.record_responses import (
     next_link,
     wants_text,
 )
+from app.http.render_parameters import MaxTokensQuery
 from app.services.pages.manifests import PageManifests
 from app.services.renders.outlines import Outlines
+from app.services.renders.queries import RenderQuery
 from app.services.sessions.forks import PendingSession, SessionForks
 from app.services.sessions.sessions import Sessions
 from app.wire.outlines import OutlinePage
 from app.wire.pages import PageManifest, manifest_record
+from app.wire.renders import Target
 from app.wire.sessions import (
     DeletionReceipt,
     ForkRequest,
@@ -50,7 +53,8 @@ from app.wire.sessions import (
     session_record,
 )
 from pagefault_dialects.errors import InvalidPayloadError
-from pagefault_dialects.model.base import Count
+from pagefault_dialects.model.base import ClientId, Count
+from pagefault_dialects.model.render_options import RenderOptions
 
 router = ApiRouter("/api/sessions", "sessions")
 
@@ -70,6 +74,24 @@ SessionSearchQuery = Annotated[
     str | None,
     Query(min_length=1, max_length=128, description="Only sessions whose id has this in it."),
 ]
+
+
+async def get_outline_levels(
+    target: Annotated[
+        Target | None,
+        Query(description="The model for whose rendering each entry has its `stepLevel`."),
+    ] = None,
+    max_tokens: MaxTokensQuery = None,
+    frontier: Annotated[
+        ClientId | None, Query(description="The frontier that such a rendering reads.")
+    ] = None,
+) -> RenderQuery | None:
+    """Read of which rendering an outline has the levels, if of any."""
+    options = RenderOptions(max_tokens=max_tokens, frontier=frontier)
+    return None if target is None else RenderQuery(target, options)
+
+
+OutlineLevelsDep = Annotated[RenderQuery | None, Depends(get_outline_levels)]
 
 
 @router.lists("", SessionPage)
@@ -217,6 +239,7 @@ async def get_outline(
     ] = 500,
     cursor: CursorQuery = None,
     after: AfterSeqQuery = None,
+    query: OutlineLevelsDep = None,
 ) -> Response:
     """Outline a session: a line for each entry, with its kind, title, calls, answers and media.
 
@@ -224,6 +247,6 @@ async def get_outline(
     dialect. A page ends early where entries are large; `nextCursor` says whether others follow.
     """
     body, next_cursor = await outlines.list(
-        call.project_id, session_id, cursor=cursor, after_seq=after, limit=limit
+        call.project_id, session_id, cursor=cursor, after_seq=after, limit=limit, query=query
     )
     return answer_listed(call.request, body, next_cursor)

@@ -9,6 +9,7 @@ from app.models.interaction import Role
 from app.models.session import EntryKind
 from app.wire.lists import ListPage
 from app.wire.shape import Moment, Shape
+from app.wire.working_sets import StepLevel
 
 _EXAMPLE: JsonDict = {
     "seq": 2,
@@ -28,6 +29,12 @@ _EXAMPLE: JsonDict = {
     "tokensEst": 21,
     "fingerprint": "5c0e9f3a7b1d4e8890a2c6d3f7e1b045",
 }
+
+
+_STEP_LEVEL = (
+    "With `target`: the strongest level to which it gave way in a rendering with these options, as "
+    "in the working set; absent where it did not."
+)
 
 
 class OutlinedCall(Shape, kw_only=True):
@@ -71,6 +78,7 @@ class OutlineEntry(Shape, kw_only=True):
     """The same for entries of any sessions and dialects that say the same: words, values, media,
     names and arguments of calls, not their ids and times. It may be another one after an update of
     the service."""
+    step_level: Annotated[StepLevel | None, Field(description=_STEP_LEVEL)] = None
 
 
 class OutlinePage(ListPage[OutlineEntry]):

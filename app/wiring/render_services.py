@@ -54,11 +54,15 @@ def _renders(services: Services) -> Renders:
     return Renders(services[PageReading], services[AnswerRenders], services[SessionRenders])
 
 
+def _outlines(services: Services) -> Outlines:
+    return Outlines(services[Records], services[ResponseBudget], services[WorkingSets])
+
+
 SERVICES = (
     Provider(Settling, _settling),
     Provider(AnswerRenders, _answer_renders),
     Provider(SessionRenders, _session_renders),
     Provider(Renders, _renders),
     Provider(WorkingSets, lambda services: WorkingSets(services[SessionRenders])),
-    Provider(Outlines, lambda services: Outlines(services[Records], services[ResponseBudget])),
+    Provider(Outlines, _outlines),
 )

@@ -1,5 +1,6 @@
 """The outline of a session: a line for each entry, the same for every dialect."""
 
+import json
 from typing import Any
 
 import httpx
@@ -219,3 +220,29 @@ def test_outline_that_is_known_is_not_sent_again(client: httpx.Client) -> None:
 
 def test_session_that_is_not_there_has_no_outline(client: httpx.Client) -> None:
     assert client.get(OUTLINE).status_code == 404
+
+
+def test_entries_have_the_levels_of_a_rendering_that_is_named(client: httpx.Client) -> None:
+    append(client, role="user", content="Begin.")
+    for number in range(40):
+        function = {"name": "bash", "arguments": json.dumps({"q": "look " * 60})}
+        call = {"id": f"c{number}", "type": "function", "function": function}
+        append(client, role="assistant", content=None, tool_calls=[call])
+        store(client, f"c{number}", "A line. " * 100)
+    named: dict[str, str | int] = {"target": "openai-chat", "maxTokens": 2_000}
+    found = {line["seq"]: line.get("stepLevel") for line in outline(client, **named)["items"]}
+    shown = client.get("/api/sessions/s/working-set", params=named).json()["entries"]
+    expected = dict.fromkeys(range(1, 82))
+    for each in shown:
+        for seq in range(each.get("fromSeq", each["seq"]), each["seq"] + 1):
+            expected[seq] = each.get("stepLevel")
+    assert found == expected
+    assert (found[1], found[2], found[81]) == (None, "folded", None)
+    assert {*found.values()} == {None, "folded", "line", "arguments"}
+    assert not any("stepLevel" in line for line in outline(client)["items"])
+
+
+def test_levels_of_a_budget_that_is_too_small_are_refused(client: httpx.Client) -> None:
+    append(client, role="user", content="Begin.")
+    refused = client.get(OUTLINE, params={"target": "openai-chat", "maxTokens": 1})
+    assert (refused.status_code, refused.json()["code"]) == (422, "budget-too-small")

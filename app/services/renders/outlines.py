@@ -7,7 +7,7 @@ are known in every dialect.
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -19,7 +19,9 @@ from app.models.session import ANSWER, INTERACTION, MESSAGE, PAGE_FAULT, TOOL_RE
 from app.models.stored_interaction import StoredAnswer, StoredInteraction
 from app.services.memory_budget.responses import ResponseBudget
 from app.services.renders.loaded_sessions import LoadedSession, entry_size_bytes, referred
+from app.services.renders.queries import RenderQuery
 from app.services.renders.turn_cache import TurnCache
+from app.services.renders.working_sets import WorkingSets
 from app.services.requests.validation import require_found
 from app.services.sessions.list_positions import read_start
 from app.stores.records.history import SessionHistory
@@ -29,6 +31,7 @@ from app.stores.records.unit_of_work import UnitOfWork
 from app.wire.lists import list_page
 from app.wire.outlines import OutlinedCall, OutlineEntry
 from app.wire.shape import moment
+from app.wire.working_sets import StepLevel
 from app.words.entry_texts import first_line
 from pagefault_dialects.json.values import json_text
 from pagefault_dialects.model.conversation import (
@@ -67,6 +70,8 @@ class Outlines:
     """Where histories are."""
     room: ResponseBudget
     """The memory of answers."""
+    working_sets: WorkingSets
+    """The levels at which a model has entries."""
 
     async def list(
         self,
@@ -76,6 +81,7 @@ class Outlines:
         cursor: str | None,
         after_seq: int | None,
         limit: int,
+        query: RenderQuery | None = None,
     ) -> tuple[bytes, str | None]:
         """Return the outline of up to `limit` entries as JSON, and the cursor of what follows.
 
@@ -85,6 +91,7 @@ class Outlines:
             cursor: The cursor of the list before.
             after_seq: Behind which number it begins; without one, at the beginning.
             limit: How many entries at most. Fewer come where they are large.
+            query: The rendering whose levels the entries have, if these are asked for.
 
         Raises:
             InvalidCursorError: The cursor is none of ours.
@@ -97,6 +104,9 @@ class Outlines:
         found, size_bytes, next_cursor = await self.records.read(project_id, find)
         if not found:
             return list_page((), None), None
+        levels: Mapping[int, StepLevel] = {}
+        if query is not None:
+            levels = await self.working_sets.step_levels(project_id, session_id, query)
 
         def read(unit: UnitOfWork) -> LoadedSession:
             # A history only grows, so it is the same as when it was looked at.
@@ -106,12 +116,12 @@ class Outlines:
             return LoadedSession(session_id, entries, resources, {}, known)
 
         if size_bytes <= _FREE_BYTES:
-            body = _outlined(await self.records.read(project_id, read), next_cursor)
+            body = _outlined(await self.records.read(project_id, read), next_cursor, levels)
         else:
             held = await self.room.hold(_COPIES * size_bytes)
             try:
                 loaded = await self.records.read(project_id, read)
-                body = await anyio.to_thread.run_sync(_outlined, loaded, next_cursor)
+                body = await anyio.to_thread.run_sync(_outlined, loaded, next_cursor, levels)
             finally:
                 held.release()
         return body, next_cursor
@@ -133,15 +143,21 @@ def _found(
     return len(found.rows), found.size_bytes, next_cursor
 
 
-def _outlined(loaded: LoadedSession, next_cursor: str | None) -> bytes:
+def _outlined(
+    loaded: LoadedSession, next_cursor: str | None, levels: Mapping[int, StepLevel]
+) -> bytes:
     lines = (
-        outline_entry(entry, loaded.turns_of(entry, "assistant")).encode()
+        outline_entry(
+            entry, loaded.turns_of(entry, "assistant"), step_level=levels.get(entry.seq)
+        ).encode()
         for entry in loaded.entries
     )
     return list_page(lines, next_cursor)
 
 
-def outline_entry(entry: StoredEntry, turns: Sequence[ComposedTurn]) -> OutlineEntry:
+def outline_entry(
+    entry: StoredEntry, turns: Sequence[ComposedTurn], *, step_level: StepLevel | None = None
+) -> OutlineEntry:
     """Return what an entry is, from the turns that it says."""
     kind = _kind(entry)
     items = [item for turn in turns for item in turn.items]
@@ -171,6 +187,7 @@ def outline_entry(entry: StoredEntry, turns: Sequence[ComposedTurn]) -> OutlineE
         tokens_est=sum(map(_tokens, items))
         + sum(text_tokens(json_text(call.arguments)) for turn in turns for call in turn.calls),
         fingerprint=fingerprint_of(turns),
+        step_level=step_level,
     )
 
 

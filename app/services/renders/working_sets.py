@@ -6,6 +6,7 @@ It is read off the rendering that the same options give, and moves nothing.
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from app.services.renders.queries import RenderQuery
 from app.services.renders.session_renders import SessionRenders
@@ -41,6 +42,8 @@ _LEVELS = {
     "preview": Level.REDUCED,
     "media": Level.REDUCED,
 }
+_BY_STRENGTH: Sequence[StepLevel] = ("media", "preview", "line", "arguments", "folded")
+_STRONGEST = _BY_STRENGTH[-1]
 _Key = tuple[int | None, str, str]
 
 
@@ -65,28 +68,41 @@ class WorkingSets:
             PayloadTooLargeError: The history is too long to be rendered at once.
             StoreUnavailableError: A store did not answer.
         """
-        renders, settling = self.renders, self.renders.settling
-        profile, options = renders.check(query), query.options
-        async with renders.slots.slot(project_id):
-            loaded = await renders.load(project_id, session_id)
-            _, turns, settled, frontier = await renders.fitted(project_id, loaded, profile, options)
-            history = await settling.history(project_id, turns, profile, options)
+        read = await self._read(project_id, session_id, query)
+        options = query.options
 
         def described() -> bytes:
-            reading = _Reading(history, frontier, settled.turns, profile)
-            system, written = opened(settled.turns, profile)
+            profile, settled = read.profile, read.settled
+            system, written = opened(settled, profile)
             return WorkingSet(
                 session_id=session_id,
                 target=profile.target,
                 profile=f"{profile.target}/{profile.version}",
                 tokens_est=profile.tokens.turns(written, system),
                 max_tokens=options.max_tokens,
-                frontier=frontier.wire(),
-                entries=tuple(reading.entries()),
-                pages=tuple(reading.pages()),
+                frontier=read.frontier.wire(),
+                entries=tuple(read.entries()),
+                pages=tuple(read.pages()),
             ).encode()
 
-        return await settling.worked(described, turns=len(turns))
+        return await self.renders.settling.worked(described, turns=len(read.settled))
+
+    async def step_levels(
+        self, project_id: str, session_id: str, query: RenderQuery
+    ) -> Mapping[int, StepLevel]:
+        """Return the strongest level to which each entry gave way, by `seq`; see `get`."""
+        read = await self._read(project_id, session_id, query)
+        return await self.renders.settling.worked(read.step_levels, turns=len(read.settled))
+
+    async def _read(self, project_id: str, session_id: str, query: RenderQuery) -> "_Reading":
+        renders, settling = self.renders, self.renders.settling
+        profile, options = renders.check(query), query.options
+        async with renders.slots.slot(project_id):
+            loaded = await renders.load(project_id, session_id)
+            _, turns, settled, frontier = await renders.fitted(project_id, loaded, profile, options)
+            history = await settling.history(project_id, turns, profile, options)
+        read = partial(_Reading, history, frontier, settled.turns, profile)
+        return await settling.worked(read, turns=len(turns))
 
 
 class _Reading:
@@ -99,6 +115,7 @@ class _Reading:
         settled: Sequence[SettledTurn],
         profile: Profile,
     ) -> None:
+        self.frontier, self.settled, self.profile = frontier, settled, profile
         self._history = history
         self._floor = history.floor.indexes
         self._passages = history.shown(frontier)
@@ -164,6 +181,20 @@ class _Reading:
         else:
             # The call of a result that came late stands where it was made.
             yield from zip(indexes[-len(passage.turns) :], passage.turns, strict=True)
+
+    def step_levels(self) -> Mapping[int, StepLevel]:
+        """Return the strongest level to which each entry gave way, by `seq`."""
+        levels: dict[int, StepLevel] = {}
+        for passage in self._passages:
+            if passage.fold is not None:
+                first, last = passage.fold.from_seq or 0, passage.fold.to_seq or 0
+                levels |= dict.fromkeys(range(first, last + 1), _STRONGEST)
+                continue
+            for index, shown in self._turns_of(passage):
+                seq, level = self._history.turns[index].seq, _step_level(shown)
+                if seq is not None and level is not None:
+                    levels[seq] = max(level, levels.get(seq, level), key=_BY_STRENGTH.index)
+        return levels
 
     def pages(self) -> Iterator[WorkingSetPage]:
         """Yield each page that was faulted in, in the order of the first faults."""

@@ -868,6 +868,9 @@ class OutlinedCall(TypedDict):
     name: str
 
 
+StepLevel: TypeAlias = Literal["media", "preview", "line", "arguments", "folded"]
+
+
 class OutlineEntry(TypedDict):
     """What an entry is, without what it says."""
 
@@ -887,6 +890,7 @@ class OutlineEntry(TypedDict):
     bytes: int
     tokensEst: int
     fingerprint: str
+    stepLevel: NotRequired[StepLevel | None]
 
 
 class OutlinePage(TypedDict):
@@ -1540,9 +1544,6 @@ class SignedUrlRequest(TypedDict):
     expiresInSeconds: NotRequired[int]
     disposition: NotRequired[Literal["inline", "attachment"]]
     filename: NotRequired[str | None]
-
-
-StepLevel: TypeAlias = Literal["media", "preview", "line", "arguments", "folded"]
 
 
 class ToolResultEvent(TypedDict):

@@ -738,6 +738,9 @@ def get_outline(
     limit: int | None = None,
     cursor: str | None = None,
     after: int | None = None,
+    target: models.Target | None = None,
+    max_tokens: int | None = None,
+    frontier: str | None = None,
 ) -> Call[models.OutlinePage]:
     """Outline a session: a line for each entry, with its kind, title, calls, answers and media."""
     return Call(
@@ -748,6 +751,9 @@ def get_outline(
             "limit": limit,
             "cursor": cursor,
             "after": after,
+            "target": target,
+            "maxTokens": max_tokens,
+            "frontier": frontier,
         },
         is_repeatable=True,
     )
