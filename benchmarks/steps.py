@@ -2,10 +2,11 @@
 
     python -m benchmarks.steps [--engine SQLite|PostgreSQL] [--smoke]
 
-Sessions of 10 to 20,000 steps, each a call and its result, are open in one store. In each, in turns
-within one run and without HTTP: a result is stored and the session rendered within 30,000 tokens
-from its frontier; what is new of one step is rendered with `since`; a turn is appended that answers
-with what is new. Every byte of an answer is read. All sessions are forks of one.
+Sessions of 10 to 20,000 steps, each a call and a result of some 250 tokens, are open in one store.
+In each, in turns within one run and without HTTP: a result is stored and the session rendered
+within 30,000 tokens from its frontier; what is new of one step is rendered with `since`; a turn is
+appended that answers with what is new. Every byte of an answer is read. All sessions are forks of
+one, which was rendered within the budget all the while.
 
 Then four sessions of 50,000 entries are rendered whole at once, while a task of the event loop
 wakes every millisecond: how much later than that it wakes, beside the same in an idle loop.
@@ -22,7 +23,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
-from itertools import count
+from itertools import count, pairwise
 from pathlib import Path
 
 import anyio
@@ -52,14 +53,16 @@ _TARGET = "anthropic"
 _BUDGET = 30_000
 _SIZES = (10, 20, 100, 2_000, 20_000)
 _BY_SIZE = {size: f"s{size}" for size in _SIZES}
+_TASK = "task"
 _LONGEST = "longest"
-_LONGEST_STEPS = 25_000
+_LONGEST_ENTRIES = 50_000
 _AT_ONCE = 4
 _STEPS_OF_A_TURN = 50
 _TICK_SECONDS = 0.001
 # The longer session, the shorter one, and how much longer the same may take in it.
 _RATIOS = ((2_000, 100, 1.3), (2_000, 20, 2.5), (20_000, 100, 1.5))
-_RESULT = "The tool has found nothing of note in this part of the log. " * 2
+# Of some 250 tokens: a hundred steps fill the budget.
+_RESULT = "The tool has found nothing of note in this part of the log. " * 18
 
 Times = dict[tuple[str, int], float]
 
@@ -70,9 +73,8 @@ def _call(number: int) -> dict[str, object]:
     return {"message": {"role": "assistant", "content": None, "tool_calls": [call]}}
 
 
-def _result(number: int) -> dict[str, object]:
-    text = f"{number}: {_RESULT}"
-    return {"toolName": "look", "toolCallId": f"call_{number}", "result": text}
+def _result(number: int, text: str = _RESULT) -> dict[str, object]:
+    return {"toolName": "look", "toolCallId": f"call_{number}", "result": f"{number}: {text}"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +122,7 @@ async def _timed_step(session: Session) -> float:
     """Store a result, and render the session within its budget."""
     number = await session.call()
     result = _result(number) | {"sessionId": session.session_id}
-    options = RenderOptions(max_tokens=_BUDGET, frontier="main", handles=True)
+    options = RenderOptions(max_tokens=_BUDGET, frontier="main")
     began = time.perf_counter()
     await session.services[ToolResults].ingest(
         PROJECT, _pieces(json_text(result).encode()), idempotency_key=None
@@ -143,7 +145,7 @@ async def _timed_since(session: Session) -> float:
 async def _timed_turn(session: Session) -> float:
     """Append a step as a turn, which answers with it."""
     number, since = next(session.numbers), await session.last_seq()
-    entries = [_call(number), {"toolResult": _result(number)}]
+    entries = _entries_of(number)
     render = {"target": _TARGET, "since": since}
     body = json_text({"entries": entries, "render": render}).encode()
     began = time.perf_counter()
@@ -182,8 +184,7 @@ def _settings(engine: Engine, folder: Path, postgres: Postgres | None) -> Settin
 
 
 async def _of_engine(services: Services, engine: Engine, scale: Scale) -> list[Figure]:
-    longest = scale.pick(_LONGEST_STEPS, 60)
-    await fill(services, longest)
+    await fill(services, scale.pick(max(_SIZES), 20))
     times = await curve(services, scale)
     figures = [
         Figure(
@@ -197,32 +198,65 @@ async def _of_engine(services: Services, engine: Engine, scale: Scale) -> list[F
         )
         for name in _OPERATIONS
         for longer, shorter, most in _RATIOS
+        if (name, longer) in times
     ]
     if engine == "SQLite":
+        await fill_longest(services, scale.pick(_LONGEST_ENTRIES, 100))
         figures += await _loop_delay(services)
     return figures
 
 
 async def fill(services: Services, steps: int) -> None:
-    """Write the longest session, and the others as forks of it."""
-    question = {"role": "user", "content": "Find out why the shop is slow."}
-    entries: list[dict[str, object]] = [{"message": question}]
-    for number in range(steps):
-        entries += [_call(number), {"toolResult": _result(number)}]
-    for start in range(0, len(entries), 2 * _STEPS_OF_A_TURN):
-        body = json_text({"entries": entries[start : start + 2 * _STEPS_OF_A_TURN]}).encode()
-        await services[SessionTurns].append(PROJECT, _LONGEST, _pieces(body), idempotency_key=None)
-    ends = {session_id: min(size, steps) * 2 + 1 for size, session_id in _BY_SIZE.items()}
-    ends |= {f"{_LONGEST}{number}": len(entries) for number in range(1, _AT_ONCE)}
-    for session_id, up_to in ends.items():
-        copy = partial(write_fork, session_id=_LONGEST, up_to=up_to, fork_id=session_id)
-        await services[Records].write(PROJECT, copy, is_alone=True)
+    """Write a task of so many steps, and the other sessions as forks of it on the way."""
+    render = {"target": _TARGET, "maxTokens": _BUDGET, "frontier": "main"}
+    sizes = sorted({min(size, steps) for size in _SIZES})
+    await _append(services, _TASK, [_question()])
+    for start, end in pairwise([0, *sizes]):
+        for first in range(start, end, _STEPS_OF_A_TURN):
+            numbers = range(first, min(end, first + _STEPS_OF_A_TURN))
+            entries = [each for number in numbers for each in _entries_of(number)]
+            await _append(services, _TASK, entries, render)
+        await _fork(services, _TASK, 2 * end + 1, _BY_SIZE[end])
+
+
+async def fill_longest(services: Services, entries: int) -> None:
+    """Write four sessions of so many short entries."""
+    for first in range(0, entries // 2, _STEPS_OF_A_TURN):
+        numbers = range(first, min(entries // 2, first + _STEPS_OF_A_TURN))
+        steps = [each for number in numbers for each in _entries_of(number, "Nothing.")]
+        await _append(services, _LONGEST, steps)
+    for number in range(1, _AT_ONCE):
+        await _fork(services, _LONGEST, entries, f"{_LONGEST}{number}")
+
+
+def _question() -> dict[str, object]:
+    return {"message": {"role": "user", "content": "Find out why the shop is slow."}}
+
+
+def _entries_of(number: int, text: str = _RESULT) -> list[dict[str, object]]:
+    return [_call(number), {"toolResult": _result(number, text)}]
+
+
+async def _append(
+    services: Services,
+    session_id: str,
+    entries: Sequence[dict[str, object]],
+    render: dict[str, object] | None = None,
+) -> None:
+    body = json_text({"entries": entries, "render": render}).encode()
+    await services[SessionTurns].append(PROJECT, session_id, _pieces(body), idempotency_key=None)
+
+
+async def _fork(services: Services, session_id: str, up_to: int, fork_id: str) -> None:
+    copy = partial(write_fork, session_id=session_id, up_to=up_to, fork_id=fork_id)
+    await services[Records].write(PROJECT, copy, is_alone=True)
 
 
 async def curve(services: Services, scale: Scale) -> Times:
     """Return the seconds of every operation in every session, in the middle of all rounds."""
     numbers = count(1_000_000)
-    sessions = {size: Session(services, name, numbers) for size, name in _BY_SIZE.items()}
+    sizes = scale.pick(_SIZES, _SIZES[:2])
+    sessions = {size: Session(services, _BY_SIZE[size], numbers) for size in sizes}
     taken: defaultdict[tuple[str, int], list[float]] = defaultdict(list)
     warming, counted = scale.pick((3, 20), (1, 1))
     for number in range(warming + counted):

@@ -14,6 +14,7 @@ from app.services.renders.new_entries import NewEntries
 from app.services.renders.outlines import Outlines
 from app.services.renders.renders import Renders
 from app.services.renders.session_renders import SessionRenders
+from app.services.renders.session_windows import SessionWindows
 from app.services.renders.settling import Settling
 from app.services.renders.turn_cache import TurnCache
 from app.services.renders.working_sets import WorkingSets
@@ -39,13 +40,15 @@ def _answer_renders(services: Services) -> AnswerRenders:
 
 
 def _session_renders(services: Services) -> SessionRenders:
-    records, settling, turns = services[Records], services[Settling], TurnCache()
+    records, blobs, settling = services[Records], services[BlobStore], services[Settling]
+    turns = TurnCache()
     return SessionRenders(
         records,
         settling,
         answers=services[AnswerRenders],
         pages=services[PageManifests],
-        new_entries=NewEntries(records, services[BlobStore], settling, turns),
+        new_entries=NewEntries(records, blobs, settling, turns),
+        windows=SessionWindows(records, blobs, settling, turns),
         known_turns=turns,
     )
 

@@ -7,7 +7,7 @@
 
 import itertools
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,17 +22,23 @@ from app.config.settings import Settings
 from app.errors import ConflictError, NotFoundError
 from app.features import open_services
 from app.services.agents.session_turns import SessionTurns
+from app.services.renders.loaded_sessions import LoadedSession
 from app.services.renders.new_entries import NewEntries
 from app.services.renders.queries import RenderQuery
 from app.services.renders.session_renders import SessionRenders
+from app.services.renders.session_windows import SessionWindows
 from app.services.renders.turn_cache import TurnCache
 from app.services.sessions.sessions import Sessions
 from app.stores.blobs.store import BlobStore
+from app.stores.records.frontiers import FrontierRecords
 from app.stores.records.records import Records
 from app.wiring.services import Services
+from pagefault_dialects.errors import InvalidPayloadError
 from pagefault_dialects.json.values import json_text
+from pagefault_dialects.model.frontier import NOTHING_EVICTED
 from pagefault_dialects.model.render_options import Rendering, RenderOptions
 from pagefault_dialects.targets.table import TARGETS
+from pagefault_dialects.turns.answered_turns import PrefixChangedError
 from tests.faults.lengths import times
 from tests.kit.media import b64, png
 
@@ -85,8 +91,9 @@ _entries = st.one_of(
 
 @dataclass(frozen=True)
 class _Step:
-    """A call and its result are appended."""
+    """A call and its result are appended, so many times."""
 
+    count: int
     picture: str | None
     rows: int
 
@@ -101,14 +108,36 @@ class _Rendered:
 
 
 @dataclass(frozen=True)
+class _Fitted:
+    """The session is rendered within a budget from a frontier, which moves."""
+
+    target: str
+    budget: int
+    back: int
+    """From so many entries before its end; 0 for all of it."""
+
+
+@dataclass(frozen=True)
 class _Begun:
     """The session is deleted, and another one of its name begun."""
 
 
 _renderings = st.builds(_Rendered, st.sampled_from([*TARGETS]), st.integers(0, 8), st.booleans())
-_whole_steps = st.builds(_Step, _pictures, st.sampled_from([0, 0, 0, 0, 20_000]))
+_whole_steps = st.builds(_Step, st.just(1), _pictures, st.sampled_from([0, 0, 0, 0, 20_000]))
+_fitted = st.builds(
+    _Fitted,
+    st.sampled_from([*TARGETS]),
+    st.sampled_from([100, 150, 250, 500]),
+    st.sampled_from([0, 0, 1, 3]),
+)
 _steps = st.one_of(*[_entries] * 8, *[_whole_steps] * 10, *[_renderings] * 12, st.just(_Begun()))
 _histories = st.lists(_steps, min_size=16, max_size=40)
+
+_more_steps = st.builds(_Step, st.integers(2, 9), _pictures, st.sampled_from([0, 0, 0, 0, 20_000]))
+_tasks = st.one_of(*[_entries] * 2, *[_more_steps] * 10, *[_fitted] * 8)
+_long_tasks = st.lists(_tasks, min_size=12, max_size=30).map(
+    lambda steps: [_said("user", "x"), _Step(20, None, 0), *steps]
+)
 
 
 async def _pieces(value: Json) -> AsyncIterator[bytes]:
@@ -121,6 +150,7 @@ class _Store:
 
     services: Services
     new_entries: NewEntries
+    windows: SessionWindows
 
     async def append(self, session_id: str, entry: Json) -> None:
         """Append an entry, unless it answers what has its answer."""
@@ -142,11 +172,47 @@ class _Store:
             return False
         since = max(1, loaded.last_seq - step.back)
         new = await self.new_entries.render(PROJECT, session_id, profile, options, since)
-        whole = await renders.whole(PROJECT, loaded, profile, query, since=since, moves=False)
+        whole = await renders.render_loaded(
+            PROJECT, loaded, profile, query, since=since, moves=False
+        )
         if new is None:
             return False
         assert await self._text(new) == await self._text(whole)
         return True
+
+    async def compare_windows(self, session_id: str, step: _Fitted) -> bool:
+        """Render what is behind the fold, and the whole; then let the frontier move."""
+        renders = self.services[SessionRenders]
+        options = RenderOptions(max_tokens=step.budget, frontier="main")
+        query, profile = RenderQuery(step.target, options), TARGETS[step.target]
+        found = await self.services[Records].read(
+            PROJECT, lambda unit: unit[FrontierRecords].find(session_id, "main")
+        )
+        frontier = found.frontier if found else NOTHING_EVICTED
+        try:
+            loaded = await renders.load(PROJECT, session_id)
+        except NotFoundError:
+            return False
+        window = await self.windows.load(PROJECT, session_id, options, frontier)
+        since = max(1, loaded.last_seq - step.back) if step.back else 0
+
+        async def text(session: LoadedSession) -> bytes:
+            try:
+                rendering = await renders.render_loaded(
+                    PROJECT, session, profile, query, since=since, moves=False
+                )
+            except InvalidPayloadError as exc:
+                return exc.detail.encode()
+            return await self._text(rendering)
+
+        try:
+            is_same = None if window is None else await text(window) == await text(loaded)
+        except PrefixChangedError:
+            is_same = None
+        assert is_same is not False
+        with suppress(InvalidPayloadError):
+            await renders.session(PROJECT, session_id, query, since=0, moves=True)
+        return bool(is_same)
 
     async def _text(self, rendering: Rendering) -> bytes:
         body = await self.services[SessionRenders].answers.body(PROJECT, rendering)
@@ -158,10 +224,13 @@ class _Store:
         for step in steps:
             if isinstance(step, _Rendered):
                 compared += await self.compare(session_id, step)
+            elif isinstance(step, _Fitted):
+                compared += await self.compare_windows(session_id, step)
             elif isinstance(step, _Step):
-                call_id = f"call{next(_numbers)}"
-                await self.append(session_id, _called([(call_id, "look")]))
-                await self.append(session_id, _result(call_id, "look", step.picture, step.rows))
+                for _ in range(step.count):
+                    call_id = f"call{next(_numbers)}"
+                    await self.append(session_id, _called([(call_id, "look")]))
+                    await self.append(session_id, _result(call_id, "look", step.picture, step.rows))
             elif isinstance(step, _Begun):
                 try:
                     await self.services[Sessions].delete(PROJECT, session_id)
@@ -175,14 +244,10 @@ class _Store:
 @asynccontextmanager
 async def _opened(folder: Path) -> AsyncIterator[_Store]:
     async with open_services(Settings(data_dir=folder, log_level="error")) as services:
-        new_entries = NewEntries(
-            services[Records],
-            services[BlobStore],
-            services[SessionRenders].settling,
-            TurnCache(),
-            stride=1,
-        )
-        yield _Store(services, new_entries)
+        settling, turns = services[SessionRenders].settling, TurnCache()
+        readers = services[Records], services[BlobStore], settling, turns
+        new_entries, windows = NewEntries(*readers, stride=1), SessionWindows(*readers, stride=1)
+        yield _Store(services, new_entries, windows)
 
 
 @pytest.fixture(scope="module")
@@ -204,6 +269,18 @@ def store(portal: BlockingPortal, tmp_path_factory: pytest.TempPathFactory) -> I
 )
 @given(steps=_histories)
 def test_what_is_new_is_the_same_with_and_without_what_is_remembered(
+    portal: BlockingPortal, store: _Store, steps: list[Any]
+) -> None:
+    portal.call(store.run, steps)
+
+
+@settings_of(
+    max_examples=times(60, 10_000),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(steps=_long_tasks)
+def test_a_window_is_rendered_as_the_whole_session(
     portal: BlockingPortal, store: _Store, steps: list[Any]
 ) -> None:
     portal.call(store.run, steps)

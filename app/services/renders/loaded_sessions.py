@@ -21,6 +21,7 @@ from app.stores.records.resources import ResourceRecords
 from app.stores.records.session_prompts import SessionPromptRecords
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork
+from pagefault_dialects.context.folded_fronts import NO_FRONT, FrontFacts
 from pagefault_dialects.errors import PayloadTooLargeError
 from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.messages.entry_reading import join_turns
@@ -56,6 +57,16 @@ class LoadedSession:
     """The addresses in files that hold nothing but one, by the ids of these."""
     is_beginning: bool = True
     """Whether the first entry is that of the session."""
+
+    @property
+    def front(self) -> FrontFacts:
+        """What is known of runs of steps that were not read: there are none."""
+        return NO_FRONT
+
+    @property
+    def orphans(self) -> Sequence[int]:
+        """The answers among these that stand behind a call that was written for them."""
+        return ()
 
     def up_to(self, seq: int | None) -> "LoadedSession":
         """Return the session as it was when that entry was the last; with `None`, all of it."""

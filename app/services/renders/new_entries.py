@@ -13,7 +13,7 @@ from app.models.message import StoredEntry, StoredMessage
 from app.services.renders.loaded_sessions import LoadedSession, read_entries, referred
 from app.services.renders.prefix_cache import PrefixCache, RenderedAs, SessionKey
 from app.services.renders.settling import Settling
-from app.services.renders.structured_contents import MOST_APART_BYTES, read_apart
+from app.services.renders.structured_contents import MOST_APART_BYTES, kept_sizes, read_apart
 from app.services.renders.turn_cache import TurnCache
 from app.services.requests.validation import require_found
 from app.stores.blobs.store import BlobStore
@@ -31,7 +31,6 @@ from pagefault_dialects.targets.base64_leaves import json_pieces
 from pagefault_dialects.targets.profile import Profile
 from pagefault_dialects.turns.answered_turns import PrefixChangedError
 from pagefault_dialects.turns.pairing import Pairing
-from pagefault_dialects.turns.record_turns import kept_apart
 from pagefault_dialects.turns.sealed_turns import seal_turns
 
 # So many entries are taken into a beginning at once.
@@ -88,7 +87,7 @@ class NewEntries:
     """Remembers turns of entries."""
     stride: int = 32
     """A beginning is taken further once so many entries are behind it."""
-    _prefixes: PrefixCache = field(init=False, default_factory=PrefixCache)
+    _prefixes: PrefixCache[RenderedPrefix] = field(init=False, default_factory=PrefixCache)
 
     async def render(
         self, project_id: str, session_id: str, profile: Profile, options: RenderOptions, since: int
@@ -185,7 +184,7 @@ class NewEntries:
             lambda: written_prefix(settled, profile, options, prefix.written if prefix else None)
         )
         entries = [each for each in part.entries if each.seq < sealed.next_seq]
-        digests = _kept_apart(entries).keys()
+        digests = kept_sizes(_results(entries)).keys()
         further = RenderedPrefix(
             *(entries[-1].seq, sealed.paired, written, weight),
             {each: part.resources[each] for each in referred(entries, self.known)},
@@ -228,10 +227,10 @@ class NewEntries:
 
     async def _loaded(self, request: _Request, part: _Part) -> LoadedSession:
         prefix = part.prefix
-        apart = _kept_apart(part.entries)
+        results = _results(part.entries)
+        apart = kept_sizes(results)
         if sum({**(prefix.apart if prefix else {}), **apart}.values()) > MOST_APART_BYTES:
             raise _WholeNeededError
-        results = [each.sanitized for each in part.entries if isinstance(each, StoredMessage)]
         values = await read_apart(self.blobs, request.project_id, results) if apart else {}
         resources = {each: found for each, found in part.resources.items() if found is not None}
         return LoadedSession(
@@ -246,8 +245,5 @@ class NewEntries:
         return {each: sizes.get(each, 0) for each in digests}
 
 
-def _kept_apart(entries: Sequence[StoredEntry]) -> dict[str, int]:
-    """Return the sizes of structured contents that are kept apart, by their digests."""
-    results = (each.sanitized for each in entries if isinstance(each, StoredMessage))
-    found = (kept for result in results if (kept := kept_apart(result)) is not None)
-    return {each.digest: each.size_bytes for each in found}
+def _results(entries: Sequence[StoredEntry]) -> Sequence[bytes]:
+    return [each.sanitized for each in entries if isinstance(each, StoredMessage)]

@@ -6,15 +6,15 @@ history. A session that was deleted and one that was made again under its name h
 """
 
 from collections import OrderedDict
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from threading import Lock
-from typing import TypeAlias
+from typing import Generic, Protocol, Self, TypeAlias, TypeVar
 
 from pagefault_dialects.model.render_options import Audience, RenderOptions
-from pagefault_dialects.rendered_prefixes import RenderedPrefix
 from pagefault_dialects.turns.pairing import PairedPrefix
 
-MOST_BYTES = 16 * 1024 * 1024
+MOST_BYTES = 8 * 1024 * 1024
+"""Of each of the two kinds of facts, those of renderings and those of folds."""
 # About what one takes of memory, and a call or a resource in it.
 _BYTES_AROUND = 2_048
 _BYTES_OF_KEY = 200
@@ -38,19 +38,45 @@ RenderedAs: TypeAlias = tuple[str, RenderOptions]
 """How a session is rendered: the target with its version, and the options."""
 
 
+class Prefix(Protocol):
+    """The facts of a final beginning."""
+
+    @property
+    def seq(self) -> int:
+        """The last entry of it."""
+
+    @property
+    def paired(self) -> PairedPrefix:
+        """Its calls."""
+
+    @property
+    def number(self) -> int:
+        """Its place among the beginnings of its session, from 1."""
+
+    @property
+    def fact_count(self) -> int:
+        """How many facts it has besides those of calls."""
+
+    def with_paired(self, paired: PairedPrefix) -> Self:
+        """Return the same with equal facts of its calls, which others share."""
+
+
+_Prefix = TypeVar("_Prefix", bound=Prefix)
+
+
 @dataclass(slots=True)
-class _SessionPrefixes:
+class _SessionPrefixes(Generic[_Prefix]):
     """What is known of a session: its beginnings, the longest first, by how they are rendered."""
 
     paired: dict[int, PairedPrefix] = field(default_factory=dict)
     """Of all renderings alike, by the last entry."""
-    rendered: dict[RenderedAs, tuple[RenderedPrefix, ...]] = field(default_factory=dict)
+    rendered: dict[RenderedAs, tuple[_Prefix, ...]] = field(default_factory=dict)
 
-    def put(self, how: RenderedAs, prefix: RenderedPrefix) -> None:
+    def put(self, how: RenderedAs, prefix: _Prefix) -> None:
         """Remember a beginning; older ones are forgotten, the more the further back they are."""
         paired = self.paired.setdefault(prefix.seq, prefix.paired)
         others = (each for each in self.rendered.get(how, ()) if each.seq != prefix.seq)
-        known = sorted([replace(prefix, paired=paired), *others], key=lambda each: -each.seq)
+        known = sorted([prefix.with_paired(paired), *others], key=lambda each: -each.seq)
         newest = known[0].number
         self.rendered[how] = tuple(
             each for each in known if newest - each.number < _KEPT * (each.number & -each.number)
@@ -63,12 +89,12 @@ class _SessionPrefixes:
         """About how much memory it takes: beginnings share most of what they know of calls."""
         calls = max((each.calls.count for each in self.paired.values()), default=0)
         prefixes = [each for known in self.rendered.values() for each in known]
-        resources = sum(len(each.resources) + len(each.apart) for each in prefixes)
-        return (2 * calls + resources) * _BYTES_OF_KEY + len(prefixes) * _BYTES_AROUND
+        facts = sum(each.fact_count for each in prefixes)
+        return (calls + facts) * _BYTES_OF_KEY + len(prefixes) * _BYTES_AROUND
 
 
 @dataclass(slots=True)
-class PrefixCache:
+class PrefixCache(Generic[_Prefix]):
     """Remembers beginnings of sessions, for all projects, of those that were used last.
 
     Of one rendering it keeps the newest few, and before them the fewer the further back they are:
@@ -77,11 +103,13 @@ class PrefixCache:
 
     most_bytes: int = MOST_BYTES
     """About how much memory they may take."""
-    _sessions: OrderedDict[SessionKey, _SessionPrefixes] = field(default_factory=OrderedDict)
+    _sessions: OrderedDict[SessionKey, _SessionPrefixes[_Prefix]] = field(
+        default_factory=OrderedDict
+    )
     _size_bytes: int = 0
     _lock: Lock = field(default_factory=Lock)
 
-    def find(self, key: SessionKey, how: RenderedAs, *, up_to: int) -> RenderedPrefix | None:
+    def find(self, key: SessionKey, how: RenderedAs, *, up_to: int) -> _Prefix | None:
         """Return the longest beginning that has no entry behind a `seq`."""
         with self._lock:
             known = self._sessions.get(key)
@@ -91,10 +119,10 @@ class PrefixCache:
             prefixes = known.rendered.get(how, ())
         return next((each for each in prefixes if each.seq <= up_to), None)
 
-    def put(self, key: SessionKey, how: RenderedAs, prefix: RenderedPrefix) -> None:
+    def put(self, key: SessionKey, how: RenderedAs, prefix: _Prefix) -> None:
         """Remember a beginning."""
         with self._lock:
-            known = self._remove(key) or _SessionPrefixes()
+            known = self._remove(key) or _SessionPrefixes[_Prefix]()
             known.put(how, prefix)
             self._sessions[key] = known
             self._size_bytes += known.size_bytes
@@ -106,7 +134,7 @@ class PrefixCache:
         with self._lock:
             self._remove(key)
 
-    def _remove(self, key: SessionKey) -> _SessionPrefixes | None:
+    def _remove(self, key: SessionKey) -> _SessionPrefixes[_Prefix] | None:
         known = self._sessions.pop(key, None)
         self._size_bytes -= known.size_bytes if known else 0
         return known

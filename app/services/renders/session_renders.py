@@ -27,6 +27,7 @@ from pagefault_dialects.rendered_documents import equal_hashes, mark, session_do
 from pagefault_dialects.targets.base64_leaves import JsonLeaf, json_pieces
 from pagefault_dialects.targets.ladder import Settled
 from pagefault_dialects.targets.profile import Profile
+from pagefault_dialects.turns.answered_turns import PrefixChangedError
 from pagefault_dialects.turns.pairing import orphans_in
 
 # Each holds a whole history, and its turns. Those of one project leave room for others.
@@ -58,6 +59,15 @@ class PartRenders(Protocol):
         """Return the answer; `None` where the session has to be rendered whole for it."""
 
 
+class Windows(Protocol):
+    """Reads sessions as far as a frontier shows them. See `SessionWindows`."""
+
+    async def load(
+        self, project_id: str, session_id: str, options: RenderOptions, frontier: Frontier
+    ) -> LoadedSession | None:
+        """Return what is behind the fold; `None` if the session has to be read whole."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class SessionRenders:
     """Renders the histories of sessions."""
@@ -72,6 +82,8 @@ class SessionRenders:
     """Lists the pages of a session."""
     new_entries: PartRenders
     """Renders what is new of them."""
+    windows: Windows
+    """Reads them as far as a frontier shows them."""
     known_turns: TurnCache
     """Remembers turns of their entries."""
     slots: ProjectSlots = field(
@@ -123,14 +135,40 @@ class SessionRenders:
                 rendering = await self.new_entries.render(
                     project_id, session_id, profile, query.options, since
                 )
+            if rendering is None and query.options.frontier is not None and up_to is None:
+                rendering = await self._behind_fold(
+                    project_id, session_id, profile, query, since=since, moves=moves
+                )
             if rendering is None:
                 loaded = (await self.load(project_id, session_id)).up_to(up_to)
-                rendering = await self.whole(
+                rendering = await self.render_loaded(
                     project_id, loaded, profile, query, since=since, moves=moves
                 )
             return await self.answers.body(project_id, rendering)
 
-    async def whole(
+    async def _behind_fold(
+        self,
+        project_id: str,
+        session_id: str,
+        profile: Profile,
+        query: RenderQuery,
+        *,
+        since: int,
+        moves: bool,
+    ) -> Rendering | None:
+        """Render a session without the entries that are folded; `None` if they are needed."""
+        stored = await self._stored_frontier(project_id, session_id, query.options)
+        loaded = await self.windows.load(project_id, session_id, query.options, stored.frontier)
+        if loaded is None:
+            return None
+        try:
+            return await self.render_loaded(
+                project_id, loaded, profile, query, since=since, moves=moves
+            )
+        except PrefixChangedError:
+            return None
+
+    async def render_loaded(
         self,
         project_id: str,
         loaded: LoadedSession,
@@ -140,7 +178,7 @@ class SessionRenders:
         since: int,
         moves: bool,
     ) -> Rendering:
-        """Render a session that was read whole; for the rest see `session`."""
+        """Render a session that was read; for the rest see `session`."""
         # Nobody can be in the way of a rendering without a frontier that has a name.
         for _ in range(_TRIES):
             rendering = await self._session(
@@ -183,7 +221,9 @@ class SessionRenders:
             turns = [memory, *turns]
         turns = await self.settling.limited(project_id, loaded.session_id, turns, options)
         settled, frontier = await self.settling.fitted(
-            project_id, turns, profile, options, stored.frontier, is_whole=True
+            *(project_id, turns, profile, options, stored.frontier),
+            is_whole=True,
+            front=loaded.front,
         )
         return stored, turns, settled, frontier
 
@@ -224,7 +264,8 @@ class SessionRenders:
             )
             stable, frontier = equal_hashes(stored.sent, hashes), moved_to
             if options.frontier is not None:
-                frontier = moved_to.model_copy(update={"orphans": orphans_in(turns)})
+                orphans = (*loaded.orphans, *orphans_in(turns))
+                frontier = moved_to.model_copy(update={"orphans": orphans})
                 document["frontier"] = JsonLeaf(frontier.wire())
             if stored.name:
                 document["stableThrough"] = stable

@@ -20,6 +20,7 @@ from app.services.renders.whole_texts import read_whole_texts
 from app.stores.records.pinned_pages import PinnedPageRecords
 from app.stores.records.records import Records
 from pagefault_dialects.context.eviction import EvictableTurns, faulted_pages, history_of
+from pagefault_dialects.context.folded_fronts import NO_FRONT, FrontFacts
 from pagefault_dialects.context.token_budget import next_frontier
 from pagefault_dialects.model.conversation import ComposedTurn
 from pagefault_dialects.model.frontier import Frontier
@@ -86,6 +87,7 @@ class Settling:
         frontier: Frontier,
         *,
         is_whole: bool,
+        front: FrontFacts = NO_FRONT,
     ) -> tuple[Settled, Frontier]:
         """Settle turns; return them with how far they had to be evicted to fit the limits.
 
@@ -96,7 +98,7 @@ class Settling:
         if options.max_tokens is None and options.frontier is None:
             settled = await self._settled(project_id, turns, profile, options, is_whole=is_whole)
             return settled, frontier
-        history = await self.history(project_id, turns, profile, options)
+        history = await self.history(project_id, turns, profile, options, front)
         while True:
             shown = await self.worked(partial(history.evicted, frontier), turns=len(turns))
             settled = await self._settled(project_id, shown, profile, options, is_whole=is_whole)
@@ -169,6 +171,7 @@ class Settling:
         turns: Sequence[ComposedTurn],
         profile: Profile,
         options: RenderOptions,
+        front: FrontFacts = NO_FRONT,
     ) -> EvictableTurns:
         """Return which turns of a conversation may be evicted."""
         named = faulted_pages(turns)
@@ -177,7 +180,7 @@ class Settling:
             pinned = await self.records.read(
                 project_id, lambda unit: unit[PinnedPageRecords].among(named)
             )
-        work = partial(history_of, turns, profile, options, pinned)
+        work = partial(history_of, turns, profile, options, pinned, front)
         return await self.worked(work, turns=len(turns))
 
     async def _settled(

@@ -20,6 +20,12 @@ _MOST_VALUES = 200_000
 _DEEPEST = 4_000
 
 
+def kept_sizes(records: Iterable[bytes]) -> dict[str, int]:
+    """Return the sizes of structured contents that are resources of their own, by their digests."""
+    found = (kept for record in records if (kept := kept_apart(record)) is not None)
+    return {each.digest: each.size_bytes for each in found}
+
+
 async def read_apart(
     blobs: BlobStore, project_id: str, records: Iterable[bytes]
 ) -> Mapping[str, JsonValue]:

@@ -1,8 +1,9 @@
 """Facts about the beginning of a rendering, from which the rest can be rendered alone."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Self
 
 from pagefault_dialects.media.expired_links import damage_of_link
 from pagefault_dialects.model.resource import Damage, Resource
@@ -31,6 +32,15 @@ class RenderedPrefix:
     """The damage of each link in `weight`."""
     number: int = 1
     """Its place among the beginnings of its session, from 1."""
+
+    @property
+    def fact_count(self) -> int:
+        """How many facts it has besides those of calls."""
+        return len(self.resources) + len(self.apart) + len(self.damages)
+
+    def with_paired(self, paired: PairedPrefix) -> Self:
+        """Return the same with equal facts of its calls, which others share."""
+        return replace(self, paired=paired)
 
     def behind(self, earlier: "RenderedPrefix") -> "RenderedPrefix":
         """Return the beginning that this, which was read behind an earlier one, makes with it."""

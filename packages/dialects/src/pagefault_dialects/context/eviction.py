@@ -27,6 +27,7 @@ from pagefault_dialects.context.floor_turns import (
     opening_turns,
     said_that_stays,
 )
+from pagefault_dialects.context.folded_fronts import NO_FRONT, FrontFacts
 from pagefault_dialects.context.recalls import Recall, recalls_in
 from pagefault_dialects.context.steps import (
     FoldSummary,
@@ -100,6 +101,8 @@ class EvictableTurns:
     """The numbers of what was said before the newest message of the user, and may be folded."""
     old_media: Sequence[int]
     """The numbers of what was said before that, and may have media that give way."""
+    folded: Mapping[str, FoldSummary]
+    """Runs of steps that are folded, each in the place of one, by the id of its call."""
     _forms: dict[tuple[int, Levels], tuple[ComposedTurn, ...]] = field(
         default_factory=dict, init=False
     )
@@ -166,6 +169,8 @@ class EvictableTurns:
         """Return the counts of a passage, for the fold that it is in."""
         passage = self.passages[number]
         turns = self.turns[passage.start : passage.stop]
+        if turns[0].calls and (run := self.folded.get(turns[0].calls[0].call_id)) is not None:
+            return run
         step = passage.number if isinstance(passage, Step) else 0
         return summary_of(turns, step, is_late=number in self.late)
 
@@ -291,6 +296,7 @@ def history_of(
     profile: Profile,
     options: RenderOptions,
     pinned: Collection[str] = (),
+    front: FrontFacts = NO_FRONT,
 ) -> EvictableTurns:
     """Return which turns of a conversation may be evicted.
 
@@ -299,9 +305,10 @@ def history_of(
         profile: The target.
         options: The limits.
         pinned: The ids of pages that stay.
+        front: What is known of runs of steps that are folded and stand in it as one step each.
     """
-    passages = [*passages_in(turns)]
-    recalls = recalls_in(turns)
+    passages = [*passages_in(turns, front.runs)]
+    recalls = recalls_in(turns, front.recalled)
     late = dict(_late_steps(turns, passages))
     steps = [number for number, each in enumerate(passages) if isinstance(each, Step)]
     newest = max((each for each in steps if each not in late), default=min(steps, default=0))
@@ -329,6 +336,7 @@ def history_of(
         profile=profile,
         options=options,
         late=late,
+        folded=front.runs,
         pinned_steps=frozenset(
             each for each in steps if not showings.isdisjoint(indexes_of(passages[each]))
         ),

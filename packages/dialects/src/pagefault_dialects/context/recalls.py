@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 from pagefault_dialects.json.values import JsonValue
@@ -57,9 +58,16 @@ class Recall:
         return self.times >= RAISED_AT
 
 
-def recalls_in(turns: Sequence[ComposedTurn]) -> Mapping[str, Recall]:
-    """Return the calls of a conversation that get something back, in order, by their ids."""
-    counts: Counter[Recalled] = Counter()
+def recalls_in(
+    turns: Sequence[ComposedTurn], before: Mapping[Recalled, int] = MappingProxyType({})
+) -> Mapping[str, Recall]:
+    """Return the calls of a conversation that get something back, in order, by their ids.
+
+    Args:
+        turns: The conversation.
+        before: How often each thing was recalled before its first turn.
+    """
+    counts = Counter(before)
     recalls: dict[str, Recall] = {}
     for index, turn in enumerate(turns):
         for call in turn.calls:

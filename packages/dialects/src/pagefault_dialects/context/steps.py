@@ -9,6 +9,7 @@ Source: `context`, "Budget".
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TypeAlias
 
 from pagefault_dialects.model.conversation import ComposedTurn, Invented
@@ -69,11 +70,14 @@ def places_of_turns(turns: Sequence[ComposedTurn]) -> Sequence[int]:
     return places
 
 
-def passages_in(turns: Sequence[ComposedTurn]) -> Iterator[Passage]:
+def passages_in(
+    turns: Sequence[ComposedTurn], folded: Mapping[str, "FoldSummary"] = MappingProxyType({})
+) -> Iterator[Passage]:
     """Yield the steps of a conversation, and the turns between them, in order.
 
     Args:
         turns: The conversation, calls and answers paired.
+        folded: Runs of steps, each in the place of one, by the id of its call.
     """
     places = places_of_turns(turns)
     index = number = 0
@@ -85,7 +89,8 @@ def passages_in(turns: Sequence[ComposedTurn]) -> Iterator[Passage]:
             continue
         while index < len(turns) and turns[index].role == "tool":
             index += 1
-        number += 1
+        run = folded.get(turns[start].calls[0].call_id) if turns[start].calls else None
+        number += 1 if run is None else run.steps
         yield Step(number, start, index, places[start])
 
 

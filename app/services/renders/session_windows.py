@@ -1,0 +1,298 @@
+"""Windows of sessions: what is behind the fold of a frontier, and facts about what it has folded.
+
+A rendering within a budget shows one line for the steps that are folded. Their counts are kept (see
+`prefix_cache`), so the entries are not read: what was said between them, and everything behind
+them, is a session as far as the rendering goes. The bytes are those of a session read whole.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import partial
+from typing import Self
+
+from app.models.message import StoredEntry, StoredMessage
+from app.services.renders.loaded_sessions import LoadedSession, read_entries, referred
+from app.services.renders.prefix_cache import PrefixCache, SessionKey
+from app.services.renders.prompt_turns import prompt_turns
+from app.services.renders.settling import Settling
+from app.services.renders.structured_contents import MOST_APART_BYTES, kept_sizes, read_apart
+from app.services.renders.turn_cache import TurnCache
+from app.services.requests.validation import require_found
+from app.stores.blobs.store import BlobStore
+from app.stores.records.history import SessionHistory
+from app.stores.records.pinned_pages import PinnedPageRecords
+from app.stores.records.records import Records
+from app.stores.records.resources import ResourceRecords
+from app.stores.records.session_prompts import SessionPromptRecords
+from app.stores.records.unit_of_work import UnitOfWork
+from pagefault_dialects.context.folded_fronts import (
+    FoldedFront,
+    FoldedRun,
+    FrontFacts,
+    FrontPassage,
+    SaidEntry,
+    run_turns,
+)
+from pagefault_dialects.model.conversation import ComposedTurn
+from pagefault_dialects.model.frontier import Frontier
+from pagefault_dialects.model.render_options import Audience, RenderOptions
+from pagefault_dialects.model.resource import LINK_TYPE, Resource
+from pagefault_dialects.turns.answered_turns import PrefixChangedError
+from pagefault_dialects.turns.pairing import PairedPrefix, Pairing, orphans_in
+from pagefault_dialects.turns.sealed_turns import seal_turns
+
+_ENTRIES_AT_ONCE = 1_000
+_FOLDS = ("folds", RenderOptions())
+
+
+class _WholeNeededError(Exception):
+    """The session cannot be rendered without the entries that are folded."""
+
+
+@dataclass(frozen=True, slots=True)
+class WindowPrefix:
+    """The facts of a final beginning, for frontiers that have folded its steps."""
+
+    seq: int
+    """The last entry."""
+    paired: PairedPrefix
+    """Goes on pairing calls and answers."""
+    front: FoldedFront
+    """Counts its steps, and names what was said."""
+    orphans: tuple[int, ...]
+    """The answers in it that stand behind a call that was written for them."""
+    apart: Mapping[str, int]
+    """The sizes of structured contents that are files of their own, by digest."""
+    number: int = 1
+    """Its place among the beginnings of its session, from 1."""
+
+    @property
+    def fact_count(self) -> int:
+        """How many facts it has besides those of calls."""
+        front = self.front
+        return len(front.passages) + len(front.recalled) + len(self.orphans) + len(self.apart)
+
+    def with_paired(self, paired: PairedPrefix) -> Self:
+        """Return the same with equal facts of its calls, which others share."""
+        return replace(self, paired=paired)
+
+
+_NOTHING = WindowPrefix(0, PairedPrefix(), FoldedFront(), (), {}, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionWindow(LoadedSession):
+    """A session of which the folded beginning is known by facts; `entries` are those behind it."""
+
+    prefix: WindowPrefix = _NOTHING
+    """The facts."""
+    passages: Sequence[FrontPassage] = ()
+    """The beginning as the frontier shows it."""
+    said: Mapping[int, StoredEntry] = field(default_factory=dict)
+    """The entries of what was said in it, by their `seq`."""
+
+    @property
+    def front(self) -> FrontFacts:
+        """What is known of the runs of steps in the beginning."""
+        runs = {
+            run_turns(each, number)[0].calls[0].call_id: each.summary
+            for number, each in enumerate(self.passages)
+            if isinstance(each, FoldedRun)
+        }
+        return FrontFacts(runs, self.prefix.front.recalled)
+
+    @property
+    def orphans(self) -> Sequence[int]:
+        """The answers in the beginning that stand behind a call that was written for them."""
+        return self.prefix.orphans
+
+    def turns(self, *, audience: Audience, kept: Collection[int] = ()) -> Sequence[ComposedTurn]:
+        """Return the history as a conversation, each run of folded steps as one of them.
+
+        Raises:
+            PrefixChangedError: Something behind the beginning changes what is in it.
+        """
+        if not {each for each in kept if each <= self.prefix.seq} <= {*self.prefix.orphans}:
+            raise PrefixChangedError
+        pairing = Pairing(kept, self.prefix.paired)
+        for turn in self.unpaired(audience):
+            pairing.add(turn)
+        behind = pairing.turns()
+        late = [each.late_for for each in behind if each.late_for is not None]
+        has_step = sum(bool(each.calls) for each in behind) > len(late)
+        if not has_step or any(each <= self.prefix.seq for each in late):
+            # The newest step is not folded, and a late answer names the step of its call.
+            raise PrefixChangedError
+        return [*self._front_turns(audience), *behind]
+
+    def _front_turns(self, audience: Audience) -> Sequence[ComposedTurn]:
+        origin = f"/api/sessions/{self.session_id}"
+        turns = [*prompt_turns(self.prompt, origin=origin)] if self.prompt is not None else []
+        for number, each in enumerate(self.passages):
+            if isinstance(each, SaidEntry):
+                turns.append(self.turns_of(self.said[each.seq], audience)[each.index])
+            else:
+                turns += run_turns(each, number)
+        return turns
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """A session, as a frontier has it."""
+
+    project_id: str
+    session_id: str
+    audience: Audience
+    frontier: Frontier
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Some of a session, behind a beginning that is known."""
+
+    key: SessionKey
+    prefix: WindowPrefix
+    entries: Sequence[StoredEntry]
+    said: Sequence[StoredEntry]
+    """The entries in the beginning that a frontier shows."""
+    resources: Mapping[str, Resource]
+    last_seq: int
+    _: KW_ONLY
+    is_last: bool
+    """True if no entry is behind these."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SessionWindows:
+    """Reads windows of sessions."""
+
+    records: Records
+    """Reads sessions."""
+    blobs: BlobStore
+    """Reads structured contents."""
+    settling: Settling
+    """Does the work that is pure."""
+    known: TurnCache
+    """Remembers turns of entries."""
+    stride: int = 32
+    """A beginning is taken further once so many folded entries are behind it."""
+    _prefixes: PrefixCache[WindowPrefix] = field(init=False, default_factory=PrefixCache)
+
+    async def load(
+        self, project_id: str, session_id: str, options: RenderOptions, frontier: Frontier
+    ) -> LoadedSession | None:
+        """Return a session as far as a frontier shows it; `None` if it has to be read whole.
+
+        Raises:
+            NotFoundError: The project has no such session.
+            PayloadTooLargeError: What is behind the fold is too long to be rendered at once.
+            StoreUnavailableError: A store did not answer.
+        """
+        if frontier.folded <= 2 * self.stride or options.max_text is not None:
+            return None
+        request = _Request(project_id, session_id, options.audience, frontier)
+        try:
+            part = await self._load(request)
+            while not part.is_last:
+                further = await self._advance(request, part)
+                if further is not None:
+                    self._prefixes.put(part.key, _FOLDS, further)
+                part = await self._load(request, reads_rest=further is None)
+            return await self._window(request, part)
+        except (_WholeNeededError, PrefixChangedError):
+            return None
+
+    async def _load(self, request: _Request, *, reads_rest: bool = False) -> _Part:
+        read = partial(self._read, request=request, reads_rest=reads_rest)
+        return await self.records.read_snapshot(request.project_id, read)
+
+    def _read(self, unit: UnitOfWork, request: _Request, *, reads_rest: bool) -> _Part:
+        session_id, folded = request.session_id, request.frontier.folded
+        head = require_found(unit[SessionHistory].history_head(session_id), "session")
+        if head.incarnation is None:
+            # Made by an older version: another session of its name could not be told from it.
+            raise _WholeNeededError
+        found = unit[SessionPromptRecords].find(session_id)
+        key = SessionKey(
+            *(request.project_id, session_id, head.incarnation, request.audience),
+            found.prompt if found else None,
+        )
+        prefix = self._prefixes.find(key, _FOLDS, up_to=folded) or _NOTHING
+        is_last = reads_rest or folded - prefix.seq <= 2 * self.stride
+        ends = (folded // self.stride) * self.stride
+        to_seq = head.last_seq if is_last else min(ends, prefix.seq + _ENTRIES_AT_ONCE)
+        entries = read_entries(unit, session_id, after_seq=prefix.seq, to_seq=to_seq)
+        said = _said(unit, request, prefix) if is_last else []
+        wanted = referred([*entries, *said], self.known)
+        resources = unit[ResourceRecords].find_in_session(wanted, session_id)
+        if any(each.mime_type == LINK_TYPE for each in resources.values()):
+            raise _WholeNeededError
+        return _Part(key, prefix, entries, said, resources, head.last_seq, is_last=is_last)
+
+    async def _advance(self, request: _Request, part: _Part) -> WindowPrefix | None:
+        """Return a beginning that has come further; `None` where no more of it is final."""
+        prefix, audience = part.prefix, request.audience
+        loaded = await self._loaded(request, part)
+
+        def advance() -> WindowPrefix | None:
+            begins = loaded.begins(audience)
+            sealed = seal_turns(loaded.unpaired(audience), begins, prefix.paired)
+            if sealed is None:
+                return None
+            entries = [each for each in part.entries if each.seq < sealed.next_seq]
+            recorded = {each.seq: loaded.turns_of(each, audience) for each in entries}
+            front = prefix.front.grown(sealed.turns, recorded)
+            if front is None:
+                raise _WholeNeededError
+            return WindowPrefix(
+                *(entries[-1].seq, sealed.paired, front),
+                (*prefix.orphans, *orphans_in(sealed.turns)),
+                {**prefix.apart, **kept_sizes(_results(entries))},
+                prefix.number + 1,
+            )
+
+        return await self.settling.worked(advance, turns=len(part.entries))
+
+    async def _window(self, request: _Request, part: _Part) -> SessionWindow:
+        if not part.prefix.seq:
+            raise _WholeNeededError
+        loaded = await self._loaded(request, part)
+        return SessionWindow(
+            *(loaded.session_id, loaded.entries, loaded.resources, loaded.apart, loaded.known),
+            *(loaded.last_seq, loaded.prompt),
+            is_beginning=False,
+            prefix=part.prefix,
+            passages=part.prefix.front.shown_passages(request.frontier),
+            said={each.seq: each for each in part.said},
+        )
+
+    async def _loaded(self, request: _Request, part: _Part) -> LoadedSession:
+        results = _results(part.entries)
+        apart = {**part.prefix.apart, **kept_sizes(results)}
+        if sum(apart.values()) > MOST_APART_BYTES:
+            raise _WholeNeededError
+        values = await read_apart(self.blobs, request.project_id, results) if apart else {}
+        return LoadedSession(
+            *(request.session_id, part.entries, part.resources, values, self.known),
+            *(part.last_seq, part.key.prompt),
+            is_beginning=not part.prefix.seq,
+        )
+
+
+def _said(unit: UnitOfWork, request: _Request, prefix: WindowPrefix) -> Sequence[StoredEntry]:
+    """Read what was said in a beginning, as far as a frontier shows it."""
+    pages = prefix.front.pages
+    if pages and unit[PinnedPageRecords].among(pages):
+        # The newest showing of one may stand in the beginning, and stays.
+        raise _WholeNeededError
+    shown = prefix.front.shown_passages(request.frontier)
+    seqs = {each.seq for each in shown if isinstance(each, SaidEntry)}
+    history = unit[SessionHistory]
+    found = (
+        history.entries(request.session_id, after_seq=seq - 1, limit=1) for seq in sorted(seqs)
+    )
+    return [each for entries in found for each in entries]
+
+
+def _results(entries: Sequence[StoredEntry]) -> Sequence[bytes]:
+    return [each.sanitized for each in entries if isinstance(each, StoredMessage)]
