@@ -21,7 +21,6 @@ from pagefault_dialects.model.conversation import (
     ComposedTurn,
     DataItem,
     Invented,
-    Item,
     LeftOut,
     Medium,
     StoredBytes,
@@ -131,12 +130,16 @@ def evicted_things(turn: ComposedTurn, smaller: ComposedTurn) -> Iterator[tuple[
     if any(isinstance(item, LeftOut) and item.what == "result" for item in smaller.items):
         yield turn.seq, "", "line", read
         return
-    yield from ((turn.seq, "", "preview", read) for call in turn.calls if call not in smaller.calls)
+    for call in turn.calls:
+        if call not in smaller.calls:
+            seq, _ = call.place or (turn.seq, 0)
+            yield seq, "", "preview", f"GET /api/sessions/s/messages/{seq}"
     is_late = turn.role != smaller.role
+    words = "".join(item.text for item in smaller.items if isinstance(item, TextItem))
     for item in turn.items:
         if item in smaller.items or (is_late and isinstance(item, Invented)):
             continue
-        if is_late and any(text_of(item) in text_of(each) for each in smaller.items):
+        if is_late and isinstance(item, TextItem) and item.text in words:
             continue
         if isinstance(item, TextItem | DataItem):
             yield turn.seq, item.pointer, "preview", read
@@ -147,10 +150,6 @@ def evicted_things(turn: ComposedTurn, smaller: ComposedTurn) -> Iterator[tuple[
                 "",
                 f"GET /api/resources/{item.source.resource_id}/content",
             )
-
-
-def text_of(item: Item) -> str:
-    return item.text if isinstance(item, TextItem) else "-"
 
 
 def equal_beginning(old: Rendered, new: Rendered) -> int:

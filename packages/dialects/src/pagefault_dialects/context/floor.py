@@ -16,7 +16,7 @@ from pagefault_dialects.context.evicted_forms import (
 )
 from pagefault_dialects.context.floor_turns import FloorTurns
 from pagefault_dialects.context.weighing import TURN_TOKENS, Weighing
-from pagefault_dialects.model.conversation import ComposedTurn, DataItem, TextItem
+from pagefault_dialects.model.conversation import ComposedTurn, DataItem, LeftOut, TextItem
 from pagefault_dialects.texts.cuts import shortened
 
 # For the lines that stand around what is shown: of folds, of handles, at the beginning.
@@ -126,7 +126,8 @@ class Floor:
     def _within(self, turn: ComposedTurn, share: int, page_id: str | None) -> ComposedTurn:
         """Return a turn whose texts are cut so that all of it takes no more than a share."""
         whole = self._weighing.turn(turn).tokens
-        if whole <= share:
+        is_line = any(isinstance(each, LeftOut) and each.what == "result" for each in turn.items)
+        if whole <= share or is_line:
             return turn
         texts = [words_of(each) for each in turn.items if isinstance(each, TextItem | DataItem)]
         costs = [self._weighing.text(text) for text in texts]
@@ -154,7 +155,8 @@ class Floor:
                 return cut
             limit = min(limit * 15 // 16, limit * most_tokens // found)
         line = shortened(text, 0, way).strip()
-        return line if len(line) < len(text) else text
+        # What is hardly longer than the line stays.
+        return line if 2 * len(line) < len(text) else text
 
 
 def _shares(costs: Sequence[int], room: int) -> Sequence[int]:

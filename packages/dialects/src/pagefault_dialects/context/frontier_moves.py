@@ -17,8 +17,9 @@ from pagefault_dialects.context.steps import Step
 from pagefault_dialects.context.weighing import Load, Weighing
 from pagefault_dialects.model.frontier import Frontier
 
-# Steps that are only lines have one of so many parts of the budget at the most.
-_PARTS_FOR_LINES = 5
+# Steps of which only previews are left have one of so many parts of the budget at the most, and
+# those of which only lines are left another one.
+_PARTS_FOR_LEFTOVERS = 5
 _FOLD_TOKENS = 40
 
 Level: TypeAlias = Literal["media", "texts", "results", "recalled", "arguments", "folded"]
@@ -88,6 +89,28 @@ def lowered(history: EvictableTurns, frontier: Frontier) -> Frontier:
     return frontier
 
 
+class _Queue:
+    """Steps of which the same is left, the oldest first, and what they take."""
+
+    def __init__(self) -> None:
+        self.tokens = 0
+        self._tokens: dict[_Group, int] = {}
+
+    @property
+    def oldest(self) -> _Group:
+        """The oldest of them."""
+        return next(iter(self._tokens))
+
+    def put(self, group: _Group, tokens: int) -> None:
+        """Take steps that take so many tokens; those that are there keep their place."""
+        self.tokens += tokens - self._tokens.get(group, 0)
+        self._tokens[group] = tokens
+
+    def drop(self, group: _Group) -> None:
+        """Leave steps out, if they are there."""
+        self.tokens -= self._tokens.pop(group, 0)
+
+
 class _Moves:
     """A frontier that is being moved."""
 
@@ -98,10 +121,11 @@ class _Moves:
         self._frontier = chained(frontier)
         self._at = {name: place for name, place in self._frontier if isinstance(place, int)}
         self._folded: set[int] = set()
-        # Steps that are only lines, those of them whose arguments are whole, and what they take.
-        self._lines: deque[_Group] = deque()
+        self._levels: dict[int, Levels] = {}
+        # Steps of which previews are left, of which lines are left, and of these, with arguments.
+        self._previews = _Queue()
+        self._lines = _Queue()
         self._uncut: deque[_Group] = deque()
-        self._lines_tokens = 0
 
     @property
     def frontier(self) -> Frontier:
@@ -113,13 +137,9 @@ class _Moves:
         history = self._history
         steps = self._groups(history.old_steps)
         self._advance(self._groups(sorted({*history.old_steps, *history.old_media})), "media")
-        self._advance(steps, "texts")
-        if self._is_enough("results"):
-            return
-        frontier = self.frontier
-        every = range(len(history.passages))
-        self._folded = {each for each in every if history.levels(each, frontier).folded}
-        self._advance_results(steps)
+        self._count(steps)
+        self._advance_results(steps, "texts")
+        self._advance_results(steps, "results")
         self._advance(steps, "recalled")
         self._advance(steps, "arguments")
         self._advance(steps, "folded")
@@ -149,58 +169,82 @@ class _Moves:
                 self._missing -= pending
                 pending = Load()
 
-    def _advance_results(self, steps: Sequence[_Group]) -> None:
-        """Make results lines, one step at a time, and hold lines to their part of the budget."""
-        before = self.frontier
-        levels = {
-            number: self._history.levels(number, before)
-            for each in steps
-            for number in each.numbers
-        }
+    def _count(self, steps: Sequence[_Group]) -> None:
+        """Count what is left of steps that are evicted already."""
+        if self._is_enough("texts"):
+            return
+        frontier = self.frontier
+        every = range(len(self._history.passages))
+        self._levels = {each: self._history.levels(each, frontier) for each in every}
+        self._folded = {each for each, levels in self._levels.items() if levels.folded}
+        for group in steps:
+            if self._at["tool_results"] < group.place <= self._at["tool_texts"]:
+                self._add(self._previews, group)
+            elif self._at["folded"] < group.place <= self._at["tool_results"]:
+                self._add(self._lines, group)
+
+    def _advance_results(self, steps: Sequence[_Group], level: Level) -> None:
+        """Shorten results, one step at a time, or make lines of them.
+
+        What is left of older steps is held to its part of the budget after each.
+        """
         pending = Load()
         passed: list[_Group] = []
         for group in steps:
-            if group.place <= self._at["tool_results"]:
-                self._add_lines([group], levels)
+            if group.place <= self._at[_OF_STEPS[level]]:
                 continue
-            if self._is_enough("results"):
+            if self._is_enough(level):
                 return
-            self._hold_lines(levels)
             passed.append(group)
             for number in group.numbers:
-                pending += self._saving(number, levels[number], "results")
+                pending += self._saving(number, self._levels[number], level)
             if pending.tokens > 0:
-                self._at["tool_results"] = group.place
                 self._missing -= pending
-                self._add_lines(passed, levels)
+                for each in passed:
+                    self._reach(each, level)
                 pending, passed = Load(), []
-                self._hold_lines(levels)
+                self._hold()
 
-    def _add_lines(self, groups: Iterable[_Group], levels: dict[int, Levels]) -> None:
-        """Count steps among those that are only lines."""
-        for group in groups:
-            if group.place <= self._at["folded"]:
-                continue
+    def _reach(self, group: _Group, level: Level) -> None:
+        """Let steps reach a level of their results."""
+        self._at[_OF_STEPS[level]] = group.place
+        for number in group.numbers:
+            self._levels[number] = self._levels[number]._replace(**{level: True})
+        if level == "results":
+            self._previews.drop(group)
+        self._add(self._lines if level == "results" else self._previews, group)
+
+    def _add(self, queue: _Queue, group: _Group) -> None:
+        self._weigh(queue, group)
+        if queue is self._lines and group.place > self._at["arguments"]:
+            self._uncut.append(group)
+
+    def _weigh(self, queue: _Queue, group: _Group) -> None:
+        queue.put(group, sum(self._tokens(each, self._levels[each]) for each in group.numbers))
+
+    def _hold(self) -> None:
+        """Hold previews, and lines, to their part of the budget.
+
+        The oldest previews become lines. Of the oldest lines the arguments are cut, then these are
+        folded.
+        """
+        most = (self._history.options.max_tokens or 0) // _PARTS_FOR_LEFTOVERS
+        while self._previews.tokens > most:
+            group = self._previews.oldest
             for number in group.numbers:
-                levels[number] = levels[number]._replace(media=True, texts=True, results=True)
-                self._lines_tokens += self._tokens(number, levels[number])
-            self._lines.append(group)
-            if group.place > self._at["arguments"]:
-                self._uncut.append(group)
-
-    def _hold_lines(self, levels: dict[int, Levels]) -> None:
-        """Cut the arguments of the oldest lines, then fold these, until they are few enough."""
-        most = (self._history.options.max_tokens or 0) // _PARTS_FOR_LINES
-        while self._lines_tokens > most and self._lines:
+                self._missing -= self._saving(number, self._levels[number], "results")
+            self._reach(group, "results")
+        while self._lines.tokens > most:
             level: Level = "arguments" if self._uncut else "folded"
-            group = self._uncut.popleft() if self._uncut else self._lines.popleft()
+            group = self._uncut.popleft() if self._uncut else self._lines.oldest
             for number in group.numbers:
-                old = self._tokens(number, levels[number])
-                self._missing -= self._saving(number, levels[number], level)
-                levels[number] = levels[number]._replace(**{level: True})
-                new = 0 if level == "folded" else self._tokens(number, levels[number])
-                self._lines_tokens -= old - new
+                self._missing -= self._saving(number, self._levels[number], level)
+                self._levels[number] = self._levels[number]._replace(**{level: True})
             self._at[level] = group.place
+            if level == "folded":
+                self._lines.drop(group)
+            else:
+                self._weigh(self._lines, group)
 
     def _tokens(self, number: int, levels: Levels) -> int:
         """Return what a step takes that is only lines; nothing, if it has a result that stays."""

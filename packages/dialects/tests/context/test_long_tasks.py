@@ -1,0 +1,264 @@
+"""Tasks of a thousand steps within a budget: what is left of them, and what holds for each."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from packages.dialects.tests.context.test_frontiers import EVERY, PLACES, Asked, fitted, show
+from packages.dialects.tests.targets.composed import medium
+from pagefault_dialects.errors import InvalidPayloadError
+from pagefault_dialects.model.conversation import (
+    ComposedTurn,
+    Item,
+    ProviderBlock,
+    StoredBytes,
+    TextItem,
+    Turn,
+    TurnCall,
+)
+from pagefault_dialects.model.frontier import NOTHING_EVICTED
+from pagefault_dialects.model.render_options import RenderOptions
+from pagefault_dialects.model.resource import MediaHints
+from pagefault_dialects.rendering import RenderedMessages, render
+from pagefault_dialects.targets.sequence_rules import sequence_faults
+from pagefault_dialects.targets.table import TARGETS
+from tests.faults.lengths import TIMEOUT_SECONDS, times
+from tests.kit import media
+
+pytestmark = pytest.mark.timeout(TIMEOUT_SECONDS)
+
+EXAMPLES = times(200, 20_000) // len(TARGETS) + 1
+PICTURE = media.png(8, 6)
+DIGEST = hashlib.sha256(PICTURE).hexdigest()
+WORDS = "The quick brown fox jumps over the lazy dog. "
+CALL = "A call of about sixty tokens, with its answer: "
+
+
+class History:
+    """A history being written."""
+
+    def __init__(self, first: str = "Begin.") -> None:
+        self.turns: list[ComposedTurn] = []
+        if first:
+            self.say("user", first)
+
+    def say(self, role: str, *items: str | Item) -> None:
+        said = tuple(
+            TextItem("/content", each) if isinstance(each, str) else each for each in items
+        )
+        self._add(role, said)
+
+    def step(self, arguments: str, *results: str | Item, names: Sequence[str] = ("bash",)) -> None:
+        seq = len(self.turns) + 1
+        calls = tuple(
+            TurnCall(f"c{seq}.{at}", name, {"path": "a.txt", "content": arguments})
+            for at, name in enumerate(names)
+        )
+        self._add("assistant", (), calls=calls)
+        items = [TextItem("/parts/0", each) if isinstance(each, str) else each for each in results]
+        for call in calls:
+            self._add("tool", tuple(items), call_id=call.call_id, tool_name=call.name)
+
+    def _add(self, role: str, items: tuple[Item, ...], **more: object) -> None:
+        seq = len(self.turns) + 1
+        origin = f"/api/sessions/s/messages/{seq}"
+        self.turns.append(Turn(role, items, origin, seq, **more))  # type: ignore[arg-type]
+
+
+def rendered(history: History, target: str, most: int) -> RenderedMessages:
+    found = render(history.turns, target, RenderOptions(max_tokens=most))
+    assert found.tokens is not None
+    assert found.tokens <= most
+    assert not [*sequence_faults(found.messages, target, open_calls=found.open_calls)]
+    return found
+
+
+def thousand_calls() -> History:
+    history = History()
+    for number in range(1_000):
+        history.step(
+            f"{CALL}{number}", f"Done with {number}.", names=[("bash", "look")[number % 2]]
+        )
+    return history
+
+
+@EVERY
+@pytest.mark.parametrize("most", [4_000, 20_000])
+def test_thousand_calls_of_one_turn_fit(target: str, most: int) -> None:
+    found = rendered(thousand_calls(), target, most)
+    assert (found.tokens or 0) > most * 3 // 4
+    [entry] = found.loss
+    assert (entry.code, entry.from_seq) == ("folded", 2)
+    assert entry.count == ((entry.to_seq or 0) - 1) // 2
+    each = (entry.count or 0) // 2
+    tools = f"bash {each}, look {each}" if not (entry.count or 0) % 2 else f"bash {each + 1}, look"
+    assert f"Steps 1 to {entry.count}: {tools}" in json.dumps(found.messages)
+
+
+@EVERY
+def test_long_writes_fit_with_the_beginning_of_each(target: str) -> None:
+    history = History()
+    for number in range(12):
+        history.step(f"{number} " + "x = 1\n" * 2_000, "Written.", names=["write_file"])
+    found = rendered(history, target, 8_000)
+    text = json.dumps(found.messages)
+    for seq in range(2, 25, 2):
+        assert f"read_text @entry:{seq}/arguments/0/content shows all of it" in text
+
+
+@EVERY
+def test_newest_fifteen_of_steps_of_three_hundred_tokens_have_their_results(target: str) -> None:
+    history = History()
+    for number in range(400):
+        history.step(f"{CALL}{number}", f"result-{number} " + WORDS * 25)
+    found = rendered(history, target, 20_000)
+    text = json.dumps(found.messages)
+    assert all(f"result-{number} " + WORDS * 25 in text for number in range(385, 400))
+
+
+@EVERY
+@pytest.mark.parametrize("most", [1_000, 8_000, 30_000])
+def test_result_larger_than_the_budget_keeps_its_ends(target: str, most: int) -> None:
+    history = History("Read the page.")
+    for number in range(20):
+        history.step(f"{CALL}{number}", WORDS * 8)
+    history.step("all of it", "It begins. " + WORDS * 8_000 + "It ends.")
+    found = rendered(history, target, most)
+    text = json.dumps(found.messages)
+    assert "It begins. The quick brown fox" in text
+    assert 'read_text(\\"@entry:43\\") shows all of it' in text or "entry:43" in text
+    assert "It ends." in text
+    assert (found.tokens or 0) > most // 2
+
+
+@EVERY
+def test_messages_larger_than_the_budget_have_a_quarter_each(target: str) -> None:
+    history = History("The task. " + WORDS * 2_000)
+    history.step("a", "b")
+    history.say("user", "The newest. " + WORDS * 2_000)
+    history.step("a", "The result.")
+    found = rendered(history, target, 4_000)
+    text = json.dumps(found.messages)
+    assert "The task. The quick" in text
+    assert "The newest. The quick" in text
+    assert "The result." in text
+    assert (found.tokens or 0) > 1_500
+
+
+def test_history_that_the_assistant_begins_keeps_its_first_line() -> None:
+    history = History("")
+    for number in range(200):
+        history.step(f"{CALL}{number}", "Done.")
+    first = {
+        "role": "user",
+        "content": [{"type": "text", "text": "[The conversation begins here.]"}],
+    }
+    for most in (1_000, 100_000):
+        assert rendered(history, "anthropic", most).messages[0] == first
+
+
+def test_budget_below_the_lines_of_the_floor_is_refused_with_each_part() -> None:
+    history = History(WORDS * 100)
+    history.turns.insert(0, Turn("system", (TextItem("", "Be brief. " * 40),), "/", None))
+    history.step(WORDS * 100, WORDS * 100)
+    with pytest.raises(InvalidPayloadError) as refused:
+        render(history.turns, "anthropic", RenderOptions(max_tokens=100))
+    assert refused.value.problem_code == "budget-too-small"
+    for part in ("the system message 1", "the first user message", "the newest step"):
+        assert part in str(refused.value)
+    assert "pinned pages " not in str(refused.value)
+    [fault] = refused.value.faults
+    rendered(history, "anthropic", int(fault.detail.split()[2]))
+
+
+_texts = st.sampled_from([WORDS, WORDS * 10, WORDS * 60, WORDS * 400])
+_picture = st.builds(
+    lambda side, digit: replace(
+        medium(hints=MediaHints(side, side), source=StoredBytes(f"{digit}" * 32, DIGEST)),
+        pointer=f"/parts/{digit}",
+        size_bytes=len(PICTURE),
+    ),
+    st.sampled_from([80, 900]),
+    st.integers(0, 3),
+)
+_THOUGHT = ProviderBlock(
+    "/content/0",
+    {"anthropic": {"type": "thinking", "thinking": "So.", "signature": "c2ln"}},
+    "thought",
+    "reasoning",
+    "Only its provider reads it.",
+)
+
+
+@st.composite
+def tasks(draw: st.DrawFn) -> list[ComposedTurn]:
+    """Steps with long arguments, pictures, calls at once, late and missing results, thoughts."""
+    history = History(draw(st.sampled_from(["Begin.", WORDS * 30, ""])))
+    late: list[ComposedTurn] = []
+    for _ in range(draw(st.integers(1, 12))):
+        kind = draw(st.sampled_from(["step"] * 6 + ["user", "say", "system", "late", "missing"]))
+        match kind:
+            case "user" | "system":
+                history.say(kind, draw(_texts))
+            case "say":
+                history.say("assistant", draw(_texts))
+            case _:
+                names = draw(st.sampled_from([("bash",), ("bash", "look"), ("write_file",) * 3]))
+                results = draw(st.lists(_texts | _picture, min_size=1, max_size=2))
+                begin = len(history.turns)
+                history.step(draw(_texts), *results, names=names)
+                if draw(st.booleans()) and kind == "step":
+                    signed = replace(history.turns[begin], items=(_THOUGHT,))
+                    history.turns[begin] = signed
+                if kind in ("late", "missing"):
+                    late += [history.turns.pop()] if kind == "late" else []
+                    del history.turns[begin + 1 :]
+                    history.say("user", "Go on.")
+        arrives: bool = draw(st.booleans())
+        if late and arrives:
+            answer, seq = late.pop(), len(history.turns) + 1
+            origin = f"/api/sessions/s/messages/{seq}"
+            history.turns.append(replace(answer, seq=seq, origin=origin))
+    return history.turns
+
+
+@EVERY
+@settings(max_examples=EXAMPLES, deadline=None)
+@given(
+    turns=tasks(),
+    most=st.sampled_from([600, 1_500, 4_000, 12_000]),
+    batch=st.sampled_from([None, 0]),
+)
+def test_task_fits_at_every_turn_and_is_valid(
+    target: str, turns: list[ComposedTurn], most: int, batch: int | None
+) -> None:
+    query = RenderOptions(max_tokens=most, evict_batch=batch, frontier="main")
+    asked, frontier = Asked(target, query, ()), NOTHING_EVICTED
+    for end in range(1, len(turns) + 1):
+        try:
+            shown = show(turns[:end], asked, frontier)
+        except InvalidPayloadError as exc:
+            least = int(exc.faults[0].detail.split()[2])
+            assert least > (asked.query.max_tokens or 0)
+            asked = replace(asked, query=replace(asked.query, max_tokens=least))
+            shown = show(turns[:end], asked, frontier)
+        assert shown.tokens <= (asked.query.max_tokens or 0)
+        assert all(getattr(shown.frontier, each) >= getattr(frontier, each) for each in PLACES)
+        levels = ("folded", "arguments", "tool_results", "tool_texts", "tool_media")
+        places = [getattr(shown.frontier, each) for each in levels]
+        assert places == sorted(places)
+        settled, _ = fitted(turns[:end], asked, shown.frontier)
+        answered = {turn.call_id for turn in settled.turns}
+        calls = (call for turn in settled.turns for call in turn.calls)
+        waiting = [
+            TARGETS[target].call_id.fit(call.call_id)
+            for call in calls
+            if call.call_id not in answered
+        ]
+        assert not [*sequence_faults(shown.rendered.messages, target, open_calls=waiting)]
+        frontier = shown.frontier
