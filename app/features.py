@@ -134,6 +134,7 @@ FEATURES = (
         services=("app.wiring.render_services:SERVICES",),
         repositories=(
             "app.stores.records.frontiers:FrontierRecords",
+            "app.stores.records.frontier_moves:FrontierMoveRecords",
             "app.stores.records.derived_images:DerivedImageRecords",
         ),
     ),

@@ -16,6 +16,7 @@ from app.http.render_parameters import (
 from app.services.renders.queries import RenderQuery
 from app.wire.renders import (
     ADAPTIVE,
+    AT,
     CACHE_MARKERS,
     EVICT_BATCH,
     MODEL,
@@ -160,10 +161,12 @@ SessionRenderOptionsDep = Annotated[RenderOptions, Depends(get_session_render_op
 
 
 async def get_session_render_query(
-    target: TargetQuery, options: SessionRenderOptionsDep
+    target: TargetQuery,
+    options: SessionRenderOptionsDep,
+    at: Annotated[Count | None, Query(description=AT)] = None,
 ) -> RenderQuery:
     """Read for which target a session is to be rendered, and how."""
-    return RenderQuery(target, options)
+    return RenderQuery(target, options, at)
 
 
 RenderQueryDep = Annotated[RenderQuery, Depends(get_render_query)]

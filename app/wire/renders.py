@@ -150,6 +150,10 @@ MODEL = (
     "Of a session: the model that the messages are for. What another model thought is left out, "
     "with an entry of `loss`. By default the one that the newest history that was put names."
 )
+AT = (
+    "With a frontier: the rendering as it stood when the entry with this `seq` was the newest one, "
+    "with the frontier as it had moved by then."
+)
 SINCE = (
     "The `lastSeq` of the last rendering: only messages of entries behind it, and `sinceHash` of "
     "all that is before."

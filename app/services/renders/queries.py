@@ -14,6 +14,28 @@ class RenderQuery:
 
     target: str
     options: RenderOptions
+    at: int | None = None
+    """The entry of a session that is taken for the newest, also for its frontier."""
+
+    def check_at(self, *, since: int, up_to: int | None) -> None:
+        """Make sure that an earlier rendering of a session can be asked for, if one is.
+
+        Raises:
+            InvalidPayloadError: There is no frontier, or `since` or `upTo` stand beside it.
+        """
+        if self.at is None:
+            return
+        if self.options.frontier is None:
+            raise InvalidPayloadError(
+                "An earlier rendering is read by the frontier that moved for it. Name the frontier "
+                "as well, or use `upTo` for a rendering without one.",
+                faults=[Fault("/query/at", "needs frontier")],
+            )
+        if since or up_to is not None:
+            raise InvalidPayloadError(
+                "`at` reads the whole rendering of an earlier entry. Leave `since` and `upTo` out.",
+                faults=[Fault("/query/at", "cannot stand beside since or upTo")],
+            )
 
     def profile(self, *, can_sign: bool) -> Profile:
         """Return the target, within the size of images and in the revision that are asked for.

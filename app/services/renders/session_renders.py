@@ -1,7 +1,7 @@
 """Renderings of sessions: whole histories, within a budget, from a frontier on."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from app.errors import ConflictError
@@ -14,6 +14,7 @@ from app.services.renders.queries import RenderQuery
 from app.services.renders.settling import Settling
 from app.services.renders.turn_cache import TurnCache
 from app.services.requests.validation import require_found
+from app.stores.records.frontier_moves import FrontierMoveRecords
 from app.stores.records.frontiers import FrontierRecords
 from app.stores.records.records import Records
 from app.stores.records.sessions import SessionRecords
@@ -90,13 +91,14 @@ class SessionRenders:
         init=False, default_factory=lambda: ProjectSlots(_SESSIONS_AT_ONCE, _SESSIONS_OF_PROJECT)
     )
 
-    def check(self, query: RenderQuery, *, since: int = 0) -> Profile:
+    def check(self, query: RenderQuery, *, since: int = 0, up_to: int | None = None) -> Profile:
         """Make sure that a target and its options can be rendered; return the target.
 
         Raises:
-            InvalidPayloadError: There is no such target, signed URLs would lead nowhere, or marks
-                for a cache are asked for in a part of a history.
+            InvalidPayloadError: There is no such target, signed URLs would lead nowhere, marks for
+                a cache are asked for in a part of a history, or an earlier rendering cannot be.
         """
+        query.check_at(since=since, up_to=up_to)
         if query.options.cache_markers and since:
             raise InvalidPayloadError(
                 "Marks for a cache move on with each rendering, and would stay in the messages you "
@@ -128,19 +130,20 @@ class SessionRenders:
         Raises:
             Exception: See `Renders.record`.
         """
-        profile = self.check(query, since=since)
+        profile = self.check(query, since=since, up_to=up_to)
         async with self.slots.slot(project_id):
             rendering = None
-            if since and up_to is None:
+            is_newest = up_to is None and query.at is None
+            if since and is_newest:
                 rendering = await self.new_entries.render(
                     project_id, session_id, profile, query.options, since
                 )
-            if rendering is None and query.options.frontier is not None and up_to is None:
+            if rendering is None and query.options.frontier is not None and is_newest:
                 rendering = await self._behind_fold(
                     project_id, session_id, profile, query, since=since, moves=moves
                 )
             if rendering is None:
-                loaded = (await self.load(project_id, session_id)).up_to(up_to)
+                loaded = (await self.load(project_id, session_id, at=query.at)).up_to(up_to)
                 rendering = await self.render_loaded(
                     project_id, loaded, profile, query, since=since, moves=moves
                 )
@@ -157,7 +160,7 @@ class SessionRenders:
         moves: bool,
     ) -> Rendering | None:
         """Render a session without the entries that are folded; `None` if they are needed."""
-        stored = await self._stored_frontier(project_id, session_id, query.options)
+        stored = await self._stored_frontier(project_id, session_id, query.options, query.at)
         loaded = await self.windows.load(project_id, session_id, query.options, stored.frontier)
         if loaded is None:
             return None
@@ -192,14 +195,22 @@ class SessionRenders:
             code="frontier-contended",
         )
 
-    async def load(self, project_id: str, session_id: str) -> LoadedSession:
-        """Read a session; for what it raises see `session`."""
-        return await load_session(
+    async def load(
+        self, project_id: str, session_id: str, *, at: int | None = None
+    ) -> LoadedSession:
+        """Read a session, whole or up to an entry; for what it raises see `session`."""
+        loaded = await load_session(
             self.records, self.answers.blobs, project_id, session_id, self.known_turns
         )
+        if at is not None and at > loaded.last_seq:
+            raise InvalidPayloadError(
+                f"The newest entry of the session has the number {loaded.last_seq}.",
+                faults=[Fault("/query/at", f"is above {loaded.last_seq}")],
+            )
+        return loaded.up_to(at)
 
     async def fitted(
-        self, project_id: str, loaded: LoadedSession, profile: Profile, options: RenderOptions
+        self, project_id: str, loaded: LoadedSession, profile: Profile, query: RenderQuery
     ) -> tuple[StoredFrontier, Sequence[ComposedTurn], Settled, Frontier]:
         """Make a session fit a target, from the frontier that is asked for.
 
@@ -209,7 +220,8 @@ class SessionRenders:
             That frontier, the turns of the session, what is shown of them, and how far the frontier
             has moved for that.
         """
-        stored = await self._stored_frontier(project_id, loaded.session_id, options)
+        options = query.options
+        stored = await self._stored_frontier(project_id, loaded.session_id, options, query.at)
         kept = stored.frontier.orphans
         audience = options.audience
         turns, options = await self.settling.worked(
@@ -256,7 +268,7 @@ class SessionRenders:
             The answer; `None` if somebody else has moved the frontier meanwhile.
         """
         options = query.options
-        stored, turns, settled, moved_to = await self.fitted(project_id, loaded, profile, options)
+        stored, turns, settled, moved_to = await self.fitted(project_id, loaded, profile, query)
 
         def write() -> tuple[Rendering, StoredFrontier]:
             document, hashes = session_document(
@@ -279,16 +291,23 @@ class SessionRenders:
         return rendering
 
     async def _stored_frontier(
-        self, project_id: str, session_id: str, options: RenderOptions
+        self, project_id: str, session_id: str, options: RenderOptions, at: int | None
     ) -> StoredFrontier:
         """Return the frontier that is asked for; one without a name is stored nowhere."""
         asked = options.frontier
         if not isinstance(asked, str):
             return StoredFrontier("", asked or NOTHING_EVICTED)
-        found = await self.records.read(
-            project_id, lambda unit: unit[FrontierRecords].find(session_id, asked)
-        )
-        return found or StoredFrontier(asked)
+
+        def find(unit: UnitOfWork) -> StoredFrontier:
+            found = unit[FrontierRecords].find(session_id, asked) or StoredFrontier(asked)
+            if at is None:
+                return found
+            frontier = unit[FrontierMoveRecords].frontier_at(session_id, found, at)
+            return replace(found, frontier=frontier)
+
+        # The moves are read as they were with this frontier.
+        read = self.records.read if at is None else self.records.read_snapshot
+        return await read(project_id, find)
 
     async def _keep(
         self, project_id: str, loaded: LoadedSession, old: StoredFrontier, new: StoredFrontier
@@ -299,8 +318,11 @@ class SessionRenders:
 
         def put(unit: UnitOfWork) -> bool:
             require_found(unit[SessionRecords].hold(loaded.session_id), "session")
-            replaces = old.version or None
-            return unit[FrontierRecords].put(loaded.session_id, new, utc_now(), replaces=replaces)
+            session_id, replaces = loaded.session_id, old.version or None
+            if not unit[FrontierRecords].put(session_id, new, utc_now(), replaces=replaces):
+                return False
+            unit[FrontierMoveRecords].add(session_id, old.frontier, new, loaded.last_seq)
+            return True
 
         # What was sent last only tells what has changed; how far it has moved decides what will.
         is_durable = old.frontier != new.frontier

@@ -98,8 +98,8 @@ class WorkingSets:
         renders, settling = self.renders, self.renders.settling
         profile, options = renders.check(query), query.options
         async with renders.slots.slot(project_id):
-            loaded = await renders.load(project_id, session_id)
-            _, turns, settled, frontier = await renders.fitted(project_id, loaded, profile, options)
+            loaded = await renders.load(project_id, session_id, at=query.at)
+            _, turns, settled, frontier = await renders.fitted(project_id, loaded, profile, query)
             history = await settling.history(project_id, turns, profile, options)
         read = partial(_Reading, history, frontier, settled.turns, profile)
         return await settling.worked(read, turns=len(turns))

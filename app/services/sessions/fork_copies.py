@@ -4,6 +4,7 @@ from app.errors import ConflictError, NotFoundError
 from app.models.event import NewEvent
 from app.models.identity import utc_now
 from app.models.session import ForkOrigin, Session
+from app.stores.records.frontier_moves import FrontierMoveRecords
 from app.stores.records.frontiers import FrontierRecords
 from app.stores.records.history import SessionHistory
 from app.stores.records.session_copies import LARGEST_SEQ, SessionCopyRecords
@@ -11,7 +12,7 @@ from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork
 from app.wire.sessions import copied_entries, fork_origin
 from pagefault_dialects.errors import Fault, InvalidPayloadError
-from pagefault_dialects.model.frontier import Frontier, StoredFrontier
+from pagefault_dialects.model.frontier import StoredFrontier
 
 
 def find_origin(unit: UnitOfWork, session_id: str, up_to: int) -> ForkOrigin:
@@ -58,9 +59,11 @@ def write_fork(unit: UnitOfWork, session_id: str, up_to: int, fork_id: str) -> S
         raise name_taken(fork_id)
     unit[SessionCopyRecords].copy(session_id, up_to, fork_id)
     for each in unit[FrontierRecords].all_of(session_id):
-        frontier = _cut(each.frontier, up_to)
-        copied = StoredFrontier(each.name, frontier, each.sent, version=1)
+        copied = StoredFrontier(each.name, each.frontier.up_to(up_to), each.sent, version=1)
         unit[FrontierRecords].put(fork_id, copied, now, replaces=None)
+        move = unit[FrontierMoveRecords].newest(fork_id, each.name)
+        old = move.levels if move else copied.frontier
+        unit[FrontierMoveRecords].add(fork_id, old, copied, up_to)
     event = NewEvent(
         "session:forked",
         fork_id,
@@ -74,17 +77,6 @@ def write_fork(unit: UnitOfWork, session_id: str, up_to: int, fork_id: str) -> S
     )
     unit.note(event)
     return session
-
-
-def _cut(frontier: Frontier, up_to: int) -> Frontier:
-    """Return a frontier as far as it has come up to a `seq`."""
-    cut = {
-        name: min(value, up_to)
-        if isinstance(value, int)
-        else tuple(each for each in value if each <= up_to)
-        for name, value in frontier
-    }
-    return Frontier(**cut)
 
 
 def name_taken(fork_id: str) -> ConflictError:

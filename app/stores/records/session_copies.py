@@ -23,6 +23,7 @@ from app.models.session import (
 from app.stores.records.prompt_tables import session_prompts
 from app.stores.records.scope import AnyTable, scoped_from
 from app.stores.records.tables import (
+    frontier_moves,
     history_entries,
     interactions,
     messages,
@@ -102,6 +103,7 @@ class SessionCopyRecords(Repository):
             if table is interactions:
                 copied |= _answered_until(up_to)
             self._copy(table, session_id, up_to, copied)
+        self._copy(frontier_moves, session_id, up_to, into)
         self._scope.copy(resource_links, self._links(session_id, up_to, copy_id, ids))
         prompt = {**into, "receipt": null()}
         self._scope.copy(

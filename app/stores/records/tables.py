@@ -2,7 +2,7 @@
 
     projects ─┬─ api_keys
               ├─ sessions ─┬─ history_entries ·· tool_results, messages, interactions
-              │            ├─ frontiers
+              │            ├─ frontiers, frontier_moves
               │            └─ session_prompts
               ├─ resources ─┬─ resource_links
               │             ├─ derived_images
@@ -112,6 +112,16 @@ frontiers = _of_owner(
     Column("sent", LargeBinary, nullable=False),
     Column("version", BigInteger, nullable=False),
     Column("updated_at", UtcTime, nullable=False),
+    _refers_to("sessions", "session_id", ondelete="CASCADE"),
+)
+
+# For each move of a frontier, the newest entry of the session then, and its levels after it.
+frontier_moves = _of_owner(
+    "frontier_moves",
+    Column("session_id", String, primary_key=True),
+    Column("name", String, primary_key=True),
+    Column("seq", BigInteger, primary_key=True, autoincrement=False),
+    Column("levels", String, nullable=False),
     _refers_to("sessions", "session_id", ondelete="CASCADE"),
 )
 

@@ -35,6 +35,12 @@ class Frontier(WireModel):
     orphans: Annotated[tuple[JsonCount, ...], Field(max_length=10_000)] = ()
     """The `seq` of answers that keep the call that was written for them."""
 
+    def up_to(self, seq: int) -> "Frontier":
+        """Return the frontier as far as it has come up to an entry."""
+        levels = {name: min(place, seq) for name, place in self if isinstance(place, int)}
+        orphans = tuple(each for each in self.orphans if each <= seq)
+        return self.model_copy(update={**levels, "orphans": orphans})
+
 
 NOTHING_EVICTED = Frontier()
 """Where every history begins."""
