@@ -78,6 +78,18 @@ class Settling:
         async with until_departure():
             return await anyio.to_thread.run_sync(work, limiter=limiter)
 
+    async def release(self, held: list[object], *, turns: int) -> None:
+        """Free the last references to what a long session took, in a thread.
+
+        The event loop would be held for as long as a million objects take.
+
+        Args:
+            held: What is freed; emptied.
+            turns: About how many turns it has.
+        """
+        if turns > _SHORT_TURNS:
+            await self.worked(held.clear, turns=turns)
+
     async def fitted(
         self,
         project_id: str,

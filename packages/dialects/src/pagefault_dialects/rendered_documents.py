@@ -1,7 +1,7 @@
 """The answer of a rendering: messages, the account of the loss, and what stands for the prefix."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, compress, repeat
 from operator import not_
@@ -260,7 +260,7 @@ def _without_marks(blocks: Iterable[Node], too_many: int) -> tuple[list[Node], i
         if too_many <= 0 or not (_is_marked(block) or _count_marks(inside)):
             kept.append(block)
             continue
-        members = _members(block)
+        members = {**_members(block)}
         if inside:
             members["content"], too_many = _without_marks(inside, too_many)
         if too_many > 0 and _is_marked(block):
@@ -270,14 +270,14 @@ def _without_marks(blocks: Iterable[Node], too_many: int) -> tuple[list[Node], i
     return kept, too_many
 
 
-def _members(block: Node) -> dict[str, Node]:
+def _members(block: Node) -> Mapping[str, Node]:
     """Return the members of a block, those that are JSON of a record as leaves."""
     if isinstance(block, JsonLeaf) and isinstance(block.value, dict):
         return {
             name: JsonLeaf(value) if isinstance(value, dict | list) else value
             for name, value in block.value.items()
         }
-    return {**block} if isinstance(block, dict) else {}
+    return block if isinstance(block, dict) else {}
 
 
 def _blocks(block: Node) -> list[Node]:
