@@ -138,7 +138,7 @@ def _whole(value: object) -> object:
 
 def _check_wide_answer(message: Json) -> None:
     content = message["content"]
-    assert list(message) == ["role", "tool_call_id", "content"], f"members {list(message)}"
+    assert message.keys() == {"role", "tool_call_id", "content"}, f"members {list(message)}"
     _check_blocks(content, may_be_empty=True)
     if isinstance(content, str):
         return

@@ -17,9 +17,9 @@ from pagefault_dialects.media.headers import hints_of
 from pagefault_dialects.media.legacy_charsets import LegacyText, decode_any_text
 from pagefault_dialects.media.types import is_textual
 from pagefault_dialects.model.conversation import InlineBytes, Medium
+from pagefault_dialects.model.media_handles import handle_of
 from pagefault_dialects.model.page import Level
 from pagefault_dialects.tools.tool_arguments import WrongArgumentsError
-from pagefault_dialects.turns.handles import handle_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,6 @@ from app.services.media.media_checks import MediaChecks, probe_media
 from app.stores.blobs.store import BlobStore, read_whole
 from pagefault_dialects.errors import PagefaultError
 from pagefault_dialects.media.expired_links import damage_of_link
-from pagefault_dialects.media.legacy_charsets import LegacyText, decode_any_text
 from pagefault_dialects.model.conversation import (
     Address,
     ComposedTurn,
@@ -37,10 +36,18 @@ from pagefault_dialects.targets.fitting import (
     LoadedMedia,
     MediaPlan,
     MediumRef,
-    loaded_texts,
     places_of,
 )
+from pagefault_dialects.targets.media_lines import size_words
 from pagefault_dialects.targets.profile import MediaClass, Profile
+from pagefault_dialects.texts.file_texts import (
+    HEAD_BYTES,
+    MOST_WHOLE_BYTES,
+    TAIL_BYTES,
+    FileText,
+    read_file_ends,
+    read_file_text,
+)
 
 _CLASSES: tuple[MediaClass, ...] = ("image", "audio", "video", "document")
 _AT_ONCE = 4
@@ -57,7 +64,11 @@ class MediaLoader:
     checks: MediaChecks
 
     async def gather(
-        self, project_id: str, turns: Sequence[ComposedTurn], media_plan: MediaPlan
+        self,
+        project_id: str,
+        turns: Sequence[ComposedTurn],
+        media_plan: MediaPlan,
+        most_chars: int,
     ) -> LoadedMedia:
         """Return the media that could be loaded.
 
@@ -65,6 +76,7 @@ class MediaLoader:
             project_id: Whose media they are.
             turns: The conversation.
             media_plan: What to load of its media.
+            most_chars: How long the text of a file is shown whole.
 
         Raises:
             StoreUnavailableError: The store did not answer.
@@ -72,7 +84,7 @@ class MediaLoader:
         media = [place.medium for place in places_of(turns)]
         images: dict[int, DerivedImage] = {}
         costly: dict[int, str] = {}
-        texts: dict[int, LegacyText] = {}
+        texts: dict[int, FileText] = {}
 
         async def make(index: int, recipe: ImageRecipe) -> None:
             medium = media[index]
@@ -93,14 +105,7 @@ class MediaLoader:
                 images[index] = made
 
         async def read(index: int) -> None:
-            data = b""
-            match media[index].source:
-                case InlineBytes() as source:
-                    data = source.data
-                case StoredBytes() as source:
-                    data = await read_whole(self.blobs, project_id, source.digest)
-            # To find a charset takes a while, and most texts are in UTF-8.
-            text = await anyio.to_thread.run_sync(decode_any_text, data, media[index].declared_type)
+            text = await self._read_text(project_id, media[index], most_chars)
             if text is not None:
                 texts[index] = text
 
@@ -112,8 +117,22 @@ class MediaLoader:
         wanted = [index for index in media_plan.images if index not in left_out]
         makes = (partial(make, index, media_plan.images[index]) for index in wanted)
         await _together([*makes, *(partial(read, index) for index in media_plan.texts)])
-        read_out = loaded_texts(texts)
-        return replace(read_out, images=images, costly=costly)
+        return LoadedMedia(images, texts, costly)
+
+    async def _read_text(self, project_id: str, medium: Medium, most_chars: int) -> FileText | None:
+        """Return the text of a file, or its ends if it is large; `None` if it is none."""
+        declared, size = medium.declared_type, medium.size_bytes or 0
+        # To find a charset takes a while, and most texts are in UTF-8.
+        run = anyio.to_thread.run_sync
+        if isinstance(medium.source, InlineBytes):
+            return await run(read_file_text, medium.source.data, declared, most_chars)
+        if not isinstance(medium.source, StoredBytes):
+            return None
+        read = partial(read_whole, self.blobs, project_id, medium.source.digest)
+        if size <= MOST_WHOLE_BYTES:
+            return await run(read_file_text, await read(), declared, most_chars)
+        ends = await read(end=HEAD_BYTES), await read(start=size - TAIL_BYTES)
+        return await run(read_file_ends, *ends, declared, f"most of {size_words(size)}")
 
 
 def measured(turns: Sequence[ComposedTurn]) -> Sequence[ComposedTurn]:

@@ -221,7 +221,9 @@ class Settling:
         media_plan = await self.worked(
             partial(plan_media, turns, profile, options, most_base64=most), turns=len(turns)
         )
-        loaded = await self.media_loader.gather(project_id, turns, media_plan)
+        loaded = await self.media_loader.gather(
+            project_id, turns, media_plan, profile.text_file_chars
+        )
         sign = self._signer(project_id, options)
         ladder = Ladder(profile, options, most_base64=most, sign=sign)
         return await self.worked(lambda: ladder.settle(turns, loaded), turns=len(turns))

@@ -16,7 +16,6 @@ from pagefault_dialects.errors import InvalidPayloadError
 from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.media.expired_links import damage_of_link
 from pagefault_dialects.media.headers import hints_of
-from pagefault_dialects.media.legacy_charsets import decode_any_text
 from pagefault_dialects.media.soundness import damage_of
 from pagefault_dialects.model.conversation import Address, ComposedTurn, InlineBytes, Item, Medium
 from pagefault_dialects.model.frontier import NOTHING_EVICTED, Frontier
@@ -25,12 +24,13 @@ from pagefault_dialects.model.media import InMemoryMedia
 from pagefault_dialects.model.render_options import RenderOptions, base64_length
 from pagefault_dialects.rendered_documents import document_of, mark
 from pagefault_dialects.targets.base64_leaves import json_pieces
-from pagefault_dialects.targets.fitting import loaded_texts, places_of, plan_media
+from pagefault_dialects.targets.fitting import LoadedMedia, places_of, plan_media
 from pagefault_dialects.targets.ladder import Ladder, Settled
 from pagefault_dialects.targets.opening_turns import with_lines
 from pagefault_dialects.targets.profile import Profile
 from pagefault_dialects.targets.table import find_profile
 from pagefault_dialects.targets.tokens import request_text_bytes
+from pagefault_dialects.texts.file_texts import FileText, read_file_text
 from pagefault_dialects.turns.handles import with_handles
 from pagefault_dialects.turns.text_limits import with_texts_within
 
@@ -124,10 +124,14 @@ def _settle(turns: Sequence[ComposedTurn], profile: Profile, options: RenderOpti
         index: text
         for index in plan.texts
         if isinstance(source := media[index].source, InlineBytes)
-        and (text := decode_any_text(source.data, media[index].declared_type)) is not None
+        and (text := _read_text(source.data, media[index], profile)) is not None
     }
     ladder = Ladder(profile, options, most_base64=most, sign=None)
-    return ladder.settle(turns, loaded_texts(texts))
+    return ladder.settle(turns, LoadedMedia(texts=texts))
+
+
+def _read_text(data: bytes, medium: Medium, profile: Profile) -> FileText | None:
+    return read_file_text(data, medium.declared_type, profile.text_file_chars)
 
 
 def _examine(item: Item) -> Item:

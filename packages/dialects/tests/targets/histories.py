@@ -40,6 +40,7 @@ from pagefault_dialects.targets.fitting import LoadedMedia, places_of, plan_medi
 from pagefault_dialects.targets.ladder import Ladder, Settled
 from pagefault_dialects.targets.opening_turns import opened, with_lines
 from pagefault_dialects.targets.table import TARGETS
+from pagefault_dialects.texts.file_texts import FileText
 from pagefault_dialects.turns.pairing import paired
 from tests.kit import media
 
@@ -192,7 +193,9 @@ def settle(turns: Sequence[ComposedTurn], target: str, query: RenderOptions) -> 
             for index, recipe in media_plan.images.items()
             if places[index].medium.mime_type != "image/bmp"
         },
-        texts={index: _content(places[index].medium).decode() for index in media_plan.texts},
+        texts={
+            index: FileText(_content(places[index].medium).decode()) for index in media_plan.texts
+        },
     )
     return Ladder(profile, query, most_base64=most, sign=None).settle(conversation, loaded)
 

@@ -38,6 +38,7 @@ from pagefault_dialects.model.resource import DerivedImage, MediaHints
 from pagefault_dialects.targets.fitting import LoadedMedia
 from pagefault_dialects.targets.ladder import Ladder, Settled, Sign
 from pagefault_dialects.targets.profile import MediaRule, Profile
+from pagefault_dialects.texts.file_texts import FileText
 
 INLINE = RenderOptions()
 PNGS = profile(image=rule("image/png"))
@@ -54,7 +55,8 @@ def settled(
     most_base64: int = 1_000_000,
     sign: Sign | None = None,
 ) -> Settled:
-    loaded = LoadedMedia(images or {}, texts or {})
+    read = {index: FileText(text) for index, text in (texts or {}).items()}
+    loaded = LoadedMedia(images or {}, read)
     return Ladder(target, options, most_base64=most_base64, sign=sign).settle(turns, loaded)
 
 

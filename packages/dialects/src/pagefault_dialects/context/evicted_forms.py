@@ -10,6 +10,7 @@ from operator import is_
 from pagefault_dialects.context.cut_arguments import cut_arguments
 from pagefault_dialects.context.steps import FoldSummary, shown_name
 from pagefault_dialects.json.values import json_text
+from pagefault_dialects.media.types import is_textual
 from pagefault_dialects.model.conversation import (
     ComposedTurn,
     DataItem,
@@ -224,7 +225,8 @@ def _small(medium: Medium, page_id: str | None) -> Medium:
     if page_id:
         way = f": {_page_call(page_id)} shows it"
     elif isinstance(medium.source, StoredBytes):
-        way = f': view_media("@blob:{medium.source.resource_id}") shows it'
+        tool = "read_text" if is_textual(medium.mime_type) else "view_media"
+        way = f': {tool}("@blob:{medium.source.resource_id}") shows it'
     line = f"[{medium_words(medium)}, left out to make room{way}]"
     instead = line if kept is None else f"{line}\n{kept.text}"
     return replace(medium, words=kept, instead=instead, is_evicted=True)

@@ -9,13 +9,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from pagefault_dialects.media.legacy_charsets import LegacyText
 from pagefault_dialects.media.types import is_textual
 from pagefault_dialects.model.conversation import Address, ComposedTurn, Medium, StoredBytes
 from pagefault_dialects.model.render_options import RenderOptions, base64_length
 from pagefault_dialects.model.resource import DECODED_TYPES, DerivedImage, ImageRecipe
 from pagefault_dialects.targets.media_lines import size_words
 from pagefault_dialects.targets.profile import MediaClass, MediaRule, Profile, matches, media_class
+from pagefault_dialects.texts.file_texts import FileText
 
 # Their pixels are counted when they are stored; one without a count cannot be read.
 _MEASURED = DECODED_TYPES | {"image/tiff"}
@@ -288,9 +288,7 @@ class LoadedMedia:
     """The loaded media of a plan, by the same numbers; those that failed are missing."""
 
     images: Mapping[int, DerivedImage] = field(default_factory=dict)
-    texts: Mapping[int, str] = field(default_factory=dict)
-    charsets: Mapping[int, str] = field(default_factory=dict)
-    """Of texts that were in a charset of before Unicode, what it is called."""
+    texts: Mapping[int, FileText] = field(default_factory=dict)
     costly: Mapping[int, str] = field(default_factory=dict)
     """Why images were not decoded to be made smaller: a sentence for each."""
 
@@ -300,14 +298,6 @@ class LoadedMedia:
         if reason is None:
             return obstacle
         return replace(obstacle, reason=f"{obstacle.reason} {reason}")
-
-
-def loaded_texts(texts: Mapping[int, LegacyText]) -> LoadedMedia:
-    """Return texts that were read, with the charsets of those that had to be decoded."""
-    return LoadedMedia(
-        texts={index: each.text for index, each in texts.items()},
-        charsets={index: each.charset for index, each in texts.items() if each.charset},
-    )
 
 
 def plan_media(
@@ -390,7 +380,6 @@ def _recipe(
 
 
 def _is_worth_reading(medium: Medium, profile: Profile) -> bool:
-    size = medium.size_bytes
-    if medium.words is not None or medium.instead is not None or size is None:
+    if medium.words is not None or medium.instead is not None or medium.size_bytes is None:
         return False
-    return can_be_read_out(medium) and size <= profile.text_file_chars
+    return can_be_read_out(medium) and profile.text_file_chars > 0

@@ -32,6 +32,7 @@ from pagefault_dialects.model.conversation import (
     Words,
 )
 from pagefault_dialects.model.loss import LossEntry
+from pagefault_dialects.model.media_handles import handle_of
 from pagefault_dialects.model.render_options import RenderOptions
 from pagefault_dialects.model.resource import DerivedImage, Resource
 from pagefault_dialects.targets.base64_leaves import Node
@@ -130,14 +131,15 @@ class Ladder:
     ) -> Choice:
         """Return a medium as far down as its own limits make it go."""
         medium = place.medium
-        text = loaded.texts.get(place.index)
+        text = loaded.texts.get(place.index) if medium.words is None else None
+        shown = None if text is None else text.around(_way_back(place))
         made = loaded.images.get(place.index)
         choice = Choice(
             place,
             self._attached(place, medium.source, medium),
             smaller=None if made is None else self._smaller(place, made),
-            words=Words("text", text) if medium.words is None and text else medium.words,
-            charset=loaded.charsets.get(place.index) if medium.words is None else None,
+            words=Words("text", shown) if shown else medium.words,
+            text=text,
             is_first_picture=made is not None and made.is_first_picture,
         )
         if obstacle is not None:
@@ -260,6 +262,12 @@ class Ladder:
         if item.code != "stored-apart" or turn.structured is None:
             return False
         return self.profile.takes_structured(turn.structured[0])
+
+
+def _way_back(place: MediumRef) -> str:
+    """Return the call that shows all of a text file, if a model can make one."""
+    handle = handle_of(place.medium, place.medium.seq or place.turn.seq)
+    return f'read_text("{handle}")' if handle else ""
 
 
 def _write(run: NativeRun, choices: Sequence[Choice]) -> dict[int, tuple[Node, ...]]:

@@ -26,6 +26,7 @@ from pagefault_dialects.targets.media_lines import (
     size_words,
 )
 from pagefault_dialects.targets.profile import MediaClass
+from pagefault_dialects.texts.file_texts import FileText
 
 
 @dataclass(slots=True)
@@ -40,8 +41,8 @@ class Choice:
     """The smaller image that it may still become."""
     words: Words | None = None
     """What can be read in its place."""
-    charset: str | None = None
-    """In which charset of before Unicode the words are."""
+    text: FileText | None = None
+    """The text of the file that the words are, if they are one."""
     is_first_picture: bool = False
     """Whether the smaller image is but the first of an animation."""
     rung: Rung = "original"
@@ -73,8 +74,8 @@ class Choice:
         else:
             self._note("placeholder" if self.words is None else self.words.kind, obstacle)
             self.attachment = None
-            if self.charset is not None:
-                self._note_charset(self.charset)
+            if self.text is not None:
+                self._note_text(self.text)
 
     def heed_obstacle(self) -> None:
         """Go down for what is an obstacle wherever the message is written anew."""
@@ -112,20 +113,25 @@ class Choice:
             facts.append("only its first picture")
         return f"[{', '.join([medium_words(medium), *(facts or ['shown in fewer bytes'])])}]"
 
-    def _note_charset(self, charset: str) -> None:
-        place = self.place
-        why = Obstacle("decoded", f"The text is in {charset}, and was decoded; the bytes stay.")
-        seq = place.medium.seq or place.turn.seq
-        self.steps.append(
-            loss_entry(why, place.medium.pointer, charset, "text", _restore(place), seq)
-        )
+    def _note_text(self, text: FileText) -> None:
+        if text.charset:
+            reason = f"The text is in {text.charset}, and was decoded; the bytes stay."
+            self._note_step(text.charset, "text", Obstacle("decoded", reason))
+        if text.base64_runs:
+            reason = f"Files in base64 are no words: {text.base64_runs} left out of the text."
+            self._note_step("base64", "placeholder", Obstacle("base64-left-out", reason))
+        if text.rest:
+            reason = f"The text of the file is too long to be shown whole: {text.rest} left out."
+            self._note_step("text", "preview", Obstacle("text-too-long", reason))
 
     def _note(self, to: Rung, obstacle: Obstacle) -> None:
+        self._note_step(self.rung, to, obstacle)
+        self.rung = to
+
+    def _note_step(self, from_: str, to: str, why: Obstacle) -> None:
         place = self.place
         seq = place.medium.seq or place.turn.seq
-        entry = loss_entry(obstacle, place.medium.pointer, self.rung, to, _restore(place), seq)
-        self.steps.append(entry)
-        self.rung = to
+        self.steps.append(loss_entry(why, place.medium.pointer, from_, to, _restore(place), seq))
 
 
 def _restore(place: MediumRef) -> str:

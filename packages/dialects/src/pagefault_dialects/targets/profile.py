@@ -148,7 +148,7 @@ class Profile:
     tokens: TokenRule = BY_AREA
     """How it counts."""
     text_file_chars: int = 32_768
-    """How long a text file may be that is read out in place of the file."""
+    """How long a text file may be that is shown whole in place of the file; with 0 none is read."""
     revision: McpRevision = "2026-07-28"
     """Of MCP, the revision of the protocol."""
     has_resources: bool = False

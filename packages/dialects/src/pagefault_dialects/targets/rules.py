@@ -264,12 +264,15 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             "A result is short enough to be read.", "a preview stands for it", "Pagefault"
         ),
         "text-too-long": _lost(
-            "A text is no longer than was asked for.",
+            "A text is no longer than was asked for, and that of a file than 32,768 characters.",
             "a preview stands for it",
-            "`maxText`",
+            "`maxText`, Pagefault",
         ),
         "decoded": _lost(
             "A text is in UTF-8.", "it is decoded from the charset that it is in", "Pagefault"
+        ),
+        "base64-left-out": _lost(
+            "A text has words and no files in base64.", "a mark stands for each", "Pagefault"
         ),
         "not-stored": _lost("A medium was stored.", "a line stands for it", "Pagefault"),
     }

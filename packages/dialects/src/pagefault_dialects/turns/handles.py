@@ -7,7 +7,6 @@ entry is named by that and the beginning of its digest: media of one message sha
 Source: `agents`, "Handles".
 """
 
-import hashlib
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -16,7 +15,6 @@ from pagefault_dialects.json.values import JsonValue, json_text
 from pagefault_dialects.model.conversation import (
     ComposedTurn,
     DataItem,
-    InlineBytes,
     Invented,
     Item,
     LeftOut,
@@ -25,12 +23,12 @@ from pagefault_dialects.model.conversation import (
     StoredBytes,
     TextItem,
 )
+from pagefault_dialects.model.media_handles import handle_of
 from pagefault_dialects.pages.one_line import bracketed_name
 from pagefault_dialects.texts.cuts import needs_preview, whole_length, whole_text_uri
 
 _BY = "\N{MULTIPLICATION SIGN}"
 
-_DIGEST_CHARS = 12
 _LINE = re.compile(
     r"\s*\[[a-z]+ @(?:blob:[0-9a-f]{32}|entry:[0-9]{1,15}(?:/[0-9a-f]{12})?)(?: [^\[\]]*)?\]\s*"
 )
@@ -60,22 +58,6 @@ def with_handles(
 def is_handle_line(text: str) -> bool:
     """Return whether a text is a line that names something stored, and nothing else."""
     return _LINE.fullmatch(text) is not None
-
-
-def handle_of(medium: Medium, seq: int | None) -> str | None:
-    """Return the handle of a medium, `@blob:…` or `@entry:12/…`; `None` if it has none.
-
-    Args:
-        medium: The medium.
-        seq: The number of the entry it stands in, if it stands in one of a session.
-    """
-    match medium.source:
-        case StoredBytes(resource_id=resource_id):
-            return f"@blob:{resource_id}"
-        case InlineBytes(data=data) if seq is not None:
-            return f"@entry:{seq}/{hashlib.sha256(data).hexdigest()[:_DIGEST_CHARS]}"
-        case _:
-            return None
 
 
 def handle_line(medium: Medium, handle: str) -> str:

@@ -1,0 +1,99 @@
+"""Texts of files: whole up to a length, else both ends, and without base64."""
+
+import json
+
+import pybase64
+import pytest
+
+from pagefault_dialects.model.conversation import InlineBytes, Medium, Turn
+from pagefault_dialects.rendering import render
+from pagefault_dialects.texts.file_texts import (
+    HEAD_BYTES,
+    TAIL_BYTES,
+    FileText,
+    read_file_ends,
+    read_file_text,
+)
+from tests.kit import media
+
+LINES = "".join(f"{number:05} Zeile für Zeile\n" for number in range(4_000))
+MOST = 32_768
+PNG = pybase64.b64encode(media.png()).decode()
+
+
+def ends(data: bytes, declared: str | None = None) -> FileText | None:
+    return read_file_ends(data[:HEAD_BYTES], data[-TAIL_BYTES:], declared, "most")
+
+
+def test_a_text_is_whole_up_to_the_length_and_its_ends_beyond() -> None:
+    text = "ab" * (MOST // 2)
+    assert read_file_text(text.encode(), None, MOST) == FileText(text)
+    longer = read_file_text((text + "c").encode(), None, MOST)
+    assert longer == FileText(text[:4_000], "", text[-999:] + "c", "27769 characters")
+    assert longer.around('read_text("@blob:1")') == (
+        f'{text[:4_000]}\n[… 27769 characters left out; read_text("@blob:1") shows all of it …]\n'
+        f"{text[-999:]}c"
+    )
+
+
+@pytest.mark.parametrize(
+    ("charset", "known_as"),
+    [
+        *(("utf-8", ""), ("utf-8-sig", ""), ("utf-16", ""), ("utf-32", "")),
+        ("cp1252", "windows-1252"),
+    ],
+)
+def test_the_ends_of_a_large_file_are_in_its_charset(charset: str, known_as: str) -> None:
+    # With each length, the end begins at another byte of a character.
+    for more in range(5):
+        text = LINES + "!" * more
+        found = ends(text.encode(charset), "text/plain; charset=windows-1252")
+        assert found == FileText(LINES[:4_000], known_as, text[-1_000:], "most")
+
+
+def test_the_end_of_a_file_is_looked_at_for_its_charset_if_the_beginning_is_ascii() -> None:
+    data = ("plain words\n" * 10_000 + LINES).encode("cp1252")
+    assert ends(data) == FileText(
+        ("plain words\n" * 400)[:4_000], "windows-1252", LINES[-1_000:], "most"
+    )
+
+
+@pytest.mark.parametrize("data", [bytes(range(256)) * 8_000, media.png() * 2_000])
+def test_a_large_file_that_is_no_text_has_none(data: bytes) -> None:
+    assert ends(data) is None
+
+
+def test_an_end_that_begins_in_base64_begins_behind_it() -> None:
+    data = ("a\n" * 40_000 + PNG[:200] + "A" * 60_000 + '"\nthe end\n').encode()
+    assert ends(data) == FileText("a\n" * 2_000, "", '"\nthe end\n', "most")
+
+
+def test_pictures_of_a_notebook_are_marks_in_its_text() -> None:
+    output = {"output_type": "display_data", "data": {"image/png": f"{PNG}\n", "text/plain": "x"}}
+    cell = {"cell_type": "code", "source": ["plot(x)"], "outputs": [output]}
+    data = json.dumps({"cells": [cell, cell], "nbformat": 4}, indent=1).encode()
+    medium = Medium(
+        "/content/0", InlineBytes(data), "text", "application/x-ipynb+json", "a.ipynb", len(data)
+    )
+    rendered = render([Turn("user", (medium,), "/x/3", seq=3)], "anthropic")
+    (message,) = rendered.messages
+    text = message["content"][0]["text"]
+    assert text.endswith(data.decode().replace(PNG, "[base64 of image/png left out]"))
+    assert [(each.from_, each.to, each.code) for each in rendered.loss] == [
+        ("original", "text", "type-not-taken"),
+        ("base64", "placeholder", "base64-left-out"),
+    ]
+
+
+@pytest.mark.parametrize("target", ["anthropic", "openai-chat", "openai-responses"])
+def test_a_long_text_file_names_its_handle_between_its_ends(target: str) -> None:
+    data = ("line of text\n" * 4_000).encode()
+    medium = Medium("/content/0", InlineBytes(data), "text", "text/plain", "a.txt", len(data))
+    rendered = render([Turn("user", (medium,), "/x/3", seq=3)], target)
+    told = json.dumps(rendered.messages)
+    assert "[File: a.txt (52.0 kB), text below]\\nline of text" in told
+    assert '47000 characters left out; read_text(\\\\\\"@entry:3/' in told.replace('\\"', '\\\\\\"')
+    assert [(each.from_, each.to, each.code) for each in rendered.loss] == [
+        ("original", "text", "type-not-taken"),
+        ("text", "preview", "text-too-long"),
+    ]
