@@ -1,4 +1,4 @@
-"""A key that a JSON object has more than once is a warning that names it."""
+"""Warnings about the JSON of requests: repeated keys, and halves of surrogate pairs."""
 
 from typing import Any
 
@@ -88,7 +88,6 @@ def send(client: httpx.Client, method: str, path: str, body: str) -> dict[str, A
         ('{"role":"user","content":"a","content":"b"}', "", "content"),
         ('{"role":"user","content":[{"type":"text","text":"a","text":"b"}]}', "/content/0", "text"),
         ('{"role":"user","content":"b","id":"m","x":{"y":1,"y":2}}', "/x", "y"),
-        ('{"role":"user","content":"b \\ud800","x":[{"y":1,"y":2}]}', "/x/0", "y"),
     ],
 )
 def test_a_repeated_key_of_a_message_is_a_warning(
@@ -125,4 +124,51 @@ def test_a_key_with_half_a_surrogate_is_named(client: httpx.Client) -> None:
     assert warnings_of(client, f"{_HEAD}{halved}}}")[-1] == warning("/a\ufffd", "b")
     message = f'{{"role":"user","content":"c","x":{halved}}}'
     appended = send(client, "POST", "messages", message)
-    assert appended["warnings"] == [warning("/x/a\ufffd", "b")]
+    assert appended["warnings"] == [warning("/x/a\ufffd", "b"), half("/x")]
+
+
+def half(pointer: str) -> dict[str, str]:
+    detail = (
+        "The text holds half of a surrogate pair, which no UTF-8 text can; each stands as U+FFFD."
+    )
+    return {"code": "lone-surrogate", "pointer": pointer, "detail": detail}
+
+
+@pytest.mark.parametrize(
+    ("message", "pointer"),
+    [
+        ('{"role":"user","content":"text with \\ud83d half"}', "/content"),
+        ('{"role":"user","content":[{"type":"text","text":"\\ude00"}]}', "/content/0/text"),
+        ('{"role":"user","content":"a \\ud83d\\ude00","id":"m","x":{"y":["\\ud800z"]}}', "/x/y/0"),
+        ('{"role":"user","content":"a","x":{"\\ud800":1}}', "/x"),
+    ],
+)
+def test_a_message_that_is_stored_changed_says_where(
+    client: httpx.Client, message: str, pointer: str
+) -> None:
+    appended = send(client, "POST", "messages", message)
+    stored = client.get(f"/api/sessions/s/messages/{appended['seq']}").json()
+    assert appended == {**stored, "warnings": [half(pointer)]}
+    turn = send(client, "POST", "turns", f'{{"entries":[{{"message":{message}}}]}}')
+    assert turn["warnings"] == [half(f"/entries/0/message{pointer}")]
+    put = send(client, "PUT", "history?onDivergence=fork&as=f", f'{{"messages":[{message}]}}')
+    assert put["warnings"] == [half(f"/messages/0{pointer}")]
+
+
+def test_whole_surrogate_pairs_are_no_warning(client: httpx.Client) -> None:
+    message = '{"role":"user","content":"a \\ud83d\\ude00"}'
+    assert "warnings" not in send(client, "POST", "messages", message)
+
+
+def test_a_message_with_both_has_both_warnings(client: httpx.Client) -> None:
+    message = '{"role":"user","content":"b \\ud800","x":[{"y":1,"y":2}]}'
+    appended = send(client, "POST", "messages", message)
+    assert appended["warnings"] == [warning("/x/0", "y"), half("/content")]
+
+
+def test_many_halves_are_counted(client: httpx.Client) -> None:
+    blocks = ",".join(['{"type":"text","text":"\\ud800"}'] * 30)
+    appended = send(client, "POST", "messages", f'{{"role":"user","content":[{blocks}]}}')
+    assert [each["code"] for each in appended["warnings"]] == ["lone-surrogate"] * 20 + [
+        "more-warnings"
+    ]

@@ -1,12 +1,13 @@
-"""Bodies of requests, read with a warning for each key that an object has more than once."""
+"""Bodies of requests, read with warnings for repeated keys and for halves of surrogate pairs."""
 
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 
 from app.models.limits import Limits
 from pagefault_dialects.json.repeated_keys import RepeatedKeys
+from pagefault_dialects.json.surrogates import lone_surrogates
 from pagefault_dialects.json.values import JsonValue, may_have_surrogates, parse_json, repaired
-from pagefault_dialects.model.normalized import Warning, more_warnings
+from pagefault_dialects.model.normalized import LONE_SURROGATE_DETAIL, Warning, more_warnings
 from pagefault_dialects.pages.one_line import quoted_short
 from pagefault_dialects.text_windows import without_lone_surrogates
 
@@ -40,8 +41,12 @@ class BodyReader:
             spelled=True,
             make_object=keys.make_object,
         )
-        self.warnings = tuple(repeated_key_warnings(keys.places(value)))
-        return repaired(value, spelled=True) if may_have_surrogates(body) else value
+        found = _repeated_keys(keys.places(value))
+        if not may_have_surrogates(body):
+            self.warnings = tuple(_bounded(found))
+            return value
+        self.warnings = tuple(_bounded(chain(found, _half_surrogates(value))))
+        return repaired(value, spelled=True)
 
 
 def repeated_key_warnings(
@@ -53,7 +58,17 @@ def repeated_key_warnings(
         places: As `RepeatedKeys.places` yields them.
         within: The pointer that those of the warnings begin behind; others are empty.
     """
-    for pointer, key in islice(places, _MOST_WARNINGS):
+    return _bounded(_repeated_keys(places, within))
+
+
+def _bounded(warnings: Iterator[Warning]) -> Iterator[Warning]:
+    yield from islice(warnings, _MOST_WARNINGS)
+    if left := sum(1 for _ in warnings):
+        yield more_warnings(left)
+
+
+def _repeated_keys(places: Iterator[tuple[str, str]], within: str = "") -> Iterator[Warning]:
+    for pointer, key in places:
         inside = pointer.removeprefix(within) if pointer.startswith(within) else ""
         named = quoted_short(without_lone_surrogates(key), _LONGEST_KEY)
         where = "The object" if pointer else "The request"
@@ -62,5 +77,8 @@ def repeated_key_warnings(
             without_lone_surrogates(inside),
             f"{where} has the key {named} more than once; the last is read.",
         )
-    if left := sum(1 for _ in places):
-        yield more_warnings(left)
+
+
+def _half_surrogates(value: JsonValue) -> Iterator[Warning]:
+    for pointer, _ in lone_surrogates(value):
+        yield Warning("lone-surrogate", without_lone_surrogates(pointer), LONE_SURROGATE_DETAIL)

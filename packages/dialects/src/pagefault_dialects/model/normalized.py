@@ -107,6 +107,12 @@ class Warning:
     detail: str
 
 
+LONE_SURROGATE_DETAIL = (
+    "The text holds half of a surrogate pair, which no UTF-8 text can; each stands as U+FFFD."
+)
+"""The words of a warning `lone-surrogate`."""
+
+
 def more_warnings(count: int) -> Warning:
     """Return what closes a list of warnings that are not all told."""
     return Warning("more-warnings", "", f"There were {count} more warnings like these.")

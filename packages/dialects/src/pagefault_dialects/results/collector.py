@@ -7,7 +7,12 @@ from pagefault_dialects.json.pointers import child_pointer
 from pagefault_dialects.json.values import MediaSlot
 from pagefault_dialects.media.block_shapes import MediaClaim
 from pagefault_dialects.model.media import InMemoryMedia, MediaSource
-from pagefault_dialects.model.normalized import NormalizedMedia, Warning, more_warnings
+from pagefault_dialects.model.normalized import (
+    LONE_SURROGATE_DETAIL,
+    NormalizedMedia,
+    Warning,
+    more_warnings,
+)
 from pagefault_dialects.text_windows import without_lone_surrogates
 
 _MAX_WARNINGS = 100
@@ -144,12 +149,7 @@ class Collector:
         """Return the text, lone surrogates replaced by U+FFFD, noted once for the whole text."""
         repaired = without_lone_surrogates(text)
         if repaired is not text:
-            self.warn(
-                "lone-surrogate",
-                pointer,
-                "The text holds half of a surrogate pair, which no UTF-8 text can; "
-                "each stands as U+FFFD.",
-            )
+            self.warn("lone-surrogate", pointer, LONE_SURROGATE_DETAIL)
         return repaired
 
 
