@@ -57,6 +57,7 @@ SHOWN_WHOLE = 8
 LINES = 900
 """What the lines of any of these histories may take, where all else is left out."""
 RENDERINGS = 6
+LEVELS = [name for name in Frontier.model_fields if name not in ("orphans", "floor")]
 
 _NAMED_ENTRY = re.compile(r"@entry:(\d+)(/arguments/\S+)?")
 _NAMED_ENTRIES = re.compile(r"@entries:(\d+)-(\d+)")
@@ -97,6 +98,8 @@ class Case:
     target: str
     query: RenderOptions
     pinned: Sequence[str]
+    frontier: Frontier = NOTHING_EVICTED
+    """Where it begins: a stored one may be at any entries."""
 
     def within(self, most_tokens: int) -> "Case":
         """Return the same within another budget."""
@@ -142,7 +145,11 @@ def case_of(seed: int, target: str) -> tuple[AgentHistory, Case, Sequence[int]]:
     )
     many = len(history.turns)
     ends = sorted({many, *(random.randint(1, many) for _ in range(RENDERINGS - 1))})
-    return history, Case(target, query, history.pinned), ends
+    begins = NOTHING_EVICTED
+    if random.random() < 0.3:
+        places = {name: random.choice([0, random.randint(0, ends[0])]) for name in LEVELS}
+        begins = Frontier.model_validate(places)
+    return history, Case(target, query, history.pinned, begins), ends
 
 
 def check_budget(case: Case, shown: Shown) -> None:
@@ -151,6 +158,9 @@ def check_budget(case: Case, shown: Shown) -> None:
     assert shown.tokens <= most
     codes = {each.code for each in shown.settled.loss}
     is_whole = codes.isdisjoint(("evicted", "folded"))
+    if case.frontier != NOTHING_EVICTED:
+        # It may have been made by a smaller budget.
+        return
     assert is_whole or shown.tokens >= most // 2 or shown.tokens + largest(case, shown) >= most // 2
 
 
@@ -169,6 +179,8 @@ def check_messages(case: Case, shown: Shown) -> None:
     assert [(each.rule, each.pointer, each.actual) for each in found] == []
     if not shown.open_calls:
         CHECKS[case.target](messages)
+    folds = [each for each in shown.history.shown(shown.frontier) if each.fold is not None]
+    assert all([turn.role for turn in each.turns] == ["user"] for each in folds)
 
 
 def check_account(shown: Shown) -> None:
@@ -232,7 +244,7 @@ def check_handles(shown: Shown) -> None:
     assert {*_NAMED_PAGE.findall(said)} <= {*PAGES}
 
 
-def check_prefix(old: Shown, new: Shown) -> None:
+def check_prefix(case: Case, old: Shown, new: Shown) -> None:
     """The hashes say how much of what was sent stands in front, unchanged."""
     pairs = zip(old.rendered.messages, new.rendered.messages, strict=False)
     equal = 0
@@ -241,11 +253,16 @@ def check_prefix(old: Shown, new: Shown) -> None:
             break
         equal += 1
     assert equal_hashes(b"".join(old.hashes), new.hashes) == equal
+    # One that was made here comes no further than the steps that were old already.
+    is_own = case.frontier == NOTHING_EVICTED and new.frontier.floor == 0
+    are_same = all(getattr(old.frontier, each) == getattr(new.frontier, each) for each in LEVELS)
+    if is_own and are_same and not old.open_calls:
+        # Where a target has each side speak once, more may follow in the last one.
+        assert equal >= len(old.rendered.messages) - 1
 
 
 def check_frontier(case: Case, old: Frontier, shown: Shown) -> None:
-    levels = {name for name in Frontier.model_fields if name != "orphans"}
-    assert all(getattr(shown.frontier, each) >= getattr(old, each) for each in levels)
+    assert all(getattr(shown.frontier, each) >= getattr(old, each) for each in (*LEVELS, "floor"))
     again = case.show(shown.turns, shown.frontier)
     assert (again.frontier, again.rendered) == (shown.frontier, shown.rendered)
 
@@ -280,7 +297,7 @@ def test_history_of_an_agent_is_rendered_within_every_budget(target: str) -> Non
 def check_case(seed: int, target: str) -> None:
     history, case, ends = case_of(seed, target)
     TRIED["histories"] += 1
-    frontier, renderings = NOTHING_EVICTED, list[Shown]()
+    frontier, renderings = case.frontier, list[Shown]()
     for end in ends:
         turns = history.turns[:end]
         try:
@@ -297,4 +314,4 @@ def check_case(seed: int, target: str) -> None:
         renderings.append(shown)
         frontier = shown.frontier
     for old, new in pairwise(renderings):
-        check_prefix(old, new)
+        check_prefix(case, old, new)

@@ -85,7 +85,9 @@ def lowered(history: EvictableTurns, frontier: Frontier) -> Frontier:
     last = max((passage.place for passage in history.passages), default=0)
     for names in _LOWERED:
         if any(getattr(frontier, name) < last for name in names):
-            return chained(frontier.model_copy(update=dict.fromkeys(names, last)))
+            # A stored frontier may be further than all that is left of its history.
+            levels = {name: max(last, getattr(frontier, name)) for name in names}
+            return chained(frontier.model_copy(update=levels))
     return frontier
 
 
