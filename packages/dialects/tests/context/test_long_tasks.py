@@ -11,7 +11,10 @@ from hypothesis import strategies as st
 
 from packages.dialects.tests.context.test_frontiers import EVERY, PLACES, Asked, fitted, show
 from packages.dialects.tests.targets.composed import medium
+from pagefault_dialects.context.eviction import history_of
 from pagefault_dialects.errors import InvalidPayloadError
+from pagefault_dialects.json.values import JsonValue
+from pagefault_dialects.messages.reading import read_messages
 from pagefault_dialects.model.conversation import (
     ComposedTurn,
     Item,
@@ -21,7 +24,7 @@ from pagefault_dialects.model.conversation import (
     Turn,
     TurnCall,
 )
-from pagefault_dialects.model.frontier import NOTHING_EVICTED
+from pagefault_dialects.model.frontier import NOTHING_EVICTED, Frontier
 from pagefault_dialects.model.render_options import RenderOptions
 from pagefault_dialects.model.resource import MediaHints
 from pagefault_dialects.rendering import RenderedMessages, render
@@ -176,6 +179,48 @@ def test_budget_below_the_lines_of_the_floor_is_refused_with_each_part() -> None
     rendered(history, "anthropic", int(fault.detail.split()[2]))
 
 
+def test_message_that_is_partly_folded_is_written_anew() -> None:
+    messages: list[JsonValue] = [{"role": "user", "content": "Begin."}]
+    for number in range(40):
+        call = {"type": "tool_use", "id": f"t{number}", "name": "bash", "input": {"at": number}}
+        messages.append({"role": "assistant", "content": [call]})
+        result = {"type": "tool_result", "tool_use_id": f"t{number}", "content": WORDS * 4}
+        spoken = {
+            "type": "text",
+            "text": f"Go on {number}.",
+            "cache_control": {"type": "ephemeral"},
+        }
+        messages.append({"role": "user", "content": [result, spoken]})
+    turns = read_messages({"messages": messages}).turns
+    found = render(turns, "anthropic", RenderOptions(max_tokens=2_600))
+    assert not sequence_faults(found.messages, "anthropic")
+    assert found.messages[-2:] == messages[-2:]
+    [first, fold, said, *_] = found.messages
+    assert first == messages[0]
+    assert "Step 1: bash 1. read_text @entries:2-3 lists it." in json.dumps(fold)
+    assert "Go on 0." in json.dumps(said)
+    assert "tool_result" not in json.dumps(said)
+
+
+def test_frontier_from_before_folds_reads_as_it_is() -> None:
+    stored = (
+        '{"toolMedia":9,"saidMedia":0,"toolTexts":7,"toolResults":5,"saidTexts":0,"recalled":0}'
+    )
+    frontier = Frontier.model_validate_json(stored)
+    assert (frontier.tool_results, frontier.folded, frontier.floor) == (5, 0, 0)
+    history = History()
+    for _ in range(6):
+        history.step("a", WORDS * 60)
+    query = RenderOptions(max_tokens=9_000, frontier="main")
+    shown = history_of(history.turns, TARGETS["text"], query).shown(frontier)
+    assert [(each.levels.results, each.levels.texts) for each in shown] == [
+        (False, False),
+        *[(True, True)] * 2,
+        (False, True),
+        *[(False, False)] * 3,
+    ]
+
+
 _texts = st.sampled_from([WORDS, WORDS * 10, WORDS * 60, WORDS * 400])
 _picture = st.builds(
     lambda side, digit: replace(
@@ -261,4 +306,11 @@ def test_task_fits_at_every_turn_and_is_valid(
             if call.call_id not in answered
         ]
         assert not [*sequence_faults(shown.rendered.messages, target, open_calls=waiting)]
+        folds = [each for each in settled.loss if each.code == "folded"]
+        for turn in turns[:end]:
+            assert turn.seq is not None
+            is_folded = any(
+                (each.from_seq or 0) <= turn.seq <= (each.to_seq or 0) for each in folds
+            )
+            assert is_folded or any(each.seq == turn.seq for each in settled.turns)
         frontier = shown.frontier

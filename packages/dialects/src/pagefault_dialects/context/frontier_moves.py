@@ -225,18 +225,18 @@ class _Moves:
         queue.put(group, sum(self._tokens(each, self._levels[each]) for each in group.numbers))
 
     def _hold(self) -> None:
-        """Hold previews, and lines, to their part of the budget.
+        """Hold previews, and lines, to their part of the budget, as long as more has to be saved.
 
         The oldest previews become lines. Of the oldest lines the arguments are cut, then these are
         folded.
         """
         most = (self._history.options.max_tokens or 0) // _PARTS_FOR_LEFTOVERS
-        while self._previews.tokens > most:
+        while self._previews.tokens > most and not self._is_enough("results"):
             group = self._previews.oldest
             for number in group.numbers:
                 self._missing -= self._saving(number, self._levels[number], "results")
             self._reach(group, "results")
-        while self._lines.tokens > most:
+        while self._lines.tokens > most and not self._is_enough("results"):
             level: Level = "arguments" if self._uncut else "folded"
             group = self._uncut.popleft() if self._uncut else self._lines.oldest
             for number in group.numbers:
