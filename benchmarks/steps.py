@@ -43,15 +43,18 @@ from app.wiring.services import Services
 from benchmarks.figures import Figure, Scale, WrongAnswerError, ratio_at_most, value_at_most
 from benchmarks.growth import ENGINES, Engine
 from benchmarks.postgres import durable_postgres
+from benchmarks.step_curve import draw_curves
 from pagefault_dialects.json.values import json_text
 from pagefault_dialects.model.render_options import RenderOptions
 from tests.kit.servers import SIGNING_KEY, Postgres
 
 GROUP = "steps"
+PICTURE = Path(__file__).with_name("steps.svg")
 PROJECT = "default"
 _TARGET = "anthropic"
 _BUDGET = 30_000
 _SIZES = (10, 20, 100, 2_000, 20_000)
+_SMOKE_SIZES = (10, 20)
 _BY_SIZE = {size: f"s{size}" for size in _SIZES}
 _TASK = "task"
 _LONGEST = "longest"
@@ -166,12 +169,22 @@ _OPERATIONS: dict[str, Callable[[Session], Awaitable[float]]] = {
 async def measure(scale: Scale) -> Sequence[Figure]:
     """Every operation in every session, on both databases; then the delay of the event loop."""
     figures: list[Figure] = []
+    curves: dict[str, list[tuple[int, float]]] = {}
     with tempfile.TemporaryDirectory() as name:
         async with durable_postgres() as postgres:
             for engine in ENGINES:
                 settings = _settings(engine, Path(name), postgres)
                 async with open_services(settings) as services:
-                    figures += await _of_engine(services, engine, scale)
+                    times = await _times(services, scale)
+                    figures += _ratios(times, engine)
+                    for (operation, size), seconds in times.items():
+                        curves.setdefault(f"{operation.strip('`')}, {engine}", []).append(
+                            (size, seconds * 1e3)
+                        )
+                    if engine == "SQLite":
+                        figures += await _loop_delay(services, scale)
+    if scale is Scale.FULL:
+        draw_curves(curves, PICTURE)
     return figures
 
 
@@ -183,10 +196,15 @@ def _settings(engine: Engine, folder: Path, postgres: Postgres | None) -> Settin
     return own.model_copy(update={"db": database, "signing_keys": (SIGNING_KEY,)})
 
 
-async def _of_engine(services: Services, engine: Engine, scale: Scale) -> list[Figure]:
-    await fill(services, scale.pick(max(_SIZES), 20))
-    times = await curve(services, scale)
-    figures = [
+async def _times(services: Services, scale: Scale) -> Times:
+    await fill(services, scale.pick(max(_SIZES), max(_SMOKE_SIZES)))
+    return await curve(services, scale)
+
+
+def _ratios(times: Times, engine: Engine) -> Sequence[Figure]:
+    smallest, largest = min(size for _, size in times), max(size for _, size in times)
+    ratios = [each for each in _RATIOS if each[0] <= largest] or [(largest, smallest, 1_000.0)]
+    return [
         Figure(
             group=GROUP,
             name=f"{name}, {longer:,} steps beside {shorter:,}, {engine}",
@@ -197,13 +215,8 @@ async def _of_engine(services: Services, engine: Engine, scale: Scale) -> list[F
             aim=ratio_at_most(most),
         )
         for name in _OPERATIONS
-        for longer, shorter, most in _RATIOS
-        if (name, longer) in times
+        for longer, shorter, most in ratios
     ]
-    if engine == "SQLite":
-        await fill_longest(services, scale.pick(_LONGEST_ENTRIES, 100))
-        figures += await _loop_delay(services)
-    return figures
 
 
 async def fill(services: Services, steps: int) -> None:
@@ -255,7 +268,7 @@ async def _fork(services: Services, session_id: str, up_to: int, fork_id: str) -
 async def curve(services: Services, scale: Scale) -> Times:
     """Return the seconds of every operation in every session, in the middle of all rounds."""
     numbers = count(1_000_000)
-    sizes = scale.pick(_SIZES, _SIZES[:2])
+    sizes = scale.pick(_SIZES, _SMOKE_SIZES)
     sessions = {size: Session(services, _BY_SIZE[size], numbers) for size in sizes}
     taken: defaultdict[tuple[str, int], list[float]] = defaultdict(list)
     warming, counted = scale.pick((3, 20), (1, 1))
@@ -268,11 +281,12 @@ async def curve(services: Services, scale: Scale) -> Times:
     return {key: statistics.median(seconds) for key, seconds in taken.items()}
 
 
-async def _loop_delay(services: Services) -> list[Figure]:
+async def _loop_delay(services: Services, scale: Scale) -> list[Figure]:
     """Return by how much the event loop is late while the longest sessions are rendered whole.
 
     The process collects garbage, and switches threads, as one that serves does.
     """
+    await fill_longest(services, scale.pick(_LONGEST_ENTRIES, 100))
     collect_young_only()
     switch_threads_often()
     names = [_LONGEST, *(f"{_LONGEST}{number}" for number in range(1, _AT_ONCE))]
@@ -329,7 +343,7 @@ async def _print(engines: Sequence[Engine], scale: Scale) -> None:
             postgres = await stack.enter_async_context(durable_postgres())
         for engine in engines:
             async with open_services(_settings(engine, folder, postgres)) as services:
-                for figure in await _of_engine(services, engine, scale):
+                for figure in _ratios(await _times(services, scale), engine):
                     judged = "" if figure.ratio is None else f"{figure.ratio:6.2f}"
                     said = f"{figure.name:64} {figure.baseline or 0:9.2f} {figure.value:9.2f}"
                     missed = "" if figure.is_met else "<--"
