@@ -140,9 +140,27 @@ class TestLists:
         assert read(client, "@entries:1-4") == (
             "[entries 1 to 4]\n"
             '1 user, 9 characters: "Write\\nit."\n'
-            '2 assistant calls bash, edit, 5 characters: "I do."\n'
+            '2 assistant calls bash {"command":"ls"}, edit '
+            '{"path":"a.py","edits":[{"old/new":"1 line of the …, 5 characters: "I do."\n'
             '3 tool camera, 4 characters: "a.py"\n'
             '4 tool edit, failed, 7 characters: "no room"'
+        )
+
+    def test_step_is_found_by_what_it_was_called_with(self, client: httpx.Client) -> None:
+        append(client, content="Write.")
+        written = [{"content": "x = 1\n" * 90, "path": f"src/{number}.py"} for number in range(3)]
+        for number, arguments in enumerate(written):
+            call = calling("write_file", arguments, f"w{number}")
+            assert append(client, role="assistant", content=None, tool_calls=[call]).is_success
+        begins = "x = 1\\n" * 6 + "x = …"
+        line = f'3 assistant calls write_file {{"content":"{begins}","path":"src/1.py"}}'
+        assert read(client, "@entries:2-4", grep="src/1.py") == (
+            f"[list of entries, 1 of 3 lines match]\n2: {line}"
+        )
+        whole = json.dumps(written[2], separators=(",", ":"))
+        assert read(client, "@entry:4") == (
+            f"[entry 4, characters 0 to {len(whole) + 35}; this is its end]\n"
+            f"@entry:4/arguments/0 (write_file): {whole}"
         )
 
     def test_list_is_searched_and_read_by_lines(self, client: httpx.Client) -> None:

@@ -442,7 +442,8 @@ def test_handles_of_a_history_become_what_they_name(client: httpx.Client) -> Non
         "list": "@entries:2-9",
     }
     answer = resolve(client, arguments, "text")
-    listed = '2 assistant calls edit, 5 characters: "I do."\n'
+    called = '{"code":"first \\"line\\"\\n%s…","a/b":[1]}' % ("x" * 27)
+    listed = f'2 assistant calls edit {called}, 5 characters: "I do."\n'
     assert answer["arguments"] == {
         "code": CODE,
         "cut": CODE,
@@ -456,7 +457,7 @@ def test_handles_of_a_history_become_what_they_name(client: httpx.Client) -> Non
         "entry:2/arguments/0/code": ("text/plain", len(CODE)),
         "entry:2/arguments/0/a~1b/0": ("text/plain", 1),
         "entry:2": ("text/plain", 5),
-        "entries:2-9": ("text/plain", len(listed)),
+        "entries:2-9": ("text/plain", len(listed.encode())),
     }
     assert resolve(client, ["@entry:2/arguments/0/code"], "base64")["arguments"] == [
         b64(CODE.encode())

@@ -18,8 +18,7 @@ from app.stores.records.history import SessionHistory
 from app.stores.records.records import Records
 from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_dialects.context.cut_marks import parse_argument_handle
-from pagefault_dialects.context.entry_refs import EntryRange, argument_text, entry_line
-from pagefault_dialects.context.evicted_forms import entry_text
+from pagefault_dialects.context.entry_refs import EntryRange, argument_text, entry_line, entry_words
 from pagefault_dialects.context.recalls import ENTRY_NAMED
 from pagefault_dialects.model.conversation import ComposedTurn
 from pagefault_dialects.tools.tool_arguments import WrongArgumentsError
@@ -71,7 +70,7 @@ class HistoryTexts:
             return None
         seq = int(named.group(1))
         turns = await self._turns(project_id, session_id, seq)
-        return f"entry {seq}", await anyio.to_thread.run_sync(entry_text, turns)
+        return f"entry {seq}", await anyio.to_thread.run_sync(entry_words, seq, turns)
 
     async def lines(
         self, project_id: str, session_id: str, entries: EntryRange, *, after_seq: int = 0

@@ -50,15 +50,23 @@ def parse_entry_range(text: str) -> EntryRange | None:
 def entry_line(seq: int, turns: Sequence[ComposedTurn]) -> str:
     """Return a line for an entry: who spoke, what was called, what failed, the first words."""
     words = [f"{seq}", *dict.fromkeys(map(_speaker, turns))]
-    calls = [call.name for turn in turns for call in turn.calls]
+    calls = [call for turn in turns for call in turn.calls]
     if calls:
-        words.append(f"calls {_names(calls)}")
+        words.append(f"calls {_calls(calls)}")
     line = " ".join(words)
     line += ", failed" if any(turn.is_error for turn in turns) else ""
     media = sum(isinstance(item, Medium) for turn in turns for item in turn.items)
     line += f", {media} media" if media else ""
     text = entry_text(turns)
     return line + (f", {len(text)} characters: {quoted_short(text, _WORDS_CHARS)}" if text else "")
+
+
+def entry_words(seq: int, turns: Sequence[ComposedTurn]) -> str:
+    """Return all words of an entry; of one that only makes calls, these with their arguments."""
+    return entry_text(turns) or "\n".join(
+        f"{_call_name(seq, index, call.name)}: {json_text(call.arguments)}"
+        for index, call in enumerate(calls_in(turns))
+    )
 
 
 def argument_text(turns: Sequence[ComposedTurn], handle: ArgumentHandle) -> str:
@@ -113,13 +121,24 @@ def _members(value: JsonValue, pointer: str) -> str:
     return f"{place} is a value without members: leave the rest out."
 
 
-def _names(names: Sequence[str]) -> str:
-    counted = dict.fromkeys(names, 0)
-    for name in names:
-        counted[name] += 1
-    return _list(
-        [_name(name) + (f" {times}" if times > 1 else "") for name, times in counted.items()]
-    )
+def _calls(calls: Sequence[TurnCall]) -> str:
+    """Return the names of calls, each with the beginning of its arguments."""
+    most = max(_NAME_CHARS, _WORDS_CHARS // len(calls))
+    return _list([f"{_name(each.name)} {_arguments(each.arguments, most)}" for each in calls])
+
+
+def _arguments(arguments: JsonValue, most: int) -> str:
+    # A path is often behind the text that is to be written to it.
+    if isinstance(arguments, dict):
+        arguments = {name: _short(value) for name, value in arguments.items()}
+    text = one_line(json_text(arguments))
+    return text if len(text) <= most else f"{text[:most]}…"
+
+
+def _short(value: JsonValue) -> JsonValue:
+    if isinstance(value, str) and len(value) > _NAME_CHARS:
+        return f"{value[:_NAME_CHARS]}…"
+    return value
 
 
 def _list(words: Sequence[str]) -> str:
