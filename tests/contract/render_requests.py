@@ -5,6 +5,7 @@ from typing import Any
 
 import httpx
 
+from pagefault_dialects.targets.sequence_rules import sequence_faults
 from pagefault_dialects.targets.table import TARGETS
 from tests.kit.media import b64
 from tests.providers import CHECKS
@@ -21,9 +22,15 @@ def rendering(client: httpx.Client, path: str, target: str, **query: str | int) 
 
 
 def read_rendering(answer: httpx.Response, target: str) -> Json:
-    """The rendering in an answer, whose messages the provider's own types take."""
+    """The rendering in an answer, whose messages the provider's own types take.
+
+    Those of a whole session keep the rules of order as well.
+    """
     record = unchecked(answer, target)
     CHECKS[target](record["messages"])
+    if "prefixHash" in record and "sinceHash" not in record:
+        found = sequence_faults(record["messages"], target)
+        assert [(each.rule, each.pointer, each.actual) for each in found] == []
     return record
 
 

@@ -98,7 +98,7 @@ def test_text_that_is_evicted_is_named_by_the_call_that_reads_it(
     refs = re.findall(r'read_text\("(@[a-z]+:[0-9a-f]+)"\)', words)
     assert refs
     for ref in refs:
-        assert re.search("question|log|rows|few|page", read(client, ref, limit=50))
+        assert re.search("question|log|rows|few|page|file", read(client, ref, limit=50))
 
 
 def test_preview_that_a_tool_imitates_leads_nowhere(client: httpx.Client) -> None:
