@@ -282,7 +282,7 @@ class SessionRenders:
             stable, frontier = equal_hashes(stored.sent, hashes), moved_to
             if options.frontier is not None:
                 orphans = (*loaded.orphans, *orphans_in(turns))
-                frontier = moved_to.model_copy(update={"orphans": orphans})
+                frontier = moved_to.with_orphans(orphans)
                 document["frontier"] = JsonLeaf(frontier.wire())
             if stored.name:
                 document["stableThrough"] = stable

@@ -1,11 +1,15 @@
 """The frontier of a session: how far its history has been evicted to smaller levels."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
 from pydantic import Field
 
 from pagefault_dialects.model.base import JsonCount, WireModel
+
+MOST_ORPHANS = 10_000
+"""How many answers a frontier remembers that stand behind a call that was written for them."""
 
 
 class Frontier(WireModel):
@@ -32,8 +36,12 @@ class Frontier(WireModel):
     floor: Annotated[
         JsonCount, Field(description="What is shortened last, as it is never left out.")
     ] = 0
-    orphans: Annotated[tuple[JsonCount, ...], Field(max_length=10_000)] = ()
+    orphans: Annotated[tuple[JsonCount, ...], Field(max_length=MOST_ORPHANS)] = ()
     """The `seq` of answers that keep the call that was written for them."""
+
+    def with_orphans(self, orphans: Sequence[int]) -> "Frontier":
+        """Return the frontier with the newest of these answers, as many as it may have."""
+        return self.model_copy(update={"orphans": tuple(orphans[-MOST_ORPHANS:])})
 
     def up_to(self, seq: int) -> "Frontier":
         """Return the frontier as far as it has come up to an entry."""
