@@ -288,6 +288,16 @@ def test_long_strings_in_arguments_are_cut_behind_their_results() -> None:
     assert turn.items == (LeftOut("", "arguments", "evicted", REASON, to="preview", seq=2),)
 
 
+def test_call_that_is_cut_stays_so_where_it_is_repeated_before_its_late_result() -> None:
+    late = result(9, text("Done."), name="write", call=2)
+    turns = [FIRST, calling(2, "write", content=LONG), said(4, text("Go on.")), late, *IN_PROGRESS]
+    shown = history_from(paired(turns)).evicted(Frontier(arguments=2))
+    calls = [turn.calls[0] for turn in shown if turn.seq in (2, 9) and turn.calls]
+    assert [call.call_id for call in calls] == ["c2", "c2-2"]
+    assert calls[0].arguments == calls[1].arguments
+    assert "@entry:2/arguments/0/content" in str(calls[0].arguments["content"])
+
+
 def test_step_with_signed_thoughts_keeps_its_arguments() -> None:
     call = TurnCall("c2", "write", {"content": LONG}, thought_signature="s")
     signed = replace(calling(2), calls=(call,))

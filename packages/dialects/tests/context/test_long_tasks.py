@@ -153,6 +153,28 @@ def test_messages_larger_than_the_budget_have_a_quarter_each(target: str) -> Non
     assert (found.tokens or 0) > 1_500
 
 
+def test_last_words_of_the_assistant_have_what_is_left() -> None:
+    history = History("Hello.")
+    history.say("assistant", WORDS * 3_000)
+    found = rendered(history, "anthropic", 2_000)
+    assert (found.tokens or 0) > 1_000
+
+
+def test_message_that_was_shortened_stays_so_when_it_is_no_longer_the_newest() -> None:
+    history = History("Begin.")
+    history.step("a", "b")
+    history.say("user", WORDS * 2_000)
+    asked = Asked("anthropic", RenderOptions(max_tokens=4_000, frontier="main"), ())
+    before = show(history.turns, asked, NOTHING_EVICTED)
+    assert before.frontier.floor == 4
+    history.say("user", "And then?")
+    history.step("a", "b")
+    after = show(history.turns, asked, before.frontier)
+    said = before.rendered.messages[-1]
+    assert said in after.rendered.messages
+    assert after.rendered.messages[: len(before.rendered.messages)] == before.rendered.messages
+
+
 def test_history_that_the_assistant_begins_keeps_its_first_line() -> None:
     history = History("")
     for number in range(200):

@@ -147,12 +147,14 @@ class EvictableTurns:
             )
         is_old = number not in self.in_progress
         is_cut = is_old and place <= frontier.floor
+        # The call of a result that came late is the one that stands where it was made.
+        made_at = self.passages[self.late.get(number, number)].place
         return Levels(
             media=place <= frontier.tool_media,
             texts=is_cut or place <= frontier.tool_texts,
             results=place <= frontier.tool_results,
             recalled=place <= frontier.recalled,
-            arguments=is_cut or place <= frontier.arguments,
+            arguments=is_cut or min(place, made_at) <= frontier.arguments,
             folded=is_old and place <= frontier.folded and number not in self.pinned_steps,
         )
 
@@ -230,7 +232,7 @@ class EvictableTurns:
                 levels = self.levels(number, frontier)
                 if not levels.folded:
                     [turn] = self.form(number, levels)
-                    cut[passage.start] = shares.cut_said(turn)
+                    cut[passage.start] = shares.said(passage.start, turn)
         return cut
 
     def _form(self, turn: ComposedTurn, levels: Levels) -> ComposedTurn:

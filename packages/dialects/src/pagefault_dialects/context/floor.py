@@ -63,12 +63,18 @@ class Floor:
         self._quarter = max(0, min(self._room // 4, (self._room - least) // parts))
 
     def said(self, index: int, turn: ComposedTurn) -> ComposedTurn:
-        """Return a message within a quarter, if it has passed the floor."""
-        return self.cut_said(turn) if index in self._past else turn
+        """Return a message within its share, if it has passed the floor.
 
-    def cut_said(self, turn: ComposedTurn) -> ComposedTurn:
-        """Return a message within a quarter."""
-        return self._within(turn, self._quarter, None)
+        That is a quarter. The last message of the assistant has the rest, if there is no step.
+        """
+        said = self._floor.said
+        if index in said and index not in self._past:
+            return turn
+        if turn.role != "assistant" or self._floor.newest or index not in said[-1:]:
+            return self._within(turn, self._quarter, None)
+        others = [self.said(at, self._turns[at]) for at in said[:-1]]
+        used = self._weighing.turns([*others, *map(self.pinned, self._floor.pinned)]).tokens
+        return self._within(turn, self._rest(used), None)
 
     def pinned(self, index: int) -> ComposedTurn:
         """Return the showing of a pinned page within its part of a quarter."""
@@ -88,7 +94,7 @@ class Floor:
         room = max(0, self._room - used)
         if sum(map(self._tokens, shown)) <= room or not set(shown) <= set(self._past):
             return shown
-        share = room * (8 - _EIGHTHS_FOR_OLDER) // 8 if self._has_older else room
+        share = self._rest(used)
         calling = [at for at, turn in shown.items() if turn.role != "tool"]
         if sum(map(self._tokens, calling)) > share // 2:
             shown |= {at: with_cut_arguments(shown[at]) for at in calling}
@@ -112,6 +118,11 @@ class Floor:
             ("the newest step", [*newest.values()]),
         ]
         return [(name, self._weighing.turns(part).tokens) for name, part in named if part]
+
+    def _rest(self, used: int) -> int:
+        """Return what the newest step may have beside what others use."""
+        room = max(0, self._room - used)
+        return room * (8 - _EIGHTHS_FOR_OLDER) // 8 if self._has_older else room
 
     def _tokens(self, index: int) -> int:
         return self._weighing.turn(self._turns[index]).tokens
