@@ -249,7 +249,12 @@ def _with_few_marks(messages: list[Node]) -> list[Node]:
 
 def _count_marks(blocks: Iterable[Node]) -> int:
     """Return how many blocks are marked, also of those that stand in others."""
-    return sum(_is_marked(block) + _count_marks(_blocks(block)) for block in blocks)
+    count = 0
+    for block in blocks:
+        count += _is_marked(block)
+        if inside := _blocks(block):
+            count += _count_marks(inside)
+    return count
 
 
 def _without_marks(blocks: Iterable[Node], too_many: int) -> tuple[list[Node], int]:
@@ -291,8 +296,11 @@ def _blocks(block: Node) -> list[Node]:
 
 def _is_marked(block: Node) -> bool:
     members = _members(block)
-    found = (members.get(name) for name in _MARKS)
-    return any(each.value if isinstance(each, JsonLeaf) else each for each in found)
+    for name in _MARKS:
+        each = members.get(name)
+        if each.value if isinstance(each, JsonLeaf) else each:
+            return True
+    return False
 
 
 def equal_hashes(sent: bytes, hashes: Sequence[bytes]) -> int:
