@@ -90,8 +90,8 @@ def test_working_set_says_what_is_in_context_at_which_level(client: httpx.Client
         "recalls": 1,
     }
     assert (shown[3]["level"], shown[8]["level"]) == ("REDUCED", "FULL")
-    tiny = working_set(client, maxTokens=600)
-    assert tiny["maxTokens"] == 600
+    tiny = working_set(client, maxTokens=420)
+    assert tiny["maxTokens"] == 420
     less = [each for each in tiny["entries"] if "evicted" in each]
     assert (less[0]["role"], less[0]["fromSeq"]) == ("user", 2)
     levels = [(each["level"], each["stepLevel"]) for each in less]
