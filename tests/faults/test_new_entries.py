@@ -8,11 +8,12 @@
 import itertools
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from anyio import fail_after
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from hypothesis import HealthCheck, given
 from hypothesis import settings as settings_of
@@ -24,6 +25,7 @@ from app.features import open_services
 from app.services.agents.session_turns import SessionTurns
 from app.services.renders.loaded_sessions import LoadedSession
 from app.services.renders.new_entries import NewEntries
+from app.services.renders.prefix_cache import PrefixCache
 from app.services.renders.queries import RenderQuery
 from app.services.renders.session_renders import SessionRenders
 from app.services.renders.session_windows import SessionWindows
@@ -250,6 +252,22 @@ async def _opened(folder: Path) -> AsyncIterator[_Store]:
         yield _Store(services, new_entries, windows)
 
 
+async def _session_without_room(store: _Store) -> None:
+    """Render a session of which nothing can be remembered."""
+    readers = store.new_entries
+    given = readers.records, readers.blobs, readers.settling, readers.known
+    forgetful = replace(
+        store,
+        new_entries=NewEntries(*given, stride=1, prefixes=PrefixCache(most_bytes=0)),
+        windows=SessionWindows(*given, stride=1, prefixes=PrefixCache(most_bytes=0)),
+    )
+    steps: list[Any] = [_said("user", "x"), _Step(40, None, 0), *[_Fitted("anthropic", 300, 0)] * 3]
+    with fail_after(60):
+        assert await forgetful.run(steps) == 0
+        assert await store.run(steps) > 0
+        assert await forgetful.run([*steps[:2], _Rendered("anthropic", 1, handles=False)]) == 0
+
+
 @pytest.fixture(scope="module")
 def portal() -> Iterator[BlockingPortal]:
     with start_blocking_portal() as portal:
@@ -284,3 +302,9 @@ def test_a_window_is_rendered_as_the_whole_session(
     portal: BlockingPortal, store: _Store, steps: list[Any]
 ) -> None:
     portal.call(store.run, steps)
+
+
+def test_session_of_which_nothing_can_be_remembered_is_read_whole(
+    portal: BlockingPortal, store: _Store
+) -> None:
+    portal.call(_session_without_room, store)

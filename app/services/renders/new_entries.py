@@ -87,7 +87,8 @@ class NewEntries:
     """Remembers turns of entries."""
     stride: int = 32
     """A beginning is taken further once so many entries are behind it."""
-    _prefixes: PrefixCache[RenderedPrefix] = field(init=False, default_factory=PrefixCache)
+    prefixes: PrefixCache[RenderedPrefix] = field(default_factory=PrefixCache)
+    """Remembers their beginnings."""
 
     async def render(
         self, project_id: str, session_id: str, profile: Profile, options: RenderOptions, since: int
@@ -106,12 +107,15 @@ class NewEntries:
                 while not part.is_last:
                     further = await self._advance(request, part)
                     if further is not None:
-                        self._prefixes.put(part.key, request.rendered_as, further)
+                        self.prefixes.put(part.key, request.rendered_as, further)
                     part = await self._load(request, reads_rest=further is None)
+                    if further is not None and (not part.prefix or part.prefix.seq < further.seq):
+                        # There is no room for it, or others have taken the room.
+                        raise _WholeNeededError
                 return await self._behind(request, part)
             except PrefixChangedError:
                 # The next beginning that is made has the answer behind its call.
-                self._prefixes.remove(part.key)
+                self.prefixes.remove(part.key)
         except _WholeNeededError:
             pass
         return None
@@ -128,7 +132,7 @@ class NewEntries:
             part = await self.records.read_snapshot(request.project_id, read)
             if part.prefix is None or await self._is_unchanged(request, part.prefix):
                 return part
-            self._prefixes.remove(part.key)
+            self.prefixes.remove(part.key)
 
     def _read(self, unit: UnitOfWork, request: _Request, *, reads_rest: bool) -> _Part:
         session_id, since = request.session_id, request.since
@@ -141,7 +145,7 @@ class NewEntries:
             *(request.project_id, session_id, head.incarnation),
             *(request.options.audience, found.prompt if found else None),
         )
-        prefix = self._prefixes.find(key, request.rendered_as, up_to=since)
+        prefix = self.prefixes.find(key, request.rendered_as, up_to=since)
         behind = prefix.seq if prefix else 0
         is_last = reads_rest or since - behind <= 2 * self.stride
         # Beginnings end at the same places however often they are taken further.
@@ -155,7 +159,7 @@ class NewEntries:
             raise _WholeNeededError
         if any(stored.get(each) != resource for each, resource in earlier.items()):
             # Something was deleted, or has come since.
-            self._prefixes.remove(key)
+            self.prefixes.remove(key)
             return self._read(unit, request, reads_rest=reads_rest)
         resources = {each: stored.get(each) for each in wanted}
         return _Part(key, prefix, entries, resources, head.last_seq, is_last=is_last)

@@ -124,6 +124,9 @@ class PrefixCache(Generic[_Prefix]):
         with self._lock:
             known = self._remove(key) or _SessionPrefixes[_Prefix]()
             known.put(how, prefix)
+            if known.size_bytes > self.most_bytes:
+                known = _SessionPrefixes[_Prefix]()
+                known.put(how, prefix)
             self._sessions[key] = known
             self._size_bytes += known.size_bytes
             while self._size_bytes > self.most_bytes:

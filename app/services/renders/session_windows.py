@@ -176,7 +176,8 @@ class SessionWindows:
     """Remembers turns of entries."""
     stride: int = 32
     """A beginning is taken further once so many folded entries are behind it."""
-    _prefixes: PrefixCache[WindowPrefix] = field(init=False, default_factory=PrefixCache)
+    prefixes: PrefixCache[WindowPrefix] = field(default_factory=PrefixCache)
+    """Remembers their beginnings."""
 
     async def load(
         self, project_id: str, session_id: str, options: RenderOptions, frontier: Frontier
@@ -196,8 +197,11 @@ class SessionWindows:
             while not part.is_last:
                 further = await self._advance(request, part)
                 if further is not None:
-                    self._prefixes.put(part.key, _FOLDS, further)
+                    self.prefixes.put(part.key, _FOLDS, further)
                 part = await self._load(request, reads_rest=further is None)
+                if further is not None and part.prefix.seq < further.seq:
+                    # There is no room for it, or others have taken the room.
+                    raise _WholeNeededError
             return await self._window(request, part)
         except (_WholeNeededError, PrefixChangedError):
             return None
@@ -217,7 +221,7 @@ class SessionWindows:
             *(request.project_id, session_id, head.incarnation, request.audience),
             found.prompt if found else None,
         )
-        prefix = self._prefixes.find(key, _FOLDS, up_to=folded) or _NOTHING
+        prefix = self.prefixes.find(key, _FOLDS, up_to=folded) or _NOTHING
         is_last = reads_rest or folded - prefix.seq <= 2 * self.stride
         ends = (folded // self.stride) * self.stride
         to_seq = head.last_seq if is_last else min(ends, prefix.seq + _ENTRIES_AT_ONCE)
