@@ -19,6 +19,7 @@ from pagefault_dialects.model.finding import Finding
 from pagefault_dialects.rendering import RenderedMessages
 from pagefault_dialects.targets.table import TARGETS
 from pagefault_dialects.turns.pairing import paired
+from tests.kit.media import b64, pdf
 from tests.providers import CHECKS
 
 Json = Any
@@ -133,3 +134,31 @@ def test_history_without_findings_comes_back_and_others_change(
         CHECKS[target](cast("list[dict[str, Any]]", healed.messages))
     again = heal(body(healed), target)
     assert again.messages == healed.messages
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {
+            "role": "user",
+            "content": [
+                {
+                    "type": "document",
+                    "source": {"type": "", "media_type": "application/pdf", "data": b64(pdf())},
+                    "title": "Log",
+                }
+            ],
+        },
+        {
+            "role": "user",
+            "content": [{"type": "use_1", "tool_use_id": "tool_result", "content": []}],
+        },
+        {"role": "assistant", "content": [{"type": "use_1", "id": "tool_use", "name": "f"}]},
+    ],
+)
+def test_a_block_that_is_healed_is_of_the_types_of_its_provider(message: dict[str, Json]) -> None:
+    call = {"type": "tool_use", "id": "use_1", "name": "f", "input": {}}
+    asked = {"role": "user", "content": "Look."}
+    history = [asked, {"role": "assistant", "content": [call]}, message, asked]
+    healed = heal({"messages": history}, "anthropic")
+    CHECKS["anthropic"](cast("list[dict[str, Any]]", healed.messages))

@@ -14,7 +14,7 @@ from packages.dialects.tests.targets.settled import PNG, base64
 from pagefault_dialects import render
 from pagefault_dialects.json.values import JsonValue, values_in
 from pagefault_dialects.messages.reading import read_messages
-from pagefault_dialects.model.conversation import ComposedTurn, ProviderBlock
+from pagefault_dialects.model.conversation import ComposedTurn, ProviderBlock, is_cache_mark
 from pagefault_dialects.targets.table import TARGETS
 from pagefault_dialects.turns.record_turns import tool_result_turn
 from tests.providers import TYPES
@@ -62,6 +62,8 @@ def _left_out(turns: Iterable[ComposedTurn], messages: list[JsonValue]) -> set[s
         for turn in turns
         for item in turn.items
         if isinstance(item, ProviderBlock)
+        # To others a mark for the cache is nothing.
+        and not is_cache_mark(item)
         and not any(
             form.items() <= value.items() for form in item.forms.values() for value in written
         )

@@ -124,6 +124,52 @@ def test_mark_is_nothing_to_other_dialects(target: str) -> None:
     assert "ephemeral" not in str(rendered.messages)
 
 
+_POINT: Json = {"cachePoint": {"type": "default", "ttl": "1h"}}
+
+
+def _converse(*messages: Json, target: str = "bedrock") -> RenderedMessages:
+    blank = [{**each, "content": [{"text": " "}, *each["content"]]} for each in messages]
+    ended = [*blank, {"role": "user", "content": [{"text": "Go on."}]}]
+    return render(read_messages(ended).turns, target)
+
+
+def _with_points() -> list[Json]:
+    uses: list[Json] = [
+        {"toolUse": {"toolUseId": each, "name": "f", "input": {}}} for each in ("a1", "a2")
+    ]
+    results = [
+        {"toolResult": {"toolUseId": each, "content": [{"text": "x"}], "status": "success"}}
+        for each in ("a1", "a2")
+    ]
+    return [
+        {"role": "user", "content": [{"text": "Look."}, _POINT, {"text": "And say."}]},
+        {"role": "assistant", "content": [{"text": "I look."}, *uses, _POINT]},
+        {"role": "user", "content": [*results, _POINT]},
+        {"role": "assistant", "content": [{"text": "Done."}, _POINT]},
+    ]
+
+
+def test_cache_points_of_bedrock_stay_where_they_were() -> None:
+    rendered = _converse(*_with_points())
+    assert (rendered.messages[:-1], rendered.loss) == (_with_points(), ())
+
+
+@pytest.mark.parametrize("target", ["openai-chat", "gemini", "anthropic", "mcp", "vercel"])
+def test_cache_points_are_nothing_to_other_dialects(target: str) -> None:
+    plain = [
+        {**each, "content": [block for block in each["content"] if block != _POINT]}
+        for each in _with_points()
+    ]
+    rendered = _converse(*_with_points(), target=target)
+    assert (rendered.messages, rendered.loss) == (_converse(*plain, target=target).messages, ())
+
+
+def test_a_message_of_nothing_but_a_cache_point_is_none() -> None:
+    asked, *_ = _with_points()
+    rendered = _converse(asked, {"role": "assistant", "content": [_POINT]})
+    assert rendered.messages[0] == {**asked, "content": [*asked["content"], {"text": "Go on."}]}
+
+
 @given(history=home_histories(HOMES["anthropic"]))
 @settings(max_examples=200)
 def test_blocks_of_any_message_that_is_written_anew_come_out_as_they_went_in(

@@ -25,6 +25,7 @@ from pagefault_dialects.model.conversation import (
     TurnCall,
     Words,
     block_of,
+    is_cache_mark,
 )
 from pagefault_dialects.pages.one_line import one_line, quoted, quoted_short
 from pagefault_dialects.targets.base64_leaves import text_of
@@ -162,9 +163,9 @@ def with_cut_arguments(turn: ComposedTurn) -> ComposedTurn:
 
 def is_signed(turn: ComposedTurn) -> bool:
     """Return whether a turn has blocks of its provider, such as signed thoughts."""
-    return any(isinstance(item, ProviderBlock) for item in turn.items) or any(
-        call.thought_signature for call in turn.calls
-    )
+    return any(
+        isinstance(item, ProviderBlock) and not is_cache_mark(item) for item in turn.items
+    ) or any(call.thought_signature for call in turn.calls)
 
 
 def late_result(answer: ComposedTurn, number: int) -> ComposedTurn:
@@ -258,5 +259,8 @@ def _page_call(page_id: str) -> str:
 def _is_short(turn: ComposedTurn) -> bool:
     """Return whether a result is no longer than the line that would stand for it."""
     texts: Iterator[str] = (item.text for item in turn.items if isinstance(item, TextItem))
-    is_plain = all(isinstance(item, TextItem | LeftOut | Invented) for item in turn.items)
+    is_plain = all(
+        isinstance(item, TextItem | LeftOut | Invented) or is_cache_mark(item)
+        for item in turn.items
+    )
     return is_plain and sum(map(len, texts)) <= _SHORT_RESULT_CHARS

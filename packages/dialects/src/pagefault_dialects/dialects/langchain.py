@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from pagefault_dialects.dialects.envelope import Dialect, Envelope, Wrapper, by_word
 from pagefault_dialects.dialects.foreign_message import ForeignMessage
+from pagefault_dialects.dialects.mark_index import Mark
 from pagefault_dialects.dialects.message_forms import InnerReader, MessageForm
 from pagefault_dialects.dialects.shapes import (
     anything,
@@ -28,7 +29,7 @@ _BESIDE = {
 _FAILURE = by_word("status", "error", success=("success",))
 
 
-def _message(*marks: tuple[str, str], type_is_needed: bool) -> Envelope:
+def _message(*marks: Mark, type_is_needed: bool) -> Envelope:
     required = {"content": content, "tool_call_id": string}
     optional = {name: check for name, check in _BESIDE.items() if name not in required}
     kind = {"type": one_of("tool")}
@@ -77,6 +78,16 @@ def _read_role(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator
     yield reader.read_role_message(value, pointer, "langchain")
 
 
+def _is_untyped_answer(value: JsonObject) -> bool:
+    """Return whether a message is a tool's, dumped without what is unset, such as its type."""
+    has_needed = string(value["tool_call_id"]) and content(value.get("content"))
+    return has_needed and value.keys() <= {"content", *_BESIDE}
+
+
+def _read_answer(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
+    yield reader.read_role_message({**value, "role": "tool"}, pointer, "langchain")
+
+
 def _has_own_members(value: JsonObject) -> bool:
     if not isinstance(value.get("role"), str) or "content" not in value or _is_bare(value):
         return False
@@ -108,6 +119,8 @@ DIALECT = Dialect(
     "langchain",
     (
         _message(("type", "tool"), type_is_needed=True),
+        # Dumps without what is unset lack the type.
+        _message("tool_call_id", type_is_needed=False),
         Wrapper(
             marks=(("type", "tool"),),
             shape=shape({"type": one_of("tool"), "data": record}),
@@ -159,6 +172,7 @@ DIALECT = Dialect(
             ),
             read=_read_typed,
         ),
+        MessageForm(marks=("tool_call_id",), accepts=_is_untyped_answer, read=_read_answer),
         MessageForm(marks=(*_OWN, "tool_calls"), accepts=_has_own_members, read=_read_role),
     ),
     frame=frozenset(

@@ -194,6 +194,11 @@ DIALECT = Dialect(
             (("content",),), "content", (_BLOCK, "citable"), name=("title",), uri=("source",)
         ),
         BlockForm((), "nothing", (_BLOCK, "cache")),
+        # Dumps without what is unset lack the type.
+        *(
+            BlockForm(((kind,),), "media", kind=kind, mime_type=(f"{kind}_mimetype",))
+            for kind in ("image", "video")
+        ),
     ),
     has_closed_content=True,
     messages=(

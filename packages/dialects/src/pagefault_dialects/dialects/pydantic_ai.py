@@ -30,12 +30,15 @@ _BESIDE = ("tool_kind", "metadata", "timestamp", "outcome", "retry", "content_fi
 _OUTCOME = by_word("outcome", *("failed", "denied", "interrupted", "retried"), success=("success",))
 
 
-def _tool_return(kind: str, *beside: str) -> Envelope:
+def _tool_return(kind: str, *beside: str, has_content: bool = True) -> Envelope:
+    needed = {"part_kind": one_of(kind), **_RETURN}
+    if not has_content:
+        # A dump without what is unset has none where nothing was returned.
+        del needed["content"]
+    nullable = ("content",) if has_content else ()
     return Envelope(
         marks=(("part_kind", kind),),
-        shape=shape(
-            {"part_kind": one_of(kind), **_RETURN}, (*_BESIDE, *beside), nullable=("content",)
-        ),
+        shape=shape(needed, (*_BESIDE, *beside), nullable=nullable),
         contents=(("content",),),
         call_id=("tool_call_id",),
         name=("tool_name",),
@@ -195,6 +198,7 @@ DIALECT = Dialect(
     "pydantic-ai",
     (
         _tool_return("tool-return"),
+        _tool_return("tool-return", has_content=False),
         _tool_return("builtin-tool-return", "provider_name", "provider_details"),
         _RETRY_PROMPT,
         _RETURN_VALUE,

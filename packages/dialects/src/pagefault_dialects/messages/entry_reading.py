@@ -16,7 +16,7 @@ from pagefault_dialects.dialects.message_registry import read_message
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.json.values import JsonObject, JsonValue
 from pagefault_dialects.messages.message_calls import as_answer
-from pagefault_dialects.messages.message_turns import MessageEntry, is_cache_mark, message_turns
+from pagefault_dialects.messages.message_turns import MessageEntry, is_cache_block, message_turns
 from pagefault_dialects.messages.native_blocks import with_native_blocks
 from pagefault_dialects.messages.native_messages import keep_for_provider, native_message
 from pagefault_dialects.model.conversation import (
@@ -151,7 +151,7 @@ def _only_answers(message: Mapping[str, Any]) -> bool:
         for name in _CONTENTS
         for each in (message[name] if isinstance(message.get(name), list) else ())
     ]
-    blocks = [each for each in blocks if not is_cache_mark(each)]
+    blocks = [each for each in blocks if not is_cache_block(each)]
     is_said = any(isinstance(message.get(name), str) and message[name] for name in _CONTENTS)
     return bool(blocks) and not is_said and all(as_answer(each) is not None for each in blocks)
 

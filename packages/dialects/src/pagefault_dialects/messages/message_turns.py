@@ -34,6 +34,7 @@ from pagefault_dialects.messages.message_content import (
 from pagefault_dialects.messages.provider_blocks import (
     SIGNATURES,
     SIGNED,
+    cache_mark,
     thought_block,
     thought_member,
 )
@@ -48,6 +49,7 @@ from pagefault_dialects.model.conversation import (
     TurnCall,
     TurnRole,
     Words,
+    is_cache_mark,
 )
 from pagefault_dialects.model.render_options import Audience
 from pagefault_dialects.model.resource import Resource
@@ -92,7 +94,7 @@ class MessageEntry:
     keeps_blocks: bool = False
 
 
-def is_cache_mark(block: JsonValue) -> bool:
+def is_cache_block(block: JsonValue) -> bool:
     """Return whether a block is Bedrock's mark for the cache, which nobody says."""
     return is_block(block) and block.keys() <= _MARKS
 
@@ -169,7 +171,10 @@ class _Reading:
                 self._saying().items.append(kept)
             elif is_block(block) and block.get("type") in _APART:
                 self._read_approval(block, here)
-            elif not is_cache_mark(block):
+            elif is_cache_block(block):
+                if block and self._entry.keeps_blocks:
+                    self._saying().items.append(cache_mark(block, here))
+            else:
                 items = self._content.items(block, here, is_of_dialect=True)
                 self._saying().items.extend(items)
 
@@ -291,7 +296,7 @@ class _Reading:
     def _others(self, said: _Said) -> list[ComposedTurn]:
         """Return the answers first, since they stand behind their calls, and then what is said."""
         answers, items = said.answers, said.items
-        if answers and all(isinstance(item, LeftOut) for item in items):
+        if answers and all(isinstance(item, LeftOut) or is_cache_mark(item) for item in items):
             # Nobody goes on with nothing to say.
             last = answers[-1]
             return [*answers[:-1], replace(last, items=(*last.items, *items))]

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, TypeGuard
 
 from pagefault_dialects.json.values import JsonObject, JsonValue
-from pagefault_dialects.model.conversation import ProviderBlock
+from pagefault_dialects.model.conversation import CACHE_MARK, ProviderBlock
 
 SIGNED = frozenset({"gemini", "openai-compat"})
 """The dialects that take the signature of a call."""
@@ -44,6 +44,12 @@ def thought_block(block: JsonObject, pointer: str) -> ProviderBlock:
     """Return what a model thought, to be kept for its provider."""
     reason = "Only the model that thought it takes it back."
     return ProviderBlock(pointer, {_UNKNOWN: block}, "reasoning", "reasoning", reason)
+
+
+def cache_mark(block: JsonObject, pointer: str) -> ProviderBlock:
+    """Return a block that marks for its provider what is to be cached."""
+    reason = "It marks what is to be cached."
+    return ProviderBlock(pointer, {_UNKNOWN: block}, "cachePoint", CACHE_MARK, reason)
 
 
 def thought_member(name: str, value: JsonValue, pointer: str) -> ProviderBlock | None:

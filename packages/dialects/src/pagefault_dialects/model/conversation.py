@@ -8,7 +8,7 @@ decide.
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, Literal, TypeAlias, TypeVar
+from typing import Any, Generic, Literal, TypeAlias, TypeGuard, TypeVar
 
 from pagefault_dialects.json.values import JsonObject, JsonValue
 from pagefault_dialects.model.render_options import ImageDetail
@@ -242,6 +242,15 @@ class ProviderBlock:
     """The entry it stands in, if that is another one than its turn begins in."""
     block: "NativeBlock | None" = field(default=None, compare=False, repr=False)
     """What it was read of, where that says more than its items do."""
+
+
+CACHE_MARK = "cache-mark"
+"""The code of a block that is nothing but a mark for its provider's cache: no loss elsewhere."""
+
+
+def is_cache_mark(item: "Item | SettledItem") -> TypeGuard[ProviderBlock]:
+    """Return whether an item is nothing but a mark for its provider's cache."""
+    return isinstance(item, ProviderBlock) and item.code == CACHE_MARK
 
 
 Item: TypeAlias = TextItem | DataItem | Medium | LeftOut | Invented | ProviderBlock

@@ -89,7 +89,7 @@ def _is_string(value: object) -> bool:
 
 def _is_alone(block: JsonBlock, form: BlockForm) -> bool:
     """Return whether no other member of a block says what it is."""
-    known = {path[0] for path in form.payloads} | _BESIDE
+    known = {path[0] for path in form.payloads} | {*form.mime_type[:1]} | _BESIDE
     return all(key in known for key, value in block.items() if value is not None)
 
 

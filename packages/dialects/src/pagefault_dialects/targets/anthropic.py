@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from itertools import groupby
 
-from pagefault_dialects.json.values import JsonObject, JsonValue
+from pagefault_dialects.json.values import JsonObject, JsonValue, text_member
 from pagefault_dialects.media.types import canonical_mime_type
 from pagefault_dialects.model.conversation import (
     MediaItem,
@@ -39,7 +39,7 @@ from pagefault_dialects.targets.native_messages import (
     write_runs,
 )
 from pagefault_dialects.targets.profile import Profile, tool_use
-from pagefault_dialects.targets.request_shapes import ADDRESS, Shape, fits_type
+from pagefault_dialects.targets.request_shapes import ADDRESS, Shape, fits_type, is_listed
 
 _ROLES = ("user", "assistant")
 _MEMBERS = frozenset({"role", "content"})
@@ -113,7 +113,27 @@ def as_request(native: NativeMessage, options: RenderOptions) -> JsonObject | No
 
 def has_block(block: JsonObject, role: TurnRole) -> bool:
     """Return whether requests accept a block in a message that is written anew."""
-    return _is_own(block) and _are_said_by(role, [block]) and _are_answers_sound([block])
+    is_said = _is_own(block) and _are_said_by(role, [block]) and _are_answers_sound([block])
+    return is_said and _has_known_source(block) and not _has_type_elsewhere(block)
+
+
+def _has_type_elsewhere(block: JsonObject) -> bool:
+    """Return whether a block has its type where its name or an id should be."""
+    said = {text_member(block, name) for name in ("id", "name", "tool_use_id")}
+    return text_member(block, "type") not in _BLOCKS and not said.isdisjoint(_BLOCKS)
+
+
+def _has_known_source(block: JsonValue) -> bool:
+    """Return whether a file, and each in an answer, is given in a way that is known.
+
+    Where a message goes out as it came, a new way is one that its sender knows of.
+    """
+    if not isinstance(block, dict):
+        return False
+    if block.get("type") == "tool_result" and isinstance(held := block.get("content"), list):
+        return all(map(_has_known_source, held))
+    source = block.get("source")
+    return not isinstance(source, dict) or is_listed(source, _SOURCES)
 
 
 def _are_said_by(role: JsonValue, blocks: Sequence[JsonValue]) -> bool:

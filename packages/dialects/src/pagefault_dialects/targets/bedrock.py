@@ -18,7 +18,7 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import groupby, takewhile
 from types import MappingProxyType
 
 from pagefault_dialects.json.values import JsonObject, JsonValue
@@ -31,6 +31,7 @@ from pagefault_dialects.model.conversation import (
     SettledItem,
     SettledTurn,
     TurnRole,
+    is_cache_mark,
 )
 from pagefault_dialects.model.render_options import ImageDetail, RenderOptions
 from pagefault_dialects.model.resource import resource_kind
@@ -121,7 +122,12 @@ def write(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -
                 said.append(("user", writer.answers(group)))
             else:
                 said += ((turn.role, writer.said(turn)) for turn in group)
-    spoken = [(role, blocks) for role, blocks in said if blocks]
+    spoken: list[tuple[str, list[Node]]] = []
+    for role, blocks in said:
+        # Marks alone are no message.
+        goes_on = bool(blocks and spoken) and spoken[-1][0] == role
+        if goes_on or not all(map(_is_mark, blocks)):
+            spoken.append((role, blocks))
     return [
         {"role": role, "content": [block for _, blocks in run for block in blocks]}
         for role, run in groupby(spoken, lambda each: each[0])
@@ -188,7 +194,10 @@ class _Writer:
 
     def said(self, turn: SettledTurn) -> list[Node]:
         """Return the blocks of a turn that is no tool's."""
-        blocks = self._blocks(turn.items, turn.origin)
+        # A mark behind calls is read in front of them.
+        end = len(turn.items) - sum(1 for _ in takewhile(is_cache_mark, reversed(turn.items)))
+        blocks = self._blocks(turn.items[:end], turn.origin)
+        marks = [own_block(each) for each in turn.items[end:] if is_cache_mark(each)]
         for call in turn.calls:
             use: Node = {
                 "toolUseId": self._profile.call_id.fit(call.call_id),
@@ -196,7 +205,7 @@ class _Writer:
                 "input": JsonLeaf(call.arguments),
             }
             blocks.append({"toolUse": use})
-        return blocks
+        return [*blocks, *marks]
 
     def answers(self, group: Iterable[SettledTurn]) -> list[Node]:
         """Return the blocks of all answers of a turn, and of what stands beside them."""
@@ -205,8 +214,11 @@ class _Writer:
         for turn in group:
             call_id = self._profile.call_id.fit(turn.call_id)
             inside: list[SettledItem | str] = []
+            marks: list[Node] = []
             for item in turn.items:
-                if isinstance(item, MediaItem) and (turn.is_error or _class_of(item) == "audio"):
+                if is_cache_mark(item):
+                    marks.append(own_block(item))
+                elif isinstance(item, MediaItem) and (turn.is_error or _class_of(item) == "audio"):
                     inside.append(attached_line(item, _WHERE))
                     is_document = _class_of(item) == "document"
                     medium = _medium(item, self._name(item, turn.origin) if is_document else None)
@@ -218,7 +230,7 @@ class _Writer:
                 content = content or _text(ERROR_LINE)
             status = "error" if turn.is_error else "success"
             result: Node = {"toolUseId": call_id, "content": content, "status": status}
-            results.append({"toolResult": result})
+            results += {"toolResult": result}, *marks
         return [*results, *beside]
 
     def _blocks(
@@ -260,6 +272,10 @@ class _Writer:
             name = f"{base} ({number})"
         self._names.add(name.lower())
         return name
+
+
+def _is_mark(block: Node) -> bool:
+    return isinstance(block, dict) and "cachePoint" in block
 
 
 def _medium(attachment: MediaItem, name: str | None = None) -> Node:

@@ -30,6 +30,7 @@ from pagefault_dialects.model.conversation import (
     StoredBytes,
     TextItem,
     Words,
+    is_cache_mark,
 )
 from pagefault_dialects.model.loss import LossEntry
 from pagefault_dialects.model.media_handles import handle_of
@@ -242,6 +243,8 @@ class Ladder:
         if self.profile.takes_block(block, turn.role) and is_of_model:
             own = {self.profile.home: block.forms[self.profile.home]}
             return [replace(block, forms=own)], []
+        if is_cache_mark(block):
+            return [], []
         words: list[SettledItem] = [TextItem(block.pointer, block.words)] if block.words else []
         to = "text" if words else "nothing"
         restore, seq = record_path(turn, block), block.seq or turn.seq

@@ -1,0 +1,65 @@
+"""Dumps without what is unset, which lack the member that says what they are."""
+
+import hashlib
+from typing import Any
+
+import pytest
+
+from packages.dialects.tests.dialects.corpus import Expectation, observe
+from pagefault_dialects.errors import InvalidPayloadError
+from pagefault_dialects.messages.entry_reading import read_entry
+from tests.kit.media import b64, png
+
+Json = dict[str, Any]
+
+LANGCHAIN: Json = {"content": "It snows.", "tool_call_id": "c1"}
+RETURN: Json = {"tool_name": "f", "tool_call_id": "c1", "part_kind": "tool-return"}
+
+
+def output(*blocks: Json) -> Json:
+    """An output of LlamaIndex."""
+    return {"blocks": [*blocks], "tool_name": "f", "raw_input": {}, "raw_output": "x"}
+
+
+@pytest.mark.parametrize(
+    ("dump", "expected"),
+    [
+        (LANGCHAIN, Expectation(("It snows.",), call="c1")),
+        ({**LANGCHAIN, "status": "success"}, Expectation(("It snows.",), call="c1")),
+        ({**LANGCHAIN, "status": "error"}, Expectation(("It snows.",), failed=True, call="c1")),
+        (
+            {**LANGCHAIN, "name": "f", "artifact": 3},
+            Expectation(("It snows.",), call="c1", tool="f"),
+        ),
+        (RETURN, Expectation(call="c1", tool="f")),
+        ({**RETURN, "outcome": "failed"}, Expectation(failed=True, call="c1", tool="f")),
+        (
+            output({"text": "It snows."}, {"image": b64(png()), "image_mimetype": "image/png"}),
+            Expectation(("It snows.",), (hashlib.sha256(png()).hexdigest()[:12],), tool="f"),
+        ),
+    ],
+)
+def test_a_dump_without_its_type_is_told_as_with_it(dump: Json, expected: Expectation) -> None:
+    assert observe(dump) == expected
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {**LANGCHAIN, "rows": 3},
+        {**LANGCHAIN, "tool_call_id": 7},
+        {**LANGCHAIN, "content": {"a": 1}},
+        {"tool_call_id": "c1", "status": "error"},
+        {"tool_call_id": "c1", "part_kind": "tool-return"},
+    ],
+)
+def test_what_nearly_is_such_a_dump_is_a_record(record: Json) -> None:
+    told = observe(record)
+    assert (told.call, told.failed, len(told.texts)) == (None, False, 1)
+
+
+def test_a_message_of_langchain_without_its_type_is_a_result() -> None:
+    read = read_entry({**LANGCHAIN, "status": "error"})
+    assert (read.dialect, read.role) == ("langchain", "tool")
+    with pytest.raises(InvalidPayloadError):
+        read_entry({**LANGCHAIN, "rows": 3})
