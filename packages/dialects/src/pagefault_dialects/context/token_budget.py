@@ -3,6 +3,8 @@
 Source: `context`, "Budget" and "A prefix that stays".
 """
 
+from dataclasses import replace
+
 from pagefault_dialects.context.eviction import EvictableTurns
 from pagefault_dialects.context.frontier_moves import lowered, moved
 from pagefault_dialects.context.weighing import Load, Weighing
@@ -13,6 +15,10 @@ from pagefault_dialects.targets.ladder import Settled
 
 # A part of a limit: what is evicted at once, so that the next turns change nothing.
 _BATCHES_IN_LIMIT = 4
+_SPARE_TOKENS = 64
+# For what is missing of a budget: of each token more, nine of ten may go to shares of it.
+_OF_EACH_MISSING = 4
+_MOST_TRIES = 16
 
 
 def to_be_saved(load: int, most: int | None, batch: int | None) -> int:
@@ -85,8 +91,14 @@ def _to_be_saved(settled: Settled, load: Load, options: RenderOptions) -> Load:
 def _too_small(history: EvictableTurns, frontier: Frontier, tokens: int) -> InvalidPayloadError:
     floor = history.floor_shares(frontier)
     most = history.options.max_tokens or 0
-    # Of each token more, three parts of four go to shares that grow with the budget.
-    least = max(most + 4 * (tokens - most), 2 * floor.system_tokens) + 64
+    around = tokens - _floor_tokens(history, frontier, most)
+    least = max(most + 2 * (tokens - most), 2 * floor.system_tokens) + _SPARE_TOKENS
+    # The shares of what always stays grow with the budget, up to the whole of it.
+    for _ in range(_MOST_TRIES):
+        missing = around + _floor_tokens(history, frontier, least) + _SPARE_TOKENS - least
+        if missing <= 0:
+            break
+        least += _OF_EACH_MISSING * missing
     parts = ", ".join(f"{name} {count}" for name, count in floor.parts())
     return InvalidPayloadError(
         f"`maxTokens` is {most}, and what is never left out takes about "
@@ -95,3 +107,9 @@ def _too_small(history: EvictableTurns, frontier: Frontier, tokens: int) -> Inva
         faults=[Fault("/maxTokens", f"must be {least} or more for this history")],
         code="budget-too-small",
     )
+
+
+def _floor_tokens(history: EvictableTurns, frontier: Frontier, most: int) -> int:
+    """Return what all that always stays takes within a budget."""
+    within = replace(history, options=replace(history.options, max_tokens=most))
+    return sum(count for _, count in within.floor_shares(frontier).parts())
