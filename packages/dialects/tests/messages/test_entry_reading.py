@@ -46,6 +46,30 @@ def turns(message: Json) -> list[ComposedTurn]:
     )
 
 
+# A dump of a block with all members that there are.
+NULLS: Json = dict.fromkeys(
+    ("text", "image", "document", "toolUse", "toolResult", "reasoningContent", "cachePoint")
+)
+
+
+@pytest.mark.parametrize(
+    ("block", "said"),
+    [
+        ({"text": "It snows."}, ["It snows."]),
+        (
+            {"document": {"name": "log", "source": {"text": None, "content": [{"text": "Snow."}]}}},
+            ["[document: log]", "Snow."],
+        ),
+        ({"cachePoint": {"type": "default"}}, []),
+        ({"reasoningContent": {"reasoningText": {"text": "Hm.", "signature": "UkVB"}}}, []),
+    ],
+)
+def test_members_of_bedrock_that_are_null_are_absent(block: Json, said: list[str]) -> None:
+    message = {"role": "assistant", "content": [{**NULLS, **block}]}
+    (turn,) = turns(message)
+    assert [each.text for each in turn.items if isinstance(each, TextItem)] == said
+
+
 RESULT: Json = {"toolResult": {"toolUseId": "t", "content": [{"text": "It snows."}]}}
 CACHED: Json = {"cachePoint": {"type": "default"}}
 

@@ -53,7 +53,9 @@ def _read_document(block: JsonObject) -> list[JsonValue] | None:
     """Return the words of a document behind its name; `None` for a file, which has its name."""
     document = block["document"]
     source = document.get("source")
-    said = source.get("text", source.get("content")) if isinstance(source, dict) else None
+    held = source if isinstance(source, dict) else {}
+    texts = (held.get(name) for name in ("text", "content"))
+    said = next((each for each in texts if each is not None), None)
     context = document.get("context")
     told = [text_block(context)] if isinstance(context, str) and context else []
     if said is None:

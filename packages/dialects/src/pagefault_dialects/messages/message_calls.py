@@ -168,7 +168,7 @@ def is_reasoning(block: JsonValue) -> bool:
     thought = (block.get(name) is not None for name in ("text", "inlineData", "inline_data"))
     is_thought = block.get("thought") is True and any(thought)
     is_typed = text_member(block, "type") in _REASONING_TYPES
-    return is_typed or "reasoningContent" in block or is_thought
+    return is_typed or block.get("reasoningContent") is not None or is_thought
 
 
 def _find_call(

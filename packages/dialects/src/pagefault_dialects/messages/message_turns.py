@@ -96,7 +96,10 @@ class MessageEntry:
 
 def is_cache_block(block: JsonValue) -> bool:
     """Return whether a block is Bedrock's mark for the cache, which nobody says."""
-    return is_block(block) and block.keys() <= _MARKS
+    if not is_block(block):
+        return False
+    said = {name for name, value in block.items() if value is not None}
+    return said == _MARKS or block.keys() <= _MARKS
 
 
 def message_turns(

@@ -187,11 +187,11 @@ def read_bedrock(message: JsonObject, pointer: str) -> SidedMessage:
             )
             call_id, is_error = answer.get("toolUseId"), answer.get("status") == "error"
             parts.append(_answer(place, call_id, is_error=is_error, kinds=kinds))
-        elif "reasoningContent" in block:
+        elif block.get("reasoningContent") is not None:
             parts.append(MessagePart("thought", place, is_signed=True))
-        elif "text" in block:
+        elif block.get("text") is not None:
             parts.append(MessagePart("text", place, text=text_member(block, "text")))
-        elif "cachePoint" not in block:
+        elif block.get("cachePoint") is None:
             parts.append(MessagePart("other", place))
     return SidedMessage(pointer, _side(text_member(message, "role")), tuple(parts))
 
