@@ -54,7 +54,7 @@ pytestmark = pytest.mark.timeout(TIMEOUT_SECONDS)
 CASES = times(300, 10_000)
 BUDGETS = (500, 1_000, 2_000, 4_000, 8_000, 20_000, 60_000)
 SHOWN_WHOLE = 8
-LINES = 900
+LINES = 1_000
 """What the lines of any of these histories may take, where all else is left out."""
 RENDERINGS = 6
 LEVELS = [name for name in Frontier.model_fields if name not in ("orphans", "floor")]
@@ -256,7 +256,8 @@ def check_prefix(case: Case, old: Shown, new: Shown) -> None:
     # One that was made here comes no further than the steps that were old already.
     is_own = case.frontier == NOTHING_EVICTED and new.frontier.floor == 0
     are_same = all(getattr(old.frontier, each) == getattr(new.frontier, each) for each in LEVELS)
-    if is_own and are_same and not old.open_calls:
+    # An older showing of a pinned page ages once there is a newer one.
+    if is_own and are_same and not old.open_calls and not case.pinned:
         # Where a target has each side speak once, more may follow in the last one.
         assert equal >= len(old.rendered.messages) - 1
 
