@@ -3,7 +3,6 @@
 A call that is there already is not appended again, and neither is its answer.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Self
@@ -41,14 +40,13 @@ from pagefault_dialects.context.cut_marks import cut_arguments_refusal, find_ref
 from pagefault_dialects.context.token_cuts import (
     ANSWER_TOKENS,
     answer_tokens,
-    head_and_tail_within,
+    blocks_within,
 )
 from pagefault_dialects.errors import PagefaultError
 from pagefault_dialects.json.values import JsonValue, json_text
 from pagefault_dialects.model.conversation import TurnCall
 from pagefault_dialects.streams.json_digests import json_digest
 from pagefault_dialects.targets.table import TARGETS
-from pagefault_dialects.targets.tokens import count_tokens
 from pagefault_dialects.tools.tool_arguments import WrongArgumentsError, read_arguments, read_call
 
 # A host appends what its model said just before the calls in it are run.
@@ -177,7 +175,7 @@ class CallPreparer:
         calling = await self.messages.prepare(project_id, session_id, body_of(_calling(request)))
         if not isinstance(answer, ToolAnswer):
             return PreparedCall(project_id, request, calling, answer)
-        content = await anyio.to_thread.run_sync(_bounded, answer.content, place.max_tokens)
+        content = await anyio.to_thread.run_sync(blocks_within, answer.content, place.max_tokens)
         body = body_of(_result(session_id, request, replace(answer, content=content)))
         result = await self.results.prepare(project_id, body, shown=answer.shown)
         return PreparedCall(project_id, request, calling, result)
@@ -202,19 +200,6 @@ def _answer_tokens(render: RenderFields | None) -> int:
     if render is None:
         return ANSWER_TOKENS
     return answer_tokens(render.max_tokens, TARGETS[render.target].tokens)
-
-
-def _bounded(content: Sequence[JsonValue], max_tokens: int) -> Sequence[JsonValue]:
-    """Return the blocks of an answer, of its texts what fits in so many tokens."""
-    bounded: list[JsonValue] = []
-    for block in content:
-        if isinstance(block, dict) and isinstance(text := block.get("text"), str):
-            kept = head_and_tail_within(text, max_tokens, lambda _: "").text
-            max_tokens = max(0, max_tokens - count_tokens(kept))
-            bounded.append({**block, "text": kept})
-        else:
-            bounded.append(block)
-    return bounded
 
 
 def identify_call(

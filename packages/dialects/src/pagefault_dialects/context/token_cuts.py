@@ -7,6 +7,7 @@ Source: `context`, "Budget".
 
 from collections.abc import Callable, Sequence
 
+from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.targets.tokens import TokenRule, count_tokens
 from pagefault_dialects.texts.cuts import Excerpt, boundary_at_or_after, boundary_at_or_before
 
@@ -14,8 +15,6 @@ ANSWER_TOKENS = 8_000
 """The most tokens of what a memory tool returns, where no budget is given."""
 
 _COUNTED_CHARS = 2_048
-# A token is a byte at least.
-_MOST_TOKENS_OF_A_CHARACTER = 4
 # Of a budget; what always stays has to fit beside an answer.
 _ANSWERS_IN_BUDGET = 2
 _FEWEST_TOKENS = 100
@@ -35,9 +34,15 @@ def answer_tokens(budget: int | None, rule: TokenRule) -> int:
     return max(_FEWEST_TOKENS, budget * 100 // rule.text_percent // _ANSWERS_IN_BUDGET)
 
 
+def most_tokens(text: str) -> int:
+    """Return how many tokens a text has at most, for which no vocabulary is loaded."""
+    # A token is a byte at least.
+    return len(text.encode("utf-8", "surrogatepass"))
+
+
 def chars_within(text: str, max_tokens: int) -> int:
     """Return how many characters a text may keep to have at most that many tokens."""
-    if len(text) * _MOST_TOKENS_OF_A_CHARACTER <= max_tokens:
+    if len(text) <= max_tokens and most_tokens(text) <= max_tokens:
         return len(text)
     start, left = 0, max_tokens
     while start < len(text):
@@ -71,12 +76,30 @@ def head_and_tail_within(text: str, max_tokens: int, way_on: Callable[[int], str
 
 def lines_within(lines: Sequence[str], max_tokens: int) -> Sequence[str]:
     """Return the lines from the first one on that have at most that many tokens together."""
+    if sum(most_tokens(line) + 1 for line in lines) <= max_tokens:
+        return lines
     left = max_tokens
     for index, line in enumerate(lines):
         left -= count_tokens(line) + 1
         if left < 0:
             return lines[:index]
     return lines
+
+
+def blocks_within(content: Sequence[JsonValue], max_tokens: int) -> Sequence[JsonValue]:
+    """Return the blocks of an answer, of their texts what has at most that many tokens together."""
+    texts = (block.get("text") for block in content if isinstance(block, dict))
+    if sum(most_tokens(text) for text in texts if isinstance(text, str)) <= max_tokens:
+        return content
+    bounded: list[JsonValue] = []
+    for block in content:
+        if isinstance(block, dict) and isinstance(text := block.get("text"), str):
+            kept = head_and_tail_within(text, max_tokens, lambda _: "").text
+            max_tokens = max(0, max_tokens - count_tokens(kept))
+            bounded.append({**block, "text": kept})
+        else:
+            bounded.append(block)
+    return bounded
 
 
 def _chars_within_piece(piece: str, max_tokens: int) -> int:
