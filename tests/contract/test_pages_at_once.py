@@ -69,12 +69,13 @@ def text_at(client: httpx.Client, level: int) -> str:
 
 
 def test_put_and_patch_at_once_leave_a_page_that_belongs_together(client: httpx.Client) -> None:
+    # No word is the beginning of another one, which a search for it would find.
     tail = " ".join(["More of the same."] * 500)
 
     def write(number: int) -> int:
         if number % 2:
-            return client.patch(f"{ROUTE}/p", json={"hint": f"hint{number}"}).status_code
-        body = {"content": f"Number{number} is written. {tail}", "hint": f"first{number}"}
+            return client.patch(f"{ROUTE}/p", json={"hint": f"hint{number:02}"}).status_code
+        body = {"content": f"Number{number:02} is written. {tail}", "hint": f"first{number:02}"}
         return client.put(f"{ROUTE}/p", json=body).status_code
 
     assert write(0) == 201
@@ -84,8 +85,8 @@ def test_put_and_patch_at_once_leave_a_page_that_belongs_together(client: httpx.
     page = read(client, "p")
     word = page["content"].partition(" ")[0]
     assert [text_at(client, level).partition(" ")[0] for level in range(3)] == [word] * 3
-    words = [f"number{number}" for number in range(0, 33, 2)]
-    hints = [f"{'hint' if number % 2 else 'first'}{number}" for number in range(33)]
+    words = [f"number{number:02}" for number in range(0, 33, 2)]
+    hints = [f"{'hint' if number % 2 else 'first'}{number:02}" for number in range(33)]
     assert [each for each in words if found_by(client, each)] == [word.lower()]
     assert [each for each in hints if found_by(client, each)] == [page["hint"]]
 
