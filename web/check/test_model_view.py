@@ -59,7 +59,7 @@ def test_a_smaller_budget_evicts_and_draws_the_frontier(
     shop.written(writer, shop.EVERYTHING)
     tab = opened(open_service, open_tab)
     expect(tab.page.get_by_role("separator")).to_have_count(0)
-    tab.page.get_by_label("Budget, tokens").fill("36")
+    tab.page.get_by_label("Budget, tokens").fill("54")
     expect(entry(tab, 3)).to_contain_text("media as lines")
     expect(entry(tab, 3)).to_contain_text("the oldest media make room first")
     expect(tab.page.get_by_text("entries shown smaller")).to_be_visible()
@@ -281,7 +281,7 @@ def test_entry_that_made_room_is_shown_as_the_model_got_it_beside_the_original(
     open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
 ) -> None:
     shop.written(writer, shop.EVERYTHING)
-    tab = opened(open_service, open_tab, "?maxTokens=1600")
+    tab = opened(open_service, open_tab, "?maxTokens=2600")
     evicted = entry(tab, 3)
     expect(evicted).to_contain_text("media as lines")
     evicted.get_by_text("What it became, beside the original").click()
