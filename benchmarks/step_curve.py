@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import ceil, floor, log10
 from pathlib import Path
 
-_WIDTH, _HEIGHT = 760, 420
+_WIDTH, _HEIGHT = 820, 420
 _LEFT, _TOP, _PLOT_WIDTH, _PLOT_HEIGHT = 70, 20, 470, 340
 _COLOURS = ("#2563eb", "#d97706", "#059669", "#7c3aed", "#dc2626", "#0891b2")
 _OPENING = (

@@ -178,7 +178,7 @@ async def measure(scale: Scale) -> Sequence[Figure]:
                     times = await _times(services, scale)
                     figures += _ratios(times, engine)
                     for (operation, size), seconds in times.items():
-                        curves.setdefault(f"{operation.strip('`')}, {engine}", []).append(
+                        curves.setdefault(f"{operation.replace('`', '')}, {engine}", []).append(
                             (size, seconds * 1e3)
                         )
                     if engine == "SQLite":
