@@ -224,6 +224,25 @@ def test_message_that_is_partly_folded_is_written_anew() -> None:
     assert "tool_result" not in json.dumps(said)
 
 
+@EVERY
+@pytest.mark.parametrize(
+    ("arguments", "is_signed"),
+    [({"content": WORDS * 800}, True), ({f"{at}": WORDS * 6 for at in range(500)}, False)],
+    ids=["signed", "many"],
+)
+def test_call_larger_than_the_budget_is_cut_at_the_floor(
+    target: str, arguments: dict[str, JsonValue], is_signed: bool
+) -> None:
+    history = History()
+    history.step("", "Done.")
+    call = replace(history.turns[1].calls[0], arguments=arguments)
+    thoughts = (_THOUGHT,) if is_signed else ()
+    history.turns[1] = replace(history.turns[1], calls=(call,), items=thoughts)
+    found = rendered(history, target, 4_000)
+    assert "read_text @entry:2/arguments/0" in json.dumps(found.messages)
+    assert "evicted" in {each.code for each in found.loss}
+
+
 def test_frontier_from_before_folds_reads_as_it_is() -> None:
     stored = (
         '{"toolMedia":9,"saidMedia":0,"toolTexts":7,"toolResults":5,"saidTexts":0,"recalled":0}'

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from pagefault_dialects.context.cut_marks import CUT_MARK, LONGEST_HANDLE, LONGEST_MARK
 from pagefault_dialects.json.pointers import child_pointer
-from pagefault_dialects.json.values import JsonObject
+from pagefault_dialects.json.values import JsonObject, json_text
 from pagefault_dialects.texts.cuts import boundary_at_or_before
 
 ARGUMENT_CHARS = 200
@@ -43,11 +43,28 @@ def cut_arguments(arguments: JsonObject, handle: str) -> JsonObject:
     return cut if has_long else arguments
 
 
+def mark_arguments(arguments: JsonObject, handle: str) -> JsonObject:
+    """Return arguments of which one mark is left; the same object if they are short.
+
+    Where so many members have to give way, the shape is lost: the first one has the mark.
+
+    Args:
+        arguments: The arguments of a call.
+        handle: What names them; see `cut_arguments`.
+    """
+    mark = _mark(len(json_text(arguments)), handle)
+    if len(json_text(arguments)) <= ARGUMENT_CHARS + len(mark):
+        return arguments
+    return {next(iter(arguments))[:ARGUMENT_CHARS]: mark}
+
+
+def _mark(left_out: int, handle: str) -> str:
+    return f"[... {left_out} characters left out; read_text {handle} shows all of it ...]"
+
+
 def _cut(text: str, handle: str) -> str:
     head = text[: boundary_at_or_before(text, ARGUMENT_CHARS)]
-    mark = (
-        f"[... {len(text) - len(head)} characters left out; read_text {handle} shows all of it ...]"
-    )
+    mark = _mark(len(text) - len(head), handle)
     return text if len(text) <= ARGUMENT_CHARS + len(mark) or is_cut_text(text) else head + mark
 
 

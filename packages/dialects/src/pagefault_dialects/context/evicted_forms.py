@@ -9,7 +9,7 @@ from operator import is_
 
 from pagefault_dialects.context.cut_arguments import cut_arguments
 from pagefault_dialects.context.steps import FoldSummary, shown_name
-from pagefault_dialects.json.values import json_text
+from pagefault_dialects.json.values import JsonObject, json_text
 from pagefault_dialects.media.types import is_textual
 from pagefault_dialects.model.conversation import (
     ComposedTurn,
@@ -142,14 +142,24 @@ def with_cut_arguments(turn: ComposedTurn) -> ComposedTurn:
 
     A turn that its provider has signed is returned as it is.
     """
-    if is_signed(turn):
-        return turn
+    return turn if is_signed(turn) else with_shorter_arguments(turn, cut_arguments)
+
+
+def with_shorter_arguments(
+    turn: ComposedTurn, shorten: Callable[[JsonObject, str], JsonObject]
+) -> ComposedTurn:
+    """Return a turn of calls with shorter arguments, and its long texts cut.
+
+    Args:
+        turn: The turn; thoughts in it stay whole.
+        shorten: Returns arguments shortened, given their handle.
+    """
     calls: list[TurnCall] = []
     notes: list[LeftOut] = []
     for index, call in enumerate(turn.calls):
         seq, place = call.place or (turn.seq, index)
         handle = f"@entry:{seq}/arguments/{place}"
-        cut = cut_arguments(call.arguments, handle)
+        cut = shorten(call.arguments, handle)
         if cut is call.arguments or seq is None:
             calls.append(call)
             continue

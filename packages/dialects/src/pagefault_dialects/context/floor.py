@@ -9,8 +9,9 @@ Source: `context`, "Budget".
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 
+from pagefault_dialects.context.cut_arguments import cut_arguments, mark_arguments
 from pagefault_dialects.context.evicted_forms import (
-    with_cut_arguments,
+    with_shorter_arguments,
     with_shorter_texts,
     words_of,
 )
@@ -97,7 +98,11 @@ class Floor:
         share = self._rest(used)
         calling = [at for at, turn in shown.items() if turn.role != "tool"]
         if sum(map(self._tokens, calling)) > share // 2:
-            shown |= {at: with_cut_arguments(shown[at]) for at in calling}
+            # Signed calls as well: a session that is never rendered again would be worse.
+            for shorten in (cut_arguments, mark_arguments):
+                shown |= {at: with_shorter_arguments(self._turns[at], shorten) for at in calling}
+                if sum(weigh([shown[at]]).tokens for at in calling) <= share:
+                    break
         share -= weigh(shown[at] for at in calling).tokens
         answers = [at for at in shown if at not in calling]
         for at, most in zip(answers, _shares([*map(self._tokens, answers)], share), strict=True):
@@ -132,7 +137,7 @@ class Floor:
         turn = self._turns[index]
         if turn.role == "tool":
             return TURN_TOKENS + _RESERVE_TOKENS // 2
-        return self._weighing.turn(with_cut_arguments(turn)).tokens
+        return self._weighing.turn(with_shorter_arguments(turn, mark_arguments)).tokens
 
     def _within(self, turn: ComposedTurn, share: int, page_id: str | None) -> ComposedTurn:
         """Return a turn whose texts are cut so that all of it takes no more than a share."""
