@@ -7,7 +7,7 @@
 - Every handle in it leads to something (`check_handles`).
 - After an append, the hashes say how many of the old messages stand in front (`check_prefix`).
 - A frontier never goes back, and needs no further move where it came to (`check_frontier`).
-- A budget is refused only where the system, signed calls, or lines take too much of it, and
+- A budget is refused only where the system or lines take too much of it, and
   with the one that is named it fits (`check_refusal`).
 
 The long form tries 10,000 histories.
@@ -35,7 +35,6 @@ from pagefault_dialects.model.conversation import (
     DataItem,
     MediaItem,
     Medium,
-    ProviderBlock,
     StoredBytes,
     TextItem,
 )
@@ -53,7 +52,6 @@ pytestmark = pytest.mark.timeout(TIMEOUT_SECONDS)
 
 CASES = times(300, 10_000)
 BUDGETS = (500, 1_000, 2_000, 4_000, 8_000, 20_000, 60_000)
-SHOWN_WHOLE = 8
 LINES = 1_000
 """What the lines of any of these histories may take, where all else is left out."""
 RENDERINGS = 6
@@ -268,18 +266,14 @@ def check_frontier(case: Case, old: Frontier, shown: Shown) -> None:
     assert (again.frontier, again.rendered) == (shown.frontier, shown.rendered)
 
 
-def check_refusal(case: Case, turns: Sequence[ComposedTurn], exc: InvalidPayloadError) -> int:
+def check_refusal(case: Case, exc: InvalidPayloadError) -> int:
     """Return a budget that is large enough."""
     assert exc.problem_code == "budget-too-small", exc.detail
     [fault] = exc.faults
     least, most = int(fault.detail.split()[2]), case.query.max_tokens or 0
     assert least > most, exc.detail
     parts = {name: int(tokens) for name, tokens in _PARTS.findall(exc.detail)}
-    # Arguments of calls that their provider has signed are never cut.
-    is_signed = any(
-        isinstance(item, ProviderBlock) for turn in turns[-SHOWN_WHOLE:] for item in turn.items
-    )
-    is_refused = parts.get("the system message", 0) > most // 2 or is_signed or most <= LINES
+    is_refused = parts.get("the system message", 0) > most // 2 or most <= LINES
     assert is_refused, exc.detail
     return least
 
@@ -304,7 +298,7 @@ def check_case(seed: int, target: str) -> None:
         try:
             shown = case.show(turns, frontier)
         except InvalidPayloadError as exc:
-            case = case.within(check_refusal(case, turns, exc))
+            case = case.within(check_refusal(case, exc))
             shown = case.show(turns, frontier)
         TRIED["renderings"] += 1
         check_budget(case, shown)
