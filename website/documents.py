@@ -43,7 +43,18 @@ def settings_markdown() -> str:
 Settings are environment variables, read once when the service starts. The options of
 `pagefault serve` (`--host`, `--port`, `--data-dir`, `--workers`) override them. Sizes are in bytes
 and times in seconds. A request beyond a limit is refused with 408, 413 or 422, and nothing of it
-is stored.
+is stored. Everything has a default. Most deployments set these:
+
+- `PAGEFAULT_DATA_DIR`: the directory of the database, the files and the signing key.
+- `PAGEFAULT_AUTH`: `api-key` before a proxy or another machine can reach the service.
+- `PAGEFAULT_PUBLIC_URL`: the URL at which clients reach the service; signed links begin with it.
+- `PAGEFAULT_CORS_ORIGINS` and `PAGEFAULT_ALLOWED_HOSTS`:
+  [web pages](deployment.md#calls-from-web-pages) and [host names](deployment.md#i-get-a-421) that
+  may call the API.
+- `PAGEFAULT_CONTENT_URL`: a [second host name](deployment.md#content-on-a-host-of-its-own) for
+  files.
+- `PAGEFAULT_DB__URL` and `PAGEFAULT_BLOBS__URL`: PostgreSQL and S3 in place of SQLite and a
+  directory.
 
 ## Settings in a file
 
@@ -53,8 +64,8 @@ not set:
 - the file that `--env-file` names; or, without that option,
 - `.env` in the data directory, if `--data-dir` or `PAGEFAULT_DATA_DIR` names that directory.
 
-A `.env` in the working directory is never read, so a command that you start in somebody else's
-folder does not use that person's settings. The file may hold secrets, so make it readable by the
+A `.env` in the working directory is never read, so a command that is started in a foreign folder
+does not use that folder's settings. The file may hold secrets, so make it readable by the
 service only (`chmod 600`).
 
 Each line is `NAME=value`. `#` begins a comment. Single quotes keep a value as it is; in double

@@ -1,4 +1,4 @@
-"""The lines of the README run, from top to bottom, in one data directory, and once more."""
+"""The lines of README and quickstart run from top to bottom in one data directory, twice."""
 
 import os
 import re
@@ -10,30 +10,30 @@ from app.config.settings import Settings
 from tests.kit.process import ROOT
 from tests.kit.servers import serving
 
-README = (ROOT / "README.md").read_text()
-FENCED = re.findall(r"^```(\w*)\n(.*?)\n```$", README, re.MULTILINE | re.DOTALL)
+PAGES = "\n".join((ROOT / name).read_text() for name in ("README.md", "docs/quickstart.md"))
+FENCED = re.findall(r"^```(\w*)\n(.*?)\n```$", PAGES, re.MULTILINE | re.DOTALL)
 BLOCKS = [text for language, text in FENCED if not language]
 SECONDS = 60
 
 
 def commands() -> list[str]:
-    """The lines that ask a service or its stores, each with those that belong to it."""
+    """Return the commands that use a service or its stores, each with its continuation lines."""
     one = r"^(?:\$ )?((?:curl|\.venv/bin/pagefault (?:ingest|page)) (?:[^'\n\\]|\\\n|'[^']*')*)$"
     return [line for block in BLOCKS for line in re.findall(one, block, re.MULTILINE)]
 
 
 def run(command: str, folder: Path, address: str) -> str:
-    """Run a line as a newcomer does; what it asks for has to be there."""
-    asked = (
+    """Run a command against the service of the test, and return what it prints."""
+    program = (
         command.replace("localhost:8000", address)
         .replace("curl ", "curl --fail-with-body --noproxy '*' ", 1)
         .replace(".venv/bin/pagefault", str(Path(sys.executable).parent / "pagefault"))
     )
-    if " -sN " in asked:
+    if " -sN " in program:
         # A stream has no end.
-        asked += " | head -n 3"
+        program += " | head -n 3"
     done = subprocess.run(  # noqa: S603
-        ["/bin/bash", "-ec", asked],
+        ["/bin/bash", "-ec", program],
         cwd=folder,
         env={**os.environ, "PAGEFAULT_DATA_DIR": str(folder / "data")},
         capture_output=True,

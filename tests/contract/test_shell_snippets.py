@@ -1,8 +1,8 @@
 """The commands of the documentation run as they stand, each page from top to bottom.
 
-Each page has a service and a folder of its own. Its reader has followed the README before, so what
-that sends runs first. A snippet that does not run is marked on its page by a comment,
-`<!-- not run: why -->`.
+Each page has a service and a folder of its own. Its reader has followed the README and the
+quickstart before, so their requests run first. A snippet that does not run is marked on its page by
+a comment, `<!-- not run: why -->`.
 """
 
 import os
@@ -74,7 +74,8 @@ def snippets(page: Path) -> list[tuple[str, str | None]]:
 
 NAMED = {str(page.relative_to(ROOT)): snippets(page) for page in PAGES}
 RUN = {name: [text for text, why in found if why is None] for name, found in NAMED.items()}
-FIRST = [text for text in RUN["README.md"] if "pagefault" not in text]
+# The pages that a reader has followed before any other.
+FIRST = ("README.md", "docs/quickstart.md")
 
 
 @pytest.fixture
@@ -94,7 +95,8 @@ def folder(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("name", sorted(name for name, texts in RUN.items() if texts))
 def test_commands_of_a_page_run_as_they_stand(name: str, folder: Path) -> None:
     settings = Settings(_env_file=None, data_dir=folder / "data", auth="none", log_level="error")
-    before = FIRST if name != "README.md" else []
+    pages_before = FIRST[: FIRST.index(name)] if name in FIRST else FIRST
+    before = [text for page in pages_before for text in RUN[page] if "pagefault" not in text]
     with serving(settings) as service:
         prelude = PRELUDE.format(address=service.base_url.removeprefix("http://"))
         program = "\n".join([prelude, *before, *RUN[name]])
