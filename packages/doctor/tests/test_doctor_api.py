@@ -1,4 +1,4 @@
-"""The doctor: broken histories of every dialect in, what is wrong and a sound history out."""
+"""`POST /api/doctor` finds the faults of broken histories in every dialect, and repairs them."""
 
 import json
 from typing import cast
@@ -17,7 +17,7 @@ from tests.kit.media import b64
 from tests.kit.process import ROOT
 from tests.providers import CHECKS
 
-# It reads what it is sent. What it reads of a session, both engines have.
+# Only the tests that read a session depend on the engine.
 pytestmark = pytest.mark.engines("embedded")
 
 DOCTOR = "/api/doctor"
@@ -30,33 +30,33 @@ NO_CALL = {
 
 
 def diagnosis(client: httpx.Client, request: object, **query: str) -> Json:
-    """What the doctor says, the healed history included, which its provider takes."""
+    """Return the diagnosis with a repaired history, after a check with its provider's types."""
     answer = client.post(DOCTOR, json=request, params={"apply": "true", **query})
     assert answer.status_code == 200, answer.text[:500]
-    said = cast("Json", answer.json())
-    CHECKS[said["target"]](said["messages"])
-    return said
+    report = cast("Json", answer.json())
+    CHECKS[report["target"]](report["messages"])
+    return report
 
 
-def healed(said: Json) -> Json:
-    """The request that a diagnosis makes."""
-    return {name: said[name] for name in ("system", "messages") if name in said}
+def repaired(report: Json) -> Json:
+    """Return the request with the repaired history of a diagnosis."""
+    return {name: report[name] for name in ("system", "messages") if name in report}
 
 
-def rules(said: Json) -> set[str]:
-    return {each["rule"] for each in said["findings"]}
+def rules(report: Json) -> set[str]:
+    return {each["rule"] for each in report["findings"]}
 
 
 @pytest.mark.parametrize("broken", BROKEN, ids=lambda broken: broken.name)
-def test_broken_history_is_healed_for_good(client: httpx.Client, broken: Broken) -> None:
-    said = diagnosis(client, broken.request)
-    assert rules(said) == broken.rules
-    again = diagnosis(client, healed(said), target=said["target"])
-    assert (again["findings"], again["messages"]) == ([], said["messages"])
+def test_repaired_history_has_no_findings(client: httpx.Client, broken: Broken) -> None:
+    report = diagnosis(client, broken.request)
+    assert rules(report) == broken.rules
+    again = diagnosis(client, repaired(report), target=report["target"])
+    assert (again["findings"], again["messages"]) == ([], report["messages"])
 
 
 @pytest.mark.parametrize("target", CHECKS)
-def test_broken_histories_are_healed_for_any_target(client: httpx.Client, target: str) -> None:
+def test_broken_histories_are_repaired_for_any_target(client: httpx.Client, target: str) -> None:
     for broken in BROKEN:
         diagnosis(client, broken.request, target=target)
 
@@ -97,14 +97,14 @@ def test_sound_history_has_no_findings_and_comes_back_as_it_was(client: httpx.Cl
             {"role": "tool", "tool_call_id": "c1", "content": "A cat."},
         ]
     }
-    said = diagnosis(client, request)
-    assert said == {
+    report = diagnosis(client, request)
+    assert report == {
         "target": "openai-chat",
         "profile": "openai-chat/2026-11-29",
         "dialect": "openai-chat",
         "findings": [],
         "loss": [],
-        "tokensEst": said["tokensEst"],
+        "tokensEst": report["tokensEst"],
         "messages": request["messages"],
     }
 
@@ -114,10 +114,10 @@ def test_result_of_text_and_image_is_sound_in_every_dialect(
     client: httpx.Client, dialect: str
 ) -> None:
     sent = SOUND[dialect]
-    said = client.post(f"{DOCTOR}?apply=true", json=sent).json()
-    assert (said["findings"], said["loss"]) == ([], [])
+    report = client.post(f"{DOCTOR}?apply=true", json=sent).json()
+    assert (report["findings"], report["loss"]) == ([], [])
     # No target writes Pydantic AI's messages.
-    assert dialect == "pydantic-ai" or said["messages"] == sent_messages(sent)
+    assert dialect == "pydantic-ai" or report["messages"] == sent_messages(sent)
 
 
 @pytest.mark.parametrize("text", [b64(PNG), f"Here it is: {data_uri(PNG)} Do you see it?"])
@@ -135,7 +135,7 @@ def test_base64_in_one_of_the_texts_of_a_result_is_found(client: httpx.Client, t
 
 def test_findings_and_loss_point_into_what_was_sent(client: httpx.Client) -> None:
     picture = {"type": "image_url", "image_url": {"url": data_uri(PNG[:-20])}}
-    said = diagnosis(
+    report = diagnosis(
         client,
         {
             "messages": [
@@ -145,27 +145,27 @@ def test_findings_and_loss_point_into_what_was_sent(client: httpx.Client) -> Non
         },
     )
     reason = "The image/png is damaged: the file ends too early."
-    assert said["findings"] == [
+    assert report["findings"] == [
         {
             "pointer": "/messages/0/content/1",
             "rule": "unreadable",
             "demands": "A medium is whole and can be read.",
-            "actual": said["loss"][0]["reason"],
+            "actual": report["loss"][0]["reason"],
             "fix": "a smaller image, words, or a line stands for it",
             "source": "every provider",
         },
         {"pointer": "/messages/1", "callId": "c1", **NO_CALL},
     ], reason
-    assert [(each["pointer"], each["restore"]) for each in said["loss"]] == [
+    assert [(each["pointer"], each["restore"]) for each in report["loss"]] == [
         ("/messages/0/content/1", "/messages/0/content/1"),
         ("/messages/1", "/messages/1"),
     ]
 
 
-def test_entry_that_is_no_message_is_told_of_in_the_loss(client: httpx.Client) -> None:
-    said = diagnosis(client, {"messages": [{"role": "user", "content": "Hi."}, 7]})
-    assert rules(said) == {"not-a-message"}
-    assert said["loss"] == [
+def test_entry_that_is_no_message_is_listed_in_the_loss(client: httpx.Client) -> None:
+    report = diagnosis(client, {"messages": [{"role": "user", "content": "Hi."}, 7]})
+    assert rules(report) == {"not-a-message"}
+    assert report["loss"] == [
         {
             "pointer": "/messages/1",
             "from": "entry",
@@ -187,9 +187,9 @@ def test_calls_and_results_of_a_user_interface_are_read(client: httpx.Client) ->
         {"type": "text", "text": "Both.", "state": "done"},
     ]
     request = {"messages": [{"id": "1", "role": "assistant", "parts": parts}]}
-    said = diagnosis(client, request, target="openai-chat")
-    assert (said["dialect"], said["findings"], said["loss"]) == ("vercel", [], [])
-    assert [each["role"] for each in said["messages"]] == [
+    report = diagnosis(client, request, target="openai-chat")
+    assert (report["dialect"], report["findings"], report["loss"]) == ("vercel", [], [])
+    assert [each["role"] for each in report["messages"]] == [
         *("assistant", "tool", "assistant", "tool", "assistant")
     ]
 
@@ -206,12 +206,12 @@ def test_without_apply_there_are_no_messages(client: httpx.Client) -> None:
 def test_session_is_examined_by_the_numbers_of_its_entries(client: httpx.Client) -> None:
     append(client, role="user", content="Look.")
     append(client, role="tool", tool_call_id="c1", content="A cat.")
-    said = diagnosis(client, {"sessionId": "s"}, target="anthropic")
-    assert said["findings"] == [{"seq": 2, "pointer": "", "callId": "c1", **NO_CALL}]
-    # A history with a fault is written anew, its texts as blocks.
-    first, *others = rendering(client, SESSION_RENDER, "anthropic")["messages"]
+    report = diagnosis(client, {"sessionId": "s"}, target="anthropic")
+    assert report["findings"] == [{"seq": 2, "pointer": "", "callId": "c1", **NO_CALL}]
+    # A history with a fault is rewritten, its texts as blocks.
+    first, *later = rendering(client, SESSION_RENDER, "anthropic")["messages"]
     blocks = [{"type": "text", "text": first["content"]}]
-    assert said["messages"] == [{**first, "content": blocks}, *others]
+    assert report["messages"] == [{**first, "content": blocks}, *later]
 
 
 def test_session_has_the_findings_of_the_same_history_pasted(client: httpx.Client) -> None:
@@ -225,14 +225,14 @@ def test_session_has_the_findings_of_the_same_history_pasted(client: httpx.Clien
         stored += 1
         pasted = client.post(DOCTOR, json=broken.request).json()
         query = {name: pasted[name] for name in ("target", "dialect") if pasted[name]}
-        said = client.post(DOCTOR, json={"sessionId": f"s{number}"}, params=query).json()
-        if rules(said) != broken.rules:
-            different[broken.name] = (rules(said), broken.rules)
+        report = client.post(DOCTOR, json={"sessionId": f"s{number}"}, params=query).json()
+        if rules(report) != broken.rules:
+            different[broken.name] = (rules(report), broken.rules)
     assert not different, "\n".join(f"{name}: {each}" for name, each in different.items())
     assert stored > 40
 
 
-def test_history_is_made_to_fit(client: httpx.Client) -> None:
+def test_history_is_evicted_to_fit_its_budget(client: httpx.Client) -> None:
     call = {"id": "c1", "type": "function", "function": {"name": "log", "arguments": "{}"}}
     messages = [
         {"role": "user", "content": "Read the log."},
@@ -241,9 +241,9 @@ def test_history_is_made_to_fit(client: httpx.Client) -> None:
         {"role": "assistant", "content": "I have."},
         {"role": "user", "content": "And?"},
     ]
-    said = diagnosis(client, {"messages": messages}, maxTokens="2000")
-    assert rules(said) == {"evicted"}
-    assert said["tokensEst"] <= 2_000
+    report = diagnosis(client, {"messages": messages}, maxTokens="2000")
+    assert rules(report) == {"evicted"}
+    assert report["tokensEst"] <= 2_000
 
 
 def _agent_at_work(steps: int, arguments: str, result: str) -> list[Json]:
@@ -257,14 +257,14 @@ def _agent_at_work(steps: int, arguments: str, result: str) -> list[Json]:
 
 
 @pytest.mark.parametrize("target", ["anthropic", "bedrock", "gemini", "mistral", "openai-chat"])
-def test_old_steps_of_a_history_give_way_as_those_of_a_session_do(
+def test_old_steps_of_a_history_are_folded_as_those_of_a_session(
     client: httpx.Client, target: str
 ) -> None:
     messages = _agent_at_work(300, "look at " * 40, "a result " * 30)
-    said = diagnosis(client, {"messages": messages}, target=target, maxTokens="4000")
-    assert said["tokensEst"] <= 4_000
-    assert sequence_faults(said["messages"], target) == []
-    [fold] = [each for each in said["loss"] if each["code"] == "folded"]
+    report = diagnosis(client, {"messages": messages}, target=target, maxTokens="4000")
+    assert report["tokensEst"] <= 4_000
+    assert sequence_faults(report["messages"], target) == []
+    [fold] = [each for each in report["loss"] if each["code"] == "folded"]
     many = fold["count"]
     assert fold == {
         "pointer": "/messages/1",
@@ -275,16 +275,16 @@ def test_old_steps_of_a_history_give_way_as_those_of_a_session_do(
         "restore": f"/messages/1 to /messages/{2 * many}",
         "count": many,
     }
-    evicted = {each["pointer"] for each in said["loss"] if each["code"] == "evicted"}
+    evicted = {each["pointer"] for each in report["loss"] if each["code"] == "evicted"}
     places = [int(each.rpartition("/")[2]) for each in evicted]
     assert min(places) > 2 * many
 
 
 def test_long_calls_of_a_history_are_cut_until_it_fits(client: httpx.Client) -> None:
     messages = _agent_at_work(12, "print(1 + 1)\n" * 900, "done")
-    said = diagnosis(client, {"messages": messages}, maxTokens="8000")
-    assert said["tokensEst"] <= 8_000
-    cut = [each["pointer"] for each in said["loss"] if each["from"] == "arguments"]
+    report = diagnosis(client, {"messages": messages}, maxTokens="8000")
+    assert report["tokensEst"] <= 8_000
+    cut = [each["pointer"] for each in report["loss"] if each["from"] == "arguments"]
     assert cut[-1] == "/messages/21"
 
 
@@ -307,7 +307,7 @@ def test_nothing_is_stored(client: httpx.Client) -> None:
         (b'{"sessionId": "nobody"}', 404, ""),
     ],
 )
-def test_what_is_no_history_is_refused(
+def test_body_without_a_history_is_refused(
     client: httpx.Client, body: bytes, status: int, detail: str
 ) -> None:
     answer = client.post(DOCTOR, content=body, headers={"content-type": "application/json"})
@@ -316,8 +316,8 @@ def test_what_is_no_history_is_refused(
 
 
 def test_empty_history_is_sound(client: httpx.Client) -> None:
-    said = diagnosis(client, {"messages": []})
-    assert (said["findings"], said["messages"]) == ([], [])
+    report = diagnosis(client, {"messages": []})
+    assert (report["findings"], report["messages"]) == ([], [])
 
 
 @pytest.mark.parametrize("query", [{"target": "nobody"}, {"dialect": "text"}, {"maxTokens": "-1"}])

@@ -28,9 +28,9 @@ def diagnosis(client: httpx.Client, body: object, **query: str) -> Json:
     return cast("Json", answer.json())
 
 
-def places(said: Json) -> list[tuple[str, str, Any]]:
+def places(report: Json) -> list[tuple[str, str, Any]]:
     """Return the rule, the place and the value of each finding."""
-    return [(each["rule"], each["pointer"], each.get("actual")) for each in said["findings"]]
+    return [(each["rule"], each["pointer"], each.get("actual")) for each in report["findings"]]
 
 
 def test_half_a_surrogate_is_named_where_it_stands(client: httpx.Client) -> None:
@@ -40,9 +40,9 @@ def test_half_a_surrogate_is_named_where_it_stands(client: httpx.Client) -> None
         {"role": "assistant", "content": None, "tool_calls": [call]},
         {"role": "tool", "tool_call_id": "a", "content": "text with \ud83d half"},
     ]
-    said = diagnosis(client, {"messages": messages})
-    assert places(said) == [("half-surrogate", "/messages/2/content", "text with \ufffd half")]
-    assert said["messages"][2]["content"] == "text with \ufffd half"
+    report = diagnosis(client, {"messages": messages})
+    assert places(report) == [("half-surrogate", "/messages/2/content", "text with \ufffd half")]
+    assert report["messages"][2]["content"] == "text with \ufffd half"
 
 
 def test_half_a_surrogate_in_arguments_is_named(client: httpx.Client) -> None:
@@ -50,22 +50,22 @@ def test_half_a_surrogate_in_arguments_is_named(client: httpx.Client) -> None:
     call = {"id": "a", "type": "function", "function": function}
     answer = {"role": "tool", "tool_call_id": "a", "content": "Done."}
     history = [{"role": "assistant", "content": None, "tool_calls": [call]}, answer]
-    said = diagnosis(client, history)
-    assert [each["rule"] for each in said["findings"]] == ["half-surrogate"]
-    assert said["findings"][0]["callId"] == "a"
+    report = diagnosis(client, history)
+    assert [each["rule"] for each in report["findings"]] == ["half-surrogate"]
+    assert report["findings"][0]["callId"] == "a"
 
 
 def test_repeated_key_is_named(client: httpx.Client) -> None:
-    said = diagnosis(client, '[{"role": "user", "content": "Hi.", "content": "Ho."}]')
-    assert places(said) == [("repeated-key", "/0", "content")]
-    assert said["messages"] == [{"role": "user", "content": "Ho."}]
+    report = diagnosis(client, '[{"role": "user", "content": "Hi.", "content": "Ho."}]')
+    assert places(report) == [("repeated-key", "/0", "content")]
+    assert report["messages"] == [{"role": "user", "content": "Ho."}]
 
 
 def test_pixels_of_an_image_that_is_too_wide_are_counted(client: httpx.Client) -> None:
     source = {"type": "base64", "media_type": "image/png", "data": b64(media.png(9_000, 20))}
     content = [{"type": "image", "source": source}]
-    said = diagnosis(client, [{"role": "user", "content": content}])
-    assert [(each["limit"], each["actual"]) for each in said["findings"]] == [(8_000, 9_000)]
+    report = diagnosis(client, [{"role": "user", "content": content}])
+    assert [(each["limit"], each["actual"]) for each in report["findings"]] == [(8_000, 9_000)]
 
 
 def test_open_call_is_named_by_its_message_and_its_id(client: httpx.Client) -> None:
@@ -78,10 +78,10 @@ def test_open_call_is_named_by_its_message_and_its_id(client: httpx.Client) -> N
         {"role": "assistant", "content": None, "tool_calls": calls},
         {"role": "tool", "tool_call_id": "a", "content": "A"},
     ]
-    said = diagnosis(client, history)
-    [finding] = said["findings"]
+    report = diagnosis(client, history)
+    [finding] = report["findings"]
     assert (finding["rule"], finding["pointer"], finding["callId"]) == ("no-answer", "/1", "b")
-    assert [each.get("tool_call_id") for each in said["messages"]] == [None, None, "a", "b"]
+    assert [each.get("tool_call_id") for each in report["messages"]] == [None, None, "a", "b"]
 
 
 def test_answer_that_is_given_twice_is_left_out_by_its_id(client: httpx.Client) -> None:
@@ -92,10 +92,10 @@ def test_answer_that_is_given_twice_is_left_out_by_its_id(client: httpx.Client) 
         {"role": "assistant", "content": None, "tool_calls": [call]},
         *(answer, answer, {"role": "user", "content": "k"}),
     ]
-    said = diagnosis(client, history)
-    named = [(each["rule"], each["callId"]) for each in said["findings"]]
+    report = diagnosis(client, history)
+    named = [(each["rule"], each["callId"]) for each in report["findings"]]
     assert named == [("duplicate-answer", "a")]
-    assert said["messages"] == [*history[:3], history[4]]
+    assert report["messages"] == [*history[:3], history[4]]
 
 
 _SEARCH: list[Json] = [
@@ -182,9 +182,9 @@ OWN: Mapping[str, Json] = {
 
 @pytest.mark.parametrize("name", OWN)
 def test_block_that_only_its_provider_knows_stays(client: httpx.Client, name: str) -> None:
-    said = diagnosis(client, OWN[name])
+    report = diagnosis(client, OWN[name])
     sent = next(OWN[name][each] for each in ("messages", "input", "contents") if each in OWN[name])
-    assert (said["findings"], said["loss"], said["messages"]) == ([], [], sent)
+    assert (report["findings"], report["loss"], report["messages"]) == ([], [], sent)
 
 
 @pytest.mark.parametrize("target", ["openai-compat", "langchain", "vercel", "text"])
@@ -192,8 +192,8 @@ def test_block_that_only_its_provider_knows_stays(client: httpx.Client, name: st
 def test_block_of_one_provider_is_no_json_for_another(
     client: httpx.Client, name: str, target: str
 ) -> None:
-    said = diagnosis(client, OWN[name], target=target)
-    assert '{\\"' not in json.dumps(said["messages"])
+    report = diagnosis(client, OWN[name], target=target)
+    assert '{\\"' not in json.dumps(report["messages"])
 
 
 def test_denial_of_a_call_is_its_result(client: httpx.Client) -> None:
@@ -201,9 +201,9 @@ def test_denial_of_a_call_is_its_result(client: httpx.Client) -> None:
     part = {"type": "tool-pay", "toolCallId": "w7", "state": "output-denied", "input": {}}
     parts = [{**part, "approval": approval}]
     history = [_ui("user", "pay"), {"id": "2", "role": "assistant", "parts": parts}]
-    said = diagnosis(client, history, target="openai-chat")
-    assert said["findings"] == []
-    assert said["messages"][-1] == {
+    report = diagnosis(client, history, target="openai-chat")
+    assert report["findings"] == []
+    assert report["messages"][-1] == {
         "role": "tool",
         "tool_call_id": "w7",
         "content": "[The tool reported an error.]\n\n[The user denied this call: too expensive]",

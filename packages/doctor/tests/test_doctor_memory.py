@@ -14,15 +14,15 @@ pytestmark = [pytest.mark.xdist_group("heavy"), pytest.mark.timeout(600)]
 MIB = 1024 * 1024
 # The budget of requests with its defaults, and the quarter that is not returned at once.
 MOST_GROWTH_BYTES = 320 * MIB
-# What is left of it when all is done.
+# The growth that remains after the answer.
 MOST_LEFT_BYTES = 32 * MIB
 HISTORY_BYTES = 48 * MIB
-# Each waits for its answer, none is a pause.
+# Each request waits for its answer, so no sleep is needed.
 MOST_QUESTIONS = 20_000
 
 
 def history() -> bytes:
-    """A history of screenshots, of which every ninth answers another call."""
+    """Return a history of screenshots, in which every ninth result has the id of another call."""
     picture = b64(media.png(560, 560, noise=True))
     url = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{picture}"}}
     messages: list[dict[str, object]] = [{"role": "user", "content": "Begin."}]
@@ -37,7 +37,7 @@ def history() -> bytes:
     return json.dumps({"messages": messages}).encode()
 
 
-def test_large_history_is_healed_within_the_budget(tmp_path: Path) -> None:
+def test_large_history_is_repaired_within_the_budget(tmp_path: Path) -> None:
     body = history()
     assert len(body) > 45 * MIB
     server = Process(tmp_path / "data")
@@ -51,7 +51,7 @@ def test_large_history_is_healed_within_the_budget(tmp_path: Path) -> None:
             assert answer.status_code == 200, answer.text[:500]
             assert {each["rule"] for each in answer.json()["findings"]} >= {"no-call", "no-answer"}
         assert server.peak_bytes() - before < MOST_GROWTH_BYTES
-        # It is given back by a thread, at most once a second.
+        # A thread returns it to the system, at most once a second.
         for _ in range(MOST_QUESTIONS):
             if server.resident_bytes() - before < MOST_LEFT_BYTES:
                 break

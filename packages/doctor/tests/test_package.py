@@ -1,4 +1,4 @@
-"""The package as its users meet it: the commands of its front page."""
+"""The commands of the package's README."""
 
 import re
 from pathlib import Path

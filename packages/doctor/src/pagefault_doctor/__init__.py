@@ -1,1 +1,1 @@
-"""Foreign histories: what is wrong with them, and how they are healed."""
+"""Diagnosis and repair of foreign histories."""

@@ -1,7 +1,7 @@
-"""The doctor: what is wrong with a history of any dialect, and the same history healed.
+"""Diagnose and repair a history of any dialect.
 
-What heals is a rendering: a history is read as turns, settled for a target, and written. Nothing of
-it is stored, and nothing is fetched.
+A repair is a rendering: the history is read as turns, fitted to a target, and written. Nothing is
+stored, and nothing is fetched.
 
 Source: `context`, "Healing".
 """
@@ -56,27 +56,27 @@ from pagefault_dialects.text_windows import without_lone_surrogates
 
 _ESCAPE = b"\\u"
 MOST_MESSAGES = 30_000
-"""The longest foreign history. Of each message there may be findings and losses: to free the
-objects of 60,000 messages alone keeps everybody waiting for a tenth of a second."""
+"""The longest foreign history. Each message may have findings and losses: freeing the objects of
+60,000 messages alone blocks the event loop for a tenth of a second."""
 
 
 @dataclass(frozen=True, slots=True)
 class DoctorQuery:
-    """What is asked of the doctor."""
+    """Options of an examination."""
 
     target: str | None = None
-    """For whom the history is; `None` for its own dialect."""
+    """The target of the history; by default, its own dialect."""
     dialect: Dialect | None = None
-    """What it is meant to be written in; `None` for what most of it is."""
+    """The intended dialect; by default, that of most messages."""
     max_tokens: int | None = None
-    """The most tokens that it may have."""
+    """The most tokens that the repaired history may have."""
     applies: bool = False
-    """Whether the healed history is wanted as well."""
+    """The answer includes the repaired history."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Sent:
-    """A body, with what is wrong with its JSON."""
+class _ParsedBody:
+    """The value of a body, and the faults of its JSON."""
 
     value: JsonValue
     findings: Sequence[Finding]
@@ -84,7 +84,7 @@ class _Sent:
 
 @dataclass(frozen=True, slots=True)
 class _Patient:
-    """A history that is looked at: foreign messages, or the turns of a session."""
+    """A history under examination: foreign messages, or the turns of a session."""
 
     history: ReadHistory
     dialect: Dialect | None
@@ -98,98 +98,100 @@ class Doctor:
     """Examines histories."""
 
     records: Records
-    """Where sessions are."""
+    """The sessions."""
     blobs: BlobStore
-    """Where their media are."""
+    """Their media."""
     settling: Settling
-    """Makes a history fit a target."""
+    """Fits a history to a target."""
     bodies: RequestBodies
-    """Reads a history, and holds the memory that it takes."""
+    """Reads a history within the memory budget."""
     limits: Limits
-    """For the JSON of one."""
+    """The limits of its JSON."""
 
     async def examine(
         self, project_id: str, body: AsyncIterator[bytes], query: DoctorQuery
     ) -> RenderedBody:
-        """Return what is wrong with a history, what healing it loses, and the healed one if asked.
+        """Diagnose a history; return its findings, the loss of a repair, and the repaired history.
 
         Args:
             project_id: The caller's project.
             body: A request with messages in any dialect, or `{"sessionId": …}`.
-            query: For whom, and whether to heal.
+            query: The target, and the options of the repair.
 
         Raises:
-            InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body is no history.
+            InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body is not a history.
             NotFoundError: The project has no such session.
         """
         parse = partial(_parse, max_depth=self.limits.json_depth, max_nodes=self.limits.json_nodes)
-        async with self.bodies.read(body, parse) as sent:
-            value = sent.value
+        async with self.bodies.read(body, parse) as parsed:
+            value = parsed.value
             session_id = value.get("sessionId") if isinstance(value, dict) else None
             if session_id is None:
-                patient = await self.settling.worked(partial(_read, sent))
+                patient = await self.settling.worked(partial(_read_history, parsed))
             else:
-                patient = await self._of_session(project_id, session_id)
-            del sent, value
-            pieces = await self._diagnosis(project_id, patient, query)
+                patient = await self._read_session(project_id, session_id)
+            del parsed, value
+            pieces = await self._diagnose(project_id, patient, query)
         answer = RenderedBody(self.blobs, project_id, replace(pieces, digest=None))
         await answer.check()
         return answer
 
-    async def _of_session(self, project_id: str, session_id: JsonValue) -> _Patient:
+    async def _read_session(self, project_id: str, session_id: JsonValue) -> _Patient:
         if not isinstance(session_id, str) or CLIENT_ID.fullmatch(session_id) is None:
             raise InvalidPayloadError(
                 "This is no id of a session.", faults=[Fault("/sessionId", "is no id")]
             )
         loaded = await load_session(self.records, self.blobs, project_id, session_id)
-        return await self.settling.worked(partial(_of_entries, loaded))
+        return await self.settling.worked(partial(_patient_of_session, loaded))
 
-    async def _diagnosis(self, project_id: str, patient: _Patient, query: DoctorQuery) -> Rendering:
+    async def _diagnose(self, project_id: str, patient: _Patient, query: DoctorQuery) -> Rendering:
         history, main = patient.history, query.dialect or patient.dialect
         profile = TARGETS[query.target or main or "openai-chat"]
         options = RenderOptions(max_tokens=query.max_tokens)
         is_session = patient.is_session
-        settled, _ = await self.settling.fitted(
+        fitted, _ = await self.settling.fitted(
             project_id, history.turns, profile, options, NOTHING_EVICTED, is_whole=True
         )
-        examine = partial(diagnose, history, profile, settled.loss, main)
+        examine = partial(diagnose, history, profile, fitted.loss, main)
         diagnosed = await self.settling.worked(
             partial(examine, sent=patient.sent, is_session=is_session)
         )
         findings = [*patient.findings, *diagnosed]
         if diagnosed:
-            anew = await self.settling.worked(partial(written_anew, history.turns))
-            settled, _ = await self.settling.fitted(
-                project_id, anew, profile, options, NOTHING_EVICTED, is_whole=True
+            rewritten = await self.settling.worked(partial(written_anew, history.turns))
+            fitted, _ = await self.settling.fitted(
+                project_id, rewritten, profile, options, NOTHING_EVICTED, is_whole=True
             )
 
-        def written() -> Rendering:
-            is_well = not (findings or is_session) and is_home(history, profile.target, main)
-            loss = settled.loss
+        def write_answer() -> Rendering:
+            is_sound = not (findings or is_session) and is_home(history, profile.target, main)
+            loss = fitted.loss
             if not is_session:
                 loss = tuple(locate_loss(loss, history.messages))
-            healed = document_of(replace(settled, loss=loss), profile, options)
+            repaired_document = document_of(replace(fitted, loss=loss), profile, options)
             document: dict[str, Node] = {
-                "target": healed["target"],
-                "profile": healed["profile"],
+                "target": repaired_document["target"],
+                "profile": repaired_document["profile"],
                 "dialect": main,
                 "findings": [JsonLeaf(each.wire()) for each in findings],
-                "loss": [] if is_well else healed["loss"],
-                "tokensEst": healed["tokensEst"],
+                "loss": [] if is_sound else repaired_document["loss"],
+                "tokensEst": repaired_document["tokensEst"],
             }
             if query.applies:
-                shown = ("system", "messages")
-                document |= {name: healed[name] for name in shown if name in healed}
-                if is_well:
-                    # What is of its own dialect, and right, is sent as it was.
+                names = ("system", "messages")
+                document |= {
+                    name: repaired_document[name] for name in names if name in repaired_document
+                }
+                if is_sound:
+                    # A sound history in its own dialect is returned as it was sent.
                     document["messages"] = [JsonLeaf(each) for each in patient.sent]
             return json_pieces(document)
 
-        return await self.settling.worked(written)
+        return await self.settling.worked(write_answer)
 
 
-def _of_entries(session: LoadedSession) -> _Patient:
-    """Return the history of a session, with the messages that its entries are."""
+def _patient_of_session(session: LoadedSession) -> _Patient:
+    """Return the history of a session, one message for each entry."""
     messages = [ForeignMessage("", None)] * session.last_seq
     turns: list[ComposedTurn] = []
     recorded: list[ComposedTurn] = []
@@ -198,9 +200,9 @@ def _of_entries(session: LoadedSession) -> _Patient:
         read = session.turns_of(entry, "assistant")
         turns += read
         if isinstance(entry, StoredHistoryMessage):
-            messages[entry.seq - 1] = _foreign(entry)
+            messages[entry.seq - 1] = _entry_message(entry)
             sent.append(parse_stored_json(entry.sent))
-            # What is short stays in a text, and is found there as in a history that is sent.
+            # Short media stay in a text, and are found there as in a foreign history.
             read = stored_message_turns(
                 entry,
                 session.resources,
@@ -213,8 +215,8 @@ def _of_entries(session: LoadedSession) -> _Patient:
     return _Patient(history, main_dialect(messages), sent, is_session=True)
 
 
-def _foreign(entry: StoredHistoryMessage) -> ForeignMessage:
-    """Return the message of an entry, with its dialect; of several in one, the first."""
+def _entry_message(entry: StoredHistoryMessage) -> ForeignMessage:
+    """Return the first message of an entry, with its dialect."""
     pointer = entry_pointer(entry.seq)
     reading = stored_reading(entry)
     if reading is None:
@@ -224,8 +226,8 @@ def _foreign(entry: StoredHistoryMessage) -> ForeignMessage:
     return replace(first, pointer=f"{pointer}{inside}{first.pointer}")
 
 
-def _parse(body: bytes, *, max_depth: int, max_nodes: int) -> _Sent:
-    """Parse a body; see `parse_json`. U+FFFD stands for halves of surrogate pairs."""
+def _parse(body: bytes, *, max_depth: int, max_nodes: int) -> _ParsedBody:
+    """Parse a body; see `parse_json`. Replace lone surrogates by U+FFFD."""
     keys = RepeatedKeys()
     value = parse_json(
         body, max_depth=max_depth, max_nodes=max_nodes, spelled=True, make_object=keys.make_object
@@ -238,17 +240,17 @@ def _parse(body: bytes, *, max_depth: int, max_nodes: int) -> _Sent:
         found("half-surrogate", pointer, actual=quoted(without_lone_surrogates(text)))
         for pointer, text in halves
     )
-    return _Sent(repaired(value, spelled=True) if halves else value, findings)
+    return _ParsedBody(repaired(value, spelled=True) if halves else value, findings)
 
 
-def _read(sent: _Sent) -> _Patient:
+def _read_history(parsed: _ParsedBody) -> _Patient:
     """Read a foreign history.
 
     Raises:
-        InvalidPayloadError: There is none.
+        InvalidPayloadError: The body has no history.
         PayloadTooLargeError: It has more messages or text than any model reads.
     """
-    value = sent.value
+    value = parsed.value
     listed = sent_messages(value)
     if isinstance(listed, list) and len(listed) > MOST_MESSAGES:
         raise PayloadTooLargeError(
@@ -264,4 +266,4 @@ def _read(sent: _Sent) -> _Patient:
             "more than any model reads."
         )
     dialect = body_dialect(value, history.messages)
-    return _Patient(history, dialect, listed, sent.findings)
+    return _Patient(history, dialect, listed, parsed.findings)

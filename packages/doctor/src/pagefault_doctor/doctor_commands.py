@@ -1,4 +1,4 @@
-"""The command that checks and repairs histories."""
+"""The command `pagefault doctor`."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""`/api/doctor`: what is wrong with a history, and the history healed."""
+"""`/api/doctor`: diagnoses and repairs of histories."""
 
 from typing import Annotated
 

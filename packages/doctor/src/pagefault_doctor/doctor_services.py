@@ -1,4 +1,4 @@
-"""Services of the feature doctor: histories, examined and repaired."""
+"""Services of the feature doctor."""
 
 from app.models.limits import Limits
 from app.services.concurrency.large_work import LargeWork
