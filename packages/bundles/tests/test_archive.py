@@ -1,4 +1,4 @@
-"""The one form of the zip a bundle is: it never changes, whatever library writes it."""
+"""The zip of a bundle has one form, which never changes."""
 
 import hashlib
 import io
@@ -32,13 +32,13 @@ def test_archive_is_the_same_however_it_is_written() -> None:
     assert written(MEMBERS, 7) == written(MEMBERS, 100_000)
 
 
-def test_form_of_the_archive_is_the_one_it_always_had() -> None:
-    # Exports of the same session have the same bytes in all releases: if this fails, they differ.
+def test_form_of_the_archive_has_not_changed() -> None:
+    # Exports of the same session have the same bytes in all releases.
     digest = hashlib.sha256(written(MEMBERS, 1_000)).hexdigest()
     assert digest == "703c85523d3aa710389e3690ef39952e74791b405377a743e4f3c68c4738e20c"
 
 
-def test_drain_holds_only_what_was_not_taken() -> None:
+def test_buffer_keeps_only_bytes_that_were_not_taken() -> None:
     buffer = ChunkBuffer()
     buffer.write(b"ab")
     buffer.write(b"c")

@@ -1,4 +1,4 @@
-"""Whole sessions read at one moment, on both engines."""
+"""Whole sessions are read in one snapshot, on both engines."""
 
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
@@ -48,7 +48,7 @@ def history(unit: UnitOfWork) -> list[int]:
     return [entry.seq for entry, recorded in unit[BundleRecords].history("s") if recorded]
 
 
-async def test_snapshot_sees_nothing_that_is_committed_after_its_first_look(
+async def test_snapshot_does_not_see_commits_after_its_first_read(
     records: Records,
 ) -> None:
     await append(records)
@@ -81,15 +81,15 @@ async def test_history_of_large_messages_is_read_in_order(records: Records) -> N
     assert await records.read_snapshot(PROJECT, history) == [1, 2, 3, 4, 5]
 
 
-async def test_ids_that_are_taken_are_named_and_not_overwritten(records: Records) -> None:
+async def test_existing_ids_are_returned_and_not_overwritten(records: Records) -> None:
     await append(records, b'"first"')
     [(entry, _)] = await records.read(PROJECT, lambda unit: [*unit[BundleRecords].history("s")])
     other = StoredHistoryMessage(9, entry.entry_id, NOW, None, "0" * 64, b'"other"')
     free = StoredHistoryMessage(8, new_id(), NOW, None, "0" * 64, b'"free"')
-    taken = await records.write(
+    existing = await records.write(
         PROJECT, lambda unit: unit[BundleRecords].add_messages("s-2", [other, free])
     )
     async with reading(records, PROJECT) as unit:
         kept = [await unit[MessageRecords].find(each.message_id) for each in (other, free)]
-    assert taken == [entry.entry_id]
+    assert existing == [entry.entry_id]
     assert [each and each.message for each in kept] == [b'"first"', b'"free"']

@@ -1,4 +1,4 @@
-"""Sessions as bundles over HTTP: out and in again, byte for byte, whole or not at all."""
+"""Sessions are exported and imported over HTTP byte for byte, in one transaction."""
 
 import hashlib
 import json
@@ -35,7 +35,7 @@ MIB = 1024 * 1024
 
 @pytest.fixture(scope="module")
 def source(service: LiveService) -> Iterator[httpx.Client]:
-    """A client in a project with a session that has something of everything."""
+    """Yield a client in a project with a session that has records of every kind."""
     with service.client() as client:
         make_session(client)
         yield client
@@ -54,7 +54,7 @@ def test_session_moves_to_another_project_byte_for_byte(
         assert everything(other) == everything(source)
 
 
-def test_fork_says_what_it_was_copied_from_where_it_moves_to(service: LiveService) -> None:
+def test_moved_fork_keeps_its_origin(service: LiveService) -> None:
     with service.client() as here, service.client() as there:
         make_small_session(here)
         fork = {"upTo": 2, "as": "copy"}
@@ -134,7 +134,7 @@ def test_two_sessions_that_share_files_move_one_after_the_other(service: LiveSer
         assert [export(other, "s-1"), export(other, "s-2")] == bundles
 
 
-def test_bundle_holds_what_its_manifest_says(source: httpx.Client) -> None:
+def test_bundle_has_the_files_of_its_manifest(source: httpx.Client) -> None:
     answer = source.get(f"/api/sessions/{SESSION}/bundle")
     assert answer.headers["content-type"] == "application/zip"
     assert answer.headers["content-disposition"] == 'attachment; filename="s-1.zip"'
@@ -232,7 +232,7 @@ def test_answers_keep_their_order_where_they_move_to(service: LiveService) -> No
         assert [each["tool_call_id"] for each in moved[1:]] == ["b", "c", "a"]
 
 
-def test_moved_session_goes_on_and_can_be_deleted(service: LiveService) -> None:
+def test_moved_session_can_be_continued_and_deleted(service: LiveService) -> None:
     with service.client() as one, service.client() as other:
         make_small_session(one)
         assert take_in(other, export(one)).status_code == 201
@@ -256,7 +256,7 @@ def test_empty_session_is_a_bundle_too(service: LiveService) -> None:
         assert export(other) == bundle
 
 
-def test_what_is_there_already_is_not_replaced(service: LiveService) -> None:
+def test_existing_records_are_not_replaced(service: LiveService) -> None:
     with service.client() as one:
         make_small_session(one)
         bundle = export(one)
@@ -265,9 +265,9 @@ def test_what_is_there_already_is_not_replaced(service: LiveService) -> None:
         assert export(one) == bundle
     with service.client() as other:
         done(other.put("/api/pages/p-2", json={"content": "mine"}))
-        taken = take_in(other, bundle)
-        assert (taken.status_code, taken.json()["code"]) == (409, "page-exists")
-        assert "p-2" in taken.json()["detail"]
+        conflict = take_in(other, bundle)
+        assert (conflict.status_code, conflict.json()["code"]) == (409, "page-exists")
+        assert "p-2" in conflict.json()["detail"]
         assert other.get(f"/api/sessions/{SESSION}").status_code == 404
         assert listed(other, "/api/resources") == []
         assert other.get("/api/pages/p-2").json()["content"] == "mine"
@@ -314,8 +314,8 @@ def test_large_blob_passes_through(service: LiveService) -> None:
     piece = media.noise_bytes(MIB)
     with service.client() as one, service.client() as other:
         file = done(one.post("/api/resources", content=(piece for _ in range(40))))
-        asked = {"input": {"parts": [{"attachments": [{"id": file["uri"]}]}]}}
-        done(one.post(f"/api/sessions/{SESSION}/interactions", json=asked))
+        interaction = {"input": {"parts": [{"attachments": [{"id": file["uri"]}]}]}}
+        done(one.post(f"/api/sessions/{SESSION}/interactions", json=interaction))
         assert take_in(other, export(one)).status_code == 201
         content = other.get(f"/api/resources/{file['uri']}/content").content
         assert hashlib.sha256(content).hexdigest() == sha256(piece * 40)
@@ -325,7 +325,7 @@ def test_thousand_entries_keep_their_order(service: LiveService) -> None:
     with service.client() as one, service.client() as other:
         message = {"role": "user", "content": "0"}
         first = done(one.post(f"/api/sessions/{SESSION}/messages", json=message))
-        # As the bundle has them, which is told at once.
+        # Written into the bundle, which is faster than a thousand requests.
         members = members_of(export(one))
         line = members["history.jsonl"].decode()
         lines = [

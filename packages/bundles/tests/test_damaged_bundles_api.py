@@ -1,4 +1,4 @@
-"""Bundles that are damaged, lying or hostile: refused, whole, and never a fault of the service."""
+"""Damaged, inconsistent and hostile bundles are refused, and never cause an internal error."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -46,7 +46,7 @@ def bundle(service: LiveService) -> bytes:
 
 @pytest.fixture(scope="module")
 def importer(service: LiveService) -> Iterator[httpx.Client]:
-    """A client in a project where nothing may ever be stored."""
+    """Yield a client in a project where nothing may be stored."""
     with service.client() as client:
         yield client
 
@@ -57,7 +57,7 @@ def stored(client: httpx.Client) -> list[Any]:
 
 
 def refused(client: httpx.Client, damaged: bytes) -> dict[str, Any]:
-    """The problem that a bundle is answered with; nothing of it is stored."""
+    """Return the problem of a refused bundle, after a check that nothing of it is stored."""
     answer = take_in(client, damaged)
     assert (answer.status_code, answer.json().get("code")) == (422, "invalid-bundle"), answer.text
     assert stored(client) == []
@@ -83,18 +83,18 @@ Entries = list[ZipEntry]
 
 
 def all_but(bundle: bytes, **changes: object) -> Entries:
-    """The entries of a bundle, the history, which is the first, changed."""
-    first, *others = (ZipEntry(name, data) for name, data in members_of(bundle).items())
-    return [replace(first, **changes), *others]  # type: ignore[arg-type]
+    """Return the entries of a bundle, with changes to the first, the history."""
+    first, *further = (ZipEntry(name, data) for name, data in members_of(bundle).items())
+    return [replace(first, **changes), *further]  # type: ignore[arg-type]
 
 
-def said(**fields: int | str) -> Callable[[bytes], bytes]:
-    """A zip whose header and directory say the same of the history, which is not so."""
+def in_both(**fields: int | str) -> Callable[[bytes], bytes]:
+    """Return a zip whose header and directory have the same false fields of the history."""
     return lambda b: packed_by_hand(all_but(b, header=fields, entry=fields))
 
 
 def in_directory(**fields: int | str) -> Callable[[bytes], bytes]:
-    """A zip whose directory says something of the history that its header does not."""
+    """Return a zip whose directory contradicts the header of the history."""
     return lambda b: packed_by_hand(all_but(b, entry=fields))
 
 
@@ -103,13 +103,13 @@ def in_header(**fields: int | str) -> Callable[[bytes], bytes]:
 
 
 def with_entry(name: str, data: bytes = b"") -> Callable[[bytes], bytes]:
-    """A zip with one member more."""
+    """Return a zip with an additional member."""
     more = ZipEntry(name, data)
     return lambda b: packed_by_hand([*all_but(b), more])
 
 
 def history_deflated(change: Callable[[bytes], bytes], **fields: int) -> Callable[[bytes], bytes]:
-    """A zip whose history is compressed, and then changed."""
+    """Return a zip whose history is compressed, and then changed."""
 
     def damaged(bundle: bytes) -> bytes:
         packed = change(deflated(all_but(bundle)[0].data))
@@ -119,11 +119,13 @@ def history_deflated(change: Callable[[bytes], bytes], **fields: int) -> Callabl
 
 
 def nested(bundle: bytes) -> bytes:
-    """The bytes of the first member are the whole of the second, and both are in the directory."""
-    first, second, *others = all_but(bundle)
+    """Return a zip whose first member contains the second, with both in the directory."""
+    first, second, *further = all_but(bundle)
     inside = packed_by_hand([second])
     outer = replace(first, data=inside[: inside.index(b"PK\x01\x02")])
-    whole = packed_by_hand([outer, replace(second, entry={"start": 30 + len(first.name)}), *others])
+    whole = packed_by_hand(
+        [outer, replace(second, entry={"start": 30 + len(first.name)}), *further]
+    )
     return whole
 
 
@@ -151,7 +153,7 @@ TOO_MUCH = "unpacks to more than 32 times its size"
 
 
 UNKNOWN = "has a member (number {last} in the directory) that its manifest does not name"
-# A problem repeats nothing of what it is about, names of files included.
+# A problem does not quote the bundle, names of files included.
 FOREIGN_NAMES = [
     "../x",
     "/etc/passwd",
@@ -190,7 +192,7 @@ ARCHIVES: dict[str, tuple[Callable[[bytes], bytes], str]] = {
         lambda b: packed_by_hand(all_but(b), end={"size": 60}),
         NOT_AT_THE_ENDS,
     ),
-    # What one program reads and another does not.
+    # Fields that only some programs read.
     "another name in the directory": (
         in_directory(name="pages.jsonk"),
         DIFFERENT_HEADER.replace("`history.jsonl`", "(number 1 in the directory)"),
@@ -206,10 +208,10 @@ ARCHIVES: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "another checksum in the directory": (in_directory(crc32=1), DIFFERENT_SUMS),
     "a smaller size in the directory": (in_directory(size=1, packed=1), DIFFERENT_SUMS),
     "a size beyond 4 GiB": (in_directory(size=2**32 - 1, packed=2**32 - 1), DIFFERENT_SUMS),
-    "one size of two": (said(size=1), SIZE_IS_NOT_STORED),
-    "a size too small": (said(size=1, packed=1), NOT_ALONE),
+    "one size of two": (in_both(size=1), SIZE_IS_NOT_STORED),
+    "a size too small": (in_both(size=1, packed=1), NOT_ALONE),
     "a size too large": (
-        said(size=2**31, packed=2**31),
+        in_both(size=2**31, packed=2**31),
         "has a member `history.jsonl` that shares bytes with another",
     ),
     "a start at another member": (
@@ -278,18 +280,18 @@ ARCHIVES: dict[str, tuple[Callable[[bytes], bytes], str]] = {
         "unpacks to other bytes than the archive says",
     ),
     # Ways to pack.
-    "encrypted": (said(flags=ENCRYPTED), ENCRYPTED_MEMBER),
-    "strongly encrypted": (said(flags=0x41), ENCRYPTED_MEMBER),
-    "encrypted headers": (said(flags=0x2000), ENCRYPTED_MEMBER),
-    "a patch": (said(flags=0x20), UNKNOWN_PACKING),
+    "encrypted": (in_both(flags=ENCRYPTED), ENCRYPTED_MEMBER),
+    "strongly encrypted": (in_both(flags=0x41), ENCRYPTED_MEMBER),
+    "encrypted headers": (in_both(flags=0x2000), ENCRYPTED_MEMBER),
+    "a patch": (in_both(flags=0x20), UNKNOWN_PACKING),
     **{
-        f"packed by method {method}": (said(method=method), UNKNOWN_PACKING)
+        f"packed by method {method}": (in_both(method=method), UNKNOWN_PACKING)
         for method in (1, 9, 12, 14, 93, 99)
     },
 }
 DAMAGED_HISTORIES: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "another checksum everywhere": (
-        said(crc32=1),
+        in_both(crc32=1),
         "does not have the checksum that the archive gives for it",
     ),
     "not inflatable": (
@@ -342,7 +344,6 @@ def test_zip_of_several_meanings_or_of_too_much_is_refused(
     assert f"It {sentence}. Nothing of it was stored. " in problem["detail"]
 
 
-@pytest.mark.engines("embedded")
 @pytest.mark.engines("embedded")
 @pytest.mark.promise(
     "security.md#the-database",
@@ -405,7 +406,7 @@ def manifest_of(text: bytes) -> Callable[[Members], Members]:
 def in_line(
     file: str, number: int, change: Callable[[Line], object]
 ) -> Callable[[Members], Members]:
-    """A line of a file changed, and everything around it made to fit."""
+    """Return a change to a line of a file that keeps the manifest consistent."""
 
     def changed(members: Members) -> Members:
         lines = members[f"{file}.jsonl"].splitlines()
@@ -428,9 +429,9 @@ def in_text(file: str, old: bytes, new: bytes) -> Callable[[Members], Members]:
 
 def put(*path: str | int, value: object) -> Callable[[Line], object]:
     def change(line: Line) -> None:
-        *way, last = path
+        *parents, last = path
         here: Any = line
-        for step in way:
+        for step in parents:
             here = here[step]
         here[last] = value
 
@@ -438,11 +439,11 @@ def put(*path: str | int, value: object) -> Callable[[Line], object]:
 
 
 def wrapped(role: str, **more: object) -> Callable[[Line], object]:
-    """The message of a line in an object around it, and its form there."""
+    """Return a change that wraps the message of a line, and moves its form."""
 
     def change(line: Line) -> None:
-        around = {"dialect": line["dialect"], "role": role, "message": line["message"], **more}
-        line |= {"role": role, "message": around}
+        envelope = {"dialect": line["dialect"], "role": role, "message": line["message"], **more}
+        line |= {"role": role, "message": envelope}
         line["inline_form"] = line["inline_form"].replace('"/content', '"/message/content')
 
     return change
@@ -451,7 +452,7 @@ def wrapped(role: str, **more: object) -> Callable[[Line], object]:
 def with_prompt(
     place: int, *, prompt: str = '{"system":"x"}', dialect: str = "null"
 ) -> Callable[[Members], Members]:
-    """A line with a prompt before another one of the history."""
+    """Return a change that inserts a line with a prompt into the history."""
 
     def changed(members: Members) -> Members:
         lines = members["history.jsonl"].splitlines()
@@ -472,7 +473,7 @@ def misnamed_blob(members: Members) -> Members:
 
 
 def other_bytes(members: Members) -> Members:
-    """Other bytes under a known id: the descriptor has their digest, and the id of the first."""
+    """Replace the bytes of a known id, with the digest of the descriptor."""
     lines = [json.loads(line) for line in members["resources.jsonl"].splitlines()]
     old = f"blobs/{lines[0]['digest']}"
     lines[0] |= {"digest": sha256(b"evil"), "size_bytes": 4}
@@ -482,7 +483,7 @@ def other_bytes(members: Members) -> Members:
 
 
 def stray_resource(members: Members) -> Members:
-    """A resource that is all right, and that nothing refers to."""
+    """Add a valid resource that nothing refers to."""
     first = json.loads(members["resources.jsonl"].splitlines()[0])
     stray = first | {"filename": "stray", "project": "p"}
     stray["id"] = derive_resource_id("p", stray["digest"], stray["mime_type"], "stray")
@@ -508,14 +509,14 @@ def doubled_line(file: str) -> Callable[[Members], Members]:
 
 
 def doubled_alias(members: Members) -> Members:
-    """The same alias on two lines."""
+    """Put the same alias on two lines."""
     for number in range(2):
         members = in_line("resources", number, put("aliases", value={"a": AT}))(members)
     return members
 
 
 def rebound(resource_id: str | None) -> Callable[[Line], object]:
-    """The attachment of an interaction, by its id, bound to something else."""
+    """Return a change that binds the attachment of an interaction to another resource."""
 
     def change(line: Line) -> None:
         attached_id = line["input"]["parts"][0]["attachments"][0]["id"]
@@ -747,7 +748,7 @@ LARGEST = 2**53 - 2**32
 def test_number_that_leaves_too_few_above_it_is_refused(
     importer: httpx.Client, bundle: bytes, place: str, change: Callable[[Members], Members]
 ) -> None:
-    """Above 2^53 a reader of JSON that has doubles only takes two numbers for the same."""
+    """Above 2^53, readers of JSON that have doubles only confuse two numbers."""
     assert refused(importer, bundled(change(members_of(bundle))))["errors"] == [
         {
             "pointer": place,
@@ -766,7 +767,7 @@ def test_number_that_leaves_too_few_above_it_is_refused(
 def test_session_with_the_largest_numbers_of_all_goes_on_and_out_again(
     service: LiveService, bundle: bytes
 ) -> None:
-    """Its moments are the last there are as well: nothing that is worked out of them overflows."""
+    """Its times are the last that exist, so computations on them would overflow first."""
     last = "9999-12-31T23:59:59.999999Z"
     largest = in_session(last_seq=LARGEST, created_at=last, updated_at=last)
     for number in (RESULT, MESSAGE, FAULT):
@@ -780,8 +781,8 @@ def test_session_with_the_largest_numbers_of_all_goes_on_and_out_again(
         largest = then(largest, change)
     changed = bundled(largest(members_of(bundle)))
     with service.client() as client:
-        taken = take_in(client, changed)
-        assert (taken.status_code, taken.json()["lastSeq"]) == (201, LARGEST)
+        created = take_in(client, changed)
+        assert (created.status_code, created.json()["lastSeq"]) == (201, LARGEST)
         assert export(client) == changed
         for path in ("", "/messages", "/interactions", "/render?target=anthropic"):
             assert client.get(f"/api/sessions/{SESSION}{path}").status_code == 200
@@ -817,7 +818,7 @@ def test_any_damage_to_the_bytes_is_found_or_changes_nothing(
             damaged[place] ^= data.draw(st.integers(1, 255))
         answer = take_in(importer, bytes(damaged))
         if answer.status_code == 201:
-            # What no reader looks at: the time of a member, or its attributes.
+            # Bytes that no reader checks: the time of a member, or its attributes.
             assert export(importer) == bundle
             assert importer.delete(f"/api/sessions/{SESSION}").status_code == 200
         else:

@@ -1,4 +1,4 @@
-"""Bundles of version 1 of the format are read: their requests are known by their bytes.
+"""Bundles of version 1 of the format are read; their requests are identified by their bytes.
 
 `data/session_of_version_1.zip` was made by the last service that wrote version 1, by
 the calls of `fill` here.
@@ -32,7 +32,7 @@ RESULT: dict[str, Any] = {
     "sessionId": SESSION,
     "result": {"content": [block(media.wav(0.01), "audio/wav", "audio")], "isError": False},
 }
-ASKED: dict[str, Any] = {"role": "user", "content": "What was said?"}
+MESSAGE: dict[str, Any] = {"role": "user", "content": "What was said?"}
 ANSWER: dict[str, Any] = {"role": "tool", "tool_call_id": "call-2", "content": "Nothing."}
 FAULT = {"session_id": SESSION, "tool_call_id": "call-3", "target_level": 0}
 MESSAGES = f"/api/sessions/{SESSION}/messages"
@@ -42,19 +42,19 @@ RENDER = f"/api/sessions/{SESSION}/render?target=openai-chat"
 def fill(client: httpx.Client) -> None:
     """Make the session that the bundle is of."""
     done(client.post("/api/tool-results", json=RESULT))
-    for message in (ASKED, ANSWER):
+    for message in (MESSAGE, ANSWER):
         done(client.post(MESSAGES, json=message))
     page = {"content": "some words", "session_id": SESSION}
     done(client.put("/api/pages/p-1", json=page))
     done(client.post("/api/pages/p-1/fault", json=FAULT))
     file = done(client.post("/api/resources", content=b"attached"))
-    asked = {"input": {"parts": [{"text": "x", "attachments": [{"id": file["uri"]}]}]}}
+    interaction = {"input": {"parts": [{"text": "x", "attachments": [{"id": file["uri"]}]}]}}
     path = f"/api/sessions/{SESSION}/interactions"
-    asked_id = done(client.post(path, json=asked))["id"]
+    asked_id = done(client.post(path, json=interaction))["id"]
     done(client.put(f"{path}/{asked_id}/output", json={"role": "assistant", "content": "y"}))
 
 
-def test_bundle_of_version_1_is_taken_in_with_its_ids_and_bytes(service: LiveService) -> None:
+def test_bundle_of_version_1_is_imported_with_its_ids_and_bytes(service: LiveService) -> None:
     bundle = BUNDLE.read_bytes()
     old = members_of(bundle)
     with service.client() as client:
@@ -68,7 +68,7 @@ def test_bundle_of_version_1_is_taken_in_with_its_ids_and_bytes(service: LiveSer
         assert (content.status_code, content.json()["text"]) == (200, "some words")
 
 
-def test_bundle_of_version_2_is_taken_in_and_its_messages_have_no_dialect(
+def test_messages_of_a_bundle_of_version_2_have_no_dialect(
     service: LiveService,
 ) -> None:
     with service.client() as client:
@@ -87,7 +87,7 @@ def test_bundle_of_version_2_is_taken_in_and_its_messages_have_no_dialect(
         assert client.get(RENDER).json() == rendered
 
 
-def test_request_known_by_its_bytes_is_known_when_it_comes_again(service: LiveService) -> None:
+def test_repeated_request_is_identified_by_its_bytes(service: LiveService) -> None:
     with service.client() as client:
         done(take_in(client, BUNDLE.read_bytes()))
         before = export(client)
@@ -100,7 +100,7 @@ def test_request_known_by_its_bytes_is_known_when_it_comes_again(service: LiveSe
 @pytest.mark.parametrize(
     ("path", "body"), [("/api/tool-results", RESULT), (MESSAGES, ANSWER)], ids=["result", "message"]
 )
-def test_other_spelling_of_a_request_known_by_its_bytes_is_refused_with_the_reason(
+def test_other_spelling_of_a_request_of_version_1_is_refused_with_the_reason(
     service: LiveService, path: str, body: dict[str, Any]
 ) -> None:
     with service.client() as client:

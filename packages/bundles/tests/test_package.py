@@ -1,4 +1,4 @@
-"""The package as its users meet it: the example of its front page."""
+"""The example of the package's README."""
 
 import doctest
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Bundles that other programs have packed are taken, whatever their zips look like."""
+"""Bundles that other programs have packed are imported."""
 
 import io
 import struct
@@ -37,7 +37,7 @@ PACKED = sorted(Path("packages/bundles/tests/data/packed_bundles").glob("*.zip")
 
 
 class Pipe(io.RawIOBase):
-    """A file that cannot be sought in, so that sizes are written behind the bytes."""
+    """A file without `seek`, so that sizes are written behind the bytes."""
 
     def __init__(self) -> None:
         self.data = bytearray()
@@ -86,7 +86,7 @@ def entries_of(members: Members) -> list[ZipEntry]:
 
 
 def stored_behind(members: Members) -> list[ZipEntry]:
-    """Members whose sizes stand behind them as well, without a signature."""
+    """Return members with a data descriptor without a signature."""
     return [
         replace(each, flags=DESCRIPTOR, behind=descriptor_of(each.data)[4:])
         for each in entries_of(members)
@@ -126,7 +126,7 @@ def bundle(service: LiveService) -> bytes:
 
 @pytest.fixture(scope="module")
 def of_version_1(service: LiveService) -> Iterator[httpx.Client]:
-    """A client in a project that has the session of the bundles in `tests/data`."""
+    """Yield a client in a project that has the session of the bundles in `tests/data`."""
     with service.client() as client:
         assert take_in(client, ORIGINAL.read_bytes()).status_code == 201
         yield client
@@ -139,8 +139,8 @@ def test_bundle_packed_in_another_way_is_the_same_bundle(
     packed = PACKERS[name](members_of(bundle))
     assert packed != bundle
     with service.client() as client:
-        taken = take_in(client, packed)
-        assert taken.status_code == 201, taken.text
+        created = take_in(client, packed)
+        assert created.status_code == 201, created.text
         assert export(client) == bundle
 
 
@@ -149,8 +149,8 @@ def test_bundle_packed_by_another_program_is_the_same_bundle(
     service: LiveService, of_version_1: httpx.Client, path: Path
 ) -> None:
     with service.client() as client:
-        taken = take_in(client, path.read_bytes())
-        assert taken.status_code == 201, taken.text
+        created = take_in(client, path.read_bytes())
+        assert created.status_code == 201, created.text
         assert export(client) == export(of_version_1)
 
 

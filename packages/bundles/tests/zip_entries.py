@@ -1,4 +1,4 @@
-"""Zips written field by field, so that a test can let any of them lie."""
+"""Zips written field by field, so that a test can falsify any of them."""
 
 import struct
 import zlib
@@ -11,19 +11,19 @@ NOTHING: Mapping[str, int] = {}
 
 @dataclass(frozen=True)
 class ZipEntry:
-    """A member: what is in it, and what is said of it instead of the truth."""
+    """A member with its bytes; `header` and `entry` have false values for its fields."""
 
     name: str
     data: bytes
     flags: int = 0
     method: int = 0
     behind: bytes = b""
-    """Bytes behind the member: a data descriptor, or what has no business there."""
+    """Bytes behind the member: a data descriptor, or foreign ones."""
     packed: bytes | None = None
     header: Mapping[str, int | str] = field(default_factory=dict)
     entry: Mapping[str, int | str] = field(default_factory=dict)
 
-    def fields(self, said: Mapping[str, int | str]) -> dict[str, int | str]:
+    def fields(self, changes: Mapping[str, int | str]) -> dict[str, int | str]:
         packed = self.data if self.packed is None else self.packed
         return {
             "name": self.name,
@@ -32,7 +32,7 @@ class ZipEntry:
             "crc32": zlib.crc32(self.data),
             "packed": len(packed),
             "size": len(self.data),
-            **said,
+            **changes,
         }
 
 
@@ -42,7 +42,7 @@ def deflated(data: bytes) -> bytes:
 
 
 def descriptor_of(data: bytes) -> bytes:
-    """The data descriptor of a stored member."""
+    """Return the data descriptor of a stored member."""
     return struct.pack("<4s3L", b"PK\x07\x08", zlib.crc32(data), len(data), len(data))
 
 
@@ -53,7 +53,7 @@ def packed_by_hand(
     end: Mapping[str, int] = NOTHING,
     zip64: Mapping[str, int] | None = None,
 ) -> bytes:
-    """A zip of these members; `end` and `zip64` are what the ends say instead of the truth."""
+    """Return a zip of members; `end` and `zip64` have false values for its ends."""
     archive, directory = bytearray(front), bytearray()
     for each in entries:
         says = each.fields(each.header)
@@ -74,7 +74,7 @@ def packed_by_hand(
     archive += directory
     if zip64 is not None:
         at, wide = len(archive), {**sizes, **zip64}
-        rest = (
+        numbers_64 = (
             wide["disk"],
             wide["disk"],
             wide["count"],
@@ -82,8 +82,15 @@ def packed_by_hand(
             wide["size"],
             wide["start"],
         )
-        archive += struct.pack("<4sQ2H2L4Q", b"PK\x06\x06", 44, 45, 45, *rest)
+        archive += struct.pack("<4sQ2H2L4Q", b"PK\x06\x06", 44, 45, 45, *numbers_64)
         archive += struct.pack("<4sLQL", b"PK\x06\x07", 0, wide.get("at", at), 1)
-    said = {**sizes, **end}
-    ends = (said["disk"], said["disk"], said["count"], said["count"], said["size"], said["start"])
+    end_fields = {**sizes, **end}
+    ends = (
+        end_fields["disk"],
+        end_fields["disk"],
+        end_fields["count"],
+        end_fields["count"],
+        end_fields["size"],
+        end_fields["start"],
+    )
     return bytes(archive + struct.pack("<4s4H2LH", b"PK\x05\x06", *ends, 0))

@@ -7,7 +7,6 @@
     blobs/<sha256>         the bytes, each once, by digest
     manifest.json          the session, and the size and digest of every file above
 
-An export of the same session gives the same bytes. An import takes these members out of any zip
-that has one meaning: what counts are the sizes and digests in the manifest, and the form of each
-line. See docs/bundles.md.
+Exports of the same session are byte-identical. An import reads these members from any unambiguous
+zip, and checks them against the sizes and digests in the manifest. See docs/bundles.md.
 """

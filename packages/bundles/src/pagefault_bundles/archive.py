@@ -1,20 +1,17 @@
-"""The zip of a bundle: written in one form, and read whichever program has packed it.
+"""Write the zip of a bundle in one form, and read those that other programs have packed.
 
     local header, bytes, data descriptor or none    for each member
     entry                                           for each member, in any order: the directory
     zip64 end and its locator                       if a number needs more than 16 or 32 bits
     end                                             22 bytes, and no comment behind them
 
-What is written has its members stored, in one order, with nothing in it that varies. Nothing is
-compressed, so that there is nothing to inflate and the bytes depend on no compressor; every member
-has the same date and the same attributes. It is written without seeking, each member's checksum and
-size behind its bytes. Bundles are spooled in temporary files on their way in and out, whose disk
-may be full.
+The writer stores members uncompressed and in a fixed order, with the same date and attributes, so
+the bytes depend on no compressor. It does not seek: the checksum and size of a member follow its
+bytes. Bundles are spooled in temporary files, whose disk may be full.
 
-In what is read, members may be stored or deflated. The zip has to have one meaning for every
-reader, though: its members lie one behind the other from the first byte to the directory, and the
-entry, the local header and the data descriptor of each say the same. So no two members share bytes,
-and nothing is in front, between or behind that only some programs look at.
+The reader accepts stored and deflated members. The zip must be unambiguous: members are contiguous
+from the first byte to the directory, and the entry, the local header and the data descriptor of
+each agree. So no two members share bytes, and no bytes are left for other readers to interpret.
 
 Source: APPNOTE.TXT 6.3.10, sections 4.3 to 4.5.
 """
@@ -42,7 +39,7 @@ PAGES = "pages.jsonl"
 RESOURCES = "resources.jsonl"
 MANIFEST = "manifest.json"
 LINE_FILES = (HISTORY, INTERACTIONS, PAGES, RESOURCES)
-"""The members that hold a JSON value on each line."""
+"""The members with a JSON value on each line."""
 BLOBS = "blobs/"
 
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
@@ -60,7 +57,7 @@ _FIELD = struct.Struct("<2H")
 _FIELD_64 = 1
 _MOST_16, _MOST_32 = 0xFFFF, 0xFFFFFFFF
 _END_FIELDS_MOST = (_MOST_16,) * 4 + (_MOST_32,) * 2
-# A name of ours has up to 70 bytes; other programs add fields and comments of some dozens.
+# Our names have up to 70 bytes; other programs add fields and comments of some dozen bytes.
 _MOST_ENTRY_BYTES = 256
 _MOST_DESCRIPTOR_BYTES = 24
 
@@ -76,37 +73,37 @@ _CUT_OFF = "is damaged: a header of the archive is cut off, or none is where one
 
 
 class ChunkBuffer:
-    """A file-like object that is emptied while an archive of any length is written to it.
+    """A file-like object that is drained while an archive of any length is written to it.
 
-    `size_bytes` is the size of what is in it.
+    `size_bytes` is the size of the buffered bytes.
     """
 
     def __init__(self) -> None:
-        self._held: list[bytes] = []
+        self._chunks: list[bytes] = []
         self.size_bytes = 0
 
     def write(self, data: bytes, /) -> int:
-        """Take the next bytes of the archive; return how many they were."""
-        self._held.append(bytes(data))
+        """Buffer the next bytes of the archive; return their number."""
+        self._chunks.append(bytes(data))
         self.size_bytes += len(data)
         return len(data)
 
     def flush(self) -> None:
-        """Do nothing: every write goes through at once."""
+        """Do nothing; there is nothing behind the buffer."""
 
     def take(self) -> bytes:
-        """Return what was written since the last call."""
-        taken = b"".join(self._held)
-        self._held.clear()
+        """Return the bytes written since the last call."""
+        data = b"".join(self._chunks)
+        self._chunks.clear()
         self.size_bytes = 0
-        return taken
+        return data
 
 
 class ArchiveWriter:
-    """Writes the members of a bundle, one behind the other, then `close`."""
+    """A writer of the members of a bundle, in order; `close` completes the archive."""
 
     def __init__(self, sink: ChunkBuffer) -> None:
-        # Neither `tell` nor `seek` is offered, so the library does not go back to what it wrote.
+        # Without `tell` and `seek`, the library does not go back to update headers.
         self._zip = zipfile.ZipFile(sink, "w", zipfile.ZIP_STORED)  # type: ignore[call-overload]
 
     @contextmanager
@@ -121,7 +118,7 @@ class ArchiveWriter:
             yield opened
 
     def close(self) -> None:
-        """Write the directory of the members; the archive is whole."""
+        """Write the directory of the members."""
         self._zip.close()
 
 
@@ -151,22 +148,22 @@ class ArchiveMember:
 
     @property
     def sums(self) -> tuple[int, int, int]:
-        """What its entry, its header and its data descriptor repeat."""
+        """Its checksum and sizes, which its entry, header and data descriptor repeat."""
         return self.crc32, self.packed_bytes, self.size_bytes
 
     @property
     def label(self) -> str:
-        """Its name if it is one of ours, else its number: no problem repeats what it is about."""
+        """Its name if it is one of ours, else its number, since problems quote no foreign names."""
         if _OUR_NAME.fullmatch(self.name):
             return f"`{self.name}`"
         return f"(number {self.number} in the directory)"
 
 
 def read_members(descriptor: int, *, most_entries: int) -> list[ArchiveMember]:
-    """Return the members of the zip in a file, in the order in which they lie there.
+    """Return the members of the zip in a file, in the order of their bytes.
 
     Raises:
-        BundleFormatError: It is no zip, has more entries, or does not have one meaning.
+        BundleFormatError: It is not a zip, is ambiguous, or has more entries.
     """
     try:
         count, start, end = _find_directory(descriptor, most_entries)
@@ -183,16 +180,16 @@ def member_chunks(descriptor: int, member: ArchiveMember) -> Iterator[bytes]:
     """Yield the unpacked bytes of a member in chunks of at most a megabyte.
 
     Raises:
-        BundleFormatError: They are not as many as its entry says, or cannot be inflated.
+        BundleFormatError: Their number differs from the entry, or they cannot be inflated.
     """
     packed = _pieces(descriptor, member.start, member.packed_bytes)
     return packed if member.method == _STORED else _inflate(packed, member.size_bytes)
 
 
 def _find_directory(descriptor: int, most_entries: int) -> tuple[int, int, int]:
-    """Return how many entries the directory has, where it begins and where it ends.
+    """Return the number of entries in the directory, and its start and end.
 
-    It is bounded before it is read into memory.
+    The size of the directory is checked before it is read into memory.
     """
     at = os.fstat(descriptor).st_size - _END.size
     require(at >= 0, "is too short for a zip archive")
@@ -206,9 +203,9 @@ def _find_directory(descriptor: int, most_entries: int) -> tuple[int, int, int]:
         require((signature, record_bytes) == (b"PK\x06\x06", _END_64.size - 12), _NO_END)
         locator = _read(descriptor, _LOCATOR_64, locator_at)
         require(locator == (b"PK\x06\x07", 0, end, 1), _NO_END)
-        # What fits may be repeated in the narrow record; what does not fit is all ones there.
-        both = zip(narrow, fields, _END_FIELDS_MOST, strict=True)
-        require(all(short in (long, most) for short, long, most in both), _NO_END)
+        # The narrow record repeats a number that fits, or has all bits set.
+        pairs = zip(narrow, fields, _END_FIELDS_MOST, strict=True)
+        require(all(short in (long, most) for short, long, most in pairs), _NO_END)
     disk, directory_disk, count_here, count, size, start = fields
     is_whole = (disk, directory_disk, count_here) == (0, 0, count)
     require(is_whole, "is a part of an archive in several parts", REPACK)
@@ -228,7 +225,7 @@ def _entries(directory: bytes, count: int) -> Iterator[ArchiveMember]:
         require(signature == b"PK\x01\x02" and disk == 0, _CUT_OFF)
         name_at = at + _ENTRY.size
         extra_at = name_at + name_bytes
-        # Every byte is a character of Latin-1, so names that are not ours stay apart from ours.
+        # Latin-1 decodes every byte, so foreign names stay distinct from ours.
         name = directory[name_at:extra_at].decode("latin-1")
         extra = directory[extra_at : extra_at + extra_bytes]
         size, packed, start = _widen(extra, entry[9], entry[8], entry[16])
@@ -240,39 +237,43 @@ def _entries(directory: bytes, count: int) -> Iterator[ArchiveMember]:
 
 
 def _check_readable(entry: ArchiveMember) -> ArchiveMember:
-    shown = f"has a member {entry.label} that"
-    require(not entry.flags & _ENCRYPTED_FLAGS, f"{shown} is encrypted", REPACK)
+    subject = f"has a member {entry.label} that"
+    require(not entry.flags & _ENCRYPTED_FLAGS, f"{subject} is encrypted", REPACK)
     is_read = not entry.flags & ~_KNOWN_FLAGS and entry.method in (_STORED, _DEFLATED)
-    require(is_read, f"{shown} is packed in a way that is not read here", REPACK)
+    require(is_read, f"{subject} is packed in a way that is not read here", REPACK)
     is_sized = entry.method == _DEFLATED or entry.packed_bytes == entry.size_bytes
-    require(is_sized, f"{shown} is stored in more or fewer bytes than it has", REPACK)
+    require(is_sized, f"{subject} is stored in more or fewer bytes than it has", REPACK)
     return entry
 
 
 def _locate(descriptor: int, entry: ArchiveMember, end: int) -> ArchiveMember:
-    """Return the member of an entry, if its header says the same and it reaches to `end`."""
-    shown = f"has a member {entry.label}"
+    """Return the member of an entry, after a check that its header agrees and it reaches `end`."""
+    subject = f"has a member {entry.label}"
     header = os.pread(descriptor, _LOCAL_HEADER.size + len(entry.name), entry.start)
     signature, _, flags, method, _, _, crc32, packed, size, name_bytes, extra_bytes = (
         _LOCAL_HEADER.unpack_from(header)
     )
     name = header[_LOCAL_HEADER.size :].decode("latin-1")
-    said = (signature, flags, method, name_bytes, name)
-    noted = (b"PK\x03\x04", entry.flags, entry.method, len(entry.name), entry.name)
-    require(said == noted, f"{shown} whose header is not the one in the directory", REPACK)
+    header_fields = (signature, flags, method, name_bytes, name)
+    entry_fields = (b"PK\x03\x04", entry.flags, entry.method, len(entry.name), entry.name)
+    require(
+        header_fields == entry_fields,
+        f"{subject} whose header is not the one in the directory",
+        REPACK,
+    )
     extra_at = entry.start + len(header)
     extra = os.pread(descriptor, extra_bytes, extra_at) if _MOST_32 in (packed, size) else b""
     size, packed = _widen(extra, size, packed)
     descriptors = _data_descriptors(entry) if flags & _DESCRIPTOR_FLAG else [b""]
-    # What the data descriptor says may be left out of the header.
-    may_be = [{each, 0} if flags & _DESCRIPTOR_FLAG else {each} for each in entry.sums]
-    are_same = all(map(set.__contains__, may_be, (crc32, packed, size)))
-    require(are_same, f"{shown} of another size or checksum in its header", REPACK)
+    # Fields of a data descriptor may be zero in the header.
+    allowed = [{each, 0} if flags & _DESCRIPTOR_FLAG else {each} for each in entry.sums]
+    are_same = all(map(set.__contains__, allowed, (crc32, packed, size)))
+    require(are_same, f"{subject} of another size or checksum in its header", REPACK)
     start = extra_at + extra_bytes
-    left = end - start - entry.packed_bytes
-    require(left >= 0, f"{shown} that shares bytes with another", REPACK)
-    behind = os.pread(descriptor, min(left, _MOST_DESCRIPTOR_BYTES + 1), end - left)
-    require(behind in descriptors, f"{shown} with bytes behind it that belong to nothing", REPACK)
+    remaining = end - start - entry.packed_bytes
+    require(remaining >= 0, f"{subject} that shares bytes with another", REPACK)
+    behind = os.pread(descriptor, min(remaining, _MOST_DESCRIPTOR_BYTES + 1), end - remaining)
+    require(behind in descriptors, f"{subject} with bytes behind it that belong to nothing", REPACK)
     return replace(entry, start=start)
 
 
@@ -285,7 +286,7 @@ def _data_descriptors(entry: ArchiveMember) -> list[bytes]:
 
 
 def _widen(extra: bytes, *fields: int) -> list[int]:
-    """Return fields of 32 bits, those that are all ones from the zip64 field of a header."""
+    """Return 32-bit fields, with saturated ones replaced from the zip64 field of a header."""
     at, wide = 0, b""
     while at + _FIELD.size <= len(extra) and not wide:
         tag, length = _FIELD.unpack_from(extra, at)
@@ -303,20 +304,20 @@ def _read(descriptor: int, form: struct.Struct, at: int) -> tuple[Any, ...]:
 
 def _inflate(pieces: Iterator[bytes], size_bytes: int) -> Iterator[bytes]:
     inflater = zlib.decompressobj(-zlib.MAX_WBITS)
-    left = size_bytes
+    remaining = size_bytes
     try:
-        # The empty piece gets out what is left inside when there is nothing more to put in.
+        # The empty piece flushes the output that remains after the last input.
         for piece in chain(pieces, [b""]):
             data, waiting = inflater.decompress(piece, CHUNK_BYTES), inflater.unconsumed_tail
             while data:
-                left -= len(data)
-                require(left >= 0, "unpacks to more bytes than the archive says", REPACK)
+                remaining -= len(data)
+                require(remaining >= 0, "unpacks to more bytes than the archive says", REPACK)
                 yield data
                 data = inflater.decompress(waiting, CHUNK_BYTES)
                 waiting = inflater.unconsumed_tail
     except zlib.error as exc:
         raise BundleFormatError("is damaged: its bytes cannot be inflated") from exc
-    is_whole = inflater.eof and not inflater.unused_data and left == 0
+    is_whole = inflater.eof and not inflater.unused_data and remaining == 0
     require(is_whole, "unpacks to other bytes than the archive says", REPACK)
 
 

@@ -1,7 +1,7 @@
-"""Convert between the lines of a bundle and records as the stores keep them. Pure.
+"""Convert between the lines of a bundle and the records of the stores, without I/O.
 
-Most members of a line have the name of an attribute of its record, so only the others are named
-here. Moments are text in a line, and JSON texts stand in it as they are stored.
+Most members of a line have the name of an attribute of its record, so only the exceptions are
+listed here. Times are text in a line, and stored JSON texts are embedded unchanged.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ from pagefault_dialects.model.moments import rfc3339
 from pagefault_dialects.model.page import Level, StoredPage, StoredRepresentation
 from pagefault_dialects.model.resource import MediaHints, Resource
 
-# A record repeats parts of what it was made of, and puts a few levels around it.
+# A record repeats parts of its request, and nests them a few levels deeper.
 _MORE_DEPTH = 64
 _MORE_NODES = 4
 _MOMENTS = frozenset({"created_at", "answered_at", "last_accessed"})
@@ -62,12 +62,12 @@ def interaction_line(stored: StoredInteraction) -> rows.InteractionLine:
 
 
 def fork_line(origin: ForkOrigin) -> rows.ForkOriginLine:
-    """Return the line of what a fork was copied from."""
+    """Return the line of the origin of a fork."""
     return rows.ForkOriginLine(origin.session_id, origin.up_to)
 
 
 def stored_origin(line: rows.ForkOriginLine) -> ForkOrigin:
-    """Return what a fork was copied from; no session here is known to be the same one."""
+    """Return the origin of a fork; the session of that id here may be another one."""
     return ForkOrigin(line.session_id, line.up_to)
 
 
@@ -141,8 +141,8 @@ def parse_stored_value(text: bytes, limits: Limits) -> JsonValue:
     """Return the value of a stored JSON text.
 
     Raises:
-        InvalidJsonError, PayloadTooLargeError, ValueError: It is none.
-        BundleFormatError: It is written otherwise than this service writes it.
+        InvalidJsonError, PayloadTooLargeError, ValueError: The text is not valid JSON.
+        BundleFormatError: It differs from the form that this service writes.
     """
     value = parse_json(
         text,
@@ -191,7 +191,7 @@ def stored_interaction(line: rows.InteractionLine, session_id: str) -> StoredInt
 
 
 def stored_page(line: rows.PageLine) -> StoredPage:
-    """Return the page in a line; its number is given by the store."""
+    """Return the page in a line; the store assigns its number."""
     return _record(StoredPage, line, page_number=0)
 
 
@@ -219,25 +219,25 @@ def stored_resource(line: rows.ResourceLine, project_id: str) -> Resource:
     )
 
 
-def _line(kind: type[_Line], record: object, **others: object) -> _Line:
-    """Return the line of a record; `others` are the members it does not have by their names."""
-    names = [name for name in kind.__struct_fields__ if name not in others]
-    return kind(**others, **{name: _written(getattr(record, name)) for name in names})
+def _line(kind: type[_Line], record: object, **extra: object) -> _Line:
+    """Return the line of a record; `extra` has the members without an attribute of their name."""
+    names = [name for name in kind.__struct_fields__ if name not in extra]
+    return kind(**extra, **{name: _encode_value(getattr(record, name)) for name in names})
 
 
-def _written(value: object) -> object:
+def _encode_value(value: object) -> object:
     if isinstance(value, datetime):
         return rfc3339(value)
     return Raw(value) if isinstance(value, bytes) else value
 
 
-def _record(kind: type[_Record], line: Struct, **others: object) -> _Record:
-    """Return the record in a line; `others` are the attributes it does not have by their names."""
-    names = [each.name for each in fields(kind) if each.name not in others]  # type: ignore[arg-type]
-    return kind(**others, **{name: _read(name, getattr(line, name)) for name in names})
+def _record(kind: type[_Record], line: Struct, **extra: object) -> _Record:
+    """Return the record in a line; `extra` has the attributes without a member of their name."""
+    names = [each.name for each in fields(kind) if each.name not in extra]  # type: ignore[arg-type]
+    return kind(**extra, **{name: _decode_value(name, getattr(line, name)) for name in names})
 
 
-def _read(name: str, value: object) -> object:
+def _decode_value(name: str, value: object) -> object:
     if name in _MOMENTS and isinstance(value, str):
         return rows.parse_moment(value)
     return bytes(value) if isinstance(value, Raw) else value

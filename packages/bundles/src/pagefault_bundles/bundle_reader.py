@@ -1,12 +1,11 @@
-"""A bundle that came in: its members, then every line, checked before anything of it is stored.
+"""Check an uploaded bundle: its members, then every line, before any of it is stored.
 
-The zip may be packed by any program. What makes the bundle is its manifest: every file it names has
-to be there with the size and the SHA-256 it gives, and no other. The manifest itself has no digest
-but is written in one form only. Nothing is parsed before the members of the zip are found to be
-sound (see `archive`), and no line before its file has the digest it should have.
+The zip may be packed by any program. The manifest defines the bundle: it lists every file with its
+size and SHA-256, and no other file may be present. The manifest has no digest, but only one valid
+form. The members of the zip are checked before any file is parsed (see `archive`), and the digest
+of a file before its lines.
 
-All of this blocks, in constant memory: of the lines, only what they have in common is kept, the
-resources and what refers to them.
+The checks block, and use constant memory: only resources, and the links to them, are kept.
 """
 
 import codecs
@@ -47,13 +46,13 @@ from pagefault_dialects.model.resource import Resource
 MOST_MEMBERS = 100_000
 """Members of one bundle: the files of lines, the manifest, and one for each distinct blob."""
 
-# A file in the manifest is a name of 70 characters, a digest of 64, a size, and what is around.
+# A file in the manifest has a name of 70 characters, a digest of 64, a size, and punctuation.
 _MOST_FILE_LINE_BYTES = 256
 _MOST_SESSION_BYTES = 1_024
-# Above every record that is made here: a message has 16 MiB, a page somewhat more with its levels.
+# Above every record of this service: a message has 16 MiB, a page with its levels somewhat more.
 _LONGEST_LINE_BYTES = 256 * 1024 * 1024
-# What costs a sender few bytes may not cost us many: text is deflated to a fifth, not to a
-# thousandth. Small bundles may be of zeros.
+# A limit against zip bombs: text deflates to a fifth, not to a thousandth. Small bundles may have
+# any ratio.
 _MOST_RATIO = 32
 _SMALL_BYTES = 64 * 1024 * 1024
 
@@ -68,12 +67,12 @@ ENTRY_KINDS: dict[type[rows.HistoryLine], session.EntryKind] = {
     rows.InteractionEntryLine: session.INTERACTION,
     rows.AnswerEntryLine: session.ANSWER,
 }
-"""The kind of entry that each type of line is."""
+"""The kind of entry of each type of line."""
 
 
 @dataclass(frozen=True, slots=True)
 class BundleFile:
-    """The members of a bundle that is whole, and what its manifest says."""
+    """The members and the manifest of an intact bundle."""
 
     descriptor: int
     members: Mapping[str, ArchiveMember]
@@ -92,13 +91,13 @@ class BundleFile:
         """Yield the lines of a member, each with its location.
 
         Raises:
-            InvalidBundleError: One is too long, or the last has no end.
+            InvalidBundleError: A line is too long, or the last one is unterminated.
         """
         begun: list[bytes] = []
         begun_bytes = 0
         number = 1
         for chunk in self.chunks(name):
-            # Only what is new is searched: a line may have many chunks.
+            # Each chunk is searched once, since a line may have many chunks.
             first, *further = chunk.split(b"\n")
             begun.append(first)
             begun_bytes += len(first)
@@ -113,14 +112,14 @@ class BundleFile:
 
 
 def read_bundle(file: IO[bytes], most_bytes: int) -> BundleFile:
-    """Return the bundle in a file, every byte of it checked; blocks.
+    """Return the bundle in a file, after a check of every byte; blocks.
 
     Args:
         file: The zip, which is read by position.
         most_bytes: The most that its members may have unpacked.
 
     Raises:
-        InvalidBundleError: It is none, or it is damaged.
+        InvalidBundleError: The file is not a bundle, or is damaged.
     """
     descriptor = file.fileno()
     with errors_at(""):
@@ -141,21 +140,21 @@ def read_bundle(file: IO[bytes], most_bytes: int) -> BundleFile:
             require(name in members, "is missing: the manifest names it", REPACK)
             require(members[name].size_bytes == described.size, "has not the size in the manifest")
             digest = hashlib.sha256()
-            _read_through(descriptor, members[name], digest.update)
+            _read_member(descriptor, members[name], digest.update)
             is_same = digest.hexdigest() == described.sha256
             require(is_same, "does not have the SHA-256 that the manifest gives for it")
     return BundleFile(descriptor, members, manifest)
 
 
 def _members_by_name(descriptor: int) -> dict[str, ArchiveMember]:
-    """Return the members of the zip by name, without the folder of the blobs."""
+    """Return the members of the zip by name, except the folder of the blobs."""
     members: dict[str, ArchiveMember] = {}
     for member in read_members(descriptor, most_entries=MOST_MEMBERS + 1):
         require(member.name not in members, f"has a member {member.label} twice", REPACK)
         members[member.name] = member
     if folder := members.pop(BLOBS, None):
         require(not folder.size_bytes, f"has bytes in the folder `{BLOBS}`", REPACK)
-        _read_through(descriptor, folder, len)
+        _read_member(descriptor, folder, len)
     return members
 
 
@@ -181,7 +180,7 @@ def _read_manifest(descriptor: int, members: Mapping[str, ArchiveMember]) -> row
     most = _MOST_SESSION_BYTES + len(members) * _MOST_FILE_LINE_BYTES
     require(member.size_bytes <= most, "is longer than it may be")
     text = bytearray()
-    _read_through(descriptor, member, text.extend)
+    _read_member(descriptor, member, text.extend)
     head = msgspec.json.decode(text, type=rows.ManifestHead)
     require(head.format == rows.FORMAT, "is that of something else")
     require(
@@ -195,18 +194,20 @@ def _read_manifest(descriptor: int, members: Mapping[str, ArchiveMember]) -> row
     return manifest
 
 
-def _read_through(descriptor: int, member: ArchiveMember, take: Callable[[bytes], object]) -> None:
-    """Hand all bytes of a member on, and raise unless they have the checksum of the archive."""
+def _read_member(
+    descriptor: int, member: ArchiveMember, consume: Callable[[bytes], object]
+) -> None:
+    """Pass all bytes of a member to `consume`; raise if their checksum is not the archive's."""
     crc32 = 0
     for chunk in member_chunks(descriptor, member):
         crc32 = zlib.crc32(chunk, crc32)
-        take(chunk)
+        consume(chunk)
     require(crc32 == member.crc32, "does not have the checksum that the archive gives for it")
 
 
 @dataclass(slots=True)
 class BundleCheck:
-    """The check of one bundle that is to be stored in a project, and what it has found in it."""
+    """A check of one bundle, with the resources and links that it found."""
 
     file: BundleFile
     project_id: str
@@ -216,16 +217,16 @@ class BundleCheck:
     links: list[Link] = field(default_factory=list)
     prompt: SessionPrompt | None = None
     _texts: set[str] = field(default_factory=set)
-    _asked: dict[int, str] = field(default_factory=dict)
-    _answered: dict[int, str] = field(default_factory=dict)
+    _inputs: dict[int, str] = field(default_factory=dict)
+    _outputs: dict[int, str] = field(default_factory=dict)
     _answers: Counter[str] = field(default_factory=Counter)
     _counts: Counter[session.EntryKind] = field(default_factory=Counter)
 
     def run(self) -> session.Session:
-        """Return the session in it once everything is found to be right.
+        """Check the lines of the bundle, and return its session.
 
         Raises:
-            InvalidBundleError: Something is not; the error says what and where.
+            InvalidBundleError: The bundle is invalid; the error names the place and the fault.
         """
         self._check_resources()
         self._check_interactions()
@@ -235,7 +236,7 @@ class BundleCheck:
         self._check_texts()
         described = self.file.manifest.session
         with errors_at(MANIFEST):
-            # The writes of pages take numbers as well, which no entry of the history has.
+            # Writes of pages take numbers too, without an entry in the history.
             rows.check_number(described.last_seq)
             names = [each.name for each in described.frontiers]
             require(names == sorted(set(names)), "has frontiers in another order, or one twice")
@@ -259,7 +260,7 @@ class BundleCheck:
             )
 
     def batches(self, name: str, decoder: msgspec.json.Decoder[_Line]) -> Iterator[list[_Line]]:
-        """Yield the lines of a file that has been checked, a few megabytes at once."""
+        """Yield the lines of a checked file in batches of a few megabytes."""
         batch: list[_Line] = []
         size_bytes = 0
         for _, text in self.file.lines(name):
@@ -280,26 +281,26 @@ class BundleCheck:
                 record_checks.check_resource(line)
                 last = line.id
                 self.resources[last] = stored_resource(line, self.project_id)
-                taken = self.aliases.keys() & line.aliases
-                require(not taken, "has an alias that another line has")
+                repeated = self.aliases.keys() & line.aliases
+                require(not repeated, "has an alias that another line has")
                 self.aliases |= named_resources(line)
 
     def _check_interactions(self) -> None:
-        last, seen = 0, set()
+        last, ids = 0, set()
         for location, text in self.file.lines(INTERACTIONS):
             with errors_at(location):
                 line = rows.read_line(rows.INTERACTION_LINES, text)
                 require(line.seq > last, "does not follow on the line before")
-                require(line.id not in seen, "has an id that another line has")
+                require(line.id not in ids, "has an id that another line has")
                 last = line.seq
-                seen.add(line.id)
+                ids.add(line.id)
                 self._link(
                     session.INTERACTION, line.id, record_checks.check_interaction(line, self.limits)
                 )
-                self._asked[line.seq] = line.id
+                self._inputs[line.seq] = line.id
                 if line.answer_seq is not None:
-                    require(line.answer_seq not in self._answered, "has another one's answer")
-                    self._answered[line.answer_seq] = line.id
+                    require(line.answer_seq not in self._outputs, "has another one's answer")
+                    self._outputs[line.answer_seq] = line.id
 
     def _check_history(self) -> int:
         seq, ids = 0, set()
@@ -321,27 +322,27 @@ class BundleCheck:
                     require(line.id not in ids, "has an id that another line has")
                     ids.add(line.id)
         with errors_at(INTERACTIONS):
-            require(not self._asked and not self._answered, "has more than the history speaks of")
+            require(not self._inputs and not self._outputs, "has more than the history speaks of")
         return seq
 
     def _check_answer(self, line: rows.HistoryLine) -> None:
-        """Raise unless the answers to calls of one id are numbered as they follow on each other."""
+        """Raise unless answers to calls of one id are numbered in order."""
         if isinstance(line, rows.InteractionEntryLine | rows.AnswerEntryLine):
             return
         if line.tool_call_id is None:
             return
-        before = self._answers[line.tool_call_id]
-        is_next = line.answer_number == before + 1
+        previous = self._answers[line.tool_call_id]
+        is_next = line.answer_number == previous + 1
         # Earlier versions may have stored two messages for one call.
-        is_again = line.answer_number == before and not isinstance(line, rows.ToolResultLine)
+        is_again = line.answer_number == previous and not isinstance(line, rows.ToolResultLine)
         require(is_next or is_again, "answers a call that was answered")
         self._answers[line.tool_call_id] = line.answer_number
 
     def _check_entry(self, line: rows.HistoryLine) -> None:
         if isinstance(line, rows.InteractionEntryLine):
-            require(self._asked.pop(line.seq, None) == line.id, "names no interaction there is")
+            require(self._inputs.pop(line.seq, None) == line.id, "names no interaction there is")
         elif isinstance(line, rows.AnswerEntryLine):
-            require(self._answered.pop(line.seq, None) == line.id, "names no answer there is")
+            require(self._outputs.pop(line.seq, None) == line.id, "names no answer there is")
         elif isinstance(line, rows.ToolResultLine):
             referred = record_checks.check_tool_result(line, self.resources, self.limits)
             self._link(session.TOOL_RESULT, line.id, referred)
@@ -352,15 +353,15 @@ class BundleCheck:
             self._link(session.PAGE_FAULT, line.id, referred)
 
     def _check_pages(self) -> None:
-        seen: set[str] = set()
+        ids: set[str] = set()
         session_id = self.file.manifest.session.id
         for location, text in self.file.lines(PAGES):
             with errors_at(location):
                 line = rows.read_line(rows.PAGE_LINES, text)
                 rows.check_number(line.version)
                 rows.check_number(line.access_count)
-                require(line.page_id not in seen, "has an id that another line has")
-                seen.add(line.page_id)
+                require(line.page_id not in ids, "has an id that another line has")
+                ids.add(line.page_id)
                 referred = record_checks.check_page(line, session_id, self.resources, self.limits)
                 self._link(PAGE, line.page_id, referred)
 
@@ -387,7 +388,7 @@ class BundleCheck:
             require(sizes == self.file.blobs, "does not describe the blobs of the bundle")
 
     def _check_texts(self) -> None:
-        """Raise unless what is put into answers as text is UTF-8."""
+        """Raise unless resources that are returned as text are UTF-8."""
         for digest in sorted({self.resources[each].digest for each in self._texts}):
             with errors_at(BLOBS + digest):
                 decoder = codecs.getincrementaldecoder("utf-8")()

@@ -1,7 +1,7 @@
-"""Read every row of a session in batches, and write rows that were made elsewhere.
+"""Read every row of a session in batches, and insert rows of an imported session.
 
-A batch has a few megabytes, whatever the rows hold. What is written keeps the ids it has; an id
-that is taken is not overwritten but returned.
+A batch has a few megabytes, for rows of any size. Inserted rows keep their ids. Rows whose ids
+exist already are not inserted, and their ids are returned.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -42,7 +42,7 @@ _ROWS_AT_ONCE = 500
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Where something stands in a history: what kind it is, and the id of its record."""
+    """An entry of a history: its number, its kind, and the id of its record."""
 
     seq: int
     kind: EntryKind
@@ -51,7 +51,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class RecordedResult:
-    """A tool result with all that is stored of it."""
+    """A tool result with all its columns."""
 
     result: StoredToolResult
     success: bool
@@ -60,7 +60,7 @@ class RecordedResult:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """Something of a session refers to a resource."""
+    """A reference from a record of a session to a resource."""
 
     resource_id: str
     owner_kind: str
@@ -68,11 +68,11 @@ class Link:
 
 
 Recorded = RecordedResult | StoredHistoryMessage
-"""What an entry stands for, unless it is an interaction or an answer."""
+"""The record of an entry that is neither an interaction nor an answer."""
 
 
 class BundleRecords(Repository):
-    """The rows of one project's sessions, all of them."""
+    """All rows of the sessions of one project."""
 
     def __init__(self, unit: UnitOfWork) -> None:
         super().__init__(unit)
@@ -112,7 +112,7 @@ class BundleRecords(Repository):
             after_seq = batch[-1].seq
 
     def page_numbers(self, session_id: str) -> Iterator[Sequence[int]]:
-        """Yield the numbers of a session's pages, oldest first, as many at once as may be read."""
+        """Yield the numbers of a session's pages, oldest first, in batches that may be read."""
         stored = pages.c
         size = func.length(stored.descriptor) + func.length(stored.body)
         size = (size + func.length(stored.content)).label("size_bytes")
@@ -144,7 +144,7 @@ class BundleRecords(Repository):
         self._scope.insert_new(history_entries, rows)
 
     def add_tool_results(self, recorded: Sequence[RecordedResult]) -> list[str]:
-        """Store tool results; return the ids that are taken."""
+        """Insert tool results; return the ids that exist already."""
         rows = [
             result_values(each.result, success=each.success, request_digest=each.request_digest)
             for each in recorded
@@ -152,26 +152,26 @@ class BundleRecords(Repository):
         return self._add(tool_results, "tool_result_id", rows)
 
     def add_messages(self, session_id: str, stored: Sequence[StoredHistoryMessage]) -> list[str]:
-        """Store messages; return the ids that are taken."""
+        """Insert messages; return the ids that exist already."""
         rows = [message_values(each, session_id) for each in stored]
         return self._add(messages, "message_id", rows)
 
     def add_interactions(self, stored: Sequence[StoredInteraction]) -> list[str]:
-        """Store interactions; return the ids that are taken."""
+        """Insert interactions; return the ids that exist already."""
         rows = [interaction_values(each) for each in stored]
         return self._add(interactions, "interaction_id", rows)
 
     def size_entries(self, session_id: str) -> None:
-        """Note how large what each entry of a history shows is, once all of it is stored."""
+        """Set the size of each entry of a history, after all its records are stored."""
         entry_id, kind = history_entries.c.entry_id, history_entries.c.kind
         answer = func.coalesce(func.length(interactions.c.output), 0)
-        # An answer that came along stands in the entry of its interaction.
-        along = case((interactions.c.answer_seq.is_(None), answer), else_=0)
-        asked = func.length(interactions.c.input) + along
+        # An answer without an entry of its own counts in that of its interaction.
+        inner_answer = case((interactions.c.answer_seq.is_(None), answer), else_=0)
+        interaction_size = func.length(interactions.c.input) + inner_answer
         for key, size, kinds in (
             (tool_results.c.tool_result_id, func.length(tool_results.c.sanitized), [TOOL_RESULT]),
             (messages.c.message_id, func.length(messages.c.message), [PAGE_FAULT, MESSAGE]),
-            (interactions.c.interaction_id, asked, [INTERACTION]),
+            (interactions.c.interaction_id, interaction_size, [INTERACTION]),
             (interactions.c.interaction_id, answer, [ANSWER]),
         ):
             sized = self._scope.select(key.table, key == entry_id, columns=[size])
@@ -183,13 +183,13 @@ class BundleRecords(Repository):
             )
 
     def add_links(self, session_id: str, links: Sequence[Link]) -> None:
-        """Note what refers to which resource; the resources are held by this transaction."""
+        """Insert links to resources, which this transaction has locked."""
         rows = [values_of(link, session_id=session_id) for link in links]
         rows.sort(key=lambda row: (row["resource_id"], row["owner_kind"], row["owner_id"]))
         self._scope.merge_all(resource_links, rows, touch("session_id"))
 
     def _add(self, table: AnyTable, key: str, rows: Sequence[Mapping[str, object]]) -> list[str]:
-        # In the order of their ids, as every writer of several takes them.
+        # In the order of ids, as in every insert of several rows, against deadlocks.
         ordered = sorted(rows, key=lambda row: str(row[key]))
         inserted = self._scope.insert_absent(table, ordered, returning=[key])
         kept = {row[0] for row in inserted}

@@ -1,4 +1,4 @@
-"""`/api/sessions/{id}/bundle` and `/api/sessions/import`: whole sessions out and in."""
+"""`/api/sessions/{id}/bundle` and `/api/sessions/import`: exports and imports of sessions."""
 
 from typing import Annotated
 
@@ -35,7 +35,7 @@ BundleExportsDep = Annotated[BundleExports, Depends(service(BundleExports))]
 BundleImportsDep = Annotated[BundleImports, Depends(service(BundleImports))]
 
 _FILE = {"schema": {"type": "string", "format": "binary"}}
-_TAKEN_TYPES = frozenset({"application/zip", "application/octet-stream"})
+_ACCEPTED_TYPES = frozenset({"application/zip", "application/octet-stream"})
 
 
 @router.get(
@@ -53,12 +53,12 @@ async def export_session(
 
     The same session gives the same bytes.
     """
-    held = await budget.hold(EXPORT_BYTES)
+    reservation = await budget.hold(EXPORT_BYTES)
     try:
         bundle = await exports.export(call.project_id, session_id)
-        held.resize(min(bundle.held_bytes, held.size_bytes))
+        reservation.resize(min(bundle.memory_bytes, reservation.size_bytes))
     except BaseException:
-        held.release()
+        reservation.release()
         raise
     answer = StreamingResponse(
         bundle.chunks(),
@@ -69,7 +69,7 @@ async def export_session(
             **safe_headers(),
         },
     )
-    return CountedResponse(answer, held)
+    return CountedResponse(answer, reservation)
 
 
 @router.post(
@@ -95,13 +95,13 @@ async def import_session(call: CallDep, imports: BundleImportsDep) -> Response:
     Every byte of the bundle is checked first; one that is damaged is refused whole.
     """
     content_type = call.request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if content_type not in _TAKEN_TYPES:
+    if content_type not in _ACCEPTED_TYPES:
         raise UnsupportedMediaError("Send the bundle with `Content-Type: application/zip`.")
     body = call.body(call.limits.bundle_bytes)
-    shown = await imports.import_session(call.project_id, body)
+    imported = await imports.import_session(call.project_id, body)
     return answer_written(
         call.request,
-        session_record(shown.session, shown.use),
-        path=f"/api/sessions/{shown.session.session_id}",
+        session_record(imported.session, imported.use),
+        path=f"/api/sessions/{imported.session.session_id}",
         is_new=True,
     )

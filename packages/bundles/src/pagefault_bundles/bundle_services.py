@@ -1,4 +1,4 @@
-"""Services of the feature bundles: sessions as files."""
+"""Services of the feature bundles."""
 
 from app.models.limits import Limits
 from app.services.pages.accesses import AccessCounts

@@ -1,4 +1,4 @@
-"""Export a session: read every row at one moment, then the blobs while they are sent."""
+"""Export a session: read all rows in one snapshot, then stream the blobs."""
 
 import hashlib
 import tempfile
@@ -54,7 +54,7 @@ _IN_MEMORY_BYTES = 1024 * 1024
 _ANY_BYTES = 2**40
 _SENT_BYTES = 64 * 1024
 _RESOURCES_AT_ONCE = 20
-# A piece of a file or a blob, what is read ahead of it, and what a connection has of the last ones.
+# A chunk of a file or a blob, the chunks read ahead, and those buffered by the connection.
 _SENDING_BYTES = 6 * CHUNK_BYTES
 
 EXPORT_BYTES = len(LINE_FILES) * _IN_MEMORY_BYTES + _SENDING_BYTES
@@ -78,42 +78,42 @@ class _Lines:
                 self.size_bytes += len(text)
                 self.digest.update(text)
                 self._file.write(text)
-            # A full disk is found out here, before anything is sent.
+            # Detect a full disk here, before the answer begins.
             self._file.flush()
 
     async def chunks(self) -> AsyncIterator[bytes]:
-        """Yield all of it, from the beginning."""
+        """Yield the content in chunks."""
         await anyio.to_thread.run_sync(self._file.seek, 0)
         while chunk := await anyio.to_thread.run_sync(self._file.read, CHUNK_BYTES):
             yield chunk
 
     def close(self) -> None:
-        """Remove it."""
-        # What a full disk did not take is still in its buffer, and goes with it.
+        """Remove the file."""
+        # Bytes that a full disk refused are still buffered, and are dropped.
         with suppress(OSError):
             self._file.close()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bundle:
-    """A bundle ready to be sent; it has to be read to its end, or closed."""
+    """A bundle ready to be sent. Callers read it to its end, or close it."""
 
     blobs: BlobStore
-    """Where its blobs are."""
+    """The store of its blobs."""
     project_id: str
-    """Whose they are."""
+    """Their project."""
     session: Session
-    """The session as it was at one moment."""
+    """The session at the time of the snapshot."""
     frontiers: Sequence[StoredFrontier]
-    """How far its renderings are evicted."""
+    """The frontiers of its renderings."""
     files: Sequence[_Lines]
-    """Its rows at that moment."""
+    """Its rows at that time."""
     sizes: Sequence[tuple[str, int]]
-    """The digests of its blobs, in order, and how large they are."""
+    """The digests of its blobs, in order, with their sizes."""
 
     @property
-    def held_bytes(self) -> int:
-        """The memory that it takes while it is sent."""
+    def memory_bytes(self) -> int:
+        """The memory that sending it takes."""
         sizes = [lines.size_bytes for lines in self.files]
         return _SENDING_BYTES + sum(size for size in sizes if size <= _IN_MEMORY_BYTES)
 
@@ -121,7 +121,7 @@ class Bundle:
         """Yield the bytes of the zip.
 
         Raises:
-            StoreUnavailableError: A blob cannot be read, so the rest cannot be sent.
+            StoreUnavailableError: A blob cannot be read, so the response is cut off.
         """
         buffer = ChunkBuffer()
         archive = ArchiveWriter(buffer)
@@ -143,7 +143,7 @@ class Bundle:
                             if buffer.size_bytes >= _SENT_BYTES:
                                 yield buffer.take()
                     if hashing.hexdigest() != digest:
-                        # The response breaks off: the client sees that half is missing.
+                        # The response is cut off, so the client detects the missing part.
                         raise BlobMissingError
             manifest = rows.encode(self._manifest())
             with archive.member(MANIFEST, len(manifest)) as member:
@@ -185,14 +185,14 @@ class BundleExports:
     accesses: AccessCounts
 
     async def export(self, project_id: str, session_id: str) -> Bundle:
-        """Return the bundle of a session as it is at this moment.
+        """Return the bundle of a session, from a snapshot of its rows.
 
         Raises:
-            NotFoundError: Nothing was ever written to it.
+            NotFoundError: The session does not exist.
             StoreUnavailableError: The database did not answer, or there is no room for
                 temporary files.
         """
-        # Reads that were not yet written down belong to the pages as everybody sees them.
+        # The counters of the pages include reads that are not stored yet.
         await self.accesses.flush()
         files = [_Lines(name) for name in LINE_FILES]
         async with AsyncExitStack() as stack:

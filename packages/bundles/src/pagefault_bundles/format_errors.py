@@ -1,4 +1,4 @@
-"""Say what is wrong with a bundle: what, where, and what to do instead; repeat nothing of it."""
+"""Errors of invalid bundles: the fault, its place and a remedy, without content of the bundle."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +14,7 @@ REPACK = (
     "deflate or not at all, with no password, no comment and no folder around them."
 )
 
-# What our own readers raise on a value that no service of this kind has written.
+# The errors that our readers raise on values that this service has not written.
 _UNREADABLE = (
     msgspec.MsgspecError,
     PagefaultError,
@@ -29,11 +29,11 @@ _UNREADABLE = (
 
 
 class BundleFormatError(Exception):
-    """A value in a bundle is not as it has to be.
+    """A value in a bundle is invalid.
 
     Args:
-        sentence: How, in words that follow on the name of the place.
-        remedy: What the caller can do instead.
+        sentence: The fault, as a predicate of the name of the place.
+        remedy: Advice for the caller.
     """
 
     def __init__(self, sentence: str, remedy: str = SEND_AGAIN) -> None:
@@ -43,20 +43,20 @@ class BundleFormatError(Exception):
 
 
 def require(condition: bool, sentence: str, remedy: str = SEND_AGAIN) -> None:
-    """Raise BundleFormatError with this sentence unless a condition holds."""
+    """Raise BundleFormatError with a sentence unless a condition is true."""
     if not condition:
         raise BundleFormatError(sentence, remedy)
 
 
 @contextmanager
 def errors_at(location: str) -> Iterator[None]:
-    """Report whatever turns out wrong inside the block as wrong at a location.
+    """Raise the format errors of the block as InvalidBundleError at a location.
 
     Args:
         location: The name of a file, `/` and the number of a line; empty for the whole bundle.
 
     Raises:
-        InvalidBundleError: Something is wrong.
+        InvalidBundleError: The block raised an error that an invalid value causes.
     """
     try:
         yield

@@ -1,6 +1,6 @@
-"""Import a session: spool its bundle, check it, store its blobs, then its rows together.
+"""Import a session: spool its bundle, check it, store its blobs, then its rows.
 
-The rows are written in one transaction: everything of a session, or none of it.
+All rows of a session are written in one transaction.
 """
 
 import asyncio
@@ -70,27 +70,27 @@ class BundleImports:
     )
 
     async def import_session(self, project_id: str, chunks: AsyncIterator[bytes]) -> ShownSession:
-        """Store the session in a bundle, with the ids it has, all of it or nothing.
+        """Store the session in a bundle with its ids, in one transaction.
 
         Args:
             project_id: The caller's project.
             chunks: The bytes of the bundle, within the caller's limit.
 
         Raises:
-            InvalidBundleError: It is damaged, or no bundle; nothing is visible.
-            ConflictError: The session, a page or a record of it is there already.
+            InvalidBundleError: It is damaged, or not a bundle. Nothing was stored.
+            ConflictError: The session, a page or a record of it exists already.
             StoredBytesQuotaError: The project has no room for its blobs.
-            StoreUnavailableError: A store did not answer; nothing is visible, send it again.
+            StoreUnavailableError: A store did not answer. Nothing was stored; retry.
         """
         async with _spool(chunks) as file, self._limiter:
             bundle = await anyio.to_thread.run_sync(read_bundle, file, self.limits.bundle_bytes)
             check = BundleCheck(bundle, project_id, self.limits)
             session = await anyio.to_thread.run_sync(check.run)
             if self.stored_bytes is not None:
-                # Before any of them is put: those that still fit would stay until a sweep.
+                # Before the first blob is stored: stored blobs stay until the next sweep.
                 await self.stored_bytes.check_room_for(project_id, bundle.blobs)
             await self._put_blobs(project_id, bundle)
-            # To its end: it reads the file, which is closed behind it.
+            # Not cancelled, since it reads the file that this block closes.
             use = await run_to_completion(self._commit(project_id, check, session))
         return ShownSession(session, use, is_new=True)
 
@@ -105,7 +105,7 @@ class BundleImports:
     async def _put(self, project_id: str, bundle: BundleFile, digest: str, size_bytes: int) -> None:
         async with self.blobs.writer(project_id, limit_bytes=size_bytes) as writer:
             chunks = bundle.chunks(archive.BLOBS + digest)
-            # To read and to inflate them blocks.
+            # Reading and inflating block.
             while chunk := await anyio.to_thread.run_sync(next, chunks, b""):
                 await writer.write(chunk)
             await writer.commit(digest)
@@ -113,7 +113,7 @@ class BundleImports:
     async def _commit(self, project_id: str, check: BundleCheck, session: Session) -> SessionUse:
         def write(unit: UnitOfWork) -> SessionUse:
             _BundleWriter(unit, check, session).write()
-            # One event for the session: its parts are older than the log.
+            # One event for the session, since its parts are older than the log.
             event = NewEvent(
                 "session:imported",
                 session.session_id,
@@ -130,9 +130,9 @@ class BundleImports:
 
 @dataclass(frozen=True, slots=True)
 class _BundleWriter:
-    """Writes one bundle in the transaction of a unit of work.
+    """A writer of one bundle in the transaction of a unit of work.
 
-    Rows are taken in the order every writer takes them: session, pages, records, resources.
+    Rows are locked in the order of all writers: session, pages, records, resources.
     """
 
     unit: UnitOfWork
@@ -140,11 +140,11 @@ class _BundleWriter:
     session: Session
 
     def write(self) -> None:
-        """Store all of it.
+        """Store all rows of the bundle.
 
         Raises:
-            ConflictError: Something has one of the ids, or one of the aliases, already.
-            BlobSweptError: A sweep has removed one of the blobs meanwhile.
+            ConflictError: One of the ids or aliases exists already.
+            BlobSweptError: A concurrent sweep has removed one of the blobs.
         """
         if not self.unit[SessionRecords].add(self.session):
             raise _conflict("session", self.session.session_id)
@@ -162,12 +162,12 @@ class _BundleWriter:
             self._add_history([each for each in history if not isinstance(each, rows.PromptLine)])
         for interactions in self.bundle.batches(archive.INTERACTIONS, rows.INTERACTION_LINES):
             stored = [stored_interaction(line, self.session.session_id) for line in interactions]
-            for taken in self.unit[BundleRecords].add_interactions(stored):
-                raise _conflict("interaction", taken)
+            for existing in self.unit[BundleRecords].add_interactions(stored):
+                raise _conflict("interaction", existing)
         self._add_resources()
 
     def _add_pages(self, lines: Sequence[rows.PageLine]) -> None:
-        """Store pages, newer than those stored before."""
+        """Store pages, in the order of their age."""
         unit = self.unit
         pages = [read_bundled_page(line) for line in lines]
         numbers = unit[PageRecords].insert_absent([version for _, version in pages])
@@ -197,7 +197,7 @@ class _BundleWriter:
                 )
 
     def _add_history(self, batch: Sequence[rows.HistoryLine]) -> None:
-        """Store entries of the history, with the records they stand for."""
+        """Store entries of the history with their records."""
         bundles = self.unit[BundleRecords]
         entries = [Entry(line.seq, ENTRY_KINDS[type(line)], line.id) for line in batch]
         bundles.add_entries(self.session.session_id, entries)
@@ -206,23 +206,23 @@ class _BundleWriter:
             for line in batch
             if isinstance(line, rows.ToolResultLine)
         ]
-        for taken in bundles.add_tool_results(results):
-            raise _conflict("tool result", taken)
+        for existing in bundles.add_tool_results(results):
+            raise _conflict("tool result", existing)
         messages = [
             stored_message(line)
             for line in batch
             if isinstance(line, rows.MessageLine | rows.PageFaultLine)
         ]
-        for taken in bundles.add_messages(self.session.session_id, messages):
-            raise _conflict("message", taken)
+        for existing in bundles.add_messages(self.session.session_id, messages):
+            raise _conflict("message", existing)
 
     def _add_resources(self) -> None:
-        """Store the descriptors that are not there, their aliases, and what refers to them."""
+        """Store missing descriptors, their aliases, and the links to them."""
         self.unit[ResourceRecords].ensure_all(self.bundle.resources.values())
-        for taken in self.unit[AliasRecords].add_all(self.bundle.aliases):
+        for existing in self.unit[AliasRecords].add_all(self.bundle.aliases):
             raise ConflictError(
-                f"The alias {taken} names another resource in this project already, and an import "
-                "replaces nothing. Delete the alias first, or import into another project. "
+                f"The alias {existing} names another resource in this project already, and an "
+                "import replaces nothing. Delete the alias first, or import into another project. "
                 "Nothing was stored.",
                 code="alias-exists",
             )
@@ -240,39 +240,39 @@ class _BundleWriter:
         return search_words(searchable_text(page, text))
 
 
-def _conflict(noun: str, taken_id: str) -> ConflictError:
+def _conflict(noun: str, existing_id: str) -> ConflictError:
     return ConflictError(
-        f"There is a {noun} with the id {taken_id} in this project already, and an import replaces "
-        "nothing. Delete the session it belongs to first, or import into another project. Nothing "
-        "was stored.",
+        f"There is a {noun} with the id {existing_id} in this project already, and an import "
+        "replaces nothing. Delete the session it belongs to first, or import into another project. "
+        "Nothing was stored.",
         code=f"{noun.replace(' ', '-')}-exists",
     )
 
 
 @asynccontextmanager
 async def _spool(chunks: AsyncIterator[bytes]) -> AsyncIterator[IO[bytes]]:
-    """Write all chunks into a temporary file, which is there for the length of the block.
+    """Write all chunks into a temporary file, which exists for the length of the block.
 
     Raises:
-        StoreFullError: There is no room for it.
+        StoreFullError: The disk is full.
     """
-    file = await anyio.to_thread.run_sync(_opened)
+    file = await anyio.to_thread.run_sync(_open_temporary_file)
     try:
-        gathered = bytearray()
+        buffer = bytearray()
         async for chunk in chunks:
-            gathered += chunk
-            if len(gathered) >= _SPOOLED_BYTES:
-                await anyio.to_thread.run_sync(_write, file, bytes(gathered))
-                gathered.clear()
-        await anyio.to_thread.run_sync(_write, file, bytes(gathered))
+            buffer += chunk
+            if len(buffer) >= _SPOOLED_BYTES:
+                await anyio.to_thread.run_sync(_write, file, bytes(buffer))
+                buffer.clear()
+        await anyio.to_thread.run_sync(_write, file, bytes(buffer))
         yield file
     finally:
         with anyio.CancelScope(shield=True):
             await anyio.to_thread.run_sync(file.close)
 
 
-def _opened() -> IO[bytes]:
-    # Unbuffered: it is read by position, past any buffer.
+def _open_temporary_file() -> IO[bytes]:
+    # Unbuffered, since it is read by position.
     return tempfile.TemporaryFile(buffering=0)
 
 

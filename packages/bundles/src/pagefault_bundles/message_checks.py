@@ -1,4 +1,4 @@
-"""Check messages of a bundle: that each can be read as it was, and given out as it was sent."""
+"""Check that the messages of a bundle can be read, and returned as they were sent."""
 
 from collections.abc import Mapping
 
@@ -21,13 +21,15 @@ from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.messages.entry_reading import READING, is_flat, read_stored
 from pagefault_dialects.messages.message_references import references_in
 
-_OURS = frozenset({"seq", "id", "created_at", "sanitized", "interaction", "interaction_id"})
-"""What messages without a dialect do not hold: they were refused while there were such."""
+_SERVICE_MEMBERS = frozenset(
+    {"seq", "id", "created_at", "sanitized", "interaction", "interaction_id"}
+)
+"""Members that messages without a dialect cannot have, since such messages were refused."""
 _NAMES = frozenset(dialect.name for dialect in DIALECTS)
 
 
 def check_message(line: rows.MessageLine, limits: Limits) -> NeededResources:
-    """Raise unless a message can be given out, and written as it was sent."""
+    """Raise unless a message can be read, and returned as it was sent."""
     stored = bytes(line.message)
     sent = sent_message(stored, dialect=line.dialect, role=line.role)
     require(len(sent) <= limits.message_bytes, "has a message that is too long")
@@ -44,7 +46,7 @@ def check_message(line: rows.MessageLine, limits: Limits) -> NeededResources:
 
 
 def check_prompt(line: rows.PromptLine, limits: Limits) -> SessionPrompt:
-    """Return the prompt in a line; raise unless it can be read."""
+    """Return the prompt in a line; raise if it cannot be read."""
     text = bytes(line.prompt)
     require(len(text) <= limits.message_bytes, "has a prompt that is too long")
     parse_stored_object(text, limits)
@@ -54,7 +56,7 @@ def check_prompt(line: rows.PromptLine, limits: Limits) -> SessionPrompt:
 
 
 def _flat_answer(line: rows.MessageLine, value: Mapping[str, JsonValue]) -> str | None:
-    """Return the call that a flat message answers; raise if it is none."""
+    """Return the id of the call that a flat message answers; raise if it is not flat."""
     draft = FlatMessage.model_validate(value)
     if line.dialect is not None and line.reading is not None:
         return only_answer(read_stored(dict(value), *_reading(line)))
@@ -62,19 +64,21 @@ def _flat_answer(line: rows.MessageLine, value: Mapping[str, JsonValue]) -> str 
 
 
 def _check_flat_reading(line: rows.MessageLine, value: Mapping[str, JsonValue]) -> None:
-    """Raise unless a flat message can be read, by its reading or as those from before."""
+    """Raise unless a flat message can be read, by its reading or as one without a dialect."""
     if line.dialect is None and line.reading is None:
-        require(not _OURS & value.keys(), "has a message with members that are the service's")
+        require(
+            not _SERVICE_MEMBERS & value.keys(), "has a message with members that are the service's"
+        )
         return
     require(is_flat(dict(value)), "has a message that is not flat and stands by itself")
     read_stored(dict(value), *_reading(line))
 
 
 def _wrapped_answer(line: rows.MessageLine, value: Mapping[str, JsonValue]) -> str | None:
-    """Return the call that a wrapped message answers; raise if it is not wrapped as it is here."""
+    """Return the id of the call that a wrapped message answers; raise if its form is not ours."""
     dialect, number = _reading(line)
-    around = {"dialect": dialect, "role": line.role, "message": value.get("message")}
-    require([*around.items()] == [*value.items()], "has a message that stands in something else")
+    envelope = {"dialect": dialect, "role": line.role, "message": value.get("message")}
+    require([*envelope.items()] == [*value.items()], "has a message that stands in something else")
     message = value["message"]
     require(isinstance(message, dict), "has no message")
     reading = read_stored(message, dialect, number)
@@ -83,7 +87,7 @@ def _wrapped_answer(line: rows.MessageLine, value: Mapping[str, JsonValue]) -> s
 
 
 def _reading(line: rows.MessageLine) -> tuple[str, int]:
-    """Return by which reading a message came in; raise if there is none such."""
+    """Return the dialect of a message, and the number of its reading; raise if unknown."""
     is_known = line.dialect in _NAMES and line.reading is not None and line.reading <= READING
     require(is_known, "has a message that was read in a way that is not known here")
     return line.dialect or "", line.reading or 0

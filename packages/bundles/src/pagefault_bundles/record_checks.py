@@ -1,8 +1,8 @@
 """Check tool results, page faults, interactions, resources and pages of a bundle.
 
-Each check takes a line, raises unless reading its record can never fail, and returns which
-resources it refers to, by the same functions that found them when it was written. A page is made
-again from its parts, and has to be the same.
+Each check takes a line, raises if its record could not be read, and returns the resources that it
+refers to, found by the functions that found them when it was stored. A page is rebuilt from its
+parts, and must be equal to the stored one.
 """
 
 import math
@@ -66,9 +66,9 @@ _MOST_TOKENS = 2**53
 
 @dataclass(frozen=True, slots=True)
 class NeededResources:
-    """The resources something refers to: those it needs, and those it names, if they are there.
+    """The resources of a record: those it needs, and those it names if they exist.
 
-    `texts` are those among them that are put into an answer as text.
+    `texts` are those that are returned as text.
     """
 
     needed: frozenset[str] = frozenset()
@@ -77,7 +77,7 @@ class NeededResources:
 
 
 def check_resource(line: rows.ResourceLine) -> None:
-    """Raise unless the id in a line follows from what else is in it."""
+    """Raise unless the id in a line is derived from its other members."""
     derived = derive_resource_id(line.project, line.digest, line.mime_type, line.filename)
     require(derived == line.id, "has an id that does not belong to these bytes under this name")
     is_type = canonical_mime_type(line.mime_type) is not None and ";" not in line.mime_type
@@ -95,7 +95,7 @@ def check_resource(line: rows.ResourceLine) -> None:
 def check_tool_result(
     line: rows.ToolResultLine, kept: ResourcesById, limits: Limits
 ) -> NeededResources:
-    """Raise unless a record is canonical; return what it refers to."""
+    """Return the resources of a tool result; raise unless its record is canonical."""
     text = bytes(line.sanitized)
     sanitized = SanitizedToolResult.model_validate(parse_stored_value(text, limits))
     require(encode_sanitized(sanitized) == text, "has a record that is not written as it is here")
@@ -118,7 +118,7 @@ def check_tool_result(
         )
         needed.add(resource_id or "")
     require(
-        all(parse_resource_id(each) in needed for each in _shown(sanitized)),
+        all(parse_resource_id(each) in needed for each in media_references(sanitized)),
         "shows a resource that it does not describe",
     )
     rows.parse_moment(line.created_at)
@@ -126,7 +126,7 @@ def check_tool_result(
 
 
 def check_page_fault(line: rows.PageFaultLine, limits: Limits) -> NeededResources:
-    """Raise unless the message of a page fault can be given out, its images in place."""
+    """Raise unless the message of a page fault can be returned with its images."""
     value = parse_stored_object(bytes(line.message), limits)
     is_message = list(value) == ["role", "tool_call_id", "content"] and value["role"] == "tool"
     require(is_message, "is no message of a page fault")
@@ -149,13 +149,13 @@ def check_page_fault(line: rows.PageFaultLine, limits: Limits) -> NeededResource
 
 
 def check_interaction(line: rows.InteractionLine, limits: Limits) -> NeededResources:
-    """Raise unless an interaction is one, and its answer too."""
+    """Raise unless an interaction and its answer are valid."""
     longest = max(len(bytes(line.input)), len(bytes(line.output)))
     require(longest <= limits.message_bytes, "has an input or an answer that is too long")
-    given = parse_stored_value(bytes(line.input), limits)
+    input_value = parse_stored_value(bytes(line.input), limits)
     output = parse_stored_value(bytes(line.output), limits)
     interaction = Interaction.model_validate(
-        {"input": given, "output": output, "timestamp": line.timestamp}
+        {"input": input_value, "output": output, "timestamp": line.timestamp}
     )
     require(interaction.input_kind == line.input_kind, "has an input of another kind")
     require(moment_text(interaction.timestamp) == line.timestamp, "has a time that is none")
@@ -176,11 +176,11 @@ def check_interaction(line: rows.InteractionLine, limits: Limits) -> NeededResou
     _check_bindings(line.bindings, attached)
     bound = (bound_resource_id(each, line.bindings) for each in attached)
     needed = frozenset(each for each in bound if each)
-    return NeededResources(needed, frozenset(references_in([given, output])) - needed)
+    return NeededResources(needed, frozenset(references_in([input_value, output])) - needed)
 
 
 def _check_bindings(bindings: Bindings, attached: Sequence[str]) -> None:
-    """Raise unless bindings are those of attachments, of each that needs one, in order."""
+    """Raise unless the bindings are those of the attachments, in order."""
     in_order = [key for key in dict.fromkeys(map(attachment_key, attached)) if key in bindings]
     require(list(bindings) == in_order, "has bindings of files that are not attached")
     for key, resource_id in bindings.items():
@@ -189,19 +189,19 @@ def _check_bindings(bindings: Bindings, attached: Sequence[str]) -> None:
 
 
 def check_forms(text: str | None) -> dict[str, InlineForm]:
-    """Return how moved media were written; raise unless it is noted as this service notes it."""
+    """Return the inline forms in a text; raise unless this service wrote them so."""
     forms = load_forms(text)
     require(dump_forms(forms) == text, "has forms that are not written as they are here")
     return forms
 
 
 def check_form_pointers(value: JsonValue, forms: Mapping[str, InlineForm]) -> None:
-    """Raise unless every form is that of a string in a value, which is used up by this."""
+    """Raise unless every form is that of a string in a value; the value is modified."""
     for pointer in forms:
-        held = value
+        child = value
         for token in pointer.split("/")[1:]:
-            held = held[int(token) if isinstance(held, list) else unescape(token)]
-        require(isinstance(held, str), "has a form that is not in it")
+            child = child[int(token) if isinstance(child, list) else unescape(token)]
+        require(isinstance(child, str), "has a form that is not in it")
         value = put_member(value, pointer, "")
 
 
@@ -211,14 +211,14 @@ def form_references(
     needed: frozenset[str] = frozenset(),
     named: set[str] | frozenset[str] = frozenset(),
 ) -> NeededResources:
-    """Return what forms refer to, and what else is referred to beside them."""
+    """Return the resources of forms, with further needed and named ones."""
     used = frozenset(each for form in forms.values() for each in form.resource_ids)
     texts = frozenset(form.text_resource_id for form in forms.values() if form.text_resource_id)
     return NeededResources(needed | used, frozenset(named) - used, texts)
 
 
-def _shown(sanitized: SanitizedToolResult) -> Iterator[str]:
-    """Yield the references that parts of a record consist of."""
+def media_references(sanitized: SanitizedToolResult) -> Iterator[str]:
+    """Yield the media references of the parts of a record."""
     for part in sanitized.parts:
         match part:
             case ImagePart(image=reference) | FilePart(data=reference):
@@ -242,12 +242,12 @@ def _is_block(block: JsonValue) -> bool:
 
 
 def read_bundled_page(line: rows.PageLine) -> tuple[Page, PageVersion]:
-    """Return the page in a line, made again from its parts, and the version that is stored."""
+    """Return the page in a line, rebuilt from its parts, and its stored version."""
     stored = stored_page(line)
     page = stored_pages.read_page(stored, stored_levels(line))
     text = json_text(page.full.value).encode()
     content = versions.StoredContent(text, dump_forms(load_forms(line.inline_form)))
-    # An estimate is what it was when it was made: later versions may count otherwise.
+    # The stored estimate is kept, since later versions may count tokens differently.
     tokens = stored_pages.read_descriptor(stored)["size_tokens"]
     require(type(tokens) is int and 0 <= tokens <= _MOST_TOKENS, "costs no number of tokens")
     stamp = versions.Stamp(line.version, stored.created_at, stored_pages.updated_at(stored), tokens)
@@ -257,7 +257,7 @@ def read_bundled_page(line: rows.PageLine) -> tuple[Page, PageVersion]:
 def check_page(
     line: rows.PageLine, session_id: str, kept: ResourcesById, limits: Limits
 ) -> NeededResources:
-    """Raise unless a page can be read at every level; return what it refers to."""
+    """Return the resources of a page; raise unless it can be read at every level."""
     for text in (line.descriptor, line.body, *(level.body for level in line.levels)):
         parse_stored_object(bytes(text), limits)
     content = parse_stored_value(bytes(line.content), limits)
@@ -291,12 +291,14 @@ def _check_same(line: rows.PageLine, page: Page, version: PageVersion) -> None:
     )
     require(version.digest == line.digest, "has a digest that is not its own")
     require(version.inline_form == line.inline_form, "has forms that are not its own")
-    made = [level.body for level in versions.stored_levels(page, version.created_at)]
-    require(made == [bytes(level.body) for level in line.levels], "has levels that are none")
+    level_bodies = [level.body for level in versions.stored_levels(page, version.created_at)]
+    require(
+        level_bodies == [bytes(level.body) for level in line.levels], "has levels that are none"
+    )
 
 
 def _check_body(body: Body, modality: Modality, kept: ResourcesById, limits: Limits) -> None:
-    """Raise unless a body holds what its kind says, and no more of it than a page may."""
+    """Raise unless a body has content of its kind, within the limits of a page."""
     value = body.value
     require(body.kind == "json" or value is None or isinstance(value, str), "holds no text")
     require((body.kind == "none") == (value is None) or body.kind == "json", "holds nothing")

@@ -1,7 +1,7 @@
-"""The lines of a bundle: what each holds, written and read in one form only.
+"""The lines of a bundle, which have one form only.
 
-Stored JSON texts stand in the lines as JSON values, byte for byte as they are stored, and are cut
-out again as they stand. A line that is not written as `encode` writes it is none.
+Stored JSON texts are embedded in the lines byte for byte, and are extracted unchanged. A line that
+differs from the output of `encode` is invalid.
 """
 
 from datetime import datetime
@@ -19,20 +19,19 @@ from pagefault_dialects.streams.json_digests import SCHEME
 
 FORMAT: Literal["pagefault-session"] = "pagefault-session"
 VERSION: Literal[3] = 3
-"""The version that is written. In version 1 all requests are known by their bytes; in version 2
+"""The version that is written. In version 1 requests are identified by their bytes; in version 2
 messages have no dialect."""
 
-# Up to 2**53 a number means the same to every reader of JSON. What an import brings leaves room for
-# 2**32 more below that.
+# Readers of JSON agree on integers up to 2**53. Imported numbers leave room for 2**32 more.
 LARGEST_NUMBER = 2**53 - 2**32
-# Four digits, and no clock was ever set to less.
+# The first year of four digits.
 _FIRST_YEAR = 1_000
 
 Id = Annotated[str, Meta(pattern=r"\A[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")]
 ClientId = Annotated[str, Meta(pattern=CLIENT_ID_PATTERN.replace("$", r"\Z"))]
 ResourceId = Annotated[str, Meta(pattern=r"\A[0-9a-f]{32}\Z")]
 Digest = Annotated[str, Meta(pattern=r"\A[0-9a-f]{64}\Z")]
-# Without its scheme it is one of bytes, and that of a page fault.
+# Digests without a scheme are those of bytes and of page faults.
 RequestDigest = Annotated[str, Meta(pattern=rf"\A(?:{SCHEME})?[0-9a-f]{{64}}\Z")]
 Name = Annotated[str, Meta(min_length=1, max_length=512)]
 CallId = Annotated[str, Meta(min_length=1, max_length=LONGEST_CALL_ID)]
@@ -48,7 +47,7 @@ class _Line(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _EntryLine(_Line, tag_field="kind", frozen=True):
-    """Where something stands in the history, and its id."""
+    """An entry of the history: its number and the id of its record."""
 
     seq: Number
     id: Id
@@ -57,8 +56,8 @@ class _EntryLine(_Line, tag_field="kind", frozen=True):
 class ToolResultLine(_EntryLine, tag="tool_result", frozen=True, omit_defaults=True):
     """A tool result in the history.
 
-    `answer_number` is which answer to calls of its id it is, and `is_apart` whether it was stored
-    by itself, as in messages and page faults.
+    `answer_number` counts the answers to calls of its id, and `is_apart` marks a result that was
+    stored by itself, as in messages and page faults.
     """
 
     created_at: Moment
@@ -92,7 +91,7 @@ class MessageLine(_EntryLine, tag="message", frozen=True, omit_defaults=True):
 class PageFaultLine(_EntryLine, tag="page_fault", frozen=True, omit_defaults=True):
     """A message that the service wrote for a page fault.
 
-    `page_fault` is the JSON text of what was asked for.
+    `page_fault` is the JSON text of the requested page and level.
     """
 
     created_at: Moment
@@ -105,11 +104,11 @@ class PageFaultLine(_EntryLine, tag="page_fault", frozen=True, omit_defaults=Tru
 
 
 class InteractionEntryLine(_EntryLine, tag="interaction", frozen=True):
-    """Where an interaction stands in the history."""
+    """An interaction in the history."""
 
 
 class AnswerEntryLine(_EntryLine, tag="answer", frozen=True):
-    """Where the answer of an interaction stands in the history."""
+    """The answer of an interaction in the history."""
 
 
 HistoryLine: TypeAlias = (
@@ -118,7 +117,7 @@ HistoryLine: TypeAlias = (
 
 
 class PromptLine(_Line, tag_field="kind", tag="prompt", frozen=True):
-    """What stood around the newest list of messages that was put to the session; the first line.
+    """The prompt of the newest list of messages that was put to the session, as the first line.
 
     `dialect` and `prompt` are as in `SessionPrompt`.
     """
@@ -128,9 +127,9 @@ class PromptLine(_Line, tag_field="kind", tag="prompt", frozen=True):
 
 
 class InteractionLine(_Line, frozen=True, omit_defaults=True):
-    """An interaction, and its answer, null where it has none.
+    """An interaction and its answer, which may be null.
 
-    `bindings` is what its attachments were bound to, where their ids do not say so.
+    `bindings` maps attachments whose ids are no resources to their resources.
     """
 
     seq: Number
@@ -172,7 +171,7 @@ class PageLine(_Line, frozen=True):
 
 
 class ResourceLine(_Line, frozen=True, omit_defaults=True):
-    """A descriptor, and the project its id was derived in.
+    """A descriptor, and the project that its id was derived in.
 
     `aliases` has its aliases in the order of their bytes, each with its moment.
     """
@@ -192,7 +191,7 @@ class ResourceLine(_Line, frozen=True, omit_defaults=True):
 
 
 class FrontierLine(_Line, frozen=True, omit_defaults=True):
-    """How far the renderings of the session are evicted under a name, and what was sent last."""
+    """A frontier of the session's renderings, and the digests of the last one."""
 
     name: ClientId
     through: tuple[Through, Through, Through, Through, Through]
@@ -213,7 +212,7 @@ class ForkOriginLine(_Line, frozen=True):
 
 
 class SessionLine(_Line, frozen=True, omit_defaults=True):
-    """The session itself; how many entries it has of each kind follows from them.
+    """The session itself; the numbers of its entries are counted.
 
     `frontiers` are in the order of their names.
     """
@@ -244,7 +243,7 @@ class BundleManifest(_Line, frozen=True):
 
 
 class ManifestHead(Struct, frozen=True):
-    """The members of a manifest that tell a bundle of a known version from anything else."""
+    """The members of a manifest that identify the format and its version."""
 
     format: str
     version: int
@@ -269,8 +268,8 @@ def read_line(decoder: msgspec.json.Decoder[_Decoded], text: bytes) -> _Decoded:
     """Return the line in a text.
 
     Raises:
-        MsgspecError, RecursionError: It is none.
-        BundleFormatError: It is written otherwise than `encode` writes it.
+        MsgspecError, RecursionError: The text is no line of this type.
+        BundleFormatError: The text differs from the output of `encode`.
     """
     decoded = decoder.decode(text)
     require(msgspec.json.encode(decoded) == text, "is not written as this service writes it")
@@ -278,10 +277,10 @@ def read_line(decoder: msgspec.json.Decoder[_Decoded], text: bytes) -> _Decoded:
 
 
 def check_number(number: int) -> None:
-    """Raise unless there is room above a number for whatever is counted on from there.
+    """Raise unless a number leaves room to count further.
 
     Raises:
-        BundleFormatError: There is none.
+        BundleFormatError: The number is above `LARGEST_NUMBER`.
     """
     require(
         number <= LARGEST_NUMBER,
@@ -293,10 +292,10 @@ def parse_moment(text: str) -> datetime:
     """Return the moment in a line.
 
     Raises:
-        ValueError, OverflowError: It is none.
-        BundleFormatError: It is written otherwise than this service writes it.
+        ValueError, OverflowError: The text is not a time.
+        BundleFormatError: It differs from the form that this service writes.
     """
-    read = datetime.fromisoformat(text)
-    is_ours = read.tzinfo is not None and read.year >= _FIRST_YEAR and rfc3339(read) == text
+    moment = datetime.fromisoformat(text)
+    is_ours = moment.tzinfo is not None and moment.year >= _FIRST_YEAR and rfc3339(moment) == text
     require(is_ours, "has a time that is none")
-    return read
+    return moment
