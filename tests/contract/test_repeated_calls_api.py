@@ -1,7 +1,10 @@
 """Calls with ids that were used before, or that are long: each has its own answer."""
 
 import json
+from collections.abc import Callable
+from functools import partial
 from typing import Any
+from unittest.mock import ANY
 from uuid import uuid4
 
 import httpx
@@ -140,6 +143,126 @@ def answering(*results: str, ids: str = "ab") -> Json:
     return {"role": "user", "content": blocks}
 
 
+def refused(answer: httpx.Response) -> list[str]:
+    """Where a message answers calls that have other answers."""
+    problem = answer.json()
+    assert (answer.status_code, problem["code"]) == (409, "tool-call-answered"), problem
+    return [each["pointer"] for each in problem.get("errors", ())]
+
+
+SEVERAL: dict[str, Callable[[dict[str, str]], Json]] = {
+    "anthropic": lambda texts: answering(*texts.values(), ids="".join(texts)),
+    "gemini": lambda texts: {
+        "role": "user",
+        "parts": [
+            {"functionResponse": {"id": each, "name": "list_dir", "response": {"output": text}}}
+            for each, text in texts.items()
+        ],
+    },
+    "bedrock": lambda texts: {
+        "role": "user",
+        "content": [
+            {"toolResult": {"toolUseId": each, "content": [{"text": text}], "status": "success"}}
+            for each, text in texts.items()
+        ],
+    },
+    "vercel": lambda texts: {
+        "role": "tool",
+        "content": [
+            {
+                "type": "tool-result",
+                "toolCallId": each,
+                "toolName": "list_dir",
+                "output": {"type": "text", "value": text},
+            }
+            for each, text in texts.items()
+        ],
+    },
+}
+SINGLE: dict[str, Callable[[str, str], Json]] = {
+    **{
+        name: partial(lambda write, *answer: write(dict([answer])), SEVERAL[name])
+        for name in SEVERAL
+    },
+    "openai-chat": lambda call_id, text: {
+        "role": "tool",
+        "tool_call_id": call_id,
+        "content": text,
+    },
+    "openai-responses": lambda call_id, text: {
+        "type": "function_call_output",
+        "call_id": call_id,
+        "output": text,
+    },
+}
+
+
+@pytest.mark.engines("embedded", "server")
+def test_answer_that_is_stored_among_others_is_a_conflict(client: httpx.Client) -> None:
+    for one, write in SEVERAL.items():
+        say(client, calling(one, "a", "b"))
+        both = write({"a": "1", "b": "2"})
+        assert say(client, both).status_code == 201
+        for name, write_one in SINGLE.items():
+            assert refused(say(client, write_one("b", "3"))) == [""], (one, name)
+        for name, write_other in SEVERAL.items():
+            if name != one:
+                refused(say(client, write_other({"b": "3", "a": "1"})))
+        assert store(client, result("3", "a")) == (409, "tool-call-answered")
+        assert say(client, both).status_code == 200
+    assert told(client) == [each for one in SEVERAL for each in (one, one, "1", "2")]
+    assert rendering(client)["loss"] == []
+
+
+@pytest.mark.engines("embedded", "server")
+def test_answers_that_are_stored_one_by_one_are_a_conflict_together(client: httpx.Client) -> None:
+    for name, write_one in SINGLE.items():
+        say(client, calling(name, "a", "b"))
+        one = write_one("a", "1")
+        assert [say(client, one).status_code for _ in range(2)] == [201, 200]
+        status, made = store(client, result("2", "b"))
+        for write in SEVERAL.values():
+            refused(say(client, write({"a": "1", "b": "3"})))
+        assert say(client, one).status_code == 200
+        assert (status, store(client, result("2", "b"))) == (201, (200, made))
+    assert told(client) == [each for name in SINGLE for each in (name, name, "1", "2")]
+    assert rendering(client)["loss"] == []
+
+
+def test_answer_among_others_is_that_of_the_newest_call_of_its_id(client: httpx.Client) -> None:
+    for path in "./":
+        say(client, calling(path, "a", "b"))
+        assert say(client, answering(f"of {path}", "b")).status_code == 201
+        assert store(client, result("else", "a")) == (409, "tool-call-answered")
+    # Without a message that makes it, and with one.
+    new: list[Json] = [{"newCall": True}, {"callMessage": calling("/c", "a")}]
+    for number, members in enumerate(new):
+        assert store(client, result(f"new {number}", "a", **members))[0] == 201
+    assert store(client, result("new 1", "a", **members))[0] == 200
+    assert store(client, result("else", "a")) == (409, "tool-call-answered")
+    answers = [each["content"] for each in rendering(client)["messages"] if each["role"] == "tool"]
+    assert answers == ["of .", "b", "of /", "b", "new 0", "new 1"]
+    assert rendering(client)["loss"] == [ANY]
+
+
+def test_answer_beside_words_is_that_of_its_call(client: httpx.Client) -> None:
+    say(client, calling(".", "a"))
+    both = answering("1", ids="a")
+    both["content"].append({"type": "text", "text": "Go on."})
+    assert [say(client, both).status_code for _ in range(2)] == [201, 201]
+    assert refused(say(client, answering("2", ids="a"))) == [""]
+    assert store(client, result("2", "a")) == (409, "tool-call-answered")
+
+
+def test_turn_names_the_entry_that_answers_what_it_answers(client: httpx.Client) -> None:
+    say(client, calling(".", "a", "b"))
+    say(client, answering("1", "2"))
+    for message in (answering("3", ids="a"), answering("1", "3")):
+        answer = client.post("/api/sessions/s/turns", json={"entries": [{"message": message}]})
+        assert refused(answer) == ["/entries/0"]
+        assert answer.json()["errors"][0]["detail"] == "answers what seq 2 has answered"
+
+
 def test_message_of_several_answers_is_stored_once_until_their_calls_are_made_again(
     client: httpx.Client,
 ) -> None:
@@ -155,11 +278,15 @@ def test_message_of_several_answers_is_stored_once_until_their_calls_are_made_ag
     # Answers to other calls are in between.
     assert stored(answering("1", "2", ids="cd")) == (201, 4)
     assert stored(both) == (200, 2)
-    # It is not the newest answer any more.
-    assert stored(answering("1", "3")) == (201, 5)
-    assert stored(both) == (201, 6)
-    assert stored(calling("a", "b")) == (201, 7)
-    assert stored(both) == (201, 8)
+    assert refused(say(client, answering("1", "3"))) == ["/content/1/content"]
+    # One of its calls has no answer yet.
+    assert stored(answering("1", "2", "3", ids="abe")) == (201, 5)
+    assert stored(both) == (200, 2)
+    assert stored(calling("a", "b")) == (201, 6)
+    assert stored(both) == (201, 7)
+    assert stored(calling("/b", "b")) == (201, 8)
+    assert stored(answering("3", ids="b")) == (201, 9)
+    assert refused(say(client, answering("1", "3"))) == [""]
 
 
 def test_new_answers_among_those_that_are_stored_are_stored(client: httpx.Client) -> None:

@@ -211,12 +211,6 @@ def identify_call(
     return IdempotentCall(project_id, CALL_ROUTE, key, RequestIdentity(digest))
 
 
-def answer_of(unit: UnitOfWork, session_id: str, call_id: str) -> int | None:
-    """Return the `seq` of what answers a call of a session; `None` if nothing does."""
-    newest = unit[AnsweredCallRecords].newest_answer(session_id, call_id)
-    return None if newest is None else newest.seq
-
-
 def _is_called(unit: UnitOfWork, session_id: str, call_id: str) -> bool:
     """Return whether one of the last messages of a session, but for answers, makes the call.
 

@@ -23,10 +23,10 @@ from app.services.agents.prepared_calls import (
     AnsweredCallError,
     CallPreparer,
     PreparedCall,
-    answer_of,
     appended_result,
 )
 from app.services.agents.receipts import check_expected_seq, write_receipt
+from app.services.calls.answer_places import find_answer_place
 from app.services.calls.stored_message_turns import calls_of
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.renders.queries import RenderQuery
@@ -39,6 +39,7 @@ from app.services.requests.whole_bodies import RequestBodies, chunks_of
 from app.services.sessions.messages import PreparedMessage, SessionMessages
 from app.services.tool_results.prepared_results import PreparedResult
 from app.services.tool_results.tool_results import ToolResults
+from app.stores.records.answered_calls import RecordedAnswer
 from app.stores.records.history import SessionHistory
 from app.stores.records.records import MOST_TOGETHER_BYTES, Records
 from app.stores.records.sessions import SessionRecords
@@ -317,6 +318,12 @@ def _answered_id(prepared: _Prepared) -> str | None:
     return answer.tool_call_id
 
 
+def _find_answer(unit: UnitOfWork, session_id: str, prepared: _Prepared) -> RecordedAnswer | None:
+    if isinstance(prepared, PreparedMessage):
+        return prepared.find_place(unit).existing
+    return find_answer_place(unit, session_id, _answered_id(prepared)).existing
+
+
 def _appended(unit: UnitOfWork, session_id: str, prepared: _Prepared, index: int) -> int:
     """Append an entry; return its `seq`.
 
@@ -337,11 +344,10 @@ def _appended(unit: UnitOfWork, session_id: str, prepared: _Prepared, index: int
     except AnsweredCallError as exc:
         answered_by = exc.seq
     except ConflictError as exc:
-        call_id = _answered_id(prepared)
-        earlier = None if call_id is None else answer_of(unit, session_id, call_id)
+        earlier = _find_answer(unit, session_id, prepared)
         if earlier is None or exc.problem_code != "tool-call-answered":
             raise
-        answered_by = earlier
+        answered_by = earlier.seq
     raise ConflictError(
         f"The call that entry {index} answers was answered before, by entry {answered_by} of "
         "the session. Nothing was appended. An Idempotency-Key makes it safe to repeat a turn.",

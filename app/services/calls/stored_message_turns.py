@@ -80,13 +80,6 @@ def calls_of(entry: StoredHistoryMessage) -> Iterator[TurnCall]:
         yield from turn.calls
 
 
-def ids_in(entry: StoredHistoryMessage) -> set[str]:
-    """Return the ids of the calls that a stored message makes or answers, empty ones as well."""
-    turns = stored_message_turns(entry, {}, audience="everyone", origin="")
-    made = {call.call_id for turn in turns for call in turn.calls}
-    return made | {turn.call_id for turn in turns if turn.role == "tool"}
-
-
 def stored_reading(entry: StoredHistoryMessage) -> EntryReading | None:
     """Return a message as it was read when it came.
 

@@ -16,7 +16,7 @@ from app.models.identity import new_id, utc_now
 from app.models.limits import Limits
 from app.models.message import StoredHistoryMessage
 from app.models.session import MESSAGE
-from app.services.calls.answer_places import find_answer_place, find_repeated_answers
+from app.services.calls.answer_places import AnswerPlace, find_answer_place, find_place_of_answers
 from app.services.concurrency.large_work import run_in_loop_if
 from app.services.inline_media.media_mover import MediaMover
 from app.services.media.media_keeper import MediaKeeper
@@ -215,6 +215,10 @@ class PreparedMessage:
         """Return the same message as one of a list, which keeps the order that it was sent in."""
         return replace(self, message=replace(self.message, is_apart=None))
 
+    def find_place(self, unit: UnitOfWork) -> AnswerPlace:
+        """Return where the message belongs among the answers of its session, which is locked."""
+        return _find_place(unit, self.session_id, self.read, self.identity)
+
     def append(self, unit: UnitOfWork) -> tuple[StoredHistoryMessage, bool]:
         """Write message, history entry and links; return the message, and whether it is new.
 
@@ -264,9 +268,7 @@ def _place(
     Raises:
         ConflictError: The call was answered with something else.
     """
-    if len(read.answered_ids) > 1:
-        return find_repeated_answers(unit, session_id, read.answered_ids, identity), 1
-    place = find_answer_place(unit, session_id, read.tool_call_id)
+    place = _find_place(unit, session_id, read, identity)
     if place.existing is None:
         return None, place.number
     earlier = unit[MessageRecords].find(place.existing.entry_id)
@@ -283,8 +285,18 @@ def _place(
     )
 
 
+def _find_place(
+    unit: UnitOfWork, session_id: str, read: ReadMessage, identity: RequestIdentity
+) -> AnswerPlace:
+    if len(read.answered_ids) > 1:
+        return find_place_of_answers(unit, session_id, read.answered_ids, identity)
+    return find_answer_place(unit, session_id, read.tool_call_id)
+
+
 def _differences(earlier: StoredHistoryMessage, read: ReadMessage) -> Sequence[Fault]:
-    """Return the first place where a message is not the stored one."""
+    """Return the first place where a message is not the stored one, if that is no more than one."""
+    if earlier.tool_call_id != read.tool_call_id:
+        return [Fault("", f"answers what the entry with seq {earlier.seq} answers")]
     stored = parse_stored_json(earlier.sent)
     found = first_difference(stored, read.value, passed_over=_is_moved)
     if found is not None:

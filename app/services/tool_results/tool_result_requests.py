@@ -181,13 +181,16 @@ def place_result(
     Raises:
         ConflictError: The call was answered with something else.
     """
-    place = find_answer_place(unit, request.session_id, request.tool_call_id)
+    follows_call = _is_called_anew(request)
+    place = find_answer_place(
+        unit, request.session_id, request.tool_call_id, follows_call=follows_call
+    )
     existing = place.existing
     if existing is None or request.new_call:
         return place.behind()
     if existing.is_result and identity.is_that_of(existing.request_digest):
         return place
-    if _is_called_anew(request):
+    if follows_call:
         return place.behind()
     if not existing.is_result:
         raise ConflictError(

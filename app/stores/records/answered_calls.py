@@ -4,29 +4,36 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Row, String, type_coerce
+from sqlalchemy import ColumnElement, Row, String, type_coerce
 
 from app.models.call_ids import call_key, number_of_key
-from app.stores.records.columns import BY_CALL, escape_text
+from app.stores.records.columns import escape_text
 from app.stores.records.prepared_statements import IsAmong, Lookup
 from app.stores.records.scope import AnyTable, read_row, scoped_any, scoped_select
 from app.stores.records.tables import messages, tool_results
 from app.stores.records.unit_of_work import Repository
 
 _ANSWERS = ((tool_results, "tool_result_id"), (messages, "message_id"))
-_HAS_ANSWER = Lookup(
-    scoped_any(scoped_select(table, table.c.seq, by=BY_CALL) for table, _ in _ANSWERS)
-)
 
 
 def _finding(table: AnyTable, key: str) -> Lookup:
     names = ("tool_call_id", "whole_call_id", "seq", "request_digest")
     columns = (*(table.c[name] for name in names), table.c[key].label("entry_id"))
     answers = scoped_select(table, *columns, by=["session_id"])
+    return Lookup(answers.where(_has_key(table)))
+
+
+def _has_key(table: AnyTable) -> ColumnElement[bool]:
     # The keys are given as they are stored.
-    return Lookup(answers.where(IsAmong(type_coerce(table.c.tool_call_id, String()), "keys")))
+    return IsAmong(type_coerce(table.c.tool_call_id, String()), "keys")
 
 
+_HAS_ANSWER = Lookup(
+    scoped_any(
+        scoped_select(table, table.c.seq, by=["session_id"]).where(_has_key(table))
+        for table, _ in _ANSWERS
+    )
+)
 _FIND_ANSWERS = {table.name: _finding(table, key) for table, key in _ANSWERS}
 # So many keys are looked up at once; a history has no more answers than 2**24.
 _AT_ONCE = 32
@@ -53,10 +60,11 @@ class AnsweredCallRecords(Repository):
     def newest_answer(self, session_id: str, call_id: str) -> RecordedAnswer | None:
         """Return the newest answer to the calls of a session with an id; hardly ever there is one.
 
-        Their numbers have no gaps: a history only grows, and goes as a whole.
+        Their numbers have no gaps: a history only grows, and goes as a whole. But the first one may
+        be in a message that holds more than that, and is not found here.
         """
-        key = call_key(call_id, 1)
-        rows = self._scope.look_up(_HAS_ANSWER, session_id=session_id, tool_call_id=key)
+        keys = [escape_text(call_key(call_id, number)) for number in (1, 2)]
+        rows = self._scope.look_up(_HAS_ANSWER, session_id=session_id, keys=keys)
         if not rows[0].is_any:
             return None
         found = self._answers(session_id, call_id, _DOUBLINGS)

@@ -27,8 +27,6 @@ metadata = MetaData(
     }
 )
 
-BY_CALL = ("session_id", "tool_call_id")
-"""The columns that know a row by the tool call of a session that it answers."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
