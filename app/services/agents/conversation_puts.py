@@ -31,7 +31,6 @@ from app.services.requests.body_reader import BodyReader
 from app.services.requests.request_identity import RequestIdentity
 from app.services.requests.streamed_requests import StreamedRequest, StreamedRequests
 from app.services.sessions.fork_copies import write_fork
-from app.services.sessions.message_requests import describe_message
 from app.services.sessions.messages import PreparedMessage, SessionMessages
 from app.stores.records.records import MOST_TOGETHER_BYTES, Records
 from app.stores.records.session_prompts import SessionPrompt, SessionPromptRecords
@@ -153,10 +152,7 @@ class ConversationPuts:
             reader.read,
             read_sent,
             media_of=lambda sent: [
-                medium.uri
-                for each in sent.messages
-                for medium in each.read.movable
-                if medium.uri is not None
+                medium.uri for medium in self._sent_units.movable(sent) if medium.uri is not None
             ],
             identity_prefix=session_id.encode() + b"\0",
         )
@@ -287,8 +283,8 @@ class ConversationPuts:
             )
             if rest is None:
                 raise _diverged(put, Difference(index, "", target.stored.last_seq))
-            message = replace(message, read=describe_message(rest, read_entry(rest)))
-        digest = json_digest(message.read.value, prefix=target.session_id.encode() + b"\0")
+            message = replace(message, value=rest, reading=read_entry(rest))
+        digest = json_digest(message.value, prefix=target.session_id.encode() + b"\0")
         request = StreamedRequest(
             message.read, RequestIdentity(digest), put.request.is_quick, put.request.media
         )
@@ -299,7 +295,7 @@ class ConversationPuts:
 
 def _further(put: _Put, message: SentMessage, stored: Sequence[Unit]) -> JsonObject | None:
     read = partial(units_of_message, media=put.request.media)
-    return further_blocks(message.read.value, read, stored)
+    return further_blocks(message.value, read, stored)
 
 
 def _repeated(put: _Put, target: _Target) -> _Receipt | None:

@@ -4,12 +4,14 @@ import hashlib
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from threading import Lock
 
 from app.services.sessions.message_requests import ReadMessage, describe_message
 from app.stores.blobs.draft_media import StreamedMedia
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.json.values import JsonObject, JsonValue, json_text
+from pagefault_dialects.media.embedded_data_uris import Movable
 from pagefault_dialects.messages.comparison import Unit, digest_bytes, units_of
 from pagefault_dialects.messages.conversation_reading import read_conversation
 from pagefault_dialects.messages.entry_reading import EntryReading, entry_turns, read_entry
@@ -22,13 +24,26 @@ _MOST_UNITS_EACH = 8
 _MARKS = ("cache_control", "cachePoint", "cache_point")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SentMessage:
-    """A message of a conversation, and where it stands in the body."""
+    """A message of a conversation, and where it stands in the body.
+
+    Both properties are computed on first access. `read` is only needed of new messages.
+    """
 
     pointer: str
+    value: JsonObject
     reading: EntryReading
-    read: ReadMessage
+
+    @cached_property
+    def read(self) -> ReadMessage:
+        """The message as it is stored."""
+        return describe_message(self.value, self.reading)
+
+    @cached_property
+    def digest(self) -> bytes:
+        """The digest of its JSON."""
+        return hashlib.sha256(json_text(self.value).encode()).digest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +73,7 @@ def read_sent(value: JsonValue) -> SentConversation:
     leading = [message for _, message, _ in reading.entries[:first]]
     prompt = {**reading.prompt, **({MESSAGES: leading} if leading else {})}
     messages = [
-        SentMessage(pointer, entry, describe_message(message, entry))
-        for pointer, message, entry in reading.entries[first:]
+        SentMessage(pointer, message, entry) for pointer, message, entry in reading.entries[first:]
     ]
     if not reading.entries and not prompt:
         raise InvalidPayloadError(
@@ -76,15 +90,24 @@ def read_sent(value: JsonValue) -> SentConversation:
 
 
 class SentUnits:
-    """Takes apart what is sent, and remembers the units of messages without media.
+    """Units of sent messages, with a cache of those of messages without media.
 
-    A step sends all messages of the steps before it. What a message is taken apart into follows
-    from its JSON, so it is known by the digest of that.
+    Each step of an agent sends the messages of all steps before it. The units of a message, and
+    whether it has media, follow from its JSON, so the digest of that JSON is the key.
     """
 
     def __init__(self) -> None:
         self._known: OrderedDict[bytes, Sequence[Unit]] = OrderedDict()
         self._lock = Lock()
+
+    def movable(self, conversation: SentConversation) -> Sequence[Movable]:
+        """Return the media that are moved out of the messages that were sent; blocks."""
+        return [
+            medium
+            for each in conversation.messages
+            if self._find(each.digest) is None
+            for medium in each.read.movable
+        ]
 
     def units(self, conversation: SentConversation, media: StreamedMedia) -> Sequence[Unit]:
         """Return the units of the messages that were sent; blocks.
@@ -100,21 +123,24 @@ class SentUnits:
         ]
 
     def _units_of(self, message: SentMessage, media: StreamedMedia) -> Sequence[Unit]:
-        if message.read.movable:
-            return units_of_reading(message.reading, 0, media)
-        key = hashlib.sha256(json_text(message.read.value).encode()).digest()
-        with self._lock:
-            known = self._known.get(key)
-            if known is not None:
-                self._known.move_to_end(key)
-                return known
+        known = self._find(message.digest)
+        if known is not None:
+            return known
         units = units_of_reading(message.reading, 0, media)
-        if len(units) <= _MOST_UNITS_EACH:
+        if len(units) <= _MOST_UNITS_EACH and not message.read.movable:
             with self._lock:
-                self._known[key] = units
+                self._known[message.digest] = units
                 if len(self._known) > _MOST_MESSAGES:
                     self._known.popitem(last=False)
         return units
+
+    def _find(self, digest: bytes) -> Sequence[Unit] | None:
+        """Return the units of a message without media, if they are known."""
+        with self._lock:
+            known = self._known.get(digest)
+            if known is not None:
+                self._known.move_to_end(digest)
+        return known
 
 
 def units_of_reading(reading: EntryReading, place: int, media: StreamedMedia) -> list[Unit]:

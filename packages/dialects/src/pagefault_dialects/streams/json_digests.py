@@ -40,6 +40,8 @@ _SHORT_BYTES = 1024 * 1024
 # Shorter than any string that has a name.
 _SHORT_CHARS = 4_096
 _FLUSHED_CHARS = 64 * 1024
+# Of a value that is written in one go, itself and those in it.
+_FEW_NODES = 64
 # Of an array of numbers, however long it is.
 _MEMBERS_AT_ONCE = 1_000
 # Most texts are found out to be no base64 by their beginning.
@@ -175,15 +177,14 @@ class _Canonical:
                 self._put(node)
             elif not isinstance(node, dict | list):
                 self._put(self._leaf(node))
-            elif isinstance(node, list):
-                if _is_plain(node):
-                    self._put_plain_array(node)
-                else:
-                    _open_array(node, stack)
-            elif _is_plain(node) and (text := _compact(node)) is not None:
+            elif _is_small(node) and (text := _compact(node)) is not None:
                 self._put(text)
-            else:
+            elif isinstance(node, dict):
                 self._open_object(node, stack)
+            elif _is_plain(node):
+                self._put_plain_array(node)
+            else:
+                _open_array(node, stack)
         self._flush()
 
     def _put_plain_array(self, node: list[JsonValue]) -> None:
@@ -245,15 +246,26 @@ def _open_array(node: list[JsonValue], stack: list[JsonValue]) -> None:
     stack.append(_Raw("["))
 
 
-def _is_plain(node: dict[str, JsonValue] | list[JsonValue]) -> bool:
-    """Return whether it holds nothing but numbers, short strings and the like."""
-    members = node
-    if isinstance(node, dict):
-        if any(len(key) >= _SHORT_CHARS for key in node):
+def _is_plain(members: list[JsonValue]) -> bool:
+    """Return whether an array holds nothing but numbers, short strings and the like."""
+    return not any(
+        isinstance(each, dict | list) or (isinstance(each, str) and len(each) >= _SHORT_CHARS)
+        for each in members
+    )
+
+
+def _is_small(value: JsonValue) -> bool:
+    """Return whether a value and those in it are few, and all strings among them are short."""
+    nodes = [value]
+    for node in nodes:
+        if isinstance(node, dict):
+            nodes += node
+            nodes += node.values()
+        elif isinstance(node, list):
+            nodes += node
+        elif isinstance(node, str) and len(node) >= _SHORT_CHARS:
             return False
-        members = list(node.values())
-    for each in members:
-        if isinstance(each, dict | list) or (isinstance(each, str) and len(each) >= _SHORT_CHARS):
+        if len(nodes) > _FEW_NODES:
             return False
     return True
 
