@@ -155,8 +155,33 @@ def test_a_message_that_is_stored_changed_says_where(
     assert put["warnings"] == [half(f"/messages/0{pointer}")]
 
 
+@pytest.mark.parametrize(
+    ("message", "place"),
+    [
+        ('{"role":"assistant","content":"a \\ud83d"}', "/callMessage/content"),
+        (
+            '{"type":"function_call","call_id":"c1","name":"look","arguments":"\\ude00"}',
+            "/callMessage/arguments",
+        ),
+        ('{"role":"assistant","content":"a","x":{"\\ud800":1}}', "/callMessage/x"),
+    ],
+)
+def test_half_a_surrogate_in_the_message_of_a_call_is_a_warning(
+    client: httpx.Client, message: str, place: str
+) -> None:
+    body = f'{_HEAD}"\\ud83d\\ude00","sessionId":"s","callMessage":{message}}}'
+    detail = f"{half('')['detail']} It is at {place} of the request."
+    assert warnings_of(client, body) == [{**half(""), "detail": detail}]
+
+
+def test_half_a_surrogate_in_the_name_of_a_tool_is_a_warning(client: httpx.Client) -> None:
+    (found,) = warnings_of(client, '{"toolName":"a\\ud800","toolCallId":"c1","result":1}')
+    assert found["detail"].endswith(" It is at /toolName of the request.")
+
+
 def test_whole_surrogate_pairs_are_no_warning(client: httpx.Client) -> None:
-    message = '{"role":"user","content":"a \\ud83d\\ude00"}'
+    message = '{"role":"assistant","content":"a \\ud83d\\ude00"}'
+    assert warnings_of(client, f'{_HEAD}1,"sessionId":"s","callMessage":{message}}}') == []
     assert "warnings" not in send(client, "POST", "messages", message)
 
 

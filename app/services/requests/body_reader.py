@@ -1,6 +1,7 @@
 """Bodies of requests, read with warnings for repeated keys and for halves of surrogate pairs."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import chain, islice
 
 from app.models.limits import Limits
@@ -49,16 +50,27 @@ class BodyReader:
         return repaired(value, spelled=True)
 
 
-def repeated_key_warnings(
-    places: Iterator[tuple[str, str]], *, within: str = ""
-) -> Iterator[Warning]:
-    """Yield a warning for each key that an object has more than once, and how many are left.
+def result_warnings(body: bytes, value: JsonValue, keys: RepeatedKeys) -> Iterator[Warning]:
+    """Yield warnings about a request with a `result`, and how many are left.
+
+    Their pointers lead into the result, and are empty for members beside it. The normalization of
+    the result has its own warnings for halves of surrogate pairs.
 
     Args:
-        places: As `RepeatedKeys.places` yields them.
-        within: The pointer that those of the warnings begin behind; others are empty.
+        body: The request.
+        value: The JSON value of the body.
+        keys: The repeated keys of the value.
     """
-    return _bounded(_repeated_keys(places, within))
+    found = _repeated_keys(keys.places(value), within="/result")
+    if isinstance(value, dict) and may_have_surrogates(body):
+        beside = {name: member for name, member in value.items() if name != "result"}
+        found = chain(found, map(_beside_result, _half_surrogates(beside)))
+    return _bounded(found)
+
+
+def _beside_result(warning: Warning) -> Warning:
+    detail = f"{warning.detail} It is at {warning.pointer or 'the top level'} of the request."
+    return replace(warning, pointer="", detail=detail)
 
 
 def _bounded(warnings: Iterator[Warning]) -> Iterator[Warning]:
@@ -67,7 +79,7 @@ def _bounded(warnings: Iterator[Warning]) -> Iterator[Warning]:
         yield more_warnings(left)
 
 
-def _repeated_keys(places: Iterator[tuple[str, str]], within: str = "") -> Iterator[Warning]:
+def _repeated_keys(places: Iterator[tuple[str, str]], *, within: str = "") -> Iterator[Warning]:
     for pointer, key in places:
         inside = pointer.removeprefix(within) if pointer.startswith(within) else ""
         named = quoted_short(without_lone_surrogates(key), _LONGEST_KEY)

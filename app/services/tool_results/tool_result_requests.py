@@ -19,7 +19,7 @@ from app.errors import ConflictError
 from app.models.call_ids import CallId
 from app.services.calls.answer_places import AnswerPlace, find_answer_place
 from app.services.normalization import normalize_tool_result
-from app.services.requests.body_reader import repeated_key_warnings
+from app.services.requests.body_reader import result_warnings
 from app.services.requests.request_identity import RequestIdentity, how_compared
 from app.services.requests.streamed_requests import identity_of_stream
 from app.services.requests.validation import validated
@@ -116,7 +116,7 @@ def read_tool_result_request(body: bytes, *, max_depth: int, max_nodes: int) -> 
     """
     keys = RepeatedKeys()
     value = parse_json(body, max_depth=max_depth, max_nodes=max_nodes, make_object=keys.make_object)
-    warnings = tuple(repeated_key_warnings(keys.places(value), within="/result"))
+    warnings = tuple(result_warnings(body, value, keys))
     if isinstance(value, dict) and _has_numbers_to_spell(value.get("callMessage")):
         # A message keeps its numbers as they are written; of a result their values count.
         spelled = parse_json(body, max_depth=max_depth, max_nodes=max_nodes, spelled=True)
@@ -135,7 +135,6 @@ def _has_numbers_to_spell(message: JsonValue) -> bool:
 
 def _checked(value: JsonValue) -> ToolResultRequest:
     if isinstance(value, dict):
-        # The members around the result have no warnings to carry, so they are repaired silently.
         value = {
             key: without_lone_surrogates(member)
             if isinstance(member, str) and key != "result"
