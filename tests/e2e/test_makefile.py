@@ -16,13 +16,13 @@ STAMP = ".venv/python.stamp"
 _MAKING_SECONDS = 4 * WAIT_SECONDS
 # As a Python of Debian without `python3-venv`: all is there but pip.
 WITHOUT_ENSUREPIP = """
-"$PYTHON" -m venv --without-pip .venv
+"$REAL" -m venv --without-pip .venv
 echo "ensurepip is not available" >&2
 exit 1
 """
 # Stops in the middle, with half of pip, until it is ended.
 STOPS = """
-"$PYTHON" -m venv --without-pip .venv
+"$REAL" -m venv --without-pip .venv
 mkdir .venv/lib/python*/site-packages/pip
 echo half-made
 exec sleep 600
@@ -31,8 +31,10 @@ exec sleep 600
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder with our Makefile, and nothing that is installed."""
+    """A folder with our Makefile and its tool, and nothing that is installed."""
     shutil.copy(ROOT / "Makefile", tmp_path)
+    (tmp_path / "requirements").mkdir()
+    shutil.copy(ROOT / "requirements" / "install.py", tmp_path / "requirements")
     return tmp_path
 
 
@@ -40,7 +42,7 @@ def python_that(folder: Path, does: str) -> Path:
     """A Python that has another `venv`."""
     path = folder / "python"
     path.write_text(
-        f'#!/bin/sh\nPYTHON="{sys.executable}"\n[ "$2" = venv ] || exec "$PYTHON" "$@"\n{does}'
+        f'#!/bin/sh\nREAL="{sys.executable}"\n[ "$2" = venv ] || exec "$REAL" "$@"\n{does}'
     )
     path.chmod(0o755)
     return path
