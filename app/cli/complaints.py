@@ -1,7 +1,7 @@
-"""What commands say of what went wrong, on standard error, and the names they refuse.
+"""Error messages of commands on standard error, and checks of names in options.
 
-A host starts a proxy for each of its servers, and this is all that most of them ever say: it is
-written without Rich, which takes 6 MiB of each.
+This module does not import Rich, which takes 6 MiB: a host starts one proxy for each server, and
+most proxies print nothing else.
 """
 
 import os
@@ -14,33 +14,33 @@ from app.models.project import PROJECT_NAME
 from pagefault_dialects.model.client_ids import CLIENT_ID, CLIENT_ID_RULE
 
 CANNOT = 2
-"""The status of a command that could not do what it is there for."""
+"""The exit status of a command that could not start its work."""
 
 _RED, _PLAIN = "\x1b[31m", "\x1b[0m"
 _COLOURLESS = ("dumb", "unknown")
 
 
 def complain(sentence: str) -> None:
-    """Print what went wrong, where errors go; that it cannot be is no reason to end.
+    """Print an error message on standard error; a closed stream is ignored.
 
-    Control characters become spaces: a part of the sentence may come from a server.
+    Control characters become spaces, since a part of the sentence may come from a server.
     """
     line = "".join(each if each.isprintable() or each == "\n" else " " for each in sentence)
-    said = f"pagefault: {line}"
+    message = f"pagefault: {line}"
     with suppress(OSError, ValueError):
-        print(  # noqa: T201 - this is where commands say it
-            f"{_RED}{said}{_PLAIN}" if _takes_colours() else said, file=sys.stderr, flush=True
+        print(  # noqa: T201 - the one place where commands print errors
+            f"{_RED}{message}{_PLAIN}" if _takes_colours() else message, file=sys.stderr, flush=True
         )
 
 
 def _takes_colours() -> bool:
-    """Tell whether standard error is a terminal with colours, whose user wants them."""
-    is_wanted = not os.environ.get("NO_COLOR")
-    return is_wanted and sys.stderr.isatty() and os.environ.get("TERM", "") not in _COLOURLESS
+    """Return whether standard error is a terminal with colours and `NO_COLOR` is not set."""
+    is_allowed = not os.environ.get("NO_COLOR")
+    return is_allowed and sys.stderr.isatty() and os.environ.get("TERM", "") not in _COLOURLESS
 
 
 def check_session(session_id: str | None, where: str = "--session") -> None:
-    """Refuse a name that no session can have; `None` stands for no session."""
+    """Raise if an option is not a valid session id; `None` is allowed."""
     if session_id is not None and not CLIENT_ID.match(session_id):
         raise typer.BadParameter(
             f"is not the id of a session, which {CLIENT_ID_RULE}", param_hint=where
@@ -48,6 +48,6 @@ def check_session(session_id: str | None, where: str = "--session") -> None:
 
 
 def check_project(name: str) -> None:
-    """Refuse a name that no project can have."""
+    """Raise if an option is not a valid project name."""
     if not PROJECT_NAME.match(name):
         raise typer.BadParameter(f"a name {CLIENT_ID_RULE}", param_hint="--project")

@@ -14,7 +14,7 @@ from rich.filesize import decimal
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 from rich.table import Table
 
-from app.cli.terminal import ERR, CommandError, counted, printable, shortened, told_faults
+from app.cli.terminal import ERR, CommandError, counted, fault_line, printable, shortened
 from app.config.settings import Settings
 from app.services.tool_results.prepared_results import Ingested
 from app.wiring.ingest import open_tool_results
@@ -71,7 +71,7 @@ def ingest_file(
         try:
             ingested = anyio.run(_ingest, settings, project_id, session_id, naming, names)
         except InvalidPayloadError as exc:
-            faults = told_faults(exc.faults)
+            faults = fault_line(exc.faults)
             raise CommandError(f"the tool result is refused: {faults or exc.detail}") from exc
     _print(ingested, console)
 
@@ -111,7 +111,7 @@ def _names(content: bytes, value: JsonValue) -> list[str]:
 def _request_body(
     content: bytes, value: JsonValue, tool_call_id: str, *, session_id: str, tool_name: str
 ) -> bytes:
-    """Return the body of the request that `content` stands for: itself, or the result in it."""
+    """Return `content` if it is a whole request, else a request with `content` as its result."""
     if isinstance(value, dict) and {"toolName", "result"} <= value.keys() <= _REQUEST_KEYS:
         members = {"toolCallId": tool_call_id, **value, "sessionId": session_id}
         # A lone surrogate goes on as the JSON escape it was, to be repaired and noted there.

@@ -1,4 +1,4 @@
-"""`pagefault page list`, `search` and `stats`: what a project keeps, straight from the stores."""
+"""`pagefault page list`, `search` and `stats`, read directly from the stores."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
@@ -41,12 +41,12 @@ def list_pages(
     filters = PageFilters(session_id=session, modality=modality)
 
     async def show(records: Records) -> None:
-        shown = 0
+        count = 0
         async with aclosing(_pages(records, project_id, filters, limit)) as pages:
             async for page in pages:
-                shown += 1
+                count += 1
                 say(page_summary(page).decode() if as_json else _page_line(page))
-        if not shown:
+        if not count:
             say("There are no such pages.", to=ERR)
 
     _run(settings, show)
@@ -64,7 +64,7 @@ def search_records(
     """Print a line for each hit, the best first.
 
     Raises:
-        InvalidPayloadError: There is nothing in the words to search for.
+        InvalidPayloadError: The words have no search term.
     """
     check_session(session, "--session")
     request = SearchRequest(words, session_id=session)
@@ -88,7 +88,7 @@ def search_records(
 
 
 def show_stats(settings: Settings, project_id: str, *, as_json: bool) -> None:
-    """Print how much a project keeps."""
+    """Print the totals of a project."""
 
     async def show(records: Records) -> None:
         totals = await count_project(records, project_id)
@@ -125,15 +125,15 @@ async def _pages(
 
 
 def _page_line(page: StoredPage) -> str:
-    said = read_descriptor(page)
-    words = said["hint"] or said["caption"] or ""
-    known = (
+    descriptor = read_descriptor(page)
+    words = descriptor["hint"] or descriptor["caption"] or ""
+    columns = (
         page.page_id,
-        f"{said['modality']}, {Level(said['compression_level']).name}, "
-        f"~{said['size_tokens']} tokens",
+        f"{descriptor['modality']}, {Level(descriptor['compression_level']).name}, "
+        f"~{descriptor['size_tokens']} tokens",
         shortened(" ".join(words.split()), _SHOWN_CHARS),
     )
-    return one_line("  ".join(filter(None, known)))
+    return one_line("  ".join(filter(None, columns)))
 
 
 def _hit_line(hit: SearchMatch) -> str:

@@ -1,8 +1,7 @@
-"""The `pagefault` command: what all of its commands have in common.
+"""The `pagefault` command: loads its commands and prints their errors.
 
-The modules `…_commands` of the features declare commands, their options and their help. What a
-command does is in another module, which is loaded when it runs: to load the whole service takes
-longer than most commands do.
+The modules `…_commands` of the features declare commands, their options and their help. A command
+imports its implementation when it runs: loading the whole service takes longer than most commands.
 """
 
 import os
@@ -25,11 +24,11 @@ class _Commands(TyperGroup):
     """The commands of all features; a command is loaded when it runs or is listed."""
 
     def list_commands(self, _: object) -> list[str]:
-        """Return their names."""
+        """Return the names of all commands."""
         return list(find_commands())
 
     def get_command(self, _: object, name: str) -> Any:  # noqa: ANN401 - Typer names no class
-        """Return a command, or nothing if there is none of this name."""
+        """Return a command, or `None` if no command has this name."""
         if name not in self.commands:
             found = find_commands()
             # Typer suggests similar names from all commands.
@@ -55,11 +54,11 @@ cli = typer.Typer(
 
 
 def main() -> None:
-    """Run the command line; what is expected to go wrong ends in one sentence and status 1."""
+    """Run the command line. An expected error is printed as one sentence and ends with status 1."""
     collect_seldom()
     _open_closed_streams()
     _leave_out_httpx_command()
-    # Commands read what the server has stored, and `ingest` what it would have accepted.
+    # Commands read and store JSON as deep as the server does.
     accept_deep_json()
     if is_json_only():
         from app.telemetry.logs import configure_process_logging
@@ -71,7 +70,7 @@ def main() -> None:
         if isinstance(exc.code, str):
             raise
         _end(exc.code or 0)
-    except Exception as exc:  # noqa: BLE001 - is told, and the process ends
+    except Exception as exc:  # noqa: BLE001 - printed before the process ends
         from app.cli.complaints import complain
         from app.cli.terminal import expected_sentence
 
@@ -85,10 +84,9 @@ def main() -> None:
 
 
 def _open_closed_streams() -> None:
-    """Have standard streams that were closed lead nowhere.
+    """Open closed standard streams on the null device.
 
-    What is opened next would take their numbers, and what is printed to `None` goes to standard
-    output, where a host reads.
+    Otherwise the next opened file gets the number of standard output, which a host reads.
     """
     for number in range(3):
         try:
@@ -102,21 +100,20 @@ def _open_closed_streams() -> None:
 
 
 def _leave_out_httpx_command() -> None:
-    """Have `import httpx` leave out the command line that it has of its own.
+    """Keep `import httpx` from importing its command line.
 
-    It does without one where click and Rich are not installed. Here they are, and would take 6 MiB
-    of each proxy that a host starts. `None` in `sys.modules` makes an import fail as if the module
-    were not there ("The import system" in Python's reference).
+    httpx imports it where click and Rich are installed, and both take 6 MiB of each proxy that a
+    host starts. `None` in `sys.modules` makes an import fail as if the module were not installed
+    ("The import system" in Python's reference).
     """
     sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]
 
 
 def _end(status: int) -> NoReturn:
-    """End the process, at once.
+    """End the process without finalizing the interpreter.
 
-    The client of the object store has threads of its own. One that comes back while the interpreter
-    is being taken down aborts the process, with a status that says something went wrong. And one
-    that waits for a host's next word would be waited for.
+    A thread of the object store's client that returns during finalization aborts the process with
+    an error status. A thread that reads from a host would be joined first.
     """
     with suppress(OSError):
         sys.stdout.flush()
@@ -124,8 +121,8 @@ def _end(status: int) -> NoReturn:
     os._exit(status)
 
 
-def _tell_version(is_asked: bool) -> None:
-    if is_asked:
+def _print_version(is_set: bool) -> None:
+    if is_set:
         typer.echo(f"pagefault {VERSION}")
         raise typer.Exit
 
@@ -135,11 +132,11 @@ def pagefault(
     version: Annotated[
         bool,
         typer.Option(
-            "--version", is_eager=True, callback=_tell_version, help="Show the version and end."
+            "--version", is_eager=True, callback=_print_version, help="Show the version and end."
         ),
     ] = False,
 ) -> None:
-    """Take the options that belong to no command."""
+    """Read the options that belong to no command."""
 
 
 if __name__ == "__main__":

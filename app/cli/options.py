@@ -9,25 +9,26 @@ import typer
 DataDir = Annotated[
     Path | None,
     typer.Option(
-        help="Where database, blobs and keys are.", show_default="PAGEFAULT_DATA_DIR or ./data"
+        help="The folder of the database, blobs and keys.",
+        show_default="PAGEFAULT_DATA_DIR or ./data",
     ),
 ]
 EnvFile = Annotated[
     Path | None,
     typer.Option(
         metavar="PATH",
-        help="A file of settings; variables of the environment come before it.",
+        help="A file of settings; environment variables take precedence.",
         show_default=".env in --data-dir",
     ),
 ]
 Project = Annotated[
     str | None,
-    typer.Option(help="The project that it belongs to.", show_default="PAGEFAULT_DEFAULT_PROJECT"),
+    typer.Option(help="The name of the project.", show_default="PAGEFAULT_DEFAULT_PROJECT"),
 ]
 Session = Annotated[
-    str | None, typer.Option(help="Only this session.", show_default="all of the project")
+    str | None, typer.Option(help="Only this session.", show_default="all sessions of the project")
 ]
-Limit = Annotated[int, typer.Option(min=1, max=200, help="The most lines.")]
+Limit = Annotated[int, typer.Option(min=1, max=200, help="Maximum number of lines.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Page = Annotated[str, typer.Argument(metavar="ID", help="The page's id.")]
 Level = Annotated[
@@ -36,12 +37,14 @@ Level = Annotated[
 ]
 Output = Annotated[
     str | None,
-    typer.Option(metavar="DIR", help="Where the file goes.", show_default="~/.pagefault/downloads"),
+    typer.Option(
+        metavar="DIR", help="The folder of the file.", show_default="~/.pagefault/downloads"
+    ),
 ]
 
 
-def refuse(given: Mapping[str, object], why: str) -> None:
-    """Refuse the first of some options that was given."""
-    for name, value in given.items():
+def refuse(options: Mapping[str, object], reason: str) -> None:
+    """Raise for the first option that has a value."""
+    for name, value in options.items():
         if value:
-            raise typer.BadParameter(why, param_hint=name)
+            raise typer.BadParameter(reason, param_hint=name)

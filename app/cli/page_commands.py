@@ -23,7 +23,7 @@ def show(  # noqa: PLR0913, PLR0917 - one for each option
         str | None,
         typer.Option(
             "--url",
-            help="A service that runs, to ask instead of the stores; its key is in "
+            help="Read the page from a running service instead of the stores; the key is in "
             "PAGEFAULT_API_KEY.",
         ),
     ] = None,
@@ -31,11 +31,11 @@ def show(  # noqa: PLR0913, PLR0917 - one for each option
     data_dir: options.DataDir = None,
     env_file: options.EnvFile = None,
 ) -> None:
-    """Show what is known of a page, field by field; never its media."""
+    """Show the fields of a page, without its media."""
     if url is not None:
-        given: dict[str, object] = {"--download": download, "--level": level, "--output": output}
-        given |= {"--project": project, "--data-dir": data_dir, "--env-file": env_file}
-        options.refuse(given, "cannot stand beside --url, which shows a page")
+        local: dict[str, object] = {"--download": download, "--level": level, "--output": output}
+        local |= {"--project": project, "--data-dir": data_dir, "--env-file": env_file}
+        options.refuse(local, "cannot be used with --url, which only shows a page")
         from app.cli.remote_pages import show_remote_page
 
         show_remote_page(url, page_id)

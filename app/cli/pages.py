@@ -1,4 +1,4 @@
-"""`pagefault page`: a page on the terminal, and as a file, straight from the stores.
+"""`pagefault page show`: prints or downloads a page from the stores.
 
 Source: spec 000, "`/memory page <id> --download`" and "Enhanced modality display".
 """
@@ -25,7 +25,7 @@ DOWNLOADS = Path("~/.pagefault/downloads")
 
 
 def show_page(settings: Settings, project_id: str, page_id: str) -> None:
-    """Print what is known of a page."""
+    """Print the fields of a page."""
 
     async def read() -> str:
         async with open_page_reading(settings) as reading:
@@ -41,20 +41,20 @@ def download_page(
 
     Raises:
         CommandError: The file cannot be written.
-        PagefaultError: There is no such page, or it is not to be had at this level.
+        PagefaultError: There is no such page, or it has no content at this level.
     """
-    wanted = Level.FULL if level is None else parse_level(level)
-    if wanted is None:
+    parsed = Level.FULL if level is None else parse_level(level)
+    if parsed is None:
         raise typer.BadParameter(f"must be one of {LEVEL_NAMES}", param_hint="--level")
     folder = (DOWNLOADS if output is None else Path(output)).expanduser()
-    path, size_bytes = anyio.run(_save, settings, project_id, page_id, wanted, folder)
+    path, size_bytes = anyio.run(_save, settings, project_id, page_id, parsed, folder)
     say(f"{path}  ({decimal(size_bytes)})")
 
 
 async def _save(
     settings: Settings, project_id: str, page_id: str, level: Level, folder: Path
 ) -> tuple[Path, int]:
-    # What fetches the files of pages is behind it, and a page is shown without.
+    # `page show` without a download needs none of the services that fetch files.
     from app.features import open_services  # noqa: PLC0415
     from app.services.pages.downloads import PageDownloads  # noqa: PLC0415
 
@@ -73,7 +73,7 @@ async def _save(
 
 
 async def _write(file: "PageFile", folder: Path, progress: Progress, task: TaskID) -> Path:
-    """Write the file beside its place and move it there, so that half a file is never seen."""
+    """Write to a temporary file and rename it, so that no reader sees an incomplete file."""
     path = anyio.Path(folder) / file.filename
     await path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(f".{secrets.token_hex(8)}.part")

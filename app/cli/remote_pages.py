@@ -1,4 +1,4 @@
-"""`pagefault page show --url`: a page of a service that runs, on the terminal."""
+"""`pagefault page show --url`: prints a page of a running service."""
 
 import os
 from urllib.parse import quote
@@ -12,16 +12,16 @@ _SECONDS = 30.0
 
 
 def show_remote_page(url: str, page_id: str) -> None:
-    """Print what a service says of a page.
+    """Print the fields of a page that a service returns.
 
     Raises:
         CommandError: The service does not answer, or has no such page for this key.
     """
     key = os.environ.get("PAGEFAULT_API_KEY")
     headers = {"Accept": "text/plain"} | ({"Authorization": f"Bearer {key}"} if key else {})
-    where = f"{url.rstrip('/')}/api/pages/{quote(page_id, safe='')}"
+    page_url = f"{url.rstrip('/')}/api/pages/{quote(page_id, safe='')}"
     try:
-        answer = httpx.get(where, headers=headers, timeout=_SECONDS, trust_env=False)
+        answer = httpx.get(page_url, headers=headers, timeout=_SECONDS, trust_env=False)
     except (httpx.HTTPError, httpx.InvalidURL) as exc:
         raise CommandError(f"no service answers at {one_line(url)}: {one_line(str(exc))}") from exc
     if answer.status_code != httpx.codes.OK:
@@ -30,10 +30,10 @@ def show_remote_page(url: str, page_id: str) -> None:
 
 
 def _sentence(answer: httpx.Response) -> str:
-    """Return what an answer says is wrong, as far as it says it."""
+    """Return the `detail` of a problem document, or a sentence of our own."""
     try:
         problem = answer.json()
     except ValueError:
         problem = None
-    said = problem.get("detail") if isinstance(problem, dict) else None
-    return one_line(said) if isinstance(said, str) else "no page of this id is shown"
+    detail = problem.get("detail") if isinstance(problem, dict) else None
+    return one_line(detail) if isinstance(detail, str) else "no page of this id is shown"

@@ -24,9 +24,9 @@ def ingest(
     data_dir: options.DataDir = None,
     env_file: options.EnvFile = None,
 ) -> None:
-    """Store a tool result straight from a file and show what became of it.
+    """Store a tool result from a file and show its parts.
 
-    FILE holds what a tool returned, or a whole request (toolName, toolCallId, result).
+    FILE holds the result of a tool, or a whole request (toolName, toolCallId, result).
     """
     from app.cli.ingest import ingest_file
     from app.cli.terminal import OUT, project_settings

@@ -31,22 +31,22 @@ def serve_api(
     port: int | None,
     workers: int | None,
 ) -> None:
-    """Serve until told to end.
+    """Serve until the process is asked to end.
 
     Raises:
-        SystemExit: A setting makes no sense, or the port is not to be had.
+        SystemExit: A setting is invalid, or the port is not available.
     """
     configure_process_logging(with_output=True)
     settings = read_settings(data_dir, env_file, host=host, port=port, workers=workers)
     configure_process_logging(with_output=True)
     listening = _listen(settings.host, settings.port, is_option=port is not None)
     settings = settings.model_copy(update={"port": listening.getsockname()[1]})
-    _hand_to_workers(settings)
+    _export_options(settings)
     configure_logging(settings.log_format, settings.log_level)
-    # Once here, so that a mistake in the settings is one sentence and not a worker's traceback,
-    # and so that workers find the database migrated.
+    # Opened once here, so that a wrong setting is one sentence and not the traceback of a worker,
+    # and so that the database is migrated before workers start.
     anyio.run(_open_once, settings)
-    address = f"http://{_shown_host(settings.host)}:{settings.port}"
+    address = f"http://{_url_host(settings.host)}:{settings.port}"
     sentence = f"Pagefault is at {address}  (docs: /docs)"
     if not tell_address(sentence):
         say(sentence, to=ERR)
@@ -56,7 +56,7 @@ def serve_api(
         uvicorn.Server(config).run(sockets=[listening])
     else:
         with tempfile.TemporaryDirectory(prefix="pagefault-metrics-") as shared:
-            # Where the workers put their metrics, so that each can show those of all.
+            # Workers write their metrics here, so that each can return those of all.
             os.environ["PROMETHEUS_MULTIPROC_DIR"] = shared
             Multiprocess(config, sockets=[listening]).run()
 
@@ -72,8 +72,8 @@ def _listen(host: str, port: int, *, is_option: bool) -> socket.socket:
         listening = socket.create_server((host, port), family=family, backlog=2048)
     except (OSError, UnicodeError) as exc:
         errno = getattr(exc, "errno", None) or 0
-        way_out = _way_out(errno, port, is_option=is_option)
-        complain(f"cannot listen on {_shown_host(host)}:{port}: {_reason(exc, errno)}. {way_out}")
+        remedy = _remedy(errno, port, is_option=is_option)
+        complain(f"cannot listen on {_url_host(host)}:{port}: {_reason(exc, errno)}. {remedy}")
         raise SystemExit(1) from exc
     listening.set_inheritable(True)
     return listening
@@ -82,12 +82,12 @@ def _listen(host: str, port: int, *, is_option: bool) -> socket.socket:
 def _reason(error: OSError | UnicodeError, errno: int) -> str:
     if errno > 0:
         return os.strerror(errno)
-    # What looks names up has numbers of its own, and takes no empty or endless part of one.
-    told = error.strerror if isinstance(error, OSError) else None
-    return told or "not the name of a host"
+    # Name resolution has error numbers of its own; a label that is empty or too long has none.
+    reason = error.strerror if isinstance(error, OSError) else None
+    return reason or "not the name of a host"
 
 
-def _way_out(errno: int, port: int, *, is_option: bool) -> str:
+def _remedy(errno: int, port: int, *, is_option: bool) -> str:
     if errno == EADDRINUSE:
         return _other_port(port + 1 if port < LARGEST_PORT else _USUAL_PORT, is_option=is_option)
     if errno in (EACCES, EPERM) and port < _LEAST_FREE_PORT:
@@ -99,7 +99,7 @@ def _way_out(errno: int, port: int, *, is_option: bool) -> str:
 
 
 def _other_port(port: int, *, is_option: bool) -> str:
-    """Return how a port is named, in the words of whoever started the command."""
+    """Return how to choose another port: by `make run`, the option or the setting."""
     if os.environ.get(STARTED_BY) == "make run":
         return f"Name another one: `make run PORT={port}`."
     if is_option:
@@ -109,13 +109,13 @@ def _other_port(port: int, *, is_option: bool) -> str:
     )
 
 
-def _hand_to_workers(settings: Settings) -> None:
-    """Put what the command line said where worker processes read their settings."""
+def _export_options(settings: Settings) -> None:
+    """Set the options of the command line in the environment, which workers read."""
     os.environ["PAGEFAULT_HOST"] = settings.host
     os.environ["PAGEFAULT_PORT"] = str(settings.port)
     os.environ["PAGEFAULT_DATA_DIR"] = str(settings.data_dir.resolve())
     os.environ["PAGEFAULT_WORKERS"] = str(settings.workers)
 
 
-def _shown_host(host: str) -> str:
+def _url_host(host: str) -> str:
     return f"[{host}]" if ":" in host else host

@@ -1,4 +1,4 @@
-"""The commands that start the service, and those that look after its stores."""
+"""The commands that start the service and maintain its stores."""
 
 from typing import Annotated
 
@@ -43,17 +43,17 @@ def sweep(
         str | None,
         typer.Option(
             metavar="SECONDS|30m|24h|7d",
-            help="How old a file that nothing refers to has to be.",
+            help="Minimum age of an unreferenced file.",
             show_default="PAGEFAULT_SWEEP__GRACE_SECONDS",
         ),
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say what would be removed.")
+        bool, typer.Option("--dry-run", help="Print what would be removed, and remove nothing.")
     ] = False,
     data_dir: options.DataDir = None,
     env_file: options.EnvFile = None,
 ) -> None:
-    """Remove files that nothing refers to, and uploads and keys whose time is over."""
+    """Remove unreferenced files, expired uploads and expired idempotency keys."""
     from app.cli.stores import sweep_stores
 
     sweep_stores(data_dir, env_file, grace=grace, dry_run=dry_run)
@@ -62,14 +62,14 @@ def sweep(
 @commands.command("fsck")
 def check(
     repair: Annotated[
-        bool, typer.Option("--repair", help="Move damaged files to where nobody is served them.")
+        bool, typer.Option("--repair", help="Move damaged files to quarantine.")
     ] = False,
     data_dir: options.DataDir = None,
     env_file: options.EnvFile = None,
 ) -> None:
     """Read every stored file through and check it.
 
-    Ends with status 1 if something is wrong, 2 if it could not be checked.
+    Ends with status 1 if a file is damaged or missing, 2 if the check could not finish.
     """
     from app.cli.stores import check_stores
 
@@ -83,7 +83,7 @@ def stats(
     data_dir: options.DataDir = None,
     env_file: options.EnvFile = None,
 ) -> None:
-    """Count what a project keeps: sessions, results, pages, resources, bytes."""
+    """Count the sessions, results, pages, resources and bytes of a project."""
     from app.cli.listings import show_stats
     from app.cli.terminal import existing_stores, project_of
 

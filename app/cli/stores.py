@@ -47,19 +47,19 @@ def migrate_stores(data_dir: Path | None, env_file: Path | None) -> None:
 def sweep_stores(
     data_dir: Path | None, env_file: Path | None, *, grace: str | None, dry_run: bool
 ) -> None:
-    """Sweep the stores, and say what was removed."""
-    given = None if grace is None else _seconds(grace)
+    """Sweep the stores and print a summary."""
+    seconds = None if grace is None else _seconds(grace)
     settings = existing_stores(data_dir, env_file)
-    grace_seconds = settings.sweep.grace_seconds if given is None else given
+    grace_seconds = settings.sweep.grace_seconds if seconds is None else seconds
     report = anyio.run(_sweep, settings, grace_seconds, dry_run)
     say(_summary(report, dry_run=dry_run))
 
 
 def check_stores(data_dir: Path | None, env_file: Path | None, *, repair: bool) -> None:
-    """Check the stores, and say what is wrong.
+    """Check the stores and print each fault.
 
     Raises:
-        SystemExit: Something is wrong, or it could not be checked.
+        SystemExit: A fault was found, or the check could not finish.
     """
     try:
         report = anyio.run(_check, existing_stores(data_dir, env_file), repair)
@@ -75,12 +75,12 @@ def check_stores(data_dir: Path | None, env_file: Path | None, *, repair: bool) 
 
 async def _sweep(settings: Settings, grace_seconds: float, dry_run: bool) -> SweepReport:
     async with open_sweep(settings) as sweep:
-        with _progress(BarColumn(), TextColumn("{task.fields[seen]}")) as progress:
-            task = progress.add_task("sweeping", total=None, seen="")
+        with _progress(BarColumn(), TextColumn("{task.fields[counts]}")) as progress:
+            task = progress.add_task("sweeping", total=None, counts="")
 
             def show(report: SweepReport) -> None:
-                seen = f"{report.looked_at:,} looked at, {report.removed:,} removed"
-                progress.update(task, seen=seen)
+                counts = f"{report.looked_at:,} looked at, {report.removed:,} removed"
+                progress.update(task, counts=counts)
 
             return await sweep.run(grace_seconds, dry_run=dry_run, progress=show)
 
@@ -93,10 +93,10 @@ async def _check(settings: Settings, repair: bool) -> StoreCheckReport:
             def show(read_bytes: int, total_bytes: int) -> None:
                 progress.update(task, completed=read_bytes, total=total_bytes)
 
-            def tell(fault: StoreFault) -> None:
+            def report_fault(fault: StoreFault) -> None:
                 say(_describe_fault(fault, repair=repair))
 
-            return await StoreCheck(records, blobs).run(tell, repair=repair, progress=show)
+            return await StoreCheck(records, blobs).run(report_fault, repair=repair, progress=show)
 
 
 def _progress(*columns: ProgressColumn) -> Progress:
@@ -106,7 +106,7 @@ def _progress(*columns: ProgressColumn) -> Progress:
         console=ERR,
         transient=True,
         disable=not ERR.is_terminal,
-        # What is printed goes above the bar, but stays in a pipe that it was sent into.
+        # Lines are printed above the bar, except where the output is a pipe.
         redirect_stdout=OUT.is_terminal,
     )
 
@@ -142,7 +142,7 @@ def _summary(report: SweepReport, *, dry_run: bool) -> str:
 
 
 def _checked(report: StoreCheckReport) -> list[str]:
-    """Return what was checked, and what nothing refers to."""
+    """Return the summary of a check and of unreferenced files."""
     sound = "it is sound" if report.blobs == 1 else "all are sound"
     found = counted(report.faults, "fault") if report.faults else sound
     read = decimal(report.bytes_read)

@@ -1,6 +1,6 @@
-"""`pagefault tail`: what is written, as it is written, one line per event.
+"""`pagefault tail`: prints one line for each event as it is written.
 
-Source: spec 002, "Event Flow & Consumers": command-line subscribers get what everybody gets.
+Source: spec 002, "Event Flow & Consumers": command-line subscribers receive all events.
 """
 
 import json
@@ -59,7 +59,7 @@ async def _follow(
                 caller, session_id=session_id, after=after
             ) as stream:
                 async for item in stream.items():
-                    # Whoever reads the pipe may be slow: this command comes back for the rest.
+                    # A slow reader of the pipe may lose the stream; it is opened again from here.
                     after = item.position
                     for line in [_json_line(item)] if as_json else lines.of(item):
                         say(line)
@@ -72,7 +72,7 @@ def _json_line(item: EventItem) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Lines:
-    """Events for the eyes."""
+    """Formats events as lines of text."""
 
     services: Services
     project_id: str

@@ -1,4 +1,4 @@
-"""What the commands share: settings, sentences on the terminal, and how a command fails."""
+"""Shared parts of commands: reading settings, printing, and error messages."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,10 +24,10 @@ from pagefault_dialects.errors import Fault, PagefaultError
 
 
 class _Aside(Console):
-    """What is said beside a command's output."""
+    """A console for notices beside the output of a command."""
 
     def on_broken_pipe(self) -> None:
-        """Say nothing more: that nobody listens is no reason to end."""
+        """Print nothing more; a reader that has left does not end the command."""
         self.quiet = True
 
 
@@ -38,13 +38,13 @@ ERR = _Aside(stderr=True)
 def read_settings(data_dir: Path | None, env_file: Path | None, **others: object) -> Settings:
     """Return the settings: of the command line, else the environment, else the file of settings.
 
-    What the file sets is in the environment from then on, for this process and its workers.
+    Settings of the file are added to the environment of this process, which its workers inherit.
     """
     try:
         add_env_file(env_file, data_dir)
         configure_process_logging(with_output=False)
-        given: dict[str, Any] = {"data_dir": data_dir, **others}
-        return Settings(**{name: value for name, value in given.items() if value is not None})
+        options: dict[str, Any] = {"data_dir": data_dir, **others}
+        return Settings(**{name: value for name, value in options.items() if value is not None})
     except EnvFileError as exc:
         complain(str(exc))
         raise SystemExit(2) from exc
@@ -62,7 +62,7 @@ def read_settings(data_dir: Path | None, env_file: Path | None, **others: object
 
 
 def existing_stores(data_dir: Path | None, env_file: Path | None) -> Settings:
-    """Return the settings of a command that works on stores which are there."""
+    """Return the settings of a command that needs existing stores."""
     settings = read_settings(data_dir, env_file)
     configure_logging(settings.log_format, "warning")
     database = settings.data_dir / "pagefault.db"
@@ -81,15 +81,15 @@ def project_settings(
     return settings, project_of(settings, project)
 
 
-def project_of(settings: Settings, given: str | None) -> str:
-    """Return the project that was given, or the default one."""
-    name = given or settings.default_project
+def project_of(settings: Settings, project: str | None) -> str:
+    """Return the name of a project: that of the option, else the default one."""
+    name = project or settings.default_project
     check_project(name)
     return name
 
 
 def counted(number: int, noun: str) -> str:
-    """Return a number and what it counts: `1 file`, `2,000 files`."""
+    """Return a number with its noun: `1 file`, `2,000 files`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
@@ -115,7 +115,7 @@ def printable(text: str) -> str:
 
 
 class CommandError(Exception):
-    """A command cannot do what it was told; the message says why."""
+    """A command failed for the reason in the message."""
 
 
 _EXPECTED = (
@@ -129,16 +129,16 @@ _EXPECTED = (
 
 
 def expected_sentence(error: Exception) -> str | None:
-    """Return the sentence on an error that was to be expected; `None` for any other."""
+    """Return the message of an error with a known cause; `None` for any other."""
     if not isinstance(error, _EXPECTED):
         return None
     cause = error.cause if isinstance(error, StoreUnavailableError) else None
     sentence = cause.sentence if cause else str(error)
     if isinstance(error, PagefaultError) and error.faults:
-        sentence = f"{sentence} ({told_faults(error.faults)})"
+        sentence = f"{sentence} ({fault_line(error.faults)})"
     return sentence
 
 
-def told_faults(faults: Sequence[Fault]) -> str:
-    """Return the single faults of a request in one line."""
+def fault_line(faults: Sequence[Fault]) -> str:
+    """Return the faults of a request on one line."""
     return "; ".join(f"{fault.pointer} {fault.detail}".strip() for fault in faults)
