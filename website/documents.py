@@ -68,11 +68,10 @@ A `.env` in the working directory is never read, so a command that is started in
 does not use that folder's settings. The file may hold secrets, so make it readable by the
 service only (`chmod 600`).
 
-Each line is `NAME=value`. `#` begins a comment. Single quotes keep a value as it is; in double
-quotes `\\n`, `\\"` and `\\\\` are escapes. Variables are not expanded. Names that are not
-Pagefault's are ignored, but `AWS_*` is refused where it would be the key of a bucket: that is
-taken from the environment only. The service does not start if a setting is misspelt or set twice,
-or if a line has another form.
+The file is read by [python-dotenv](https://pypi.org/project/python-dotenv/); variables in values
+are not expanded. It may also set `AWS_*`, which the client of the object store reads. Other names
+are ignored. The service does not start if a setting is misspelt or set twice, or if a line is not
+`NAME=value`.
 
 ## All settings
 

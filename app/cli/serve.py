@@ -17,7 +17,7 @@ from app.config.setting_values import LARGEST_PORT
 from app.config.settings import Settings
 from app.features import open_services
 from app.server.uvicorn_config import allow_open_files, server_config
-from app.telemetry.logs import configure_logging, configure_process_logging, tell_address
+from app.telemetry.logs import configure_logging, configure_process_logging, log_address
 
 _USUAL_PORT = 8000
 _LEAST_FREE_PORT = 1024
@@ -48,7 +48,7 @@ def serve_api(
     anyio.run(_open_once, settings)
     address = f"http://{_url_host(settings.host)}:{settings.port}"
     sentence = f"Pagefault is at {address}  (docs: /docs)"
-    if not tell_address(sentence):
+    if not log_address(sentence):
         say(sentence, to=ERR)
     config = server_config(settings)
     allow_open_files(settings)

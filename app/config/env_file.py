@@ -1,16 +1,17 @@
-"""Settings in a file: `.env` in the data directory, or the file that a command is given.
+"""Reads settings from a file: `.env` in the data directory, or the file of `--env-file`.
 
-A line is `NAME=value`, as Compose and systemd write it too: `#` begins a comment, a value may stand
-in quotes, nothing in it is replaced. What the file sets becomes part of the environment, where
-every process of the service reads it; what the environment sets already stays.
+The file has the format of python-dotenv, without replacing variables in values. Its settings are
+added to the environment, which all processes of the service read. Variables that the environment
+has already are kept.
 
 Source: the rules of `docs/settings.md`.
 """
 
 import os
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+
+from dotenv.parser import Binding, parse_stream
 
 from app.config.names import PREFIX, RAW_RESULTS, misspelt
 from app.config.settings import Settings
@@ -18,64 +19,48 @@ from app.config.settings import Settings
 DATA_DIR = "PAGEFAULT_DATA_DIR"
 DEFAULT_DATA_DIR = Path("data")
 FILE_NAME = ".env"
-
-_OF_AWS = "AWS_"
-_BUCKET = f"{PREFIX}BLOBS__URL"
-_OWN_NAMES = {
-    "AWS_ACCESS_KEY_ID": f"{PREFIX}BLOBS__S3_ACCESS_KEY_ID",
-    "AWS_SECRET_ACCESS_KEY": f"{PREFIX}BLOBS__S3_SECRET_ACCESS_KEY",
-    "AWS_REGION": f"{PREFIX}BLOBS__S3_REGION",
-    "AWS_DEFAULT_REGION": f"{PREFIX}BLOBS__S3_REGION",
-    "AWS_ENDPOINT": f"{PREFIX}BLOBS__S3_ENDPOINT",
-    "AWS_ENDPOINT_URL": f"{PREFIX}BLOBS__S3_ENDPOINT",
-    "AWS_ENDPOINT_URL_S3": f"{PREFIX}BLOBS__S3_ENDPOINT",
-}
-_LARGEST_BYTES = 1024 * 1024
-_LINE = re.compile(r"(?:export[ \t]+)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)[ \t]*=[ \t]*(?P<value>.*)")
-_QUOTED = re.compile(r"""(?:'(?P<plain>[^']*)'|"(?P<escaped>(?:[^"\\]|\\.)*)")[ \t]*(?:#.*)?""")
-_COMMENT = re.compile(r"[ \t]#")
-_ESCAPE = re.compile(r"\\(.)")
-_ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
+# The client of the object store reads its own variables.
+_PREFIXES = (PREFIX, "AWS_")
 
 
 class EnvFileError(Exception):
-    """The file is not one of settings; the message says where and why, and repeats no value."""
+    """A file of settings is invalid; the message has the line and the reason, and no value."""
 
 
 def add_env_file(env_file: Path | None, data_dir: Path | None) -> None:
     """Add the settings of a file to the environment.
 
     Args:
-        env_file: The file; `.env` in the data directory if not given, where there is one.
-        data_dir: The data directory, unless the environment names it.
+        env_file: The file. By default `.env` in the data directory, if it exists.
+        data_dir: The data directory. By default that of the environment.
 
     Raises:
-        EnvFileError: It cannot be read, a line is none, or it sets what is no setting.
+        EnvFileError: The file cannot be read, or a line is not a valid setting.
     """
-    file = env_file or _file_of(data_dir)
+    file = env_file or _find_file(data_dir)
     if file is None:
         return
-    given = _settings_in(file)
-    if env_file is None and DATA_DIR in given:
+    settings = _read_settings(file)
+    if env_file is None and DATA_DIR in settings:
         raise EnvFileError(
             f"{file}: {DATA_DIR} led to this file and cannot be set in it; set it in the "
             "environment, or name the file with --env-file"
         )
-    os.environ.update(_not_set_yet(file, given))
+    os.environ.update(_unset_settings(file, settings))
 
 
-def _file_of(data_dir: Path | None) -> Path | None:
-    """Return `.env` of the data directory, if there is one.
+def _find_file(data_dir: Path | None) -> Path | None:
+    """Return `.env` of the data directory, if it exists.
 
     Raises:
-        EnvFileError: Nobody has named the directory. It is the one below the working directory
-            then, and who starts a command in a folder need not trust what is in it.
+        EnvFileError: It exists in the default directory, below the working directory. A command
+            that is started in a foreign folder must not read settings of that folder.
     """
-    named = data_dir or os.environ.get(DATA_DIR)
-    file = Path(named or DEFAULT_DATA_DIR) / FILE_NAME
+    directory = data_dir or os.environ.get(DATA_DIR)
+    file = Path(directory or DEFAULT_DATA_DIR) / FILE_NAME
     if not file.is_file():
         return None
-    if named is None:
+    if directory is None:
         raise EnvFileError(
             f"there is a file {file}, which is read only if its folder is named: say --data-dir "
             f"{DEFAULT_DATA_DIR}, or name another one"
@@ -83,81 +68,53 @@ def _file_of(data_dir: Path | None) -> Path | None:
     return file
 
 
-def _settings_in(file: Path) -> dict[str, str]:
-    """Return the settings in a file; names of other programs are left out."""
+def _read_settings(file: Path) -> dict[str, str]:
+    """Return the settings of a file by name; variables of other programs are left out."""
+    settings: dict[str, str] = {}
+    for number, name, value in _read_assignments(file):
+        if not name.startswith(_PREFIXES) and name != RAW_RESULTS:
+            continue
+        if name in settings:
+            raise EnvFileError(f"{file}, line {number}: {name} is set a second time")
+        settings[name] = value
+    if wrong := misspelt(settings, Settings):
+        raise EnvFileError(f"{file}: {'; '.join(wrong)}")
+    return settings
+
+
+def _read_assignments(file: Path) -> Iterator[tuple[int, str, str]]:
+    """Yield the line number, the name in upper case, and the value of each assignment."""
     try:
-        with file.open("rb") as source:
-            content = source.read(_LARGEST_BYTES + 1)
+        with file.open(encoding="utf-8-sig") as lines:
+            bindings = list(parse_stream(lines))
     except OSError as exc:
         raise EnvFileError(f"cannot read {file}: {os.strerror(exc.errno or 0)}") from exc
-    if len(content) > _LARGEST_BYTES:
-        raise EnvFileError(f"{file} is too large for a file of settings")
-    try:
-        text = content.decode("utf-8-sig")
     except UnicodeDecodeError as exc:
         raise EnvFileError(f"{file} is not UTF-8") from exc
-    given: dict[str, str] = {}
-    foreign: dict[str, int] = {}
-    for number, (name, value) in _assignments(file, text):
-        if name.startswith(_OF_AWS):
-            foreign[name] = number
-        if not name.startswith(PREFIX) and name != RAW_RESULTS:
-            continue
-        if name in given:
-            raise EnvFileError(f"{file}, line {number}: {name} is set a second time")
-        given[name] = value
-    if wrong := misspelt(given, Settings):
-        raise EnvFileError(f"{file}: {'; '.join(wrong)}")
-    _check_foreign(file, foreign, given)
-    return given
+    for binding in bindings:
+        text = binding.original.string
+        # The text of a binding begins with the blank lines before it.
+        number = binding.original.line + text[: -len(text.lstrip())].count("\n")
+        if _is_invalid(binding):
+            raise EnvFileError(f"{file}, line {number}: is not NAME=value")
+        if binding.key is not None:
+            yield number, binding.key.upper(), binding.value or ""
 
 
-def _check_foreign(file: Path, foreign: Mapping[str, int], given: Mapping[str, str]) -> None:
-    """Refuse what the client of a bucket reads from the environment, and not from a file."""
-    is_set = given.keys() | {name.upper() for name in os.environ}
-    if _BUCKET not in is_set:
-        return
-    for name, number in foreign.items():
-        own = _OWN_NAMES.get(name)
-        if own not in is_set:
-            instead = "set it in the environment" if own is None else f"name it {own}"
-            raise EnvFileError(f"{file}, line {number}: {name} is not read from here: {instead}")
+def _is_invalid(binding: Binding) -> bool:
+    if binding.key is None:
+        return binding.error
+    return binding.error or binding.value is None or "\0" in binding.value
 
 
-def _assignments(file: Path, text: str) -> Iterator[tuple[int, tuple[str, str]]]:
-    """Yield what each line sets, with its number."""
-    for number, line in enumerate(text.split("\n"), start=1):
-        stripped = line.strip()
-        if not stripped or stripped.startswith("#"):
-            continue
-        found = _LINE.fullmatch(stripped)
-        value = None if found is None else _value(found["value"])
-        if found is None or value is None or "\0" in value:
-            raise EnvFileError(f"{file}, line {number}: is not NAME=value on one line")
-        yield number, (found["name"].upper(), value)
-
-
-def _value(text: str) -> str | None:
-    """Return a value without its quotes and the comment behind it; `None` if it is none."""
-    if text[:1] not in ("'", '"'):
-        comment = _COMMENT.search(f" {text}")
-        return text if comment is None else text[: max(0, comment.start() - 1)].rstrip()
-    found = _QUOTED.fullmatch(text)
-    if found is None:
-        return None
-    if found["plain"] is not None:
-        return found["plain"]
-    return _ESCAPE.sub(lambda match: _ESCAPES.get(match[1], match[1]), found["escaped"])
-
-
-def _not_set_yet(file: Path, given: Mapping[str, str]) -> dict[str, str]:
-    """Return what the environment has not; the case of names does not matter there."""
-    is_set = {name.upper() for name in os.environ}
-    for name in given:
+def _unset_settings(file: Path, settings: Mapping[str, str]) -> dict[str, str]:
+    """Return the settings that the environment does not have, whatever the case of their names."""
+    environment = {name.upper() for name in os.environ}
+    for name in settings:
         group = name.partition("__")[0]
-        if group != name and group in is_set:
+        if group != name and group in environment:
             raise EnvFileError(
                 f"{file}: {name} is a part of {group}, which the environment sets as a whole: "
                 "set its parts one by one there"
             )
-    return {name: value for name, value in given.items() if name not in is_set}
+    return {name: value for name, value in settings.items() if name not in environment}

@@ -1,4 +1,4 @@
-"""The groups of settings: a class each, with what can be set, its bounds and its default.
+"""Groups of settings, one class each, with the bounds and defaults of their members.
 
 `PAGEFAULT_LIMITS__BODY_BYTES` is `body_bytes` of the group `limits`.
 """
@@ -28,7 +28,7 @@ class SettingsGroup(BaseModel):
 
 
 class DatabaseSettings(SettingsGroup):
-    """Where records are kept."""
+    """The database of the records."""
 
     url: SecretStr | None = None
     """`postgresql://user:password@host/name` for a server, its parts percent-encoded, with options
@@ -38,17 +38,17 @@ class DatabaseSettings(SettingsGroup):
     """Connections a process keeps open, beside one that writes and, to PostgreSQL, one for events.
     Over SQLite each caches up to 8 MiB."""
     timeout_seconds: PositiveFloat = 10.0
-    """How long to wait for a connection or a lock."""
+    """Timeout for a connection or a lock."""
 
     @field_validator("url")
     @classmethod
     def _unset_if_empty(cls, url: SecretStr | None) -> SecretStr | None:
-        """Treat what a file for containers leaves empty as not set."""
+        """Return `None` for an empty URL, as container files write an unset one."""
         return url if url is not None and url.get_secret_value() else None
 
 
 class BlobSettings(SettingsGroup):
-    """Where bytes are kept."""
+    """The store of the blobs."""
 
     url: str | None = None
     """`s3://bucket/prefix` for an S3-compatible store; without it, a folder in the data
@@ -64,21 +64,21 @@ class BlobSettings(SettingsGroup):
 
 
 class ContentSettings(SettingsGroup):
-    """Who sends stored bytes, where it is not the service."""
+    """Delivery of stored bytes by nginx or the object store."""
 
     accel_prefix: Annotated[str | None, Field(pattern=r"^/(?:[A-Za-z0-9._~-]+/)+$")] = None
-    """Where nginx has the folder of the blobs, an `internal` location such as `/_blobs/`: it is
-    told by `X-Accel-Redirect` to send them. Needs the blobs in the data directory, and nginx as the
-    only way to the service."""
+    """The `internal` location of nginx for the folder of the blobs, such as `/_blobs/`. The
+    service answers with `X-Accel-Redirect` and nginx sends the bytes. Needs the blobs in the data
+    directory and nginx as the only way to the service."""
     redirect_bytes: Annotated[int | None, Field(ge=0)] = None
     """From this size on, content is fetched from the S3 store: the answer is a 307 to a pre-signed
     URL. Without it, the service sends everything itself."""
     redirect_seconds: Annotated[int, Field(ge=1, le=3_600)] = 300
-    """How long such a URL is good for."""
+    """Lifetime of such a URL."""
 
 
 class QuotaSettings(SettingsGroup):
-    """How much a key may do, which each server process counts for itself, and a project keep."""
+    """Rates of a key, counted by each server process, and stored bytes of a project."""
 
     requests_per_minute: NonNegativeInt = 0
     """Requests a key may send in a minute, to one process; more get a 429. 0 for any number."""
@@ -90,7 +90,7 @@ class QuotaSettings(SettingsGroup):
 
 
 class FetchSettings(FetchPolicy):
-    """A fetch policy, with its hosts as a variable spells them: separated by commas."""
+    """A fetch policy whose hosts are a list separated by commas."""
 
     allow: Annotated[
         CommaList,
@@ -100,30 +100,30 @@ class FetchSettings(FetchPolicy):
 
 
 class SweepSettings(SettingsGroup):
-    """How blobs that nothing refers to are removed."""
+    """Removal of unreferenced blobs."""
 
     interval_seconds: NonNegativeFloat = 6 * 3600.0
-    """How often a server sweeps by itself; 0 for never."""
+    """Time between two sweeps of a server; 0 turns them off."""
     grace_seconds: NonNegativeFloat = 24 * 3600.0
-    """How old a blob without a reference has to be."""
+    """Minimum age of an unreferenced blob before it is removed."""
 
 
 class ScrubSettings(SettingsGroup):
-    """How stored files are read again, to find those that a disk has changed."""
+    """Periodic reading of stored files, which finds files that a disk has changed."""
 
     period_seconds: Annotated[float, Field(ge=0, le=3.2e8)] = 30 * 24 * 3600.0
-    """Within how long a server reads every file once; 0 for never."""
+    """Time in which a server reads every file once; 0 turns it off."""
     bytes_per_second: Annotated[int, Field(ge=1)] = 16 * MIB
-    """How fast a process reads for it at most."""
+    """Maximum read rate of a process."""
 
 
 class EventSettings(SettingsGroup):
-    """How long events are kept, and for how many listeners."""
+    """Retention of events and limits of their listeners."""
 
     keep_seconds: Annotated[float, Field(ge=0, le=3.2e9)] = 7 * 24 * 3600.0
-    """How old an event may be before a sweep removes it."""
+    """Age from which a sweep removes an event."""
     keep_count: NonNegativeInt = 1_000_000
-    """How many events of a project a sweep leaves."""
+    """Number of newest events of a project that a sweep keeps."""
     streams: Annotated[int, Field(ge=1)] = 2_000
     """Listeners a process has at once; more get a 503."""
     streams_per_key: Annotated[int, Field(ge=1)] = 1_000

@@ -1,7 +1,7 @@
-"""Names of settings: every variable that sets something, and what a misspelt one may have meant.
+"""Names of settings, and suggestions for misspelt ones.
 
-A variable that nobody reads is worse than a wrong value: a limit that its operator believes in is
-not there. So every `PAGEFAULT_…` has to be a setting or one of the few names below.
+A misspelt variable is worse than a wrong value: its operator relies on a limit that does not exist.
+So every variable `PAGEFAULT_…` must be a setting or one of the few names below.
 """
 
 import difflib
@@ -15,12 +15,12 @@ PREFIX = "PAGEFAULT_"
 RAW_RESULTS = "DECTO_DEBUG_TOOL_RESULT_RAW"
 """The one setting of another name: the specification's own."""
 STARTED_BY = "PAGEFAULT_STARTED_BY"
-"""Set by the Makefile, so that what is said of a start can be followed there."""
+"""Set by the Makefile, so that messages name its variables and not the options of a command."""
 OF_CLIENTS = frozenset({"PAGEFAULT_URL", "PAGEFAULT_API_KEY"})
-"""No settings of the service: where its clients find it, and their key."""
-# The other one is where a test has it killed.
+"""Settings of clients: the URL of the service and a key."""
+# PAGEFAULT_CRASH_AT is set by tests.
 _READ_ELSEWHERE = OF_CLIENTS | {"PAGEFAULT_CRASH_AT", STARTED_BY}
-# Kubernetes tells every container in these of the services that were there before it, `pagefault`,
+# Kubernetes sets these in every container for each service that exists before it: `pagefault`,
 # `pagefault-objects` …
 _OF_A_CLUSTER = re.compile(
     r"PAGEFAULT_(?:\w+_)?"
@@ -39,18 +39,18 @@ def variables_of(group: type[BaseModel], prefix: str = PREFIX) -> Iterator[tuple
             yield alias if isinstance(alias, str) else f"{prefix}{name.upper()}", field
 
 
-def misspelt(given: Mapping[str, str], settings: type[BaseModel]) -> list[str]:
-    """Return a sentence on each variable that starts like a setting and is none.
+def misspelt(environment: Mapping[str, str], settings: type[BaseModel]) -> list[str]:
+    """Return a sentence for each variable with our prefix that is not a setting.
 
     Args:
-        given: All variables of the environment; the case of their names does not matter.
+        environment: All variables; the case of their names does not matter.
         settings: The class of all settings.
     """
     known = [name for name, _ in variables_of(settings)]
     groups = {name.rpartition("__")[0] for name in known}
     return [
         _sentence(variable, name, known)
-        for variable, value in sorted(given.items())
+        for variable, value in sorted(environment.items())
         if (name := variable.upper()).startswith(PREFIX)
         and name not in known
         and name not in groups
@@ -61,15 +61,15 @@ def misspelt(given: Mapping[str, str], settings: type[BaseModel]) -> list[str]:
 
 
 def _sentence(variable: str, name: str, known: list[str]) -> str:
-    shown = "".join(each for each in variable if each.isprintable())
+    printable = "".join(each for each in variable if each.isprintable())
     nearest = _nearest(name, known)
     if nearest is None:
-        return f"{shown} is not a setting. docs/settings.md lists all of them"
-    return f"{shown} is not a setting. Did you mean {nearest}?"
+        return f"{printable} is not a setting. docs/settings.md lists all of them"
+    return f"{printable} is not a setting. Did you mean {nearest}?"
 
 
 def _nearest(name: str, known: list[str]) -> str | None:
-    # First without what separates words, since that is what is forgotten most.
+    # Missing underscores are the most frequent mistake.
     joined = {each.replace("_", ""): each for each in known}
     if (same := joined.get(name.replace("_", ""))) is not None:
         return same

@@ -36,18 +36,18 @@ def split_commas(value: object, *, is_secret: bool = False) -> object:
     """Return a list as the environment spells it, `a,b`, as a tuple; anything else as it is.
 
     Args:
-        value: What was set.
-        is_secret: Whether an error must not repeat it.
+        value: The value of the variable.
+        is_secret: The error message does not repeat the value.
     """
     if not isinstance(value, str):
         return value
     items = tuple(item.strip() for item in value.split(",") if item.strip())
-    meant = _json_items(value)
-    if meant is None and not any(item[0] in _QUOTES for item in items):
+    json_items = _json_items(value)
+    if json_items is None and not any(item[0] in _QUOTES for item in items):
         return items
     msg = "is a list separated by commas, without brackets and quotes"
     if not is_secret:
-        plain = meant if meant is not None else [item.strip(_QUOTES) for item in items]
+        plain = json_items if json_items is not None else [item.strip(_QUOTES) for item in items]
         spelled = "".join(each for each in ",".join(plain) if each.isprintable())
         msg += f": write {spelled}" if spelled else ": leave the variable out for an empty one"
     raise ValueError(msg)
@@ -165,7 +165,7 @@ def origin_of(url: str) -> str:
 
 
 def host_names(url: str) -> frozenset[str]:
-    """Return what a `Host` header says, in lower case, on a request to an http(s) URL.
+    """Return the values of `Host`, in lower case, on requests to an http(s) URL.
 
     The port of the scheme may be left out, and a name may end in the dot of the root.
 

@@ -102,10 +102,10 @@ class Settings(BaseSettings):
     `echo "k1:$(openssl rand -hex 32)"` makes one. Needed with PostgreSQL; SQLite's data directory
     has one of its own."""
     cross_origin_resource_policy: ResourcePolicy = "same-origin"
-    """Whose web pages may embed media. If it is not set, what signed links lead to is
-    `cross-origin`: it may be embedded wherever the link is known."""
+    """Web pages that may embed media. If it is not set, content of signed links is `cross-origin`:
+    every page that knows the link may embed it."""
     viewer_dir: Path | None = None
-    """Where the built viewer is, if it is not the one of the package."""
+    """The folder of the built viewer, if not that of the package."""
     features: CommaList = ()
     """Installed distributions whose features are added to those of the release, by their entry
     points `pagefault.features`, separated by commas. They run with all rights of the service."""
@@ -129,10 +129,10 @@ class Settings(BaseSettings):
 
     @model_validator(mode="before")
     @classmethod
-    def _check_names(cls, given: object) -> object:
+    def _check_names(cls, values: object) -> object:
         if wrong := misspelt(os.environ, cls):
             raise ValueError("; ".join(wrong))
-        return given
+        return values
 
     @field_validator("port", mode="before")
     @classmethod
@@ -146,8 +146,8 @@ class Settings(BaseSettings):
 
     @field_validator("debug_tool_result_raw", mode="before")
     @classmethod
-    def _only_if_asked_for(cls, value: object) -> object:
-        # Another program's variable: what is not one of the two words must not stop this one.
+    def _parse_debug_flag(cls, value: object) -> object:
+        # Other programs set this variable too, so other values must not end the start.
         return value.strip().lower() in ("true", "1") if isinstance(value, str) else value
 
     @field_validator("signing_keys")
@@ -172,7 +172,7 @@ class Settings(BaseSettings):
         parts = urlsplit(value)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ValueError("must be an http(s) URL such as https://media.example.com")
-        # To read a port that is none, or beyond 65,535, raises what is said.
+        # Reading an invalid port, or one above 65,535, raises a ValueError with the reason.
         _ = parts.port
         return value.rstrip("/")
 
@@ -227,9 +227,9 @@ class Settings(BaseSettings):
 
     @property
     def answered_hosts(self) -> frozenset[str] | None:
-        """What `Host` may say beside the names of loopback; `None` if it may say anything.
+        """The accepted values of `Host` besides loopback names; `None` accepts any.
 
-        Without keys, a page whose name was made to lead to loopback could do all that users can.
+        Without keys, a web page at a rebound host name could otherwise do all that users can.
         """
         if self.auth != "none" and not self.allowed_hosts:
             return None
@@ -238,14 +238,14 @@ class Settings(BaseSettings):
 
     @property
     def is_embedded_database(self) -> bool:
-        """Whether records are in SQLite under the data directory."""
+        """Records are in SQLite under the data directory."""
         return self.db.url is None
 
     @property
     def link_resource_policy(self) -> ResourcePolicy:
-        """Who may embed what a signed link leads to: anybody who has it, unless it is set.
+        """The policy of content behind signed links: `cross-origin` unless it is set.
 
-        A link is the permission to read; the header cannot name the pages that were given one.
+        A link is the permission to read; the header cannot list the pages that have it.
         """
         is_chosen = "cross_origin_resource_policy" in self.model_fields_set
         return self.cross_origin_resource_policy if is_chosen else "cross-origin"

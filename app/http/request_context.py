@@ -19,7 +19,7 @@ from app.http.problem_responses import problem_response
 from app.models.identity import new_id
 from app.services.concurrency.departures import wait_for_departure
 from app.services.quotas.key_quotas import BYTES, QuotaState
-from app.telemetry.logs import tell_request
+from app.telemetry.logs import log_request
 from app.telemetry.metrics import Metrics
 from app.wiring.services import Services
 
@@ -210,7 +210,7 @@ def _tell(scope: MutableMapping[str, Any], status: int, seconds: float, *, is_st
         services[Metrics].observe_request(method, route, status, None if is_stream else seconds)
     if route in _QUIET_ROUTES and status < 400:
         return
-    tell_request(
+    log_request(
         scope["state"]["request_id"],
         method,
         route=route,

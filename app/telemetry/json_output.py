@@ -1,9 +1,9 @@
-"""Keeps standard error and standard output of the service to JSON, whoever writes there.
+"""Turns all text on standard error and standard output of the service into JSON log lines.
 
-Log lines are JSON by their formatter. Libraries, the interpreter and the command line write text
-past it: usage errors, tracebacks, what a worker says when it cannot start. With
-`PAGEFAULT_LOG_FORMAT=json` both streams are replaced by ones that make a log line of each line of
-text; only what is written by C code or by `faulthandler`, at a crash, goes past them.
+Log lines are JSON by their formatter. Libraries, the interpreter and the command line also write
+plain text: usage errors, tracebacks, errors of a worker that cannot start. With
+`PAGEFAULT_LOG_FORMAT=json` both streams are replaced by streams that log each line of text. Text
+that C code or `faulthandler` writes in a crash is not replaced.
 """
 
 import io
@@ -22,7 +22,7 @@ class LoggedText(io.TextIOBase):
     """A text stream whose lines become log lines.
 
     Args:
-        behind: The stream it stands for, where the log is written.
+        behind: The replaced stream, to which the log is written.
         level: The level of its lines.
         name: The logger of its lines.
     """
@@ -36,27 +36,27 @@ class LoggedText(io.TextIOBase):
         self._inside = threading.local()
 
     def write(self, text: str) -> int:
-        """Log the lines that are complete, and keep the rest for the next call."""
-        # What a handler says of its own failure would come here again, without end.
+        """Log complete lines; the rest waits for the next call."""
+        # The error message of a failed handler would recurse.
         if not getattr(self._inside, "is_logging", False):
             *lines, self._rest = (self._rest + text).split("\n")
-            self._tell(lines)
+            self._log_lines(lines)
         return len(text)
 
     def flush(self) -> None:
-        """Log what is not complete as well."""
+        """Log the incomplete last line."""
         rest, self._rest = self._rest, ""
-        self._tell([rest])
+        self._log_lines([rest])
 
     def fileno(self) -> int:
         """Return the descriptor of the stream behind, for `faulthandler` and child processes."""
         return self.behind.fileno()
 
     def writable(self) -> bool:
-        """Return whether it can be written to, which it can."""
+        """Return `True`."""
         return True
 
-    def _tell(self, lines: list[str]) -> None:
+    def _log_lines(self, lines: list[str]) -> None:
         self._inside.is_logging = True
         try:
             for line in filter(str.strip, lines):
@@ -66,42 +66,42 @@ class LoggedText(io.TextIOBase):
 
 
 def is_json_only() -> bool:
-    """Return whether everything is to be JSON: not by default, where a pipe may have a reader."""
+    """Return whether `PAGEFAULT_LOG_FORMAT` is `json`, so that all output is JSON."""
     return os.environ.get(_FORMAT_VARIABLE) == "json"
 
 
 def log_stream() -> TextIO:
-    """Return the stream that log lines are written to: standard error, or what it was before."""
+    """Return the stream of log lines: standard error, or the stream that was replaced."""
     stream: TextIO = sys.stderr
     return stream.behind if isinstance(stream, LoggedText) else stream
 
 
 def redirect_streams(*, with_output: bool) -> None:
-    """Make log lines of all text, and of exceptions that nobody handles. May be called again.
+    """Log all text and all uncaught exceptions; a repeated call does nothing.
 
     Args:
-        with_output: Whether standard output is replaced too; a command's result is printed there.
+        with_output: Replace standard output too, where commands print their results.
     """
     if not isinstance(sys.stderr, LoggedText):
         sys.stderr = LoggedText(sys.stderr, level=logging.ERROR, name="stderr")
     if with_output and not isinstance(sys.stdout, LoggedText):
         sys.stdout = LoggedText(sys.stdout, level=logging.WARNING, name="stdout")
-    sys.excepthook = _tell_exception
-    threading.excepthook = _tell_exception_of_thread
-    sys.unraisablehook = _tell_unraisable
+    sys.excepthook = _log_exception
+    threading.excepthook = _log_thread_exception
+    sys.unraisablehook = _log_unraisable
 
 
-def _tell_exception(
+def _log_exception(
     kind: type[BaseException], error: BaseException, trace: TracebackType | None
 ) -> None:
     if not issubclass(kind, KeyboardInterrupt):
         _log.critical("uncaught exception", exc_info=(kind, error, trace))
 
 
-def _tell_exception_of_thread(given: threading.ExceptHookArgs) -> None:
-    _log.error("uncaught exception in a thread", exc_info=given.exc_value or given.exc_type())
+def _log_thread_exception(args: threading.ExceptHookArgs) -> None:
+    _log.error("uncaught exception in a thread", exc_info=args.exc_value or args.exc_type())
 
 
-def _tell_unraisable(given: "sys.UnraisableHookArgs") -> None:
-    error = given.exc_value or given.exc_type()
-    _log.error(given.err_msg or "exception ignored", exc_info=error)
+def _log_unraisable(args: "sys.UnraisableHookArgs") -> None:
+    error = args.exc_value or args.exc_type()
+    _log.error(args.err_msg or "exception ignored", exc_info=error)

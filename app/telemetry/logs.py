@@ -1,7 +1,7 @@
 """Log lines: one JSON object a line on standard error.
 
-Logs name the route, the outcome and the request id. They never hold bodies, keys, tokens or URL
-queries; nothing here is ever given one.
+Log lines have the route, the outcome and the request id. They never contain bodies, keys, tokens or
+URL queries: callers of this module pass none.
 """
 
 import asyncio
@@ -22,9 +22,9 @@ _REQUESTS = "pagefault.requests"
 _requests = logging.getLogger(_REQUESTS)
 _ADDRESSES = logging.getLogger("pagefault.address")
 _Answered: TypeAlias = tuple[str, str, str, int, float, float]
-# Lines of requests are written so much later, together, or once there are so many of them.
-_PUT_OFF_SECONDS = 0.05
-_MOST_PUT_OFF = 1_000
+# Lines of requests are written together after this time, or once there are this many.
+_BUFFER_SECONDS = 0.05
+_MOST_BUFFERED = 1_000
 
 
 def configure_logging(log_format: Literal["json", "console"] | None, level: str) -> None:
@@ -56,9 +56,9 @@ def configure_logging(log_format: Literal["json", "console"] | None, level: str)
         )
     )
     logging.basicConfig(handlers=[handler], level=level.upper(), force=True)
-    # Those who read images warn of what is wrong with them, and would write it as it is.
+    # Image decoders warn of damaged files, with bytes of the file in the text.
     logging.captureWarnings(capture=True)
-    logging.getLogger("uvicorn.error").addFilter(_is_not_told_already)
+    logging.getLogger("uvicorn.error").addFilter(_is_not_logged_yet)
     for quiet in ("uvicorn.access", "httpx", "alembic"):
         logging.getLogger(quiet).setLevel(logging.WARNING)
     structlog.configure(
@@ -69,12 +69,12 @@ def configure_logging(log_format: Literal["json", "console"] | None, level: str)
 
 
 def configure_process_logging(*, with_output: bool, level: str = "info") -> None:
-    """Write nothing but JSON from now on, if that is what was chosen; otherwise do nothing.
+    """Redirect all output to JSON log lines if `PAGEFAULT_LOG_FORMAT` is `json`.
 
-    For processes that are the service's own, before anything can go wrong in them.
+    Processes of the service call this first, so that errors of their start are JSON too.
 
     Args:
-        with_output: Whether standard output is one of the streams; a command prints results there.
+        with_output: Redirect standard output too, where commands print their results.
         level: See `configure_logging`.
     """
     if is_json_only():
@@ -82,8 +82,8 @@ def configure_process_logging(*, with_output: bool, level: str = "info") -> None
         redirect_streams(with_output=with_output)
 
 
-def tell_address(sentence: str) -> bool:
-    """Log where the service is, at any level; says whether it did, since only JSON is logged."""
+def log_address(sentence: str) -> bool:
+    """Log the address of the service at any log level if logs are JSON; return whether it did."""
     if is_json_only():
         _ADDRESSES.setLevel(logging.INFO)
         _ADDRESSES.info(sentence)
@@ -91,20 +91,20 @@ def tell_address(sentence: str) -> bool:
 
 
 def flush_logs() -> None:
-    """Write what is not written yet; nothing is told behind it."""
+    """Write the log lines that are still buffered."""
     for handler in logging.root.handlers:
         handler.flush()
 
 
-def tell_request(
+def log_request(
     request_id: str, method: str, *, route: str, status: int, milliseconds: float
 ) -> None:
-    """Write the line that every answered request leaves; where lines are JSON, very soon."""
+    """Log an answered request; JSON lines are buffered for a moment."""
     if not _requests.isEnabledFor(logging.INFO):
         return
     handlers = logging.root.handlers
     if len(handlers) == 1 and isinstance(handlers[0], _JsonLines):
-        handlers[0].put_off((request_id, method, route, status, milliseconds, time.time()))
+        handlers[0].buffer((request_id, method, route, status, milliseconds, time.time()))
         return
     structlog.get_logger(_REQUESTS).info(
         "request",
@@ -117,35 +117,34 @@ def tell_request(
 
 
 class _JsonLines(logging.StreamHandler[TextIO]):
-    """Writes log lines as JSON, and those of requests without the way through all processors.
+    """Writes JSON log lines, and formats those of requests without the processors.
 
-    There is one for each request, always of the same members, and none of them is what a client
-    has sent as it likes. Making each as the others are made takes longer than to look a record up,
-    and so does writing each alone. They are written together, up to 50 ms late, but never behind a
-    line that came later.
+    Every request has a line with the same members, and no member is free text of a client.
+    Formatting it by the processors, or writing it alone, takes longer than a lookup of a record. So
+    these lines are written together, up to 50 ms late, and always before a later line.
     """
 
     def __init__(self, stream: TextIO) -> None:
         super().__init__(stream)
-        self._put_off: list[_Answered] = []
+        self._buffered: list[_Answered] = []
 
-    def put_off(self, answered: _Answered) -> None:
-        """Write the line of a request soon. For the event loop's thread only."""
-        self._put_off.append(answered)
-        if len(self._put_off) == 1:
-            asyncio.get_running_loop().call_later(_PUT_OFF_SECONDS, self.flush)
-        elif len(self._put_off) >= _MOST_PUT_OFF:
+    def buffer(self, answered: _Answered) -> None:
+        """Buffer the line of a request. Call it only in the thread of the event loop."""
+        self._buffered.append(answered)
+        if len(self._buffered) == 1:
+            asyncio.get_running_loop().call_later(_BUFFER_SECONDS, self.flush)
+        elif len(self._buffered) >= _MOST_BUFFERED:
             self.flush()
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write a line, behind those that were put off."""
+        """Write a line after the buffered ones."""
         self.flush()
         super().emit(record)
 
     def flush(self) -> None:
-        """Write what was put off."""
+        """Write the buffered lines."""
         with self.lock or nullcontext():
-            answered, self._put_off = self._put_off, []
+            answered, self._buffered = self._buffered, []
             if answered:
                 self.stream.write("".join(_request_line(*each) for each in answered))
             super().flush()
@@ -154,21 +153,24 @@ class _JsonLines(logging.StreamHandler[TextIO]):
 def _request_line(
     request_id: str, method: str, route: str, status: int, milliseconds: float, at: float
 ) -> str:
-    """Return the line of a request, as the processors would have made it."""
-    told_at = datetime.fromtimestamp(at, UTC).isoformat().replace("+00:00", "Z")
+    """Return the line of a request in the form of the processors."""
+    timestamp = datetime.fromtimestamp(at, UTC).isoformat().replace("+00:00", "Z")
     return (
         f'{{"request_id": "{request_id}", "method": "{method}", '
         f'"route": {encode_basestring_ascii(route)}, "status": {status}, '
         f'"milliseconds": {milliseconds}, "event": "request", "level": "info", '
-        f'"logger": "{_REQUESTS}", "timestamp": "{told_at}"}}\n'
+        f'"logger": "{_REQUESTS}", "timestamp": "{timestamp}"}}\n'
     )
 
 
-def _is_not_told_already(record: logging.LogRecord) -> bool:
-    """Return whether a line of the server is news.
+def _is_not_logged_yet(record: logging.LogRecord) -> bool:
+    """Return whether a line of uvicorn is not logged by the service itself.
 
-    An unexpected exception is logged with its request, and so is a WebSocket, without its query.
+    Unexpected exceptions are logged with their request, and WebSockets without their query.
     """
-    said = record.getMessage()
-    told = ("Exception in ASGI application", "ASGI callable returned without completing handshake")
-    return not said.startswith(told) and '"WebSocket ' not in said
+    message = record.getMessage()
+    logged = (
+        "Exception in ASGI application",
+        "ASGI callable returned without completing handshake",
+    )
+    return not message.startswith(logged) and '"WebSocket ' not in message

@@ -119,7 +119,7 @@ class Metrics:
     def observe_request(self, method: str, route: str, status: int, seconds: float | None) -> None:
         """Count one answered request under its route's template, never its path.
 
-        `seconds` is `None` for a stream, which lasts as long as somebody listens.
+        `seconds` is `None` for a stream, whose duration is that of its client.
         """
         self._uncounted.append((method, route, status, seconds))
         # Counting many at a time costs a fraction. What other processes ask for is counted at once.

@@ -13,10 +13,10 @@ from app.wiring.startup_errors import SettingError
 _URL = "PAGEFAULT_BLOBS__URL"
 _ENDPOINT = "PAGEFAULT_BLOBS__S3_ENDPOINT"
 _LOOKS = f"{_URL} must look like s3://bucket or s3://bucket/prefix"
-# More than Amazon takes today, which is 3 to 63 of these without capitals and underscores: older
-# buckets and other stores have them, and each store refuses what it does not take.
+# Amazon allows 3 to 63 of these, without capitals and underscores. Older buckets and other stores
+# have both, and each store returns an error for a name that it does not allow.
 _BUCKET = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,253}[A-Za-z0-9])?")
-# What S3 takes in a key and neither a URL nor the client of the store spells otherwise.
+# Characters of S3 keys that are the same in a URL and in the client of the store.
 _SEGMENT = re.compile(r"[A-Za-z0-9!$&'()+,;=@_.:-]+")
 _UNPRINTABLE = re.compile(r"[\x00-\x20\x7f-\xa0\u2028\u2029]")
 

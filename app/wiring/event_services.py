@@ -1,4 +1,4 @@
-"""Services of the feature events: streams of what is written."""
+"""Services of the feature events."""
 
 from app.config.settings import Settings
 from app.services.access.callers import Access

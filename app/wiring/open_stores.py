@@ -1,4 +1,4 @@
-"""Opens both stores for the service, with what comes with them."""
+"""Opens both stores and the objects that depend on them alone."""
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -24,7 +24,7 @@ from app.wiring.stores import (
     prove_blob_store,
 )
 
-# Longer than any upload that keeps the pace the limits ask for is likely to take.
+# Longer than an upload at the slowest rate that the limits allow.
 _ABANDONED_UPLOAD_SECONDS = 24 * 3600.0
 
 
@@ -34,7 +34,7 @@ class Stores:
 
     records: Records
     blobs: BlobStore
-    """Without the quota of what projects keep."""
+    """The blob store without the quota of stored bytes."""
     stored_bytes: StorageQuota | None
     """The quota of stored bytes, if there is one."""
 
@@ -53,10 +53,10 @@ async def open_stores(settings: Settings) -> AsyncIterator[dict[type[Any], objec
     """Open both stores, migrate the embedded database, and yield the first values of `Services`.
 
     Raises:
-        DataDirectoryError: The data directory cannot be made.
+        DataDirectoryError: The data directory cannot be created.
         OutdatedDatabaseError: A server's database has to be migrated first.
-        MissingSigningKeysError: A server's database, and no keys to sign links with.
-        SettingError: A setting makes no sense.
+        MissingSigningKeysError: The database is a server and no signing keys are set.
+        SettingError: A setting is invalid.
         StoreUnavailableError: A store does not answer, or refuses the service.
     """
     # Settings are checked before anything is opened.
@@ -85,7 +85,7 @@ async def open_stores(settings: Settings) -> AsyncIterator[dict[type[Any], objec
 async def open_stored_bytes(
     settings: Settings, records: Records, blobs: BlobStore
 ) -> AsyncIterator[StorageQuota | None]:
-    """Count all that each project keeps by now, and go on counting; `None` without a quota."""
+    """Count the stored bytes of all projects, then keep the counts current; `None` without one."""
     quota_bytes = settings.quotas.stored_bytes
     if not quota_bytes:
         yield None

@@ -97,7 +97,7 @@ async def open_checked_database(settings: Settings) -> AsyncIterator[Engines]:
     Raises:
         DataDirectoryError: The data directory cannot be made.
         OutdatedDatabaseError: A server's database has to be migrated first.
-        SettingError: The URL is none.
+        SettingError: The URL is invalid.
     """
     await anyio.to_thread.run_sync(make_data_dir, settings.data_dir)
     engines = open_database(settings)
@@ -118,11 +118,11 @@ def open_database(settings: Settings) -> Engines:
     """Return engines over the configured database; nothing is connected yet.
 
     Raises:
-        SettingError: The URL is none.
+        SettingError: The URL is invalid.
     """
-    given = settings.db.url.get_secret_value() if settings.db.url else None
+    server_url = settings.db.url.get_secret_value() if settings.db.url else None
     try:
-        url = database_url(given, settings.data_dir)
+        url = database_url(server_url, settings.data_dir)
     except ValueError as exc:
         raise SettingError(f"PAGEFAULT_DB__URL {exc}") from exc
     return open_engines(

@@ -9,12 +9,12 @@ import pytest
 _TELLING = """
 import asyncio
 import structlog
-from app.telemetry.logs import configure_logging, flush_logs, tell_request
+from app.telemetry.logs import configure_logging, flush_logs, log_request
 
 configure_logging({log_format!r}, {level!r})
 
 def tell(request_id):
-    tell_request(request_id, "GET", route='/a/{{b}}"', status=200, milliseconds=0.5)
+    log_request(request_id, "GET", route='/a/{{b}}"', status=200, milliseconds=0.5)
 
 async def main():
     {body}

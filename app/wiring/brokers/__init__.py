@@ -1,7 +1,8 @@
-"""Brokers: how a process learns that another one has written events.
+"""Brokers: notify a process of events that other processes have written.
 
-Both extend `app.services.events.broker.EventBroker`; what the events are, only the log says.
+Both extend `app.services.events.broker.EventBroker`. They carry no events, which are read from the
+log.
 
-postgres    several processes over one server: LISTEN, and the log's own NOTIFY
-sqlite      several processes over one file: a look at its change counter
+postgres    several processes over one server: LISTEN, and the NOTIFY of the log
+sqlite      several processes over one file: polls its change counter
 """

@@ -1,8 +1,8 @@
 """A broker for several processes over one PostgreSQL server.
 
-Transactions that write events say so by NOTIFY, which the server delivers with their commit, and
-not at all if they are rolled back. Each process keeps one connection that listens. While it is
-lost, wake-ups are missed; so everybody is woken when it stands again, and reads the log.
+Transactions that write events send a NOTIFY, which the server delivers if they commit. Each process
+keeps one connection that listens. Notifications are missed while it is lost, so all listeners are
+woken when it is open again, and read the log.
 """
 
 from contextlib import suppress
@@ -17,8 +17,8 @@ from app.services.events.broker import EventBroker, Listener
 _log = structlog.get_logger(__name__)
 _FIRST_PAUSE_SECONDS = 0.2
 _LONGEST_PAUSE_SECONDS = 5.0
-# A connection that was cut without a word is found out by asking; notifications need no asking.
-_ASK_SECONDS = 10.0
+# A query finds connections that were lost without a reset.
+_CHECK_SECONDS = 10.0
 _ANSWER_SECONDS = 5.0
 _EXPECTED = (psycopg.Error, TimeoutError)
 
@@ -27,8 +27,8 @@ class PostgresBroker(EventBroker):
     """See EventBroker.
 
     Args:
-        conninfo: Where the server is, as libpq takes it.
-        channel: The channel that events are told on.
+        conninfo: The connection string of libpq.
+        channel: The channel of the notifications.
     """
 
     def __init__(self, conninfo: str, channel: str) -> None:
@@ -52,9 +52,9 @@ class PostgresBroker(EventBroker):
 
     async def _hear(self, connection: psycopg.AsyncConnection, listener: Listener) -> None:
         while True:
-            # What was told between two askings is not lost, but costs nothing to look for.
+            # Also after each check: reading the log once more is cheap.
             listener.wake(None, None)
-            async for notification in connection.notifies(timeout=_ASK_SECONDS):
+            async for notification in connection.notifies(timeout=_CHECK_SECONDS):
                 number, _, project_id = notification.payload.partition(" ")
                 with suppress(ValueError):
                     listener.wake(project_id, int(number))
