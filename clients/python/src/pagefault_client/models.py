@@ -127,7 +127,7 @@ Audience: TypeAlias = Literal["assistant", "user", "everyone"]
 
 
 class AudioContent(TypedDict):
-    """What is said in a recording."""
+    """The spoken content of a recording."""
 
     type: Literal["audio"]
     transcript: str | None
@@ -228,7 +228,7 @@ Modality: TypeAlias = Literal["text", "image", "audio", "video", "structured"]
 
 
 class PageMedia(TypedDict):
-    """What is known, by measuring, of the medium a page's content holds or refers to."""
+    """The measured properties of the medium in a page's content."""
 
     uri: str | None
     mime_type: str
@@ -340,7 +340,7 @@ class Finding(TypedDict):
     source: str
 
 
-# One thing that a rendering left out, changed or invented.
+# One omission, change or addition of a rendering.
 LossEntry = TypedDict(
     "LossEntry",
     {
@@ -468,7 +468,7 @@ class ForkSource(TypedDict):
 
 
 class Frontier(TypedDict):
-    """What of a history is shown at a smaller level."""
+    """The entries of a history that are rendered at a smaller level."""
 
     toolMedia: NotRequired[int]
     saidMedia: NotRequired[int]
@@ -484,7 +484,7 @@ class Frontier(TypedDict):
 
 
 class FrontierDraft(TypedDict):
-    """What of a history is shown at a smaller level."""
+    """The entries of a history that are rendered at a smaller level."""
 
     toolMedia: NotRequired[int]
     saidMedia: NotRequired[int]
@@ -692,7 +692,7 @@ class HistoryReceipt(TypedDict):
 
 
 class ImageContent(TypedDict):
-    """An image: by `url` (or `@blob:` reference) or as plain `base64`, or only its caption."""
+    """An image: by `url` (or `@blob:` reference), as plain `base64`, or its caption alone."""
 
     type: Literal["image"]
     caption: str | None
@@ -958,14 +958,14 @@ class StructuredContent(TypedDict):
 
 
 class TextContent(TypedDict):
-    """Text: of a text page, and the tag every page has at REFERENCE."""
+    """Text of a text page, and the tag of every page at REFERENCE."""
 
     type: Literal["text"]
     text: str
 
 
 class VideoContent(TypedDict):
-    """What is seen and said in a video; `url` may be a `@blob:` reference."""
+    """The visible and spoken content of a video; `url` may be a `@blob:` reference."""
 
     type: Literal["video"]
     scenes: list[Scene] | None

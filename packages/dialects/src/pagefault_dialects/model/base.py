@@ -1,7 +1,7 @@
 """The base of the models that travel: frozen, strict, spelled as the specification spells them.
 
-JSON values in them are made so that nobody can change them, and changeable copies for writing. What
-the schema library complains about becomes faults that are safe to answer with.
+JSON values in them are immutable; `thawed` returns mutable copies. Pydantic's errors become
+`Fault`s, which repeat no input.
 """
 
 import ast
@@ -24,17 +24,17 @@ from pagefault_dialects.model.client_ids import CLIENT_ID_PATTERN
 from pagefault_dialects.model.moments import moment_text
 
 MOST_ERRORS = 10_000
-"""Of more errors than these in one value, only their number is told."""
+"""The most errors of one value that are listed; above it only their number is reported."""
 Count: TypeAlias = Annotated[int, Field(ge=0, le=2**53)]
 """A number that every client can read exactly: those of JavaScript have 53 bits."""
 JsonCount: TypeAlias = Annotated[int, Field(strict=True, ge=0, le=2**53)]
-"""The same as a member of JSON, where a text, `true` and `1.0` are none."""
+"""A count as a member of JSON: strings, `true` and `1.0` are rejected."""
 ClientId: TypeAlias = Annotated[str, Field(pattern=CLIENT_ID_PATTERN)]
 """An id that a client chose, as a member of JSON or a parameter."""
 # Bases of these describe no fields below them.
 _WITHOUT_DOCSTRINGS = frozenset({"builtins", "msgspec", "pydantic", "typing"})
 JsonData: TypeAlias = Any
-"""JSON in Python's own types, or in the unchangeable ones of `frozen`."""
+"""JSON in Python's own types, or in the immutable ones of `frozen`."""
 
 
 def frozen(value: JsonData) -> JsonData:
@@ -52,7 +52,7 @@ def _rebuilt(
     make_object: Callable[[dict[str, JsonData]], JsonData],
     make_array: Callable[[list[JsonData]], JsonData],
 ) -> JsonData:
-    # With a stack of its own, since a value may nest a thousand levels deep.
+    # Iterative, since a value may nest a thousand levels deep.
     root: list[JsonData] = [value]
     stack: list[tuple[Any, Any]] = [(root, 0)]
     copied: list[tuple[Any, Any]] = []
@@ -69,7 +69,7 @@ def _rebuilt(
             continue
         holder[key] = copy
         copied.append((holder, key))
-    # What holds another was copied before it, so backwards every child is made before its parent.
+    # Containers were copied before their children, so the reverse order builds children first.
     for holder, key in reversed(copied):
         made = make_object if isinstance(holder[key], dict) else make_array
         holder[key] = made(holder[key])
@@ -91,15 +91,15 @@ class FrozenModel(BaseModel):
     def __get_pydantic_json_schema__(
         cls, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> dict[str, Any]:
-        """Describe each field in the words of the docstring below it."""
+        """Describe each field with the docstring below it."""
         aliases = {name: field.alias or name for name, field in cls.model_fields.items()}
         return described_by_docstrings(cls, aliases, handler(schema), handler)
 
     def dump(self) -> dict[str, JsonData]:
-        """Return the JSON object the model stands for, optional fields without a value left out.
+        """Return the model as a JSON object, without the optional fields that have no value.
 
-        Moments are RFC 3339 text: `Z` for UTC, other offsets as they are, a fraction if there is
-        one.
+        Moments are RFC 3339 text: `Z` for UTC, other offsets unchanged, a fraction only if not
+        zero.
 
         Source: spec 001, "JSON Serialization".
         """
@@ -116,13 +116,13 @@ class WireModel(FrozenModel):
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
 
     nullable: ClassVar[frozenset[str]] = frozenset()
-    """Fields for which null is a value: they are left out only if they were never set."""
+    """Fields for which null is a value: they are omitted only if they were never set."""
 
     def wire(self) -> dict[str, object]:
-        """Return the JSON object the model stands for: aliases as keys, absent optionals left out.
+        """Return the model as a JSON object: aliases as keys, without absent optional fields.
 
-        JSON values inside (`structuredContent`, `annotations`) are handed through untouched
-        rather than walked: they may nest deeper than a serializer's recursion allows.
+        JSON values inside (`structuredContent`, `annotations`) are returned as they are, since they
+        may nest deeper than a serializer's recursion allows.
         """
         members: dict[str, object] = {}
         for name, alias in _aliases(type(self)):
@@ -159,13 +159,13 @@ def _plain(value: object) -> JsonData:
 def described_by_docstrings(
     kind: type, members: Mapping[str, str], schema: dict[str, Any], handler: GetJsonSchemaHandler
 ) -> dict[str, Any]:
-    """Return the JSON schema of a class, each member described by the docstring below its field.
+    """Return the JSON schema of a class, each member described by the docstring of its field.
 
     Args:
         kind: The class.
-        members: The names of its members, by those of their fields.
+        members: The names of its members, by field.
         schema: Its schema, or a reference to it, which is completed in place.
-        handler: Finds what a reference leads to.
+        handler: Resolves references.
     """
     properties = handler.resolve_ref_schema(schema)["properties"]
     for each in reversed(kind.__mro__):
@@ -176,7 +176,7 @@ def described_by_docstrings(
 
 
 def _field_docstrings(kind: type) -> Iterator[tuple[str, str]]:
-    """Yield the names of a class's own fields that have a docstring, each with that on one line."""
+    """Yield the names of a class's own fields that have a docstring, each with it on one line."""
     definition = _definitions(kind.__module__).get(kind.__name__)
     for field, below in pairwise(definition.body if definition else ()):
         match field, below:
@@ -189,15 +189,15 @@ def _field_docstrings(kind: type) -> Iterator[tuple[str, str]]:
 
 @cache
 def _definitions(module: str) -> Mapping[str, ast.ClassDef]:
-    """Return the classes of a module by name; it is read when the document is made."""
+    """Return the classes of a module by name, parsed from its source."""
     if module.partition(".")[0] in _WITHOUT_DOCSTRINGS:
         return {}
     tree = ast.parse(inspect.getsource(sys.modules[module]))
     return {each.name: each for each in tree.body if isinstance(each, ast.ClassDef)}
 
 
-# Pydantic's messages for these quote the input, or speak of types of Python; `{…}` is filled from
-# what we declared.
+# Replacements for messages of pydantic that quote the input or name Python types. `{…}` is filled
+# from our own declarations.
 _OWN_MESSAGES = {
     "dict_type": "Input should be an object",
     "model_attributes_type": "Input should be an object",
@@ -211,11 +211,11 @@ _OWN_MESSAGES = {
 
 
 def faults_of(exc: ValidationError) -> list[Fault]:
-    """Return everything a model complains about.
+    """Return the errors of a model, each as a pointer and a sentence.
 
-    A list whose items are refused is short of them, which is no fault of its own. Of very many
-    errors only their number is returned: the schema library can list all of them or none, and
-    other threads wait meanwhile.
+    A list whose items are rejected is also reported as too short; that error is dropped. Above
+    `MOST_ERRORS` only the number is returned: pydantic can list all errors or none, and blocks
+    other threads meanwhile.
     """
     count = exc.error_count()
     if count > MOST_ERRORS:
@@ -236,7 +236,7 @@ def fault_of(error: Mapping[str, Any]) -> Fault:
 
 def _pointer(error: Mapping[str, Any]) -> str:
     if error["type"] == "json_invalid":
-        # Its location is a position in the text and not a place in a value.
+        # Its location is a position in the text, not in a value.
         return ""
     location = tuple(error["loc"])
     return json_pointer(location[1:] if location[:1] == ("body",) else location)
@@ -245,5 +245,5 @@ def _pointer(error: Mapping[str, Any]) -> str:
 def _message(error: Mapping[str, Any]) -> str:
     if template := _OWN_MESSAGES.get(error["type"]):
         return template.format_map(error.get("ctx", {}))
-    # What our own validators say, without the schema library's introduction.
+    # Messages of our own validators, without pydantic's prefix.
     return str(error["msg"]).removeprefix("Value error, ")

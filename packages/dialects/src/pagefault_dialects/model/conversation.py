@@ -1,8 +1,7 @@
 """A conversation as every target of a rendering reads it: turns, made of items.
 
-What is stored is composed into turns whose media are `Medium`s. Settling them for one target gives
-turns in which each medium is a `MediaItem`, or words in its place, and nothing else is left to
-decide.
+Stored records are composed into turns whose media are `Medium`s. The media ladder of a target
+replaces each medium by a `MediaItem` or by text, after which a turn only has to be written.
 """
 
 from collections import Counter
@@ -36,7 +35,7 @@ class InlineBytes:
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """An `http(s)` URL that is nowhere fetched."""
+    """An `http(s)` URL that is not fetched."""
 
     url: str
 
@@ -46,7 +45,7 @@ MediumSource: TypeAlias = StoredBytes | InlineBytes | Address
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What can be read in the place of a medium: what it shows, says, or is made of."""
+    """Text that can replace a medium: a caption, a transcript, or the text it was read from."""
 
     kind: Literal["caption", "transcript", "text"]
     text: str
@@ -54,9 +53,9 @@ class Words:
 
 @dataclass(frozen=True, slots=True)
 class BlockLabel:
-    """What a text or a medium is called, and where it is from, as the block says that held it.
+    """The name and the origin of a text or a medium, as its block declares them.
 
-    `meta` is the `_meta` of that block, and `mime_type` what the block calls its text.
+    `meta` is the `_meta` of the block, and `mime_type` the type it declares for its text.
     """
 
     name: str | None = None
@@ -67,10 +66,10 @@ class BlockLabel:
 
 @dataclass(frozen=True, slots=True)
 class NativeBlock:
-    """A block as it was sent, with members that requests of its dialect alone have.
+    """A block as it was sent, with members that only requests of its dialect have.
 
-    So many `items` were read of it, and none of its `members`. Once it is settled that it is
-    written, `node` is as what.
+    `items` is the number of items that were read from it; its `members` are in no item. `node`
+    is the value to write, set when the media ladder decides to keep the block.
     """
 
     dialect: str
@@ -84,13 +83,12 @@ class NativeBlock:
 class Medium:
     """A medium of a record.
 
-    `pointer` is where it stands in the record. `size_bytes` is `None` for an address. `damage` is
-    what was found to be wrong with its bytes. `before` is a text that belongs before the
-    medium where it is shown; `instead` takes the place of all lines about it where it is not.
-    One that `is_evicted` is not shown, to make room. `said_type` is what a message
-    called it, if that is another type. One that `is_in_text` was found in a text, or in a string of
-    a value, and is no block of its own. `detail` is how closely a model is to look at it, where
-    that is recorded.
+    `pointer` is its place in the record. `size_bytes` is `None` for an address. `damage` describes
+    what is wrong with its bytes. `before` is a text to write before the medium if it is rendered;
+    `instead` replaces all lines about it if it is not. With `is_evicted` it is omitted to make
+    room. `said_type` is the type that a message declared, if it differs. With `is_in_text` it was
+    found in a text or in a string of a value, and is not a block of its own. `detail` is the
+    recorded resolution at which a model looks at it.
     """
 
     pointer: str
@@ -110,9 +108,9 @@ class Medium:
     detail: ImageDetail | None = None
     label: BlockLabel | None = None
     seq: int | None = None
-    """The entry it stands in, if that is another one than its turn begins in."""
+    """Its entry, if that is not the first entry of its turn."""
     block: "NativeBlock | None" = field(default=None, compare=False, repr=False)
-    """What it was read of, where that says more than its items do."""
+    """The block it was read from, if that has more than its items do."""
 
     @property
     def declared_type(self) -> str | None:
@@ -124,9 +122,9 @@ class Medium:
 class MediaItem:
     """A medium as a message holds it.
 
-    Where `address` is set, that stands for the bytes: an `http(s)` URL, or an `@blob:` reference
-    where `is_reference`. `detail` is how closely a model is to look at it, if not as the target's
-    default says.
+    With `address`, the message has that in place of the bytes: an `http(s)` URL, or an `@blob:`
+    reference with `is_reference`. `detail` is the resolution at which a model looks at it; `None`
+    for the default of the target.
     """
 
     medium: Medium
@@ -139,29 +137,29 @@ class MediaItem:
     is_reference: bool = False
     detail: ImageDetail | None = None
     block: NativeBlock | None = field(default=None, compare=False, repr=False)
-    """What is written in its place, and in that of all items that have it."""
+    """The block that is written in place of all items that have it."""
 
     @property
     def filename(self) -> str | None:
-        """The name of the medium."""
+        """The file name of the medium."""
         return self.medium.filename
 
     @property
     def url(self) -> str | None:
-        """The `http(s)` URL to load it from, if that is how it is given."""
+        """The `http(s)` URL to load it from, if it has one."""
         return None if self.is_reference else self.address
 
 
 Annotations: TypeAlias = Mapping[str, JsonValue]
-"""`audience`, `priority` and `lastModified` of MCP, as far as they are there."""
+"""`audience`, `priority` and `lastModified` of MCP, those that are present."""
 
 
 @dataclass(frozen=True, slots=True)
 class TextItem:
-    """Text that stands at a pointer of the record, or that was written about what stands there.
+    """Text at a pointer of the record, or a note about the value there.
 
-    Where it shows all or some of a text that is stored, and does not name it, `handle` does. Where
-    it was shortened, `whole_chars` is how many characters there were. A `label` is told before it.
+    `handle` names the stored text that it renders, unless the text does. `whole_chars` is the
+    length of the text before it was shortened. A `label` is rendered before it.
     """
 
     pointer: str
@@ -170,27 +168,27 @@ class TextItem:
     whole_chars: int | None = None
     label: BlockLabel | None = None
     seq: int | None = field(default=None, compare=False)
-    """The entry it stands in, if that is another one than its turn begins in."""
+    """Its entry, if that is not the first entry of its turn."""
     block: "NativeBlock | None" = field(default=None, compare=False, repr=False)
-    """What it was read of, where that says more than its items do."""
+    """The block it was read from, if that has more than its items do."""
 
 
 @dataclass(frozen=True, slots=True)
 class DataItem:
-    """A JSON value that stands at a pointer of the record."""
+    """A JSON value at a pointer of the record."""
 
     pointer: str
     value: JsonValue
     seq: int | None = field(default=None, compare=False)
-    """The entry it stands in, if that is another one than its turn begins in."""
+    """Its entry, if that is not the first entry of its turn."""
 
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Something that no rendering of this kind shows, and why.
+    """A value of the record that this kind of rendering omits, and the reason.
 
-    `restore` is how to get at it, if not by reading the record; `to` is what stands there instead;
-    `handle_line` names it to a model. Targets of the dialects that it is `kept_by` do show it.
+    `restore` tells how to read it, if not from the record; `to` is what replaces it; `handle_line`
+    names it to a model. Targets of the dialects in `kept_by` do render it.
     """
 
     pointer: str
@@ -201,19 +199,19 @@ class LeftOut:
     to: str = "nothing"
     handle_line: str | None = None
     seq: int | None = None
-    """The entry it stands in, if that is another one than its turn begins in."""
+    """Its entry, if that is not the first entry of its turn."""
     kept_by: frozenset[str] = frozenset()
     block: "NativeBlock | None" = field(default=None, compare=False, repr=False)
-    """What it was read of, where that says more than its items do."""
+    """The block it was read from, if that has more than its items do."""
     run: tuple[int | None, int | None, int] | None = None
-    """Of a run of entries that one line stands for: the first, the last, how many turns it has."""
+    """For one line in place of a run of entries: the first, the last, and the number of turns."""
 
 
 @dataclass(frozen=True, slots=True)
 class Invented:
-    """A note that a turn, or what it answers or begins with, was recorded by nobody.
+    """A note that a turn, a call or an answer is not in the record, and was added for a provider.
 
-    It is there for a provider. `seq` is the entry that it was written for.
+    `seq` is the entry that it was added for.
     """
 
     what: Literal["call", "answer", "line"]
@@ -224,11 +222,11 @@ class Invented:
 
 @dataclass(frozen=True, slots=True)
 class ProviderBlock:
-    """Something that only its own provider understands: a file by its id, a search, a thought.
+    """A block that only its own provider understands: a file by its id, a search, a thought.
 
-    `forms` has it as the requests of a dialect have it, by the names of the dialects that do. For
-    all others `words` take its place, if there are any, and the account of the loss names `what`,
-    `code` and `reason`. `model` is the model that thought it, where that is known.
+    `forms` has the block as requests have it, by dialect. Other dialects get `words`, if there are
+    any, and the loss account names `what`, `code` and `reason`. `model` is the model that wrote it,
+    if known.
     """
 
     pointer: str
@@ -239,17 +237,17 @@ class ProviderBlock:
     words: str = ""
     model: str | None = None
     seq: int | None = None
-    """The entry it stands in, if that is another one than its turn begins in."""
+    """Its entry, if that is not the first entry of its turn."""
     block: "NativeBlock | None" = field(default=None, compare=False, repr=False)
-    """What it was read of, where that says more than its items do."""
+    """The block it was read from, if that has more than its items do."""
 
 
 CACHE_MARK = "cache-mark"
-"""The code of a block that is nothing but a mark for its provider's cache: no loss elsewhere."""
+"""The code of a block that only marks the provider's cache, which is no loss elsewhere."""
 
 
 def is_cache_mark(item: "Item | SettledItem") -> TypeGuard[ProviderBlock]:
-    """Return whether an item is nothing but a mark for its provider's cache."""
+    """Return whether an item only marks its provider's cache."""
     return isinstance(item, ProviderBlock) and item.code == CACHE_MARK
 
 
@@ -258,7 +256,7 @@ SettledItem: TypeAlias = TextItem | DataItem | MediaItem | ProviderBlock
 
 
 def block_of(item: Item) -> NativeBlock | None:
-    """Return the block that an item was read of, where that says more than its items do."""
+    """Return the block that an item was read from, if that has more than its items do."""
     return None if isinstance(item, DataItem | Invented) else item.block
 
 
@@ -273,9 +271,9 @@ _Item = TypeVar("_Item")
 
 @dataclass(frozen=True, slots=True)
 class TurnCall:
-    """A tool call of an assistant's turn.
+    """A tool call in a turn of the assistant.
 
-    `approval_id` is that of the request to approve it, where the host has asked its user.
+    `approval_id` is that of the request for the user's approval, if the host made one.
     """
 
     call_id: str
@@ -283,21 +281,21 @@ class TurnCall:
     arguments: dict[str, JsonValue]
     approval_id: str = ""
     thought_signature: str | None = None
-    """What Gemini signed it with, in whatever dialect that came."""
+    """Gemini's signature, in whatever dialect it was sent."""
     cache_control: JsonObject | None = field(default=None, compare=False)
-    """Anthropic's mark that it is to be cached."""
+    """Anthropic's mark for its cache."""
     place: tuple[int, int] | None = field(default=None, compare=False)
-    """The entry it stands in, and how many calls that has before it, where that is another place
-    than its turn says."""
+    """Its entry and its index among the calls of that entry, if they differ from those of its
+    turn."""
 
 
 @dataclass(frozen=True, slots=True)
 class NativeMessage:
-    """A message as it was sent, and what was read of it.
+    """A message as it was sent, and the turns that were read from it.
 
-    `message` shares its texts with the items of `turns`. References in it stand for stored media.
-    `dialect` is `None` where the message is of every dialect that has such. `model` is the one that
-    wrote it, where that is known.
+    `message` shares its texts with the items of `turns`. References in it point to stored media.
+    `dialect` is `None` if every dialect has such messages. `model` is the model that wrote it, if
+    known.
     """
 
     dialect: str | None
@@ -308,48 +306,48 @@ class NativeMessage:
 
 @dataclass(frozen=True, slots=True)
 class Turn(Generic[_Item]):
-    """What one side said at once."""
+    """Consecutive content of one role."""
 
     role: TurnRole
-    """Who said it; `tool` for the answer to one call."""
+    """The role of its author; `tool` for the answer to one call."""
     items: tuple[_Item, ...]
-    """In the order in which they are to be read; there may be none."""
+    """In reading order; may be empty."""
     origin: str = ""
     """The path the record is read from: `/api/tool-results/…`."""
     seq: int | None = None
-    """The number of the entry in its session, where it is one."""
+    """The number of its entry in the session, if it is one."""
     calls: tuple[TurnCall, ...] = ()
-    """What an assistant calls, behind its items."""
+    """The calls of the assistant, which follow its items."""
     call_id: str = ""
-    """Which call a tool's turn answers."""
+    """The id of the call that a tool's turn answers."""
     tool_name: str = ""
     """The tool that was called."""
     is_error: bool = False
     """Whether the tool failed."""
     structured: tuple[JsonValue] | None = None
-    """`structuredContent` as the record has it, in a tuple of one, since null is a value it may
-    have. It is among the items as well, unless a text there says the same."""
+    """`structuredContent` as recorded, in a tuple of one, since null is a value. It is among the
+    items as well, unless a text there has the same content."""
     approval_id: str = ""
-    """Of a denial: the request that was denied, where the call is named by that alone."""
+    """The id of the request that was denied, if the call is known by that alone."""
     is_apart: bool = False
-    """Whether the answer was stored by itself, and not with others in a message or a list."""
+    """Whether the answer was stored alone, and not with others in a message or a list."""
     answer_number: int = 1
-    """Which answer of its id it is, where that is known: above 1, it is that of a later call."""
+    """Which answer to its id it is, if known: above 1, it answers a later call of that id."""
     recorded_call: TurnCall | None = None
-    """The call that a tool's turn answers, where it was stored with the answer."""
+    """The call that a tool's turn answers, if it was stored with the answer."""
     late_for: int | None = field(default=None, compare=False)
-    """Of an answer that came when the conversation had gone on: the entry that called."""
+    """The calling entry, for an answer that arrived after the conversation had continued."""
     joins: bool = False
-    """Whether it belongs to the turn before it, if that is the assistant's as well."""
+    """Whether it continues the turn before it, if that is the assistant's as well."""
     meta: Mapping[str, JsonValue] = field(default_factory=dict)
-    """`_meta` of a result, as MCP has it."""
+    """`_meta` of a result of MCP."""
     annotations: Mapping[str, Annotations] = field(default_factory=dict)
-    """What MCP says of items, by their pointers: for whom they are, how much they matter."""
+    """MCP's annotations of items (audience, priority), by pointer."""
     natives: tuple[NativeMessage, ...] = field(default=(), compare=False, repr=False)
-    """The message that it is, or is part of; several where items were joined."""
+    """The message that it is, or is part of; several if items were joined."""
     written: tuple[Any, ...] | None = field(default=None, compare=False, repr=False)
-    """The messages that are written in its place, once it is settled: those that it was sent in.
-    None where its items are written; empty where the turn before it has the message."""
+    """The sent messages to write in its place. `None` if its items are written; empty if the turn
+    before it has the message."""
 
 
 ComposedTurn: TypeAlias = Turn[Item]

@@ -1,4 +1,4 @@
-"""One fault of a history, as the doctor names it."""
+"""A finding: one fault of a history, reported by the doctor."""
 
 from typing import Annotated
 
@@ -16,18 +16,18 @@ class Finding(WireModel):
     seq: int | None = None
     """The entry of the session; absent outside of one."""
     pointer: Annotated[str, Field(examples=["/messages/3/content/1"])]
-    """JSON pointer into what was sent, or into the entry of the session."""
+    """JSON pointer into the request, or into the entry of the session."""
     rule: Annotated[str, Field(examples=["too-many-pixels"])]
-    """Stable; docs/doctor.md has all."""
+    """Stable id of the rule; docs/doctor.md lists all."""
     call_id: str | None = None
     """The id of the call, if the rule is about a call or a result."""
     demands: str
-    """What the rule demands, for people."""
+    """The demand of the rule, for people."""
     limit: FindingValue | None = None
-    """What is allowed, where that is a number or a list."""
+    """The allowed value, if it is a number or a list."""
     actual: FindingValue | None = None
-    """What was found."""
+    """The value found."""
     fix: str
-    """What the healed history has instead."""
+    """The replacement in the repaired history."""
     source: str
-    """Who demands it."""
+    """The source of the rule."""

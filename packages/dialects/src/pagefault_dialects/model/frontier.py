@@ -9,15 +9,15 @@ from pydantic import Field
 from pagefault_dialects.model.base import JsonCount, WireModel
 
 MOST_ORPHANS = 10_000
-"""How many answers a frontier remembers that stand behind a call that was written for them."""
+"""The most synthetic calls that a frontier remembers."""
 
 
 class Frontier(WireModel):
-    """What of a history is shown at a smaller level.
+    """The entries of a history that are rendered at a smaller level.
 
-    Each number is the `seq` up to which one kind of thing is. It never becomes smaller.
-    `orphans` are answers that were shown behind a call that nobody had recorded; each keeps it,
-    since what was shown is not changed.
+    Each number is the last `seq` that one kind of eviction has reached, and never decreases.
+    `orphans` are answers without a recorded call, which were rendered behind a synthetic one; the
+    call is kept so that the rendered prefix stays the same.
 
     Source: `context`, "A prefix that stays".
     """
@@ -37,21 +37,21 @@ class Frontier(WireModel):
         JsonCount, Field(description="What is shortened last, as it is never left out.")
     ] = 0
     orphans: Annotated[tuple[JsonCount, ...], Field(max_length=MOST_ORPHANS)] = ()
-    """The `seq` of answers that keep the call that was written for them."""
+    """The `seq` of answers that keep their synthetic call."""
 
     def with_orphans(self, orphans: Sequence[int]) -> "Frontier":
-        """Return the frontier with the newest of these answers, as many as it may have."""
+        """Return the frontier with the newest `MOST_ORPHANS` of these answers added."""
         return self.model_copy(update={"orphans": tuple(orphans[-MOST_ORPHANS:])})
 
     def up_to(self, seq: int) -> "Frontier":
-        """Return the frontier as far as it has come up to an entry."""
+        """Return the frontier limited to entries up to `seq`."""
         levels = {name: min(place, seq) for name, place in self if isinstance(place, int)}
         orphans = tuple(each for each in self.orphans if each <= seq)
         return self.model_copy(update={**levels, "orphans": orphans})
 
 
 NOTHING_EVICTED = Frontier()
-"""Where every history begins."""
+"""The frontier of a new history."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +59,10 @@ class StoredFrontier:
     """A frontier as it is stored under a name."""
 
     name: str
-    """The client's."""
+    """The name that the client chose."""
     frontier: Frontier = NOTHING_EVICTED
-    """How far it has been moved."""
+    """The position that was stored last."""
     sent: bytes = b""
-    """The hashes of the messages that were rendered with it last, eight bytes each."""
+    """The hashes of the messages of the last rendering with it, eight bytes each."""
     version: int = 0
-    """Grows with every change; 0 where nothing is stored yet."""
+    """Grows with every change; 0 before the first one is stored."""

@@ -1,4 +1,4 @@
-"""The account of what a rendering left out, changed or invented."""
+"""The loss account: omissions, changes and additions of a rendering."""
 
 from typing import Annotated
 
@@ -8,9 +8,9 @@ from pagefault_dialects.model.base import WireModel
 
 
 class LossEntry(WireModel):
-    """One thing that a rendering left out, changed or invented.
+    """One omission, change or addition of a rendering.
 
-    A step down the ladder, an omission, or a call or an answer that nobody recorded.
+    A step down the media ladder, an omission, or a synthetic call or answer.
     """
 
     seq: int | None = None
@@ -38,10 +38,10 @@ class LossEntry(WireModel):
     restore: Annotated[
         str, Field(examples=["GET /api/resources/0c8e6cc1ab1f4d34b4a5a0e21f7d6c15/content"])
     ]
-    """How to get at what was left out."""
+    """The way to read the omitted value."""
     from_seq: int | None = None
-    """Of a run of entries with one line in its place: the first of them."""
+    """The first entry of a run that one line replaces."""
     to_seq: int | None = None
-    """The last entry of such a run."""
+    """The last entry of the run."""
     count: int | None = None
-    """How many steps and messages such a run has."""
+    """The number of steps and messages in the run."""

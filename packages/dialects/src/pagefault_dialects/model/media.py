@@ -8,20 +8,19 @@ CHUNK_BYTES = 1024 * 1024
 
 
 class MediaSource(Protocol):
-    """Decoded bytes of known length that can be read as often as needed.
+    """Decoded bytes of known length that can be read repeatedly.
 
-    The stages know a medium only by this handle, so it does not matter to them whether the bytes
-    are in memory, in a temporary file, or in the blob store already.
+    The bytes may be in memory, in a temporary file, or in the blob store already.
     """
 
     @property
     def size_bytes(self) -> int:
-        """How many bytes `chunks` yields in all."""
+        """The number of bytes that `chunks` yields in all."""
         ...
 
     @property
     def declared_mime_type(self) -> str | None:
-        """The MIME type that came with the bytes, as it was claimed; `None` if there was none."""
+        """The MIME type declared with the bytes; `None` if there was none."""
         ...
 
     def head(self, size_bytes: int) -> bytes:
@@ -29,11 +28,11 @@ class MediaSource(Protocol):
         ...
 
     def read(self, start: int, size_bytes: int) -> bytes:
-        """Return so many bytes from a position on, fewer only at the end of the medium."""
+        """Return `size_bytes` bytes from `start`, fewer only at the end of the medium."""
         ...
 
     def chunks(self) -> Iterator[bytes]:
-        """Yield all bytes in order, in pieces of at most `CHUNK_BYTES`; every call starts anew."""
+        """Yield all bytes in order, in pieces of at most `CHUNK_BYTES`."""
         ...
 
 

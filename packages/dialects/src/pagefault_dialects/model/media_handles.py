@@ -1,4 +1,4 @@
-"""Handles of media: of stored ones their ids, of others the entry and the start of their digest."""
+"""Handles of media: the id of a stored one, else the entry and the start of the digest."""
 
 import hashlib
 
@@ -12,7 +12,7 @@ def handle_of(medium: Medium, seq: int | None) -> str | None:
 
     Args:
         medium: The medium.
-        seq: The number of the entry it stands in, if it stands in one of a session.
+        seq: The number of its entry, if it is part of a session.
     """
     match medium.source:
         case StoredBytes(resource_id=resource_id):

@@ -1,7 +1,7 @@
-"""What normalization hands on: typed parts, and the media found in them as handles.
+"""The result of normalization: typed parts, and the media found in them as handles.
 
 A text may hold media that are not stored yet. Their place is a `MediaSlot`, an index into
-`NormalizedToolResult.media`; persistence puts `@blob:…` there once it knows the reference.
+`NormalizedToolResult.media`; persistence replaces it by `@blob:…` when the reference is known.
 """
 
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ ClaimedKind = Literal["image", "audio", "video"]
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """What a part carries beside its content. JSON values may hold slots as leaves."""
+    """The members of a part beside its content. JSON values may hold slots as leaves."""
 
     annotations: dict[str, Any] | None = None
     uri: str | None = None
@@ -28,12 +28,12 @@ NO_PROVENANCE = Provenance()
 
 @dataclass(frozen=True, slots=True)
 class NormalizedMedia:
-    """A medium that was found, before anyone looked at its bytes closely.
+    """A medium that was found, before its bytes were examined.
 
-    `kind` is what the block or the key claimed (`"type": "audio"`) and helps only where neither
-    bytes nor `source.declared_mime_type` name a type. `filename` is the tool's, not yet safe.
-    `must_be_stored` is true where a text or a structure refers to the medium. `pointer` is where it
-    was found, as a JSON pointer into the tool's `result`; it tells nothing of the medium.
+    `kind` is the claim of the block or the key (`"type": "audio"`); it decides only if neither the
+    bytes nor `source.declared_mime_type` name a type. `filename` is the tool's, not sanitized.
+    `must_be_stored` is true if a text or a structure refers to the medium. `pointer` is its place,
+    a JSON pointer into the tool's `result`, and is no property of the medium.
     """
 
     source: MediaSource
@@ -45,7 +45,7 @@ class NormalizedMedia:
 
 @dataclass(frozen=True, slots=True)
 class NormalizedText:
-    """A text part; `mime_type` is the type of the full text, should it be too long to stay."""
+    """A text part; `mime_type` is the type of the full text, for texts that are moved out."""
 
     template: TextTemplate
     mime_type: str = "text/plain"
@@ -54,10 +54,10 @@ class NormalizedText:
 
 @dataclass(frozen=True, slots=True)
 class NormalizedMediaPart:
-    """A part that shows `media[slot.index]`.
+    """A part that renders `media[slot.index]`.
 
-    `extracted` is true for media lifted out of a structure: such a part is left out again when
-    another part shows the same bytes, as servers do that repeat an image in structuredContent.
+    `extracted` is true for media found in a structure. Such a part is dropped if another part has
+    the same bytes: servers repeat images in structuredContent.
     """
 
     slot: MediaSlot
@@ -80,9 +80,9 @@ class NormalizedLink:
 class NormalizedReference:
     """A place where the tool wrote `blob:…` or `@blob:…` itself.
 
-    It is a reference only if that resource belongs to the same project and session; otherwise it
-    is the literal text, with a warning at `pointer` if the place was claimed to hold media.
-    `is_claimed` is false for a text that is a reference and nothing else.
+    It is a reference only if that resource belongs to the same project and session. Otherwise it is
+    literal text, with a warning at `pointer` if the place was declared to hold media. `is_claimed`
+    is false for a text that consists of the reference.
     """
 
     literal: str
@@ -97,7 +97,7 @@ NormalizedPart = NormalizedText | NormalizedMediaPart | NormalizedLink | Normali
 
 @dataclass(frozen=True, slots=True)
 class Warning:
-    """Something that could not be taken as the tool meant it.
+    """A value that could not be read as the tool intended it.
 
     `pointer` is a JSON pointer into the tool's `result`; `code` is stable.
     """
@@ -110,11 +110,11 @@ class Warning:
 LONE_SURROGATE_DETAIL = (
     "The text holds half of a surrogate pair, which no UTF-8 text can; each stands as U+FFFD."
 )
-"""The words of a warning `lone-surrogate`."""
+"""The message of a warning `lone-surrogate`."""
 
 
 def more_warnings(count: int) -> Warning:
-    """Return what closes a list of warnings that are not all told."""
+    """Return the last warning of a list that was cut."""
     return Warning("more-warnings", "", f"There were {count} more warnings like these.")
 
 
@@ -122,11 +122,11 @@ def more_warnings(count: int) -> Warning:
 class NormalizedToolResult:
     """A tool result as typed parts in display order.
 
-    `is_error` is what the result itself says (MCP `isError`), `None` if it says nothing.
-    `structured_content` is wrapped in a one-element tuple, since `null` is a value it may have.
-    `envelope` has the dialect that was opened around the result, and what else stood there.
-    `structured_content`, `display`, `meta` and `envelope` are JSON values with `MediaSlot` leaves,
-    and with `TextTemplate` leaves where media stood inside a longer string.
+    `is_error` is MCP's `isError` of the result, `None` if absent. `structured_content` is wrapped
+    in a one-element tuple, since `null` is a value. `envelope` has the dialect that the result was
+    unwrapped from, and its other members. `structured_content`, `display`, `meta` and `envelope`
+    are JSON values with `MediaSlot` leaves, and `TextTemplate` leaves for media inside of a longer
+    string.
     """
 
     parts: tuple[NormalizedPart, ...]

@@ -1,9 +1,9 @@
 """Memory pages (spec 000): a unit of agent memory with a modality and up to four levels.
 
-A page's `content` is its FULL level and is never altered by asking for less. The levels above it
-are supplied by the client or derived from it, once, when the page is written. What a page holds at
-a level is shown as typed content, by modality: every field of that is there, null where nothing is
-known, since `0.0` is a duration, and null is none.
+A page's `content` is its FULL level and is the same at any level requested. The levels above it are
+supplied by the client, or derived once, when the page is written. Levels are rendered as typed
+content by modality. All its fields are present, null if unknown: `0.0` is a duration, and null is
+not.
 """
 
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ from pagefault_dialects.model.base import ClientId, FrozenModel
 from pagefault_dialects.model.page_vectors import Embedding, Timestamps
 from pagefault_dialects.model.resource import Damage
 
-# Named, so that the document's readers have one name for each and not one for every place.
+# Named types, so that the OpenAPI document has one schema for each, not one for every use.
 Modality = TypeAliasType("Modality", Literal["text", "image", "audio", "video", "structured"])
 PageType = TypeAliasType(
     "PageType", Literal["transcript", "summary", "artifact", "claim", "procedure", "index"]
@@ -37,22 +37,22 @@ PageType = TypeAliasType(
 LevelName = TypeAliasType("LevelName", Literal["FULL", "REDUCED", "ABSTRACT", "REFERENCE"])
 PageForm = TypeAliasType("PageForm", Literal["blocks", "json"])
 MediaForm = TypeAliasType("MediaForm", Literal["inline", "reference"])
-"""How stored media are written: as base64, or as a reference."""
+"""The form of stored media: base64, or a reference."""
 Origin = TypeAliasType("Origin", Literal["stored", "supplied", "derived"])
 BodyKind: TypeAlias = Literal["none", "text", "json", "url", "data", "blob"]
 
-# A longer one is no duration, and nobody could read it.
+# The limit of `duration`: longer ones are mistakes.
 LONGEST_SECONDS = 1e9
 MOST_PARENTS = 1_000
 SELDOM_SAID: tuple[str, ...] = ("timestamps", "embedding")
-"""Fields that few pages have: they are stored only where they are, behind all others."""
+"""Rare fields: they are stored only if present, after all others."""
 _NOTHING_SELDOM = b"".join(b',"%s":null' % name.encode() for name in SELDOM_SAID)
 
 MODALITIES: tuple[Modality, ...] = ("text", "image", "audio", "video", "structured")
 
 
 class Level(IntEnum):
-    """How much of a page is shown; a higher level is never longer."""
+    """A level of detail; a higher level is never longer."""
 
     FULL = 0
     REDUCED = 1
@@ -63,7 +63,7 @@ class Level(IntEnum):
     def __get_pydantic_json_schema__(
         cls, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
-        """Describe the numbers by their names, which generators give to constants."""
+        """Describe the numbers by their names, which generators turn into constants."""
         return {**handler(schema), "x-enum-varnames": [level.name for level in cls]}
 
 
@@ -71,7 +71,7 @@ LEVEL_NAMES = "0 (FULL), 1 (REDUCED), 2 (ABSTRACT), 3 (REFERENCE)"
 
 
 def parse_level(text: str) -> Level | None:
-    """Return the level a text names, by number or by name in any case; `None` if it names none."""
+    """Return the level of a number or of a name in any case; `None` if there is no such level."""
     if text in ("0", "1", "2", "3"):
         return Level(int(text))
     return Level.__members__.get(text.upper()) if text.isascii() else None
@@ -92,7 +92,7 @@ def _level_by_name(value: object) -> Level:
 Seconds = Annotated[float, Field(ge=0, le=LONGEST_SECONDS, allow_inf_nan=False)]
 Pixels = Annotated[int, Field(ge=1, le=2**31 - 1)]
 ShortText = Annotated[str, Field(max_length=512)]
-# Of two enums whose names are the same, orval makes one, without the numbers.
+# For two enums with the same names, orval generates one, without the numbers.
 _LevelNumber = Annotated[int, Field(ge=0, le=3)]
 LevelInput = TypeAliasType(
     "LevelInput",
@@ -105,15 +105,15 @@ Scene = TypeAliasType("Scene", str | JsonObject)
 
 
 class PageFields(FrozenModel):
-    """What a client says about a page, beside its content.
+    """The client's description of a page, beside its content.
 
     `scenes` holds texts, or objects with a `summary` (or `caption`, `description`, `text`) and
-    perhaps a `start` and an `end` in seconds. `embedding` is handed out with images, its numbers as
-    floats of 32 bits, and `timestamps` with recordings, number for number as they were sent. Where
-    `scenes`, `schema_name`, `timestamps` or `embedding` is empty, the one in `metadata` is read.
+    optionally `start` and `end` in seconds. `embedding` is returned with images, its numbers as
+    32-bit floats, and `timestamps` with recordings, its numbers as they were sent. If `scenes`,
+    `schema_name`, `timestamps` or `embedding` is empty, the one in `metadata` is read.
     """
 
-    # Strict, but for arrays: JSON has no tuples.
+    # Strict, except for arrays: JSON has no tuples.
     model_config = ConfigDict(strict=True)
 
     session_id: ClientId | None = None
@@ -128,25 +128,25 @@ class PageFields(FrozenModel):
     schema_name: ShortText | None = None
     scenes: Annotated[tuple[Scene, ...] | None, Field(strict=False)] = None
     hint: str | None = None
-    """A line for whoever looks for the page."""
+    """A line for models that search for the page."""
     importance: Annotated[float, Field(ge=0, le=1)] = 0.5
     pinned: bool = False
     provenance: Annotated[tuple[ClientId, ...], Field(strict=False, max_length=MOST_PARENTS)] = ()
-    """Ids of the pages it came from."""
+    """Ids of the pages it was made from."""
     metadata: Annotated[JsonObject, Field(default_factory=dict)]
     compression_level: LevelInput = Level.FULL
-    """The level it is shown at unless another is asked for."""
+    """The level at which it is rendered by default."""
     timestamps: Timestamps | None = None
-    """When what is said: objects such as `{start, end, text}`, or seconds."""
+    """The times of the spoken text: objects such as `{start, end, text}`, or seconds."""
     embedding: Embedding | None = None
     """A vector of the content."""
 
 
 class PageMedia(FrozenModel):
-    """What is known, by measuring, of the medium a page's content holds or refers to."""
+    """The measured properties of the medium in a page's content."""
 
     uri: str | None
-    """`@blob:…`; null while the medium stays in a data URI."""
+    """`@blob:…`; null for a medium that stays in a data URI."""
     mime_type: str
     size_bytes: int
     filename: str | None
@@ -157,11 +157,11 @@ class PageMedia(FrozenModel):
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """What a level holds.
+    """The content of a level.
 
     `value` is `None` for "none", the text for "text", any JSON value for "json", the address for
-    "url", a whole data URI for "data" (a small image), `@blob:<32 hex>` for "blob". `media` is
-    there for "data" and "blob", and for a text that was read out of a resource.
+    "url", a whole data URI for "data" (a small image), `@blob:<32 hex>` for "blob". `media` is set
+    for "data" and "blob", and for a text that was read from a resource.
     """
 
     kind: BodyKind
@@ -170,13 +170,13 @@ class Body:
 
     @property
     def is_media(self) -> bool:
-        """Whether it is a medium, or the address of one, and not words about it."""
+        """Whether it is a medium, or the address of one, rather than text about it."""
         return self.kind in ("url", "data", "blob")
 
 
 @dataclass(frozen=True, slots=True)
 class Representation:
-    """One level of a page: where it came from, and what it holds."""
+    """One level of a page: its origin and its content."""
 
     level: Level
     origin: Origin
@@ -187,9 +187,8 @@ class Representation:
 class Page:
     """A page as the pure code sees it.
 
-    `full` is the content. `levels` has REDUCED, ABSTRACT and REFERENCE as far as they exist: what
-    could be neither supplied nor derived is not in it. `damage` is what is wrong with the images
-    of levels; it is empty until somebody has looked.
+    `full` is the content. `levels` has those of REDUCED, ABSTRACT and REFERENCE that were supplied
+    or derived. `damage` describes the damaged images of levels; it is empty until they are checked.
     """
 
     page_id: str
@@ -200,19 +199,19 @@ class Page:
 
     @property
     def existing_levels(self) -> tuple[Level, ...]:
-        """The levels that hold anything, in order; FULL is missing where there is no content."""
+        """The levels that have content, in order; FULL is missing if the page has none."""
         full = () if self.full.kind == "none" else (Level.FULL,)
         return (*full, *sorted(self.levels))
 
     def at(self, level: Level) -> Representation | None:
-        """Return what a level holds, or `None` if it does not exist."""
+        """Return the content of a level, or `None` if it does not exist."""
         if level is Level.FULL:
             is_empty = self.full.kind == "none"
             return None if is_empty else Representation(level, "stored", self.full)
         return self.levels.get(level)
 
     def unreadable(self, level: Level) -> Damage | None:
-        """Return what is wrong with the image of a level, if no model could read it."""
+        """Return the damage of the image of a level, if no model could read it."""
         damage = self.damage.get(level)
         return None if damage is None or damage.is_repairable else damage
 
@@ -222,24 +221,24 @@ class PageVersion:
     """One version of a page, ready to be stored."""
 
     page_id: str
-    """The client's id, or one made for it."""
+    """The client's id, or a generated one."""
     fields: PageFields
-    """What the lists filter by is taken from here."""
+    """The fields that lists filter by."""
     version: int
     """1, 2, 3 …"""
     descriptor: bytes
-    """JSON object of everything but `content`, `last_accessed` and `access_count`; of what is
-    seldom said, only if any of it is there."""
+    """JSON object of everything but `content`, `last_accessed` and `access_count`; rare fields only
+    if present."""
     content: bytes
-    """JSON text of the content as it is shown: a moved medium is its reference."""
+    """JSON text of the content as it is rendered: a moved medium is its reference."""
     body: bytes
-    """JSON text of the FULL body, see `Body`; without the value, which is `content`."""
+    """JSON text of the FULL body, see `Body`, without the value, which is `content`."""
     inline_form: str | None
-    """How to write a moved data URI again, byte for byte; `None` if none was moved."""
+    """The form that restores a moved data URI byte for byte; `None` if none was moved."""
     digest: str
     """SHA-256 of descriptor and content, 64 hex digits."""
     created_at: datetime
-    """When the first version was written."""
+    """The time of the first version."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,8 +255,8 @@ class StoredRepresentation:
 class StoredPage:
     """A page as the store keeps it.
 
-    `content` is `None` where the reader did not ask for it. `fetched_resource_id` names what an
-    `http(s)` content was downloaded to. `page_number` grows with every page created.
+    `content` is `None` if the reader did not request it. `fetched_resource_id` is the resource that
+    an `http(s)` content was downloaded to. `page_number` grows with every page created.
     """
 
     page_number: int
@@ -280,7 +279,7 @@ class StoredPage:
 
     @property
     def open_summary(self) -> bytes:
-        """The same without the fields that are seldom said, which may be long."""
+        """The descriptor without the rare fields, which may be long."""
         if self._is_short:
             return self.descriptor[:-1]
         members = msgspec.json.decode(self.descriptor, type=dict[str, msgspec.Raw])
@@ -289,13 +288,13 @@ class StoredPage:
 
     @property
     def _is_short(self) -> bool:
-        # Only one without the fields that are seldom said ends with a number, its version.
+        # Only a descriptor without rare fields ends with a number, its version.
         return self.descriptor[-2:-1].isdigit()
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class ManifestPlace:
-    """Where a page stands in the manifest of its session; the largest comes first."""
+    """The position of a page in the manifest of its session; the largest comes first."""
 
     is_pinned: bool
     importance: float
@@ -304,7 +303,7 @@ class ManifestPlace:
 
 @dataclass(frozen=True, slots=True)
 class PageFilters:
-    """What a list of pages is narrowed to; `None` does not narrow."""
+    """The filters of a list of pages; `None` does not filter."""
 
     session_id: str | None = None
     modality: Modality | None = None
@@ -314,14 +313,14 @@ class PageFilters:
 
 
 class TextContent(FrozenModel):
-    """Text: of a text page, and the tag every page has at REFERENCE."""
+    """Text of a text page, and the tag of every page at REFERENCE."""
 
     type: Literal["text"]
     text: str
 
 
 class ImageContent(FrozenModel):
-    """An image: by `url` (or `@blob:` reference) or as plain `base64`, or only its caption."""
+    """An image: by `url` (or `@blob:` reference), as plain `base64`, or its caption alone."""
 
     type: Literal["image"]
     caption: str | None
@@ -331,7 +330,7 @@ class ImageContent(FrozenModel):
 
 
 class AudioContent(FrozenModel):
-    """What is said in a recording."""
+    """The spoken content of a recording."""
 
     type: Literal["audio"]
     transcript: str | None
@@ -340,7 +339,7 @@ class AudioContent(FrozenModel):
 
 
 class VideoContent(FrozenModel):
-    """What is seen and said in a video; `url` may be a `@blob:` reference."""
+    """The visible and spoken content of a video; `url` may be a `@blob:` reference."""
 
     type: Literal["video"]
     scenes: tuple[Scene, ...] | None

@@ -1,7 +1,7 @@
-"""What pages hold in numbers: embeddings, and the moments of a recording.
+"""Numeric data of pages: embeddings, and the timestamps of a recording.
 
-An embedding is a list of floats of 32 bits. Moments keep the spelling they were sent in, so they
-are no `float` here.
+An embedding is a list of 32-bit floats. Timestamps keep the spelling they were sent in, so they are
+not converted to `float`.
 """
 
 import math
@@ -29,16 +29,16 @@ def is_finite_number(value: object) -> TypeGuard[int | float | Decimal]:
 
 
 _FLOAT32 = struct.Struct("<f")
-# Of a float of 32 bits, six digits survive always, and nine tell it from all others.
+# Of a 32-bit float, six digits always survive, and nine distinguish it from all others.
 _FEWEST_DIGITS, _MOST_DIGITS = 6, 9
-# What is larger would be infinite as a float of 32 bits.
+# Larger numbers are infinite as a 32-bit float.
 _LARGEST_COORDINATE = 3.4028235677973366e38
 
 
 def as_float32(value: Any) -> Any:  # noqa: ANN401 - a JSON value
-    """Return a number as the shortest one that is the same float of 32 bits.
+    """Return the shortest number that is the same 32-bit float.
 
-    What is none is returned as it is.
+    Other values are returned unchanged.
     """
     if not is_finite_number(value):
         return value
@@ -77,7 +77,7 @@ TimestampItem = TypeAliasType(
         PlainValidator(_timestamp, json_schema_input_type=JsonObject | float | tuple[float, float]),
     ],
 )
-# The first that is none is told: there may be thousands.
+# Stops at the first error: there may be thousands.
 Embedding = TypeAliasType(
     "Embedding",
     Annotated[

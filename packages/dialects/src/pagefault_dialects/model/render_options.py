@@ -1,6 +1,6 @@
-"""What a rendering is asked for, and the JSON text that it is.
+"""Render options, and the JSON text of a rendering.
 
-Nothing here needs the schema library: a proxy whose results a service renders loads it, too.
+This module does not import pydantic, since the proxy loads it.
 """
 
 import hashlib
@@ -31,52 +31,55 @@ Rung: TypeAlias = Literal[
 
 @dataclass(frozen=True, slots=True)
 class RenderOptions:
-    """How a record is to be rendered."""
+    """The options of a rendering."""
 
     accept: tuple[str, ...] | None = None
-    """MIME types and ranges (`image/*`) that the model can take; `None` for all that the target
-    can."""
+    """MIME types and ranges (`image/*`) that the model accepts; `None` for all that the target
+    accepts."""
     media: MediaWish = "inline"
     """The bytes themselves, signed URLs to them, or `@blob:` references."""
     detail: ImageDetail | None = None
-    """How closely a model is to look at images; `None` is the target's default."""
+    """The resolution at which a model looks at images; `None` for the target's default."""
     max_bytes: int | None = None
-    """The most bytes of media, as they stand in the messages: base64 is counted."""
+    """The most bytes of media in the messages, as base64."""
     max_images: int | None = None
     """The most images."""
     audience: Audience = "assistant"
-    """Whom the messages are for."""
+    """The audience of the messages."""
     protocol_version: McpRevision = "2026-07-28"
-    """The revision of MCP that the messages are for."""
+    """The revision of MCP of the messages."""
     handles: bool = False
-    """Whether a line behind each stored medium names it for the next call."""
+    """Add a line behind each stored medium with its handle for the next call."""
     memory: tuple[MemoryPart, ...] = ()
-    """Of a session: what a message of the system says of its memory, before all others."""
+    """The parts of a session's memory in the system message that precedes all others."""
     memory_tokens: int = 1_000
-    """About how many tokens the list of pages in it may cost."""
+    """The approximate budget in tokens of the list of pages in that message."""
     max_tokens: int | None = None
-    """The most tokens; what is old gives way to smaller levels of itself."""
+    """The most tokens of the history; old entries are evicted to smaller levels."""
     evict_batch: int | None = None
-    """How many more than needed go at once; `None` for a quarter of the limit."""
+    """The tokens to evict at once beyond the limit; `None` for a quarter of it."""
     frontier: "str | Frontier | None" = None
-    """How far the history has been evicted before: the name of what is stored of that, or that
-    itself."""
+    """The eviction that earlier renderings reached: the name of a stored frontier, or the
+    frontier."""
     cache_markers: bool = False
-    """Whether the messages say, where a target takes such marks, what its provider is to cache."""
+    """Add the target's cache marks to the messages."""
     adaptive: bool = True
-    """Whether what was recalled again and again gives way last."""
+    """Evict entries that were recalled repeatedly last."""
     max_text: int | None = None
-    """The most characters of a text in the answer to a call that is shown whole."""
+    """The most characters of an unabridged text in the answer to a call."""
     max_image_pixels: int | None = None
     """The most pixels of the longer side of an image."""
     count_tokens: bool = True
-    """Whether the answer says what the messages cost, for which a vocabulary is kept in memory."""
+    """Return the number of tokens of the messages, which loads a vocabulary into memory."""
     model: str | None = None
-    """The model that the messages are for, if it is known; what others thought is left out."""
+    """The model of the request, if known; thoughts of other models are omitted."""
 
     @property
     def is_local(self) -> bool:
-        """Whether no message depends on others, but for media and answers, nor on the time."""
+        """Return whether each message depends on its own entry alone, and not on the time.
+
+        Media and answers apart.
+        """
         is_evicted = self.max_tokens is not None or self.frontier is not None
         is_bound = bool(self.memory) or self.max_text is not None
         return not is_evicted and not is_bound and self.media != "signed-url"
@@ -86,7 +89,7 @@ class RenderOptions:
 class MediaPiece:
     """The base64 of a stored file, in the middle of a JSON text.
 
-    Standard base64 with padding, unless `is_urlsafe` or not `is_padded`.
+    It is standard base64 with padding, unless `is_urlsafe` or not `is_padded`.
     """
 
     digest: str
@@ -96,24 +99,24 @@ class MediaPiece:
 
     @property
     def sent_bytes(self) -> int:
-        """How long the base64 is."""
+        """The length of the base64."""
         if self.is_padded:
             return base64_length(self.size_bytes)
         return (self.size_bytes * 4 + 2) // 3
 
     @property
-    def stands_for(self) -> bytes:
-        """Return bytes that no piece with other characters has."""
+    def fingerprint(self) -> bytes:
+        """Bytes that differ for every piece with other characters."""
         spelling = ("-url" if self.is_urlsafe else "") + ("" if self.is_padded else "-bare")
         return (self.digest + spelling).encode()
 
 
 @dataclass(frozen=True, slots=True)
 class StoredTextPiece:
-    """The characters of a stored text inside a JSON string; escaped, they take `sent_bytes`.
+    """The characters of a stored text inside a JSON string, which take `sent_bytes` when escaped.
 
-    With `is_verbatim` the text is UTF-8 whatever it begins with, and a mark at its beginning is
-    one of its characters.
+    With `is_verbatim` the text is UTF-8 whatever its first bytes are, and a leading byte order mark
+    is one of its characters.
     """
 
     digest: str
@@ -122,8 +125,8 @@ class StoredTextPiece:
     is_verbatim: bool = False
 
     @property
-    def stands_for(self) -> bytes:
-        """Return bytes that no piece with other characters has."""
+    def fingerprint(self) -> bytes:
+        """Bytes that differ for every piece with other characters."""
         return f"{self.digest}-text".encode()
 
 
@@ -134,7 +137,7 @@ JsonPiece: TypeAlias = bytes | MediaPiece | StoredTextPiece
 class Rendering:
     """An answer that is ready to be sent: JSON text, with places for stored media.
 
-    `digest` is 64 hex digits that stand for the bytes it will be; `None` where nobody keeps them.
+    `digest` is 64 hex digits that identify its bytes; `None` for renderings that are not cached.
     """
 
     pieces: Sequence[JsonPiece]
@@ -142,7 +145,7 @@ class Rendering:
 
     @property
     def size_bytes(self) -> int:
-        """How long the whole text is."""
+        """The length of the whole text."""
         return sum(
             len(piece) if isinstance(piece, bytes) else piece.sent_bytes for piece in self.pieces
         )
@@ -160,15 +163,15 @@ def joined_pieces(pieces: Sequence[JsonPiece]) -> list[JsonPiece]:
 
 
 def rendering_of(pieces: Sequence[JsonPiece]) -> Rendering:
-    """Return pieces with the digest that stands for them, for which no medium is read."""
-    stands_for = hashlib.sha256()
+    """Return pieces with a digest that identifies their bytes, without reading any medium."""
+    digest = hashlib.sha256()
     for piece in pieces:
-        text = piece if isinstance(piece, bytes) else piece.stands_for
-        stands_for.update(b"%d:" % len(text))
-        stands_for.update(text)
-    return Rendering(pieces, stands_for.hexdigest())
+        text = piece if isinstance(piece, bytes) else piece.fingerprint
+        digest.update(b"%d:" % len(text))
+        digest.update(text)
+    return Rendering(pieces, digest.hexdigest())
 
 
 def base64_length(size_bytes: int) -> int:
-    """Return how many characters so many bytes are in base64, with padding."""
+    """Return the length of `size_bytes` bytes as padded base64."""
     return (size_bytes + 2) // 3 * 4

@@ -1,7 +1,6 @@
-"""Resources: immutable descriptors of stored bytes, and what is found about them.
+"""Resources: immutable descriptors of stored bytes, their damage, and recipes of smaller images.
 
-What is wrong with a medium is found from its bytes, and is the same for the same bytes. Smaller
-images are made of stored ones by recipes.
+Damage is determined by the bytes alone.
 """
 
 import re
@@ -31,18 +30,18 @@ DECODED_TYPES = frozenset(
 )
 """The types of images whose pixels are decoded.
 
-TIFF is not among them: its decoder writes to the standard error of the process whatever it finds
-wrong, and there is no way to stop it.
+TIFF is not among them: its decoder writes every error to the standard error of the process, which
+cannot be switched off.
 """
 
 
-# Of everything that decides which bytes are made: a change there makes all images anew.
+# Part of the key of every derived image: changing it derives all images again.
 _VERSION = "v1"
 
 
 @dataclass(frozen=True, slots=True)
 class MediaHints:
-    """What a viewer may know before it has the bytes: pixels, and seconds."""
+    """Pixels and seconds, known before the bytes are read."""
 
     width: int | None = None
     height: int | None = None
@@ -51,10 +50,10 @@ class MediaHints:
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """A descriptor as the store keeps it: one blob under one type and one name.
+    """A stored descriptor: one blob under one type and one name.
 
-    `resource_id` is 32 hex digits derived from everything that identifies the resource, so the
-    same file stored again is the same resource.
+    `resource_id` is 32 hex digits derived from everything that identifies the resource, so the same
+    file stored again is the same resource.
     """
 
     resource_id: str
@@ -67,7 +66,7 @@ class Resource:
     hints: MediaHints
     created_at: datetime
     derived_in: str | None = None
-    """The project its id was derived in, where it came with a session from another one."""
+    """The project that its id was derived in, if its session was copied from another one."""
 
     @property
     def uri(self) -> str:
@@ -76,18 +75,18 @@ class Resource:
 
     @property
     def reference(self) -> str:
-        """How a part refers to it, `@blob:<32 hex>`."""
+        """The reference in parts, `@blob:<32 hex>`."""
         return f"@blob:{self.resource_id}"
 
 
 def parse_resource_id(text: str) -> str | None:
-    """Return the id in `blob:<id>`, `@blob:<id>` or a bare id; `None` if it is none of them."""
+    """Return the id in `blob:<id>`, `@blob:<id>` or a bare id; `None` for other texts."""
     match = _URI.match(text)
     return match.group(1) if match else None
 
 
 def resource_kind(mime_type: str) -> ResourceKind:
-    """Return the kind a MIME type stands for: image, audio, video, text, else binary."""
+    """Return the kind of a MIME type: image, audio, video, text, else binary."""
     if mime_type == "application/json":
         return "text"
     return _KIND_OF_FAMILY.get(mime_type.partition("/")[0], "binary")
@@ -95,55 +94,56 @@ def resource_kind(mime_type: str) -> ResourceKind:
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """Why a medium must not be handed to a model as it is."""
+    """A reason not to send a medium to a model as it is."""
 
     code: DamageCode
-    """Stable; a warning of a record and, for what is shown repaired, a loss carry it."""
+    """Stable; the warning of a record has it, and the loss entry of a repaired medium."""
     detail: str
-    """For people and models: a sentence."""
+    """A sentence for people and models."""
     is_repairable: bool = False
-    """Whether the picture itself is whole, and only what is said beside it is not."""
+    """True if the picture itself is whole, and only a part beside it is damaged."""
     is_certain: bool = True
-    """Whether the bytes say so; nobody here knows how every kind of sound begins, and such a medium
-    is not handed to a model either."""
+    """False if the type is suspicious, but the bytes prove nothing. Not every format of sound is
+    known here; such a medium is not sent to a model either."""
     hints: MediaHints = MediaHints()
-    """Its pixels, where it is repairable: they may have been unknown when it was stored."""
+    """Its pixels, if repairable: they may have been unknown when it was stored."""
 
 
 LINK_TYPE = "text/uri-list"
-"""Of a file that holds an address in the place of the file that is there."""
+"""The type of a file that only holds the address of another file."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImageRecipe:
-    """What an image has to be like."""
+    """The requirements of a derived image."""
 
     types: tuple[str, ...]
-    """MIME types it may have, the best first; JPEG, PNG, WebP and GIF can be made."""
+    """Allowed MIME types, the best first; JPEG, PNG, WebP and GIF can be encoded."""
     most_side: int | None = None
     """The most pixels of its longer side."""
     most_bytes: int | None = None
-    """The most bytes of the file; base64 is a third longer."""
+    """The most bytes of the file, before base64."""
     least_side: int | None = None
-    """The least pixels of its shorter side, as far as its longer one may have so many."""
+    """The least pixels of its shorter side, as far as `most_side` allows."""
 
     @property
     def key(self) -> str:
-        """The recipe as short text, the same for the same recipe: `v1;jpeg,png;2000;3750000`."""
+        """The recipe as short text, such as `v1;jpeg,png;2000;3750000`."""
         types = ",".join(mime_type.removeprefix("image/") for mime_type in self.types)
         bounds = ["-" if bound is None else bound for bound in (self.most_side, self.most_bytes)]
-        # Images that were made before there was a least size are found under the keys of then.
+        # Omitted if absent: images were derived under such keys before the field existed.
         bounds += [] if self.least_side is None else [self.least_side]
         return ";".join((_VERSION, types, *map(str, bounds)))
 
 
 @dataclass(frozen=True, slots=True)
 class DerivedImage:
-    """An image made of another one.
+    """An image derived from another one.
 
-    `resource` describes the file that was made; its hints hold its pixels, and it has no name: the
-    same file may be made for many sources. `is_first_picture` says that the other one moves, or has
-    several pictures, and that this is the first of them. `data` is the file where it is not stored.
+    `resource` describes the derived file; its hints hold the pixels, and it has no name, since
+    several sources may have the same derived file. `is_first_picture` is true if the source is
+    animated or has several pictures, of which this is the first. `data` is the file if it is not
+    stored.
     """
 
     resource: Resource

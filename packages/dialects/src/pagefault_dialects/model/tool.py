@@ -1,4 +1,4 @@
-"""Tools that models call: what each is named, what it does, what it takes."""
+"""Definitions of tools that models call."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,12 +8,12 @@ from pagefault_dialects.json.values import JsonValue
 
 @dataclass(frozen=True, slots=True)
 class ToolDefinition:
-    """A tool as a model is told of it."""
+    """The definition of a tool that a model reads."""
 
     name: str
-    """What a model calls it by."""
+    """The name in calls."""
     description: str
-    """What it does, in words a small model follows."""
+    """The tool's effect, in words that a small model follows."""
     parameters: Mapping[str, JsonValue]
-    """A strict JSON Schema: every property is required, no others are taken, and what may be left
-    out may be null."""
+    """A strict JSON Schema: every property is required, additional ones are rejected, and optional
+    ones may be null."""
