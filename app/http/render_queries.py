@@ -30,7 +30,7 @@ from pagefault_dialects.model.render_options import (
     Audience,
     ImageDetail,
     McpRevision,
-    MediaWish,
+    MediaDelivery,
     MemoryPart,
     RenderOptions,
 )
@@ -53,7 +53,7 @@ _AcceptQuery = Annotated[
 async def get_render_options(  # noqa: PLR0913, PLR0917 - one for each parameter of the address
     accept: _AcceptQuery = None,
     media: Annotated[
-        MediaWish,
+        MediaDelivery,
         Query(
             description="`inline`: the bytes. `signed-url`: URLs, where the target loads any. "
             "`reference`: `@blob:` references, to look at and not to send."

@@ -28,7 +28,7 @@ from pagefault_dialects.model.render_options import (
     Audience,
     ImageDetail,
     McpRevision,
-    MediaWish,
+    MediaDelivery,
     MemoryPart,
     RenderOptions,
 )
@@ -171,7 +171,7 @@ class RenderFields(WireModel):
         tuple[str, ...] | None, BeforeValidator(_split), AfterValidator(check_ranges)
     ] = None
     """MIME types and ranges that the model can take; the rest degrades."""
-    media: MediaWish = "inline"
+    media: MediaDelivery = "inline"
     detail: ImageDetail | None = None
     max_bytes: JsonCount | None = None
     max_images: JsonCount | None = None

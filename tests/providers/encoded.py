@@ -4,7 +4,7 @@ import re
 
 import pybase64
 
-from pagefault_dialects.media.types import canonical_mime_type, settle_mime_type
+from pagefault_dialects.media.types import canonical_mime_type, detect_mime_type
 
 _REFERENCE = re.compile(r"@blob:[0-9a-f]{32}")
 
@@ -21,6 +21,6 @@ def check_encoded(text: str, mime_type: str) -> int:
         return 0
     content = pybase64.b64decode(text, validate=True)
     assert content, "a medium without bytes"
-    shown = settle_mime_type(content[:512], mime_type)
+    shown = detect_mime_type(content[:512], mime_type)
     assert shown == mime_type, f"bytes of {shown} as {mime_type}"
     return len(text)

@@ -12,7 +12,7 @@ from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.media.data_uris import DataUriSpan, DataUriText
 from pagefault_dialects.media.embedded_data_uris import InlineForm, Movable, inline_form, put_member
 from pagefault_dialects.media.file_names import safe_file_name
-from pagefault_dialects.media.file_type import HEAD_BYTES, settle_type
+from pagefault_dialects.media.file_type import HEAD_BYTES, detect_type
 from pagefault_dialects.model.media import InMemoryMedia, MediaSource
 from pagefault_dialects.model.resource import Resource
 
@@ -68,7 +68,7 @@ class MediaMover:
         """
         filename = safe_file_name(uri.filename)
         source = self.source(uri)
-        mime_type = settle_type(source.head(HEAD_BYTES), uri.mime_type, filename)
+        mime_type = detect_type(source.head(HEAD_BYTES), uri.mime_type, filename)
         resource = await self.keeper.store(source, mime_type, filename)
         form = await anyio.to_thread.run_sync(self._form, uri, resource.resource_id)
         if form is not None:
@@ -104,7 +104,7 @@ class MediaMover:
         position = 0
         for span in spans:
             medium = InMemoryMedia(span.data, span.mime_type)
-            mime_type = settle_type(span.data[:HEAD_BYTES], span.mime_type, span.filename)
+            mime_type = detect_type(span.data[:HEAD_BYTES], span.mime_type, span.filename)
             resource = await self.keeper.store(medium, mime_type, safe_file_name(span.filename))
             pieces += [text[position : span.start], resource.reference]
             moved.append(resource)

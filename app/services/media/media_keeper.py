@@ -12,7 +12,7 @@ from app.services.media.media_checks import MediaChecks, probe_media, probe_stor
 from app.stores.blobs.store import BlobStore, StoredBlob
 from pagefault_dialects.media.embedded_data_uris import INLINE_LIMIT_BYTES
 from pagefault_dialects.media.file_names import safe_file_name
-from pagefault_dialects.media.file_type import HEAD_BYTES, settle_type
+from pagefault_dialects.media.file_type import HEAD_BYTES, detect_type
 from pagefault_dialects.media.soundness import damage_of
 from pagefault_dialects.model.media import MediaSource
 from pagefault_dialects.model.normalized import NormalizedMedia
@@ -154,7 +154,7 @@ def _identity(medium: NormalizedMedia) -> _Identity:
 
 def _settled(medium: NormalizedMedia) -> _Looked:
     source, filename = medium.source, safe_file_name(medium.filename)
-    mime_type = settle_type(source.head(HEAD_BYTES), source.declared_mime_type, filename)
+    mime_type = detect_type(source.head(HEAD_BYTES), source.declared_mime_type, filename)
     return _Looked(source, mime_type, filename)
 
 

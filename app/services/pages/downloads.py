@@ -33,13 +33,13 @@ from pagefault_dialects.json.values import json_text
 from pagefault_dialects.media.code_languages import extension_of_language
 from pagefault_dialects.media.data_uris import DataUriText, split_data_uri
 from pagefault_dialects.media.file_names import download_name, safe_file_name
-from pagefault_dialects.media.file_type import HEAD_BYTES, settle_type
+from pagefault_dialects.media.file_type import HEAD_BYTES, detect_type
 from pagefault_dialects.media.types import is_textual
 from pagefault_dialects.model.media import CHUNK_BYTES
 from pagefault_dialects.model.page import Body, Level, Page, StoredPage
 from pagefault_dialects.model.render_options import Rendering
 from pagefault_dialects.model.resource import Resource, resource_kind
-from pagefault_dialects.pages.languages import shown_language
+from pagefault_dialects.pages.languages import visible_language
 
 # What a connection takes at once.
 _FREE_BYTES = 64 * 1024
@@ -195,7 +195,7 @@ class PageDownloads:
                     head += chunk[: HEAD_BYTES - len(head)]
                 await writer.write(chunk)
             filename = safe_file_name(response.filename)
-            mime_type = settle_type(bytes(head), response.mime_type, filename)
+            mime_type = detect_type(bytes(head), response.mime_type, filename)
             if not fits(page.fields.modality, mime_type):
                 raise UpstreamError(
                     f"The server the URL leads to answered with {mime_type}, which is not what a "
@@ -240,7 +240,7 @@ def _written_uri(view: PageView, body: Body) -> PageFile | None:
     may_be_words = not uri.is_base64 and (declared is None or is_textual(declared))
     if may_be_words and any(map(str.isspace, uri.payload)):
         return None
-    mime_type = settle_type(uri.data[:HEAD_BYTES], uri.mime_type, uri.filename)
+    mime_type = detect_type(uri.data[:HEAD_BYTES], uri.mime_type, uri.filename)
     return _of_uri(view, uri, uri.data, mime_type)
 
 
@@ -296,7 +296,7 @@ def _in_memory(data: bytes, mime_type: str, filename: str, stored: StoredPage) -
 
 def _named_by_language(view: PageView) -> str | None:
     """Return the file name of a text page whose programming language is known."""
-    language = shown_language(view.page, view.level)
+    language = visible_language(view.page, view.level)
     if language is None:
         return None
     return download_name(view.page.page_id, otherwise=extension_of_language(language))

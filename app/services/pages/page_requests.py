@@ -13,7 +13,7 @@ from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.media.data_uris import DataUriText, bare_base64, split_data_uri
 from pagefault_dialects.media.embedded_data_uris import is_to_be_moved, movable_media
 from pagefault_dialects.model.base import ClientId, FrozenModel
-from pagefault_dialects.model.page import MOST_PARENTS, SELDOM_SAID, PageFields
+from pagefault_dialects.model.page import MOST_PARENTS, RARE_FIELDS, PageFields
 from pagefault_dialects.model.page_vectors import as_float32
 
 LARGEST_BATCH = 1_000
@@ -124,11 +124,11 @@ def parse_page_body(body: bytes, limits: Limits) -> JsonValue:
         PayloadTooLargeError: Nested too deep, or too many values.
     """
     value = read_value(body, limits)
-    if not any(page.keys() & SELDOM_SAID for page in _pages(value)):
+    if not any(page.keys() & RARE_FIELDS for page in _pages(value)):
         return value
     spelled = read_value(body, limits, spelled=True)
     for page, written in zip(_pages(value), _pages(spelled), strict=True):
-        page |= {name: written[name] for name in SELDOM_SAID if name in written}
+        page |= {name: written[name] for name in RARE_FIELDS if name in written}
         if isinstance(page.get("embedding"), list):
             page["embedding"] = [as_float32(each) for each in page["embedding"]]
     return value

@@ -23,7 +23,7 @@ from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_dialects.context.token_cuts import head_and_tail_within
 from pagefault_dialects.model.page import Body, Level, MediaForm, Page, Representation, StoredPage
 from pagefault_dialects.model.render_options import ImageDetail
-from pagefault_dialects.pages.effective_level import shown_level
+from pagefault_dialects.pages.effective_level import effective_level
 from pagefault_dialects.pages.one_line import quoted
 from pagefault_dialects.pages.page_blocks import PageBlocks, page_blocks
 from pagefault_dialects.pages.typed_content import page_json
@@ -53,7 +53,7 @@ class BlocksOptions:
         """Return what is given of the text that a page shows at a level."""
         if self.max_tokens is None:
             return excerpt(text, max_chars=self.max_chars, offset=self.offset)
-        is_whole = shown_level(page, Level.FULL).level is shown_level(page, level).level
+        is_whole = effective_level(page, Level.FULL).level is effective_level(page, level).level
         way = partial(_way_on, page.page_id, self.max_tokens, is_whole)
         return head_and_tail_within(text, max(0, self.max_tokens - _AROUND_TOKENS), way)
 
@@ -140,7 +140,7 @@ class PageViews:
             places: Where the bytes of a stored image are to stand; `None` for its reference.
         """
         view = await self.looked_at(view)
-        shown = await run_in_loop_if(view.is_quick, shown_level, view.page, view.level)
+        shown = await run_in_loop_if(view.is_quick, effective_level, view.page, view.level)
         is_repaired = shown.level in view.page.damage
         address = await view.media.address(
             view.page, shown.level, places=places, is_repaired=is_repaired

@@ -39,7 +39,7 @@ from pagefault_dialects.media.embedded_data_uris import (
     strings_in,
 )
 from pagefault_dialects.media.file_names import safe_file_name
-from pagefault_dialects.media.file_type import HEAD_BYTES, settle_type
+from pagefault_dialects.media.file_type import HEAD_BYTES, detect_type
 from pagefault_dialects.media.types import is_textual
 from pagefault_dialects.model.media import InMemoryMedia, MediaSource
 from pagefault_dialects.model.page import Body, Modality, PageFields, PageMedia
@@ -128,7 +128,7 @@ class PageContents:
         if uri.data is None:
             return SettledContent(Body("data", uri.text))
         head = self.mover.source(uri).head(HEAD_BYTES)
-        mime_type = settle_type(head, uri.mime_type, uri.filename)
+        mime_type = detect_type(head, uri.mime_type, uri.filename)
         if not fits(modality, mime_type):
             raise misfit(modality)
         if is_to_be_moved(uri) or not uri.head:

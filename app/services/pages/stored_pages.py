@@ -9,7 +9,7 @@ from app.stores.records.pages import PageLevelRecords, PageRecords
 from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_dialects.json.values import JsonValue, parse_json, parse_stored_json
 from pagefault_dialects.model.page import (
-    SELDOM_SAID,
+    RARE_FIELDS,
     Body,
     BodyKind,
     Page,
@@ -50,9 +50,9 @@ def read_representation(stored: StoredRepresentation) -> Representation:
 def read_descriptor(stored: StoredPage) -> dict[str, Any]:
     """Return the page's JSON without content and counters."""
     descriptor: dict[str, Any] = _parse(stored.descriptor)
-    if SELDOM_SAID[0] in descriptor:
+    if RARE_FIELDS[0] in descriptor:
         spelled = _parse(stored.descriptor, spelled=True)
-        descriptor |= {name: spelled[name] for name in SELDOM_SAID if name in spelled}
+        descriptor |= {name: spelled[name] for name in RARE_FIELDS if name in spelled}
     return descriptor
 
 
@@ -88,7 +88,7 @@ def stored_texts(stored: StoredPage) -> list[str]:
 
 def read_fields(descriptor: Mapping[str, Any]) -> PageFields:
     """Return what a client says of a page, from its descriptor."""
-    absent = set(SELDOM_SAID) - descriptor.keys()
+    absent = set(RARE_FIELDS) - descriptor.keys()
     names = [name for name in PageFields.model_fields if name not in absent]
     said = {name: descriptor[name] for name in names}
     # It was checked when it was written, and has thousands of numbers.

@@ -13,7 +13,7 @@ from pagefault_dialects.json.values import JsonValue, json_text
 from pagefault_dialects.media.embedded_data_uris import load_forms
 from pagefault_dialects.model.moments import rfc3339
 from pagefault_dialects.model.page import (
-    SELDOM_SAID,
+    RARE_FIELDS,
     Body,
     Level,
     Page,
@@ -103,7 +103,7 @@ def resource_ids(page: Page) -> set[str]:
 
 def same_fields(fields: PageFields, others: PageFields) -> bool:
     """Compare what is said of a page, numbers of vectors and moments by their spelling."""
-    seldom = (json_text(_members(each, SELDOM_SAID)) for each in (fields, others))
+    seldom = (json_text(_members(each, RARE_FIELDS)) for each in (fields, others))
     return fields == others and next(seldom) == next(seldom)
 
 
@@ -124,7 +124,7 @@ def _plain(value: object) -> JsonValue:
 
 def _descriptor(page: Page, stamp: Stamp) -> dict[str, JsonValue]:
     said = _members(page.fields, PageFields.model_fields)
-    seldom = {name: said.pop(name) for name in SELDOM_SAID}
+    seldom = {name: said.pop(name) for name in RARE_FIELDS}
     tokens = stamp.size_tokens
     return {
         "page_id": page.page_id,

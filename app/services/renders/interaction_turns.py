@@ -21,8 +21,8 @@ from pagefault_dialects.model.conversation import (
     Address,
     ComposedTurn,
     Item,
-    LeftOut,
     Medium,
+    Omission,
     TextItem,
     Turn,
     TurnRole,
@@ -89,7 +89,7 @@ def _said(output: bytes, pointer: str, read: ReadRaw) -> ComposedTurn:
     items = list(read(message["content"], f"{pointer}/content"))
     if role != "tool" and message.get("name"):
         reason = "Hardly any dialect has a place for the name of who speaks."
-        items.append(LeftOut(f"{pointer}/name", "name", "no-place", reason))
+        items.append(Omission(f"{pointer}/name", "name", "no-place", reason))
     return Turn(
         role=role,
         items=tuple(items),
@@ -140,7 +140,7 @@ def _attached(
         if resource_id is None:
             yield TextItem(here, f"[File: {attached['id']}, which is not stored here]")
             reason = "Nobody knew the id of this file when the interaction was written."
-            yield LeftOut(here, "attachment", "not-stored", reason)
+            yield Omission(here, "attachment", "not-stored", reason)
         elif resource_id not in resources:
             yield TextItem(here, f"[File: {attached['id']}, which is no longer there]")
         elif resource_id in known.links and attached.get("mime_type") != LINK_TYPE:

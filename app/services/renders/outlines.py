@@ -39,13 +39,13 @@ from pagefault_dialects.model.conversation import (
     ComposedTurn,
     DataItem,
     InlineBytes,
-    Invented,
     Item,
-    LeftOut,
     Medium,
     MediumSource,
+    Omission,
     ProviderBlock,
     StoredBytes,
+    SyntheticNote,
     TextItem,
 )
 from pagefault_dialects.pages.sizes import image_tokens, text_tokens
@@ -262,9 +262,9 @@ def _said(item: Item) -> tuple[str, ...]:
         case Medium():
             source = _source(item.source)
             return (item.kind, item.mime_type, item.filename or "", item.before or "", source)
-        case LeftOut():
+        case Omission():
             return ("left out", item.what, item.code)
-        case Invented():
+        case SyntheticNote():
             return ("invented", item.what)
         case ProviderBlock():
             return ("block", item.what, json_text(dict(item.forms)))

@@ -17,7 +17,7 @@ from app.services.renders.queries import RenderQuery
 from app.services.renders.session_renders import SessionRenders
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.model.page import Level
-from pagefault_dialects.pages.effective_level import shown_level
+from pagefault_dialects.pages.effective_level import effective_level
 from pagefault_dialects.turns.page_turns import page_turn
 
 
@@ -58,7 +58,7 @@ class Renders:
         view = await self.reading.looked_at(await self.reading.view(project_id, page_id, level))
         if view.page.damage:
             # An image that no model can read makes no level fuller, and is told of at any.
-            view = replace(view, level=shown_level(view.page, view.level).level)
+            view = replace(view, level=effective_level(view.page, view.level).level)
         medium = await page_medium(view)
         origin = f"/api/pages/{page_id}"
         call_id = tool_call_id or f"call_{hashlib.sha256(page_id.encode()).hexdigest()[:24]}"

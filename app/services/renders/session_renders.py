@@ -26,7 +26,7 @@ from pagefault_dialects.model.render_options import Rendering, RenderOptions
 from pagefault_dialects.pages.instructions import instructions
 from pagefault_dialects.rendered_documents import equal_hashes, mark, session_document
 from pagefault_dialects.targets.base64_leaves import JsonLeaf, json_pieces
-from pagefault_dialects.targets.ladder import Settled
+from pagefault_dialects.targets.ladder import ResolvedTurns
 from pagefault_dialects.targets.profile import Profile
 from pagefault_dialects.turns.answered_turns import PrefixChangedError
 from pagefault_dialects.turns.pairing import orphans_in
@@ -215,7 +215,7 @@ class SessionRenders:
 
     async def fitted(
         self, project_id: str, loaded: LoadedSession, profile: Profile, query: RenderQuery
-    ) -> tuple[StoredFrontier, Sequence[ComposedTurn], Settled, Frontier]:
+    ) -> tuple[StoredFrontier, Sequence[ComposedTurn], ResolvedTurns, Frontier]:
         """Make a session fit a target, from the frontier that is asked for.
 
         Answers that were kept behind the calls that were written for them stay there.

@@ -26,7 +26,7 @@ from pagefault_dialects.model.conversation import ComposedTurn
 from pagefault_dialects.model.frontier import Frontier
 from pagefault_dialects.model.render_options import RenderOptions, base64_length
 from pagefault_dialects.targets.fitting import LoadedMedia, places_of, plan_media
-from pagefault_dialects.targets.ladder import Ladder, Settled, Sign
+from pagefault_dialects.targets.ladder import Ladder, ResolvedTurns, Sign
 from pagefault_dialects.targets.opening_turns import with_lines
 from pagefault_dialects.targets.part_weights import PartWeight, has_room, part_weight
 from pagefault_dialects.targets.profile import Profile
@@ -100,7 +100,7 @@ class Settling:
         *,
         is_whole: bool,
         front: FrontFacts = NO_FRONT,
-    ) -> tuple[Settled, Frontier]:
+    ) -> tuple[ResolvedTurns, Frontier]:
         """Settle turns; return them with how far they had to be evicted to fit the limits.
 
         Raises:
@@ -128,7 +128,7 @@ class Settling:
         options: RenderOptions,
         *,
         is_first: bool,
-    ) -> tuple[Settled, PartWeight]:
+    ) -> tuple[ResolvedTurns, PartWeight]:
         """Settle a part of a conversation by itself; return it with what it takes.
 
         It is settled as in the whole if all parts together have room, see `has_room`.
@@ -203,7 +203,7 @@ class Settling:
         options: RenderOptions,
         *,
         is_whole: bool,
-    ) -> Settled:
+    ) -> ResolvedTurns:
         turns, most, settled = await self.worked(
             partial(self._begun, turns, profile, options, is_whole=is_whole), turns=len(turns)
         )
@@ -216,7 +216,7 @@ class Settling:
         profile: Profile,
         options: RenderOptions,
         most: int,
-    ) -> Settled:
+    ) -> ResolvedTurns:
         turns = await judged(self.media_loader.checks, project_id, turns, profile, options)
         media_plan = await self.worked(
             partial(plan_media, turns, profile, options, most_base64=most), turns=len(turns)
@@ -235,7 +235,7 @@ class Settling:
         options: RenderOptions,
         *,
         is_whole: bool,
-    ) -> tuple[Sequence[ComposedTurn], int, Settled | None]:
+    ) -> tuple[Sequence[ComposedTurn], int, ResolvedTurns | None]:
         """Return the turns with lines for their media, and the most base64 in one rendering.
 
         Turns without media are settled as well: nothing has to be loaded for them.

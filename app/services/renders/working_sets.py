@@ -16,10 +16,10 @@ from pagefault_dialects.context.recalls import Recalled
 from pagefault_dialects.context.steps import FoldSummary
 from pagefault_dialects.model.conversation import (
     ComposedTurn,
-    LeftOut,
     MediaItem,
     Medium,
-    SettledTurn,
+    Omission,
+    ResolvedTurn,
     StoredBytes,
 )
 from pagefault_dialects.model.frontier import Frontier
@@ -112,7 +112,7 @@ class _Reading:
         self,
         history: EvictableTurns,
         frontier: Frontier,
-        settled: Sequence[SettledTurn],
+        settled: Sequence[ResolvedTurn],
         profile: Profile,
     ) -> None:
         self.frontier, self.settled, self.profile = frontier, settled, profile
@@ -239,7 +239,7 @@ def _named(history: EvictableTurns, turn: ComposedTurn) -> Iterator[Recalled]:
 
 def _step_level(shown: ComposedTurn) -> StepLevel | None:
     """Return the strongest level to which a turn was evicted, if it was."""
-    left = {item.what for item in shown.items if isinstance(item, LeftOut) and item.code in _CODES}
+    left = {item.what for item in shown.items if isinstance(item, Omission) and item.code in _CODES}
     for what, level in _LEVELS_OF.items():
         if what in left:
             return level
@@ -247,5 +247,5 @@ def _step_level(shown: ComposedTurn) -> StepLevel | None:
     return "media" if is_smaller else None
 
 
-def _key(turn: ComposedTurn | SettledTurn) -> _Key:
+def _key(turn: ComposedTurn | ResolvedTurn) -> _Key:
     return turn.seq, turn.role, turn.call_id

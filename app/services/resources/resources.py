@@ -15,7 +15,7 @@ from app.stores.records.records import Records
 from app.stores.records.resources import ResourceRecords
 from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_dialects.media.file_names import safe_file_name
-from pagefault_dialects.media.file_type import HEAD_BYTES, settle_type
+from pagefault_dialects.media.file_type import HEAD_BYTES, detect_type
 from pagefault_dialects.model.resource import Resource
 
 _NAMED_OWNERS = 10
@@ -142,5 +142,5 @@ async def describe_blob(
         head: The first `HEAD_BYTES` of them.
     """
     filename = safe_file_name(claim.filename)
-    mime_type = settle_type(head, claim.mime_type, filename)
+    mime_type = detect_type(head, claim.mime_type, filename)
     return await describe_stored(blobs, project_id, blob, mime_type, filename)

@@ -5,7 +5,7 @@ import pytest
 from pagefault_dialects.model.conversation import (
     MediaItem,
     Medium,
-    SettledTurn,
+    ResolvedTurn,
     StoredBytes,
     TextItem,
     Turn,
@@ -13,7 +13,7 @@ from pagefault_dialects.model.conversation import (
 from pagefault_dialects.model.render_options import RenderOptions
 from pagefault_dialects.model.resource import MediaHints
 from pagefault_dialects.rendered_documents import equal_hashes, session_document
-from pagefault_dialects.targets.ladder import Settled
+from pagefault_dialects.targets.ladder import ResolvedTurns
 from pagefault_dialects.targets.table import TARGETS
 
 HINTS = MediaHints(4_000, 3_000)
@@ -26,13 +26,13 @@ def shown(digest: str, *, address: str | None = None) -> list[bytes]:
     smaller = MediaItem(
         MEDIUM, made, "image", "image/jpeg", 500, MediaHints(800, 600), address=address
     )
-    turns: tuple[SettledTurn, ...] = (
+    turns: tuple[ResolvedTurn, ...] = (
         Turn("user", (TextItem("/content", "Look."),), seq=1),
         Turn("assistant", (TextItem("/content", "I look."),), seq=2),
         Turn("user", (smaller,), seq=3),
         Turn("assistant", (TextItem("/content", "A fox."),), seq=4),
     )
-    settled = Settled(turns, (), (0,) * len(turns))
+    settled = ResolvedTurns(turns, (), (0,) * len(turns))
     document = session_document(settled, TARGETS["anthropic"], RenderOptions(), last_seq=4, since=0)
     return [*document.hashes]
 

@@ -824,9 +824,9 @@ McpRevision: TypeAlias = Literal[
     "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"
 ]
 
-MediaForm: TypeAlias = Literal["inline", "reference"]
+MediaDelivery: TypeAlias = Literal["inline", "signed-url", "reference"]
 
-MediaWish: TypeAlias = Literal["inline", "signed-url", "reference"]
+MediaForm: TypeAlias = Literal["inline", "reference"]
 
 MemoryPart: TypeAlias = Literal["instructions", "manifest"]
 
@@ -1227,7 +1227,7 @@ class RenderRequest(TypedDict):
 
     target: Target
     accept: NotRequired[list[str] | None]
-    media: NotRequired[MediaWish]
+    media: NotRequired[MediaDelivery]
     detail: NotRequired[ImageDetail | None]
     maxBytes: NotRequired[int | None]
     maxImages: NotRequired[int | None]
@@ -1510,7 +1510,7 @@ class SessionRenderRequest(TypedDict):
 
     target: Target
     accept: NotRequired[list[str] | None]
-    media: NotRequired[MediaWish]
+    media: NotRequired[MediaDelivery]
     detail: NotRequired[ImageDetail | None]
     maxBytes: NotRequired[int | None]
     maxImages: NotRequired[int | None]
@@ -1640,7 +1640,7 @@ class ToolCallRequest(TypedDict):
 
     target: Target
     accept: NotRequired[list[str] | None]
-    media: NotRequired[MediaWish]
+    media: NotRequired[MediaDelivery]
     detail: NotRequired[ImageDetail | None]
     maxBytes: NotRequired[int | None]
     maxImages: NotRequired[int | None]
@@ -1725,7 +1725,7 @@ class TurnRender(TypedDict):
 
     target: Target
     accept: NotRequired[list[str] | None]
-    media: NotRequired[MediaWish]
+    media: NotRequired[MediaDelivery]
     detail: NotRequired[ImageDetail | None]
     maxBytes: NotRequired[int | None]
     maxImages: NotRequired[int | None]
@@ -1896,9 +1896,9 @@ __all__ = [
     "LossEntry",
     "ManifestPage",
     "McpRevision",
+    "MediaDelivery",
     "MediaForm",
     "MediaKind",
-    "MediaWish",
     "MemoryPart",
     "MessageBlocks",
     "MessageContent",

@@ -24,7 +24,7 @@ class RenderOptions(TypedDict, total=False):
     """What a rendering takes beside its target; `docs/targets.md` of the service explains each."""
 
     accept: list[str]
-    media: models.MediaWish
+    media: models.MediaDelivery
     detail: models.ImageDetail
     max_bytes: int
     max_images: int

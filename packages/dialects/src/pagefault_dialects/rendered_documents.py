@@ -7,11 +7,11 @@ from itertools import chain, compress, repeat
 from operator import not_
 from typing import NamedTuple
 
-from pagefault_dialects.model.conversation import SettledTurn
+from pagefault_dialects.model.conversation import ResolvedTurn
 from pagefault_dialects.model.loss import LossEntry
 from pagefault_dialects.model.render_options import RenderOptions
 from pagefault_dialects.targets.base64_leaves import JsonLeaf, Node, node_digest
-from pagefault_dialects.targets.ladder import Settled
+from pagefault_dialects.targets.ladder import ResolvedTurns
 from pagefault_dialects.targets.opening_turns import opened
 from pagefault_dialects.targets.profile import Profile
 from pagefault_dialects.turns.pairing import places
@@ -24,7 +24,9 @@ _MOST_MARKS = 4
 _HOLDERS = (None, "tool_result")
 
 
-def document_of(settled: Settled, profile: Profile, options: RenderOptions) -> dict[str, Node]:
+def document_of(
+    settled: ResolvedTurns, profile: Profile, options: RenderOptions
+) -> dict[str, Node]:
     """Return the answer: `{target, profile, messages, system?, loss, openCalls?, tokensEst?}`.
 
     Args:
@@ -64,7 +66,7 @@ class WrittenPrefix:
 
 
 def written_prefix(
-    settled: Settled,
+    settled: ResolvedTurns,
     profile: Profile,
     options: RenderOptions,
     prefix: WrittenPrefix | None = None,
@@ -84,7 +86,7 @@ def written_prefix(
 
 
 def session_document(
-    settled: Settled,
+    settled: ResolvedTurns,
     profile: Profile,
     options: RenderOptions,
     *,
@@ -184,7 +186,7 @@ def _side(message: Node) -> tuple[Node, Sequence[Node]]:
 
 
 def _written(
-    turns: Sequence[SettledTurn], profile: Profile, options: RenderOptions
+    turns: Sequence[ResolvedTurn], profile: Profile, options: RenderOptions
 ) -> Sequence[Node]:
     detail = profile.detail(options.detail) or profile.default_detail
     return profile.write(turns, profile, detail)
@@ -207,7 +209,7 @@ def _answer(
     return answer
 
 
-def _open_calls(turns: Sequence[SettledTurn], profile: Profile) -> dict[str, Node]:
+def _open_calls(turns: Sequence[ResolvedTurn], profile: Profile) -> dict[str, Node]:
     """Return the member with the ids of calls that nothing has answered yet, if there are any."""
     answered = {turn.call_id for turn in turns if turn.role == "tool"}
     calls = (call.call_id for turn in turns for call in turn.calls)

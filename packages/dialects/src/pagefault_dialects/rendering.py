@@ -25,7 +25,7 @@ from pagefault_dialects.model.render_options import RenderOptions, base64_length
 from pagefault_dialects.rendered_documents import document_of, mark
 from pagefault_dialects.targets.base64_leaves import json_pieces
 from pagefault_dialects.targets.fitting import LoadedMedia, places_of, plan_media
-from pagefault_dialects.targets.ladder import Ladder, Settled
+from pagefault_dialects.targets.ladder import Ladder, ResolvedTurns
 from pagefault_dialects.targets.opening_turns import with_lines
 from pagefault_dialects.targets.profile import Profile
 from pagefault_dialects.targets.table import find_profile
@@ -93,7 +93,7 @@ def render(
     )
 
 
-def _fit(turns: Sequence[ComposedTurn], profile: Profile, options: RenderOptions) -> Settled:
+def _fit(turns: Sequence[ComposedTurn], profile: Profile, options: RenderOptions) -> ResolvedTurns:
     """Settle turns; old ones are evicted until the conversation fits the limits."""
     frontier = options.frontier if isinstance(options.frontier, Frontier) else NOTHING_EVICTED
     if options.max_tokens is None and frontier == NOTHING_EVICTED:
@@ -107,7 +107,9 @@ def _fit(turns: Sequence[ComposedTurn], profile: Profile, options: RenderOptions
         frontier = further
 
 
-def _settle(turns: Sequence[ComposedTurn], profile: Profile, options: RenderOptions) -> Settled:
+def _settle(
+    turns: Sequence[ComposedTurn], profile: Profile, options: RenderOptions
+) -> ResolvedTurns:
     turns = [replace(turn, items=tuple(map(_examine, turn.items))) for turn in turns]
     if options.handles:
         turns = with_handles(turns, profile.takes_structured)

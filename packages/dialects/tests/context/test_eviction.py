@@ -13,16 +13,16 @@ from pagefault_dialects.context.weighing import Load, Weighing
 from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.messages.entry_reading import join_turns
 from pagefault_dialects.model.conversation import (
+    AlternativeText,
     ComposedTurn,
     DataItem,
     InlineBytes,
-    LeftOut,
     Medium,
+    Omission,
     TextItem,
     Turn,
     TurnCall,
     TurnRole,
-    Words,
 )
 from pagefault_dialects.model.frontier import NOTHING_EVICTED, Frontier
 from pagefault_dialects.model.render_options import RenderOptions
@@ -87,7 +87,7 @@ def test_medium_of_a_result_gives_way_to_a_line_with_the_way_back() -> None:
 
 
 def test_medium_gives_way_to_its_caption() -> None:
-    captioned = replace(PICTURE, words=Words("caption", "A red door."))
+    captioned = replace(PICTURE, words=AlternativeText("caption", "A red door."))
     line = f'[Image: a.png (2.5 MB), left out to make room: view_media("@blob:{ID}") shows it]'
     assert items_of(result(3, captioned), calling(2), tool_media=3) == [
         replace(captioned, instead=f"{line}\nA red door.", is_evicted=True)
@@ -95,7 +95,7 @@ def test_medium_gives_way_to_its_caption() -> None:
 
 
 def test_medium_that_is_not_stored_apart_gives_way_to_a_line() -> None:
-    inline = replace(PICTURE, source=InlineBytes(b"x"), words=Words("transcript", LONG))
+    inline = replace(PICTURE, source=InlineBytes(b"x"), words=AlternativeText("transcript", LONG))
     assert items_of(result(3, inline), calling(2), tool_media=3) == [
         replace(
             inline,
@@ -116,7 +116,7 @@ def test_medium_that_the_user_sent_gives_way_when_there_is_a_newer_message() -> 
 def test_long_text_of_a_result_gives_way_to_its_beginning() -> None:
     turn = result(3, text(LONG))
     assert items_of(turn, calling(2), tool_texts=3) == [
-        LeftOut("/parts/0", "text", "evicted", REASON, to="preview"),
+        Omission("/parts/0", "text", "evicted", REASON, to="preview"),
         TextItem(
             "/parts/0",
             f"{LONG[:399]}…\n"
@@ -178,7 +178,7 @@ def test_old_result_gives_way_to_a_line_that_names_its_media() -> None:
         f"its media: @blob:{ID}]"
     )
     assert items_of(turn, calling(2)) == [
-        LeftOut("", "result", "evicted", REASON, to="line"),
+        Omission("", "result", "evicted", REASON, to="line"),
         TextItem("", line),
     ]
 
@@ -187,7 +187,7 @@ def test_page_comes_back_by_a_page_fault() -> None:
     turn = result(3, text(LONG), name="page_fault")
     fault = calling(2, "page_fault", page_id="img_001")
     assert items_of(turn, fault) == [
-        LeftOut("", "result", "evicted", REASON, to="line"),
+        Omission("", "result", "evicted", REASON, to="line"),
         TextItem(
             "",
             '[The result of "page_fault" was left out: page_fault("img_001", 0) shows it]',
@@ -243,7 +243,7 @@ def test_fold_is_one_message_of_the_user_and_one_entry_of_the_loss() -> None:
     turns = [FIRST, calling(2), result(3, text(LONG)), calling(4, "bash"), result(5), *IN_PROGRESS]
     folded = history_from(turns).evicted(Frontier(folded=4))
     reason = "The conversation has to fit its limits; a line stands for its oldest steps."
-    note = LeftOut(
+    note = Omission(
         "", "original", "folded", reason, restore="GET ?after=1", to="line", run=(2, 5, 2)
     )
     line = "Steps 1 to 2: bash 1, look 1. read_text @entries:2-5 lists them."
@@ -285,7 +285,7 @@ def test_long_strings_in_arguments_are_cut_behind_their_results() -> None:
         "[... 3300 characters left out; read_text @entry:2/arguments/0/content shows all of it ...]"
     )
     assert call.arguments == {"content": LONG[:200] + mark, "path": "a.txt"}
-    assert turn.items == (LeftOut("", "arguments", "evicted", REASON, to="preview", seq=2),)
+    assert turn.items == (Omission("", "arguments", "evicted", REASON, to="preview", seq=2),)
 
 
 def test_call_that_is_cut_stays_so_where_it_is_repeated_before_its_late_result() -> None:

@@ -20,17 +20,17 @@ from pagefault_dialects.errors import InvalidPayloadError
 from pagefault_dialects.model.conversation import (
     ComposedTurn,
     DataItem,
-    Invented,
-    LeftOut,
     Medium,
+    Omission,
     StoredBytes,
+    SyntheticNote,
     TextItem,
 )
 from pagefault_dialects.model.frontier import NOTHING_EVICTED, Frontier
 from pagefault_dialects.model.loss import LossEntry
 from pagefault_dialects.model.render_options import RenderOptions
 from pagefault_dialects.rendered_documents import equal_hashes, session_document
-from pagefault_dialects.targets.ladder import Settled
+from pagefault_dialects.targets.ladder import ResolvedTurns
 from pagefault_dialects.targets.table import TARGETS
 from pagefault_dialects.turns.pairing import orphans_in, paired
 from tests.faults.lengths import TIMEOUT_SECONDS, tell, times
@@ -77,7 +77,7 @@ class Asked:
 
 def fitted(
     turns: Sequence[ComposedTurn], asked: Asked, frontier: Frontier
-) -> tuple[Settled, Frontier]:
+) -> tuple[ResolvedTurns, Frontier]:
     """A history that fits, and how far its frontier had to move."""
     profile, query = TARGETS[asked.target], asked.query
     conversation = paired(turns, kept=frontier.orphans)
@@ -127,7 +127,7 @@ def check_account(history: EvictableTurns, frontier: Frontier, loss: Sequence[Lo
 
 def evicted_things(turn: ComposedTurn, smaller: ComposedTurn) -> Iterator[tuple[object, ...]]:
     read = f"GET /api/sessions/s/messages/{turn.seq}"
-    if any(isinstance(item, LeftOut) and item.what == "result" for item in smaller.items):
+    if any(isinstance(item, Omission) and item.what == "result" for item in smaller.items):
         yield turn.seq, "", "line", read
         return
     for call in turn.calls:
@@ -137,7 +137,7 @@ def evicted_things(turn: ComposedTurn, smaller: ComposedTurn) -> Iterator[tuple[
     is_late = turn.role != smaller.role
     words = "".join(item.text for item in smaller.items if isinstance(item, TextItem))
     for item in turn.items:
-        if item in smaller.items or (is_late and isinstance(item, Invented)):
+        if item in smaller.items or (is_late and isinstance(item, SyntheticNote)):
             continue
         if is_late and isinstance(item, TextItem) and item.text in words:
             continue

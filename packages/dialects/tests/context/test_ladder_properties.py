@@ -41,7 +41,7 @@ from pagefault_dialects.model.conversation import (
 from pagefault_dialects.model.frontier import NOTHING_EVICTED, Frontier
 from pagefault_dialects.model.render_options import RenderOptions
 from pagefault_dialects.rendered_documents import equal_hashes, session_document
-from pagefault_dialects.targets.ladder import Settled
+from pagefault_dialects.targets.ladder import ResolvedTurns
 from pagefault_dialects.targets.sequence_rules import sequence_faults
 from pagefault_dialects.targets.table import TARGETS
 from pagefault_dialects.turns.pairing import orphans_in, paired
@@ -81,7 +81,7 @@ class Shown:
 
     turns: Sequence[ComposedTurn]
     history: EvictableTurns
-    settled: Settled
+    settled: ResolvedTurns
     rendered: Rendered
     frontier: Frontier
     hashes: Sequence[bytes]

@@ -7,10 +7,10 @@ import pytest
 from pagefault_dialects.media.types import (
     STRONG_SIGNATURE_STARTS,
     canonical_mime_type,
+    detect_mime_type,
     is_strong_signature,
     is_textual,
     mime_type_for_filename,
-    settle_mime_type,
     sniff,
 )
 from tests.kit import media
@@ -164,7 +164,7 @@ def test_a_type_has_one_spelling(text: str, canonical: str | None) -> None:
 def test_the_bytes_decide_unless_the_claim_is_more_specific(
     head: bytes, declared: str | None, settled: str
 ) -> None:
-    assert settle_mime_type(head, declared) == settled
+    assert detect_mime_type(head, declared) == settled
 
 
 @pytest.mark.parametrize(
@@ -230,8 +230,8 @@ def test_texts_are_told_from_files(mime_type: str, textual: bool) -> None:
     ],
 )
 def test_files_of_real_encoders_are_recognised(make: Callable[[], bytes], mime_type: str) -> None:
-    assert settle_mime_type(make()[:512], None) == mime_type
+    assert detect_mime_type(make()[:512], None) == mime_type
 
 
 def test_sound_without_pictures_in_mp4_is_audio() -> None:
-    assert settle_mime_type(media.m4a()[:512], "audio/mp4") == "audio/mp4"
+    assert detect_mime_type(media.m4a()[:512], "audio/mp4") == "audio/mp4"

@@ -6,7 +6,7 @@ import pytest
 
 from packages.dialects.tests.pages.page_factory import URL, make_page, text
 from pagefault_dialects.model.page import Body, Level, Page
-from pagefault_dialects.pages.effective_level import ShownLevel, shown_level
+from pagefault_dialects.pages.effective_level import EffectiveLevel, effective_level
 from pagefault_dialects.pages.languages import fenced, language_of
 
 LONG = "One sentence. " * 100
@@ -49,13 +49,15 @@ CASES: dict[str, tuple[Page, list[tuple[int, bool]]]] = {
 def test_the_fullest_level_that_shows_the_same_is_told(
     page: Page, told: list[tuple[int, bool]]
 ) -> None:
-    expected = [ShownLevel(Level(level), has_more) for level, has_more in told]
-    assert [shown_level(page, level) for level in Level] == expected
+    expected = [EffectiveLevel(Level(level), has_more) for level, has_more in told]
+    assert [effective_level(page, level) for level in Level] == expected
 
 
 def test_words_of_a_recording_that_is_heard_at_full_are_less() -> None:
     page = make_page("p", Body("url", "https://x/y.mp3"), **RECORDED)
-    assert shown_level(page, Level.REDUCED, with_recordings=True) == ShownLevel(Level.REDUCED, True)
+    assert effective_level(page, Level.REDUCED, with_recordings=True) == EffectiveLevel(
+        Level.REDUCED, True
+    )
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from packages.dialects.tests.pages.page_factory import (
 from pagefault_dialects.model.page import AudioContent, Body, Level, Page, PageContent, VideoContent
 from pagefault_dialects.pages.page_blocks import page_blocks
 from pagefault_dialects.pages.typed_content import typed_content
-from pagefault_dialects.pages.words import image_text, shown_text
+from pagefault_dialects.pages.words import image_text, visible_text
 
 # What FULL, REDUCED and ABSTRACT show of an image of which no medium is attached.
 CAPTIONS: dict[str, tuple[Page, list[str | None]]] = {
@@ -135,7 +135,7 @@ WORDS: dict[str, tuple[Page, list[str | None]]] = {
 
 @pytest.mark.parametrize(("page", "expected"), WORDS.values(), ids=WORDS)
 def test_asking_for_more_never_shows_less(page: Page, expected: list[str | None]) -> None:
-    assert [shown_text(page, level) for level in list(Level)[:3]] == expected
+    assert [visible_text(page, level) for level in list(Level)[:3]] == expected
 
 
 def test_a_summary_that_stands_for_a_transcript_is_called_one() -> None:

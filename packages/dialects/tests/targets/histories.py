@@ -12,19 +12,19 @@ from hypothesis import strategies as st
 from pagefault_dialects.json.values import JsonValue, json_text
 from pagefault_dialects.model.conversation import (
     Address,
+    AlternativeText,
     ComposedTurn,
     DataItem,
     InlineBytes,
     Item,
-    LeftOut,
     Medium,
-    SettledTurn,
+    Omission,
+    ResolvedTurn,
     StoredBytes,
     TextItem,
     Turn,
     TurnCall,
     TurnRole,
-    Words,
 )
 from pagefault_dialects.model.loss import LossEntry
 from pagefault_dialects.model.render_options import RenderOptions
@@ -37,7 +37,7 @@ from pagefault_dialects.model.resource import (
 )
 from pagefault_dialects.targets.base64_leaves import Base64Leaf, JsonLeaf, Node
 from pagefault_dialects.targets.fitting import LoadedMedia, places_of, plan_media
-from pagefault_dialects.targets.ladder import Ladder, Settled
+from pagefault_dialects.targets.ladder import Ladder, ResolvedTurns
 from pagefault_dialects.targets.opening_turns import opened, with_lines
 from pagefault_dialects.targets.table import TARGETS
 from pagefault_dialects.texts.file_texts import FileText
@@ -79,7 +79,7 @@ class Rendered:
     messages: list[JsonValue]
     system: str
     loss: tuple[LossEntry, ...]
-    turns: tuple[SettledTurn, ...]
+    turns: tuple[ResolvedTurn, ...]
 
 
 @st.composite
@@ -95,7 +95,7 @@ def _media(draw: st.DrawFn) -> Medium:
         filename=filename,
         size_bytes=len(content),
         hints=hints,
-        words=draw(st.none() | st.builds(Words, st.just("caption"), _words)),
+        words=draw(st.none() | st.builds(AlternativeText, st.just("caption"), _words)),
     )
 
 
@@ -124,7 +124,7 @@ _items = st.lists(
         st.builds(DataItem, st.just("/meta/structuredContent"), _values),
         _media(),
         _addressed,
-        st.just(LeftOut("/parts/4", "text", "other-audience", "For somebody else.")),
+        st.just(Omission("/parts/4", "text", "other-audience", "For somebody else.")),
     ),
     max_size=4,
 ).map(tuple)
@@ -176,7 +176,7 @@ def render(turns: Sequence[ComposedTurn], target: str, query: RenderOptions) -> 
     return written(settle(paired(turns), target, query), target, query)
 
 
-def settle(turns: Sequence[ComposedTurn], target: str, query: RenderOptions) -> Settled:
+def settle(turns: Sequence[ComposedTurn], target: str, query: RenderOptions) -> ResolvedTurns:
     """A conversation in which nothing is left to decide."""
     profile = TARGETS[target]
     conversation = with_lines(turns, profile, is_whole=True)
@@ -200,7 +200,7 @@ def settle(turns: Sequence[ComposedTurn], target: str, query: RenderOptions) -> 
     return Ladder(profile, query, most_base64=most, sign=None).settle(conversation, loaded)
 
 
-def written(settled: Settled, target: str, query: RenderOptions) -> Rendered:
+def written(settled: ResolvedTurns, target: str, query: RenderOptions) -> Rendered:
     """The messages of a settled conversation."""
     profile = TARGETS[target]
     system, told = opened(settled.turns, profile)

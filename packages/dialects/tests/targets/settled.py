@@ -10,8 +10,8 @@ from pagefault_dialects.model.conversation import (
     InlineBytes,
     MediaItem,
     Medium,
-    SettledItem,
-    SettledTurn,
+    ResolvedItem,
+    ResolvedTurn,
     StoredBytes,
     TextItem,
     Turn,
@@ -73,25 +73,25 @@ def attached(
     )
 
 
-def turn(role: TurnRole, *items: SettledItem, calls: tuple[TurnCall, ...] = ()) -> SettledTurn:
+def turn(role: TurnRole, *items: ResolvedItem, calls: tuple[TurnCall, ...] = ()) -> ResolvedTurn:
     """What the user, the assistant or the system says."""
     return Turn(role, items, calls=calls)
 
 
 def answer(
-    *items: SettledItem, call_id: str = "call_1", name: str = "shoot", is_error: bool = False
-) -> SettledTurn:
+    *items: ResolvedItem, call_id: str = "call_1", name: str = "shoot", is_error: bool = False
+) -> ResolvedTurn:
     """What a tool answers."""
     return Turn("tool", items, call_id=call_id, tool_name=name, is_error=is_error)
 
 
-def calling(*call_ids: str, text: str = "") -> SettledTurn:
+def calling(*call_ids: str, text: str = "") -> ResolvedTurn:
     """An assistant who calls the tool `shoot`."""
     calls = tuple(TurnCall(call_id, "shoot", {"at": call_id}) for call_id in call_ids)
     return turn("assistant", *([said(text)] if text else []), calls=calls)
 
 
-def written(target: str, *turns: SettledTurn, detail: ImageDetail = "auto") -> list[JsonValue]:
+def written(target: str, *turns: ResolvedTurn, detail: ImageDetail = "auto") -> list[JsonValue]:
     """The messages of turns, with the bytes of their media."""
     profile = TARGETS[target]
     return [plain(message) for message in profile.write(turns, profile, detail)]

@@ -22,7 +22,7 @@ from packages.dialects.tests.targets.settled import (
     turn,
     written,
 )
-from pagefault_dialects.model.conversation import MediaItem, SettledTurn, TurnCall
+from pagefault_dialects.model.conversation import MediaItem, ResolvedTurn, TurnCall
 from tests.kit import media
 from tests.providers.anthropic_types import check_anthropic
 
@@ -91,7 +91,7 @@ ANSWERS = {
 
 @pytest.mark.parametrize(("turn", "expected"), ANSWERS.values(), ids=ANSWERS)
 def test_an_answer_is_a_tool_result_without_blank_texts(
-    turn: SettledTurn, expected: dict[str, Any]
+    turn: ResolvedTurn, expected: dict[str, Any]
 ) -> None:
     messages = written("anthropic", turn)
     assert messages == [from_user(expected)]

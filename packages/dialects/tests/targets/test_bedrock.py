@@ -21,7 +21,7 @@ from packages.dialects.tests.targets.settled import (
     turn,
     written,
 )
-from pagefault_dialects.model.conversation import MediaItem, SettledTurn, TurnCall
+from pagefault_dialects.model.conversation import MediaItem, ResolvedTurn, TurnCall
 from pagefault_dialects.targets.bedrock import FORMATS
 from pagefault_dialects.targets.profile import MediaClass
 from pagefault_dialects.targets.table import TARGETS
@@ -103,7 +103,7 @@ ANSWERS = {
 
 @pytest.mark.parametrize(("turn", "expected"), ANSWERS.values(), ids=ANSWERS)
 def test_an_answer_is_a_tool_result_without_blank_texts(
-    turn: SettledTurn, expected: dict[str, Any]
+    turn: ResolvedTurn, expected: dict[str, Any]
 ) -> None:
     messages = written("bedrock", turn)
     assert messages == [from_user(expected)]

@@ -22,7 +22,7 @@ from packages.dialects.tests.targets.settled import (
     written,
 )
 from pagefault_dialects.json.values import JsonValue, json_text
-from pagefault_dialects.model.conversation import MediaItem, SettledTurn, TurnCall
+from pagefault_dialects.model.conversation import MediaItem, ResolvedTurn, TurnCall
 from tests.kit import media
 from tests.providers.gemini_types import check_gemini
 
@@ -98,7 +98,7 @@ ANSWERS = {
 
 
 @pytest.mark.parametrize(("turn", "expected"), ANSWERS.values(), ids=ANSWERS)
-def test_an_answer_is_an_object(turn: SettledTurn, expected: dict[str, Any]) -> None:
+def test_an_answer_is_an_object(turn: ResolvedTurn, expected: dict[str, Any]) -> None:
     messages = written("gemini", turn)
     assert messages == [from_user(expected)]
     check_gemini(messages)

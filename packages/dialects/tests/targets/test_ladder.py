@@ -22,21 +22,21 @@ from packages.dialects.tests.targets.composed import (
 )
 from pagefault_dialects.model.conversation import (
     Address,
+    AlternativeText,
     ComposedTurn,
     InlineBytes,
-    LeftOut,
     Medium,
-    SettledItem,
-    SettledTurn,
+    Omission,
+    ResolvedItem,
+    ResolvedTurn,
     TextItem,
     Turn,
-    Words,
 )
 from pagefault_dialects.model.loss import LossEntry
-from pagefault_dialects.model.render_options import MediaWish, RenderOptions
+from pagefault_dialects.model.render_options import MediaDelivery, RenderOptions
 from pagefault_dialects.model.resource import DerivedImage, MediaHints
 from pagefault_dialects.targets.fitting import LoadedMedia
-from pagefault_dialects.targets.ladder import Ladder, Settled, Sign
+from pagefault_dialects.targets.ladder import Ladder, ResolvedTurns, Sign
 from pagefault_dialects.targets.profile import MediaRule, Profile
 from pagefault_dialects.texts.file_texts import FileText
 
@@ -54,13 +54,13 @@ def settled(
     texts: Mapping[int, str] | None = None,
     most_base64: int = 1_000_000,
     sign: Sign | None = None,
-) -> Settled:
+) -> ResolvedTurns:
     read = {index: FileText(text) for index, text in (texts or {}).items()}
     loaded = LoadedMedia(images or {}, read)
     return Ladder(target, options, most_base64=most_base64, sign=sign).settle(turns, loaded)
 
 
-def items(outcome: Settled) -> list[tuple[SettledItem, ...]]:
+def items(outcome: ResolvedTurns) -> list[tuple[ResolvedItem, ...]]:
     return [each.items for each in outcome.turns]
 
 
@@ -78,8 +78,8 @@ def line(words: str) -> TextItem:
 
 def test_what_the_target_takes_stays_as_it_is() -> None:
     image = medium()
-    whole: SettledTurn = Turn("tool", (TextItem("/t", "x"), original(image)), ORIGIN, 7)
-    assert settled(turn(TextItem("/t", "x"), image)) == Settled((whole,), ())
+    whole: ResolvedTurn = Turn("tool", (TextItem("/t", "x"), original(image)), ORIGIN, 7)
+    assert settled(turn(TextItem("/t", "x"), image)) == ResolvedTurns((whole,), ())
 
 
 @pytest.mark.parametrize(
@@ -88,27 +88,27 @@ def test_what_the_target_takes_stays_as_it_is() -> None:
         (medium("video/mp4", "a.mp4", 5_200_000), None, "placeholder", "[Video: a.mp4 (5.2 MB)]"),
         (medium("video/mp4", None), None, "placeholder", "[Video: video/mp4 (3.0 kB)]"),
         (
-            medium("image/gif", "a.gif", words=Words("caption", "A cat.")),
+            medium("image/gif", "a.gif", words=AlternativeText("caption", "A cat.")),
             None,
             "caption",
             "[Image: a.gif (3.0 kB), caption below]\nA cat.",
         ),
         (
-            medium("audio/wav", "a.wav", words=Words("transcript", "Hello.")),
+            medium("audio/wav", "a.wav", words=AlternativeText("transcript", "Hello.")),
             None,
             "transcript",
             "[Audio: a.wav (3.0 kB), transcript below]\nHello.",
         ),
         (medium("text/csv", "a.csv"), "a,b", "text", "[File: a.csv (3.0 kB), text below]\na,b"),
         (
-            medium("text/csv", "a.csv", words=Words("caption", "A table.")),
+            medium("text/csv", "a.csv", words=AlternativeText("caption", "A table.")),
             "a,b",
             "caption",
             "[File: a.csv (3.0 kB), caption below]\nA table.",
         ),
         (medium("text/csv", "a.csv"), "", "placeholder", "[File: a.csv (3.0 kB)]"),
         (
-            medium("image/gif", "a.gif", words=Words("caption", ""), instead="The page."),
+            medium("image/gif", "a.gif", words=AlternativeText("caption", ""), instead="The page."),
             None,
             "caption",
             "The page.",
@@ -161,7 +161,7 @@ def test_an_image_that_is_too_large_is_shown_smaller(
 
 
 @pytest.mark.parametrize("media", ["inline", "reference", "signed-url"])
-def test_a_smaller_image_that_is_not_stored_is_there_itself(media: MediaWish) -> None:
+def test_a_smaller_image_that_is_not_stored_is_there_itself(media: MediaDelivery) -> None:
     shown = replace(medium(), source=InlineBytes(b"large"))
     image = replace(made(), data=b"small")
     target = profile(image=rule("image/*", most_side=79, addresses=("https",)))
@@ -255,7 +255,7 @@ def test_images_are_made_smaller_before_anything_becomes_words() -> None:
 
 
 def test_a_medium_may_take_two_steps() -> None:
-    shown = medium(words=Words("caption", "A cat."))
+    shown = medium(words=AlternativeText("caption", "A cat."))
     target = profile(image=rule("*/*", most_side=79))
     outcome = settled(turn(shown), target=target, images={0: made()}, most_base64=1_199)
     assert items(outcome) == [(line("[Image: a.png (3.0 kB), caption below]\nA cat."),)]
@@ -338,8 +338,8 @@ def test_an_error_is_told_where_there_is_no_flag_for_it() -> None:
 
 
 def test_what_was_left_out_is_told_among_the_steps_in_reading_order() -> None:
-    hidden = LeftOut("/parts/1", "text", "other-audience", "For the user.")
-    kept = LeftOut("/meta", "structuredContent", "stored-apart", "Too long.", restore="GET /r")
+    hidden = Omission("/parts/1", "text", "other-audience", "For the user.")
+    kept = Omission("/meta", "structuredContent", "stored-apart", "Too long.", restore="GET /r")
     outcome = settled(turn(hidden, medium("image/gif", "a.gif"), kept), target=PNGS)
     assert items(outcome) == [(line("[Image: a.gif (3.0 kB)]"),)]
     assert outcome.loss == (

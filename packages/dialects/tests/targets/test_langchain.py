@@ -23,13 +23,13 @@ from packages.dialects.tests.targets.settled import (
     written,
 )
 from pagefault_dialects.json.values import JsonValue
-from pagefault_dialects.model.conversation import MediaItem, SettledTurn, TurnCall
+from pagefault_dialects.model.conversation import MediaItem, ResolvedTurn, TurnCall
 from pagefault_dialects.targets.table import TARGETS
 from tests.kit.media import mp4
 from tests.providers.langchain_types import check_langchain
 
 
-def langchain(*turns: SettledTurn) -> list[Any]:
+def langchain(*turns: ResolvedTurn) -> list[Any]:
     messages = written("langchain", *turns)
     check_langchain(messages)
     return messages

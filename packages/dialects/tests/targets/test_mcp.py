@@ -26,7 +26,7 @@ from pagefault_dialects.json.values import JsonValue, json_text
 from pagefault_dialects.model.conversation import (
     Address,
     MediaItem,
-    SettledTurn,
+    ResolvedTurn,
     StoredBytes,
     TurnCall,
 )
@@ -38,13 +38,13 @@ from tests.kit.media import mp4
 from tests.providers.mcp_types import check_mcp
 
 
-def mcp(*turns: SettledTurn) -> list[Any]:
+def mcp(*turns: ResolvedTurn) -> list[Any]:
     messages = written("mcp", *turns)
     check_mcp(messages)
     return messages
 
 
-def of(revision: McpRevision, *turns: SettledTurn) -> JsonValue:
+def of(revision: McpRevision, *turns: ResolvedTurn) -> JsonValue:
     """The messages for a revision of the protocol."""
     profile = of_revision(TARGETS["mcp"], revision)
     return [plain(message) for message in profile.write(turns, profile, "auto")]
@@ -70,7 +70,7 @@ def text(value: str) -> JsonValue:
     return {"type": "text", "text": value}
 
 
-def structured(turn: SettledTurn, value: JsonValue) -> SettledTurn:
+def structured(turn: ResolvedTurn, value: JsonValue) -> ResolvedTurn:
     return replace(turn, structured=(value,))
 
 
@@ -98,7 +98,7 @@ def test_structured_content_may_be_any_json(value: JsonValue) -> None:
 
 @pytest.mark.parametrize("value", [[1], "a", 1, True])
 def test_structured_content_of_older_revisions_is_an_object(value: JsonValue) -> None:
-    def older(turn: SettledTurn) -> JsonValue:
+    def older(turn: ResolvedTurn) -> JsonValue:
         return of("2025-06-18", turn)
 
     told = structured(answer(said("a"), data(value)), value)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from packages.dialects.tests.targets.composed import CUT, MENDED, medium, profile, rule, turn
-from pagefault_dialects.model.conversation import Address, InlineBytes, Medium, Words
+from pagefault_dialects.model.conversation import Address, AlternativeText, InlineBytes, Medium
 from pagefault_dialects.model.render_options import RenderOptions
 from pagefault_dialects.model.resource import ImageRecipe, MediaHints
 from pagefault_dialects.targets.fitting import MediaPlan, plan_media
@@ -113,7 +113,7 @@ def test_what_will_be_smaller_takes_the_room_of_that() -> None:
         (medium("text/csv", "a.csv", 32_768), True),
         (medium("text/csv", "a.csv", 100_000_000), True),
         (medium("application/pdf", "a.pdf"), False),
-        (medium("text/csv", "a.csv", words=Words("caption", "A table.")), False),
+        (medium("text/csv", "a.csv", words=AlternativeText("caption", "A table.")), False),
         (medium("text/csv", "a.csv", instead="The page."), False),
         (replace(medium("text/csv"), source=Address("https://files.example/a")), False),
         (replace(medium("text/csv"), source=InlineBytes(b"a,b")), True),

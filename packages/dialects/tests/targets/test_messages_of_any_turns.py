@@ -20,12 +20,12 @@ from packages.dialects.tests.targets.settled import (
     turn,
     written,
 )
-from pagefault_dialects.model.conversation import SettledItem, SettledTurn, TurnCall
+from pagefault_dialects.model.conversation import ResolvedItem, ResolvedTurn, TurnCall
 from tests.providers.anthropic_types import check_anthropic
 from tests.providers.bedrock_types import check_bedrock
 from tests.providers.gemini_types import check_gemini
 
-Exchange = list[SettledTurn]
+Exchange = list[ResolvedTurn]
 
 CHECKS: dict[str, Callable[[list[dict[str, Any]]], None]] = {
     "anthropic": check_anthropic,
@@ -64,7 +64,7 @@ ids = st.lists(
 @st.composite
 def exchanges(draw: st.DrawFn, *, with_audio: bool) -> Exchange:
     media = images | recordings if with_audio else images
-    items: st.SearchStrategy[SettledItem] = words | media
+    items: st.SearchStrategy[ResolvedItem] = words | media
     shown = [*draw(st.lists(items, max_size=3)), *draw(st.lists(documents, max_size=1))]
     calls = tuple(
         TurnCall(call_id, draw(st.sampled_from(["", "shoot", "7 up"])), {}) for call_id in draw(ids)

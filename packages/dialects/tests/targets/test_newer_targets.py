@@ -25,7 +25,7 @@ from pagefault_dialects.messages.reading import read_messages
 from pagefault_dialects.model.conversation import (
     Address,
     ComposedTurn,
-    SettledTurn,
+    ResolvedTurn,
     TextItem,
     Turn,
     TurnRole,
@@ -39,7 +39,7 @@ FAR = attached(PNG, "image/*", address=URL)
 MISTRAL_ID = TARGETS["mistral"].call_id.fit("call_1")
 
 
-def checked(target: str, *turns: SettledTurn) -> list[Any]:
+def checked(target: str, *turns: ResolvedTurn) -> list[Any]:
     messages = written(target, *turns)
     CHECKS[target](messages)
     return messages

@@ -25,7 +25,7 @@ from packages.dialects.tests.targets.settled import (
     turn,
     written,
 )
-from pagefault_dialects.model.conversation import MediaItem, SettledTurn, TurnCall
+from pagefault_dialects.model.conversation import MediaItem, ResolvedTurn, TurnCall
 from tests.providers.openai_types import check_openai_chat
 
 AFTER = "attached after the tool messages"
@@ -89,7 +89,7 @@ ANSWERS = {
 
 @pytest.mark.parametrize(("turns", "expected"), ANSWERS.values(), ids=ANSWERS)
 def test_an_answer_of_words_is_a_tool_message_with_one_string(
-    turns: list[SettledTurn], expected: list[Any]
+    turns: list[ResolvedTurn], expected: list[Any]
 ) -> None:
     messages = written("openai-chat", *turns)
     assert messages == expected
@@ -259,7 +259,7 @@ SAID = {
 
 
 @pytest.mark.parametrize(("turns", "expected"), SAID.values(), ids=SAID)
-def test_what_is_said_is_one_string(turns: list[SettledTurn], expected: list[Any]) -> None:
+def test_what_is_said_is_one_string(turns: list[ResolvedTurn], expected: list[Any]) -> None:
     messages = written("openai-chat", *turns)
     assert messages == expected
     check_openai_chat(messages)

@@ -20,7 +20,7 @@ from packages.dialects.tests.targets.settled import (
     turn,
     written,
 )
-from pagefault_dialects.model.conversation import MediaItem, SettledTurn
+from pagefault_dialects.model.conversation import MediaItem, ResolvedTurn
 from tests.providers.openai_types import check_openai_compat
 
 
@@ -74,7 +74,7 @@ ANSWERS = {
 
 @pytest.mark.parametrize(("turns", "expected"), ANSWERS.values(), ids=ANSWERS)
 def test_an_answer_is_a_string_or_holds_its_images(
-    turns: list[SettledTurn], expected: list[Any]
+    turns: list[ResolvedTurn], expected: list[Any]
 ) -> None:
     messages = written("openai-compat", *turns, detail="low")
     assert messages == expected

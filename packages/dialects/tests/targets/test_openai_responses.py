@@ -21,7 +21,7 @@ from packages.dialects.tests.targets.settled import (
     turn,
     written,
 )
-from pagefault_dialects.model.conversation import MediaItem, SettledTurn, TurnCall
+from pagefault_dialects.model.conversation import MediaItem, ResolvedTurn, TurnCall
 from tests.providers.openai_types import check_openai_responses
 
 
@@ -80,7 +80,7 @@ ANSWERS = {
 
 @pytest.mark.parametrize(("turns", "expected"), ANSWERS.values(), ids=ANSWERS)
 def test_an_answer_is_a_string_or_holds_its_media(
-    turns: list[SettledTurn], expected: list[Any]
+    turns: list[ResolvedTurn], expected: list[Any]
 ) -> None:
     items = written("openai-responses", *turns)
     assert items == expected

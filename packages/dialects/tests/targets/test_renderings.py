@@ -16,9 +16,9 @@ from packages.dialects.tests.targets.histories import (
 )
 from pagefault_dialects.model.conversation import (
     ComposedTurn,
-    LeftOut,
     MediaItem,
     Medium,
+    Omission,
     TextItem,
     Turn,
 )
@@ -45,7 +45,7 @@ def shown_as_they_are(turns: Sequence[ComposedTurn], rendered: Rendered) -> bool
         for item in turn.items
         if isinstance(item, MediaItem)
     ]
-    left_out = any(isinstance(item, LeftOut) for item in items)
+    left_out = any(isinstance(item, Omission) for item in items)
     return sorted(stored) == sorted(attached) and not left_out and len(turns) == len(rendered.turns)
 
 
@@ -82,7 +82,10 @@ def test_a_model_reads_of_every_step(
 ) -> None:
     rendered = render(turns, target, query)
     attached = sum(isinstance(i, MediaItem) for turn in rendered.turns for i in turn.items)
-    media = sum(isinstance(item, Medium) for turn in turns for item in turn.items)
+    # Of a call with two answers, the account of the loss names the second.
+    repeated = {entry.seq for entry in rendered.loss if entry.code == "duplicate-answer"}
+    items = [item for turn in turns if turn.seq not in repeated for item in turn.items]
+    media = sum(isinstance(item, Medium) for item in items)
     replaced = [
         item
         for turn in rendered.turns

@@ -14,7 +14,7 @@ from packages.dialects.tests.targets.settled import (
     turn,
     written,
 )
-from pagefault_dialects.model.conversation import SettledTurn, TurnCall
+from pagefault_dialects.model.conversation import ResolvedTurn, TurnCall
 from tests.providers.text_types import check_text
 
 
@@ -69,7 +69,7 @@ TURNS = {
 
 
 @pytest.mark.parametrize(("turns", "expected"), TURNS.values(), ids=TURNS)
-def test_every_turn_is_readable_text(turns: list[SettledTurn], expected: list[Any]) -> None:
+def test_every_turn_is_readable_text(turns: list[ResolvedTurn], expected: list[Any]) -> None:
     messages = written("text", *turns)
     assert messages == expected
     check_text(messages)

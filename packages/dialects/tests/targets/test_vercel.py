@@ -22,14 +22,14 @@ from packages.dialects.tests.targets.settled import (
     written,
 )
 from pagefault_dialects.json.values import JsonValue
-from pagefault_dialects.model.conversation import MediaItem, SettledTurn, TurnCall
+from pagefault_dialects.model.conversation import MediaItem, ResolvedTurn, TurnCall
 from pagefault_dialects.targets.media_lines import ERROR_LINE
 from pagefault_dialects.targets.table import TARGETS
 from tests.kit.media import mp4
 from tests.providers.vercel_types import check_vercel
 
 
-def vercel(*turns: SettledTurn) -> list[Any]:
+def vercel(*turns: ResolvedTurn) -> list[Any]:
     messages = written("vercel", *turns)
     check_vercel(messages)
     return messages
@@ -91,7 +91,7 @@ def image_part() -> JsonValue:
         ),
     ],
 )
-def test_output_is_of_the_type_that_tells_most(answered: SettledTurn, output: JsonValue) -> None:
+def test_output_is_of_the_type_that_tells_most(answered: ResolvedTurn, output: JsonValue) -> None:
     assert vercel(answered) == [{"role": "tool", "content": [result(output)]}]
 
 

@@ -18,12 +18,12 @@ from packages.dialects.tests.targets.settled import (
     written,
 )
 from pagefault_dialects.json.values import JsonValue
-from pagefault_dialects.model.conversation import MediaItem, SettledTurn
+from pagefault_dialects.model.conversation import MediaItem, ResolvedTurn
 from pagefault_dialects.targets.media_lines import ERROR_LINE
 from tests.providers.vercel_types import check_vercel_6
 
 
-def vercel_6(*turns: SettledTurn) -> list[Any]:
+def vercel_6(*turns: ResolvedTurn) -> list[Any]:
     messages = written("vercel-6", *turns)
     check_vercel_6(messages)
     return messages

@@ -7,8 +7,8 @@ from pagefault_dialects.model.conversation import (
     ComposedTurn,
     DataItem,
     InlineBytes,
-    LeftOut,
     Medium,
+    Omission,
     StoredBytes,
     TextItem,
     Turn,
@@ -99,7 +99,7 @@ def test_line_behind_a_long_text_names_it(
 
 def test_structured_content_that_is_shown_as_a_value_has_no_line() -> None:
     value = [WHOLE]
-    apart = LeftOut("/p", "structuredContent", "stored-apart", "long", handle_line="[text …]")
+    apart = Omission("/p", "structuredContent", "stored-apart", "long", handle_line="[text …]")
     for item in (DataItem("/p", value), apart):
         turn: ComposedTurn = Turn("tool", (item,), seq=7, structured=(value,))
         assert with_handles([turn], lambda _: True) == [turn]

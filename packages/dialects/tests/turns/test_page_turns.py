@@ -6,13 +6,13 @@ import pytest
 
 from packages.dialects.tests.pages.page_factory import FOX, IMAGE, RECORDING, make_page, text
 from pagefault_dialects.model.conversation import (
+    AlternativeText,
     ComposedTurn,
     Item,
     Medium,
     StoredBytes,
     TextItem,
     Turn,
-    Words,
 )
 from pagefault_dialects.model.page import Level, Page
 from pagefault_dialects.model.resource import MediaHints, resource_kind
@@ -69,7 +69,7 @@ def test_an_image_with_a_caption_steps_down_to_it() -> None:
     page = make_page("p", IMAGE, modality="image", caption="A sunset.")
     (item,) = shown(page, Level.FULL, medium("image/png", "a.png")).items
     assert isinstance(item, Medium)
-    assert item.words == Words("caption", "")
+    assert item.words == AlternativeText("caption", "")
     assert item.instead is not None
     assert "A sunset." in item.instead
 
@@ -86,7 +86,7 @@ def test_a_recording_stands_behind_its_transcript() -> None:
     sound = medium("audio/wav", "a.wav")
     assert shown(page, Level.FULL, sound) == turn(
         TextItem("/content", words(page, Level.FULL)),
-        replace(sound, words=Words("transcript", ""), instead="[Audio: a.wav (9.0 kB)]"),
+        replace(sound, words=AlternativeText("transcript", ""), instead="[Audio: a.wav (9.0 kB)]"),
     )
 
 

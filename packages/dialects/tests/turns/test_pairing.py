@@ -12,10 +12,10 @@ from pagefault_dialects.context.evicted_forms import with_previews
 from pagefault_dialects.model.conversation import (
     ComposedTurn,
     InlineBytes,
-    Invented,
     Item,
-    LeftOut,
     Medium,
+    Omission,
+    SyntheticNote,
     TextItem,
     Turn,
     TurnCall,
@@ -61,13 +61,13 @@ def answer(seq: int, call_id: str, name: str = "f") -> ComposedTurn:
 
 def written(seq: int, call: TurnCall, code: str = "no-call", reason: str = NO_CALL) -> ComposedTurn:
     """The turn that is written for an answer."""
-    note = Invented("call", code, reason, seq)
+    note = SyntheticNote("call", code, reason, seq)
     return Turn("assistant", (note,), f"/{seq}", seq, calls=(call,))
 
 
-def told_before(seq: int) -> LeftOut:
+def told_before(seq: int) -> Omission:
     """The note of an answer that was told already."""
-    return LeftOut(
+    return Omission(
         *("/content", "answer", "duplicate-answer"),
         "The call has its result already, which is told once.",
         restore=f"GET /{seq}",
@@ -80,7 +80,7 @@ def noted(turn: ComposedTurn, *notes: Item) -> ComposedTurn:
 
 
 def missing(call_id: str, seq: int, origin: str) -> ComposedTurn:
-    note = Invented("answer", "no-answer", NO_ANSWER, int(origin.removeprefix("/")))
+    note = SyntheticNote("answer", "no-answer", NO_ANSWER, int(origin.removeprefix("/")))
     return Turn(
         "tool",
         (note, TextItem("", NO_RESULT)),
@@ -288,7 +288,7 @@ def test_long_text_of_a_repeated_turn_keeps_the_handle_of_its_own_entry() -> Non
         "[text @entry:2 12,001 characters]",
     ]
     shortened = with_previews(turn, None)
-    assert [item.seq for item in shortened.items if isinstance(item, LeftOut)] == [1, None]
+    assert [item.seq for item in shortened.items if isinstance(item, Omission)] == [1, None]
     ways = [item.text.rpartition("\n")[2] for item in shortened.items if isinstance(item, TextItem)]
     assert ways == [
         '[… shortened from 12000 characters; read_text("@entry:1") shows all of it]',
@@ -389,8 +389,8 @@ def _histories(draw: st.DrawFn) -> list[ComposedTurn]:
     return turns
 
 
-def _notes(turns: Sequence[ComposedTurn]) -> list[Invented]:
-    return [item for turn in turns for item in turn.items if isinstance(item, Invented)]
+def _notes(turns: Sequence[ComposedTurn]) -> list[SyntheticNote]:
+    return [item for turn in turns for item in turn.items if isinstance(item, SyntheticNote)]
 
 
 @given(_histories())
@@ -401,7 +401,7 @@ def test_any_history_is_told_once_and_what_is_invented_is_noted(turns: list[Comp
     notes = Counter(note.what for note in _notes(conversation))
     recorded = [turn for turn in conversation if not _notes([turn])]
     items = [item for turn in conversation for item in turn.items]
-    left_out = [item.seq for item in items if isinstance(item, LeftOut)]
+    left_out = [item.seq for item in items if isinstance(item, Omission)]
     spoken = [turn.seq for turn in recorded if not turn.calls]
     sent = [turn.seq for turn in turns if not turn.calls]
     assert Counter(spoken) + Counter(left_out) == Counter(sent)
@@ -421,7 +421,7 @@ def test_any_history_is_told_once_and_what_is_invented_is_noted(turns: list[Comp
 
 
 def _is_left_out(item: Item) -> bool:
-    return isinstance(item, LeftOut)
+    return isinstance(item, Omission)
 
 
 def _without_notes(turns: Sequence[ComposedTurn]) -> list[ComposedTurn]:

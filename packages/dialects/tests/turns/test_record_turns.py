@@ -10,16 +10,16 @@ import pytest
 
 from pagefault_dialects.model.conversation import (
     Address,
+    AlternativeText,
     BlockLabel,
     DataItem,
     InlineBytes,
-    LeftOut,
     Medium,
+    Omission,
     ProviderBlock,
     StoredBytes,
     TextItem,
     Turn,
-    Words,
 )
 from pagefault_dialects.model.render_options import Audience
 from pagefault_dialects.model.resource import MediaHints
@@ -94,7 +94,7 @@ def test_a_stored_medium_is_what_its_descriptor_says() -> None:
             "demo.mp4",
             5_200_000,
             MediaHints(None, None, 2.5),
-            Words("transcript", "Hello."),
+            AlternativeText("transcript", "Hello."),
             label=BlockLabel(meta={"transcript": "Hello."}),
         ),
     )
@@ -127,7 +127,7 @@ def test_an_address_stays_one() -> None:
 def test_what_is_for_the_user_only_is_left_out_for_a_model() -> None:
     part = text("psst", annotations={"audience": ["user"]})
     (left_out,) = items(part)
-    assert isinstance(left_out, LeftOut)
+    assert isinstance(left_out, Omission)
     assert (left_out.pointer, left_out.what, left_out.code) == (
         "/sanitized/parts/0",
         "text",
@@ -241,7 +241,7 @@ def test_structured_content_stored_apart_is_no_loss_if_a_long_text_says_the_same
 
 def test_structured_content_that_was_read_back_is_compared_as_a_value() -> None:
     value = {"result": ["a", "b"]}
-    left_out = LeftOut(
+    left_out = Omission(
         "/sanitized/meta/structuredContent",
         "structuredContent",
         "stored-apart",
@@ -290,7 +290,7 @@ def test_structured_content_kept_as_a_resource_is_told_to_be_there() -> None:
     stored = record(text("long"), structuredContent=f"@blob:{ID}").replace(b'"video"', b'"text"')
     turn = tool_result_turn(stored, origin=ORIGIN, audience="assistant")
     assert turn.structured is None
-    assert [item.restore for item in turn.items if isinstance(item, LeftOut)] == [
+    assert [item.restore for item in turn.items if isinstance(item, Omission)] == [
         f"GET /api/resources/{ID}/text"
     ]
 

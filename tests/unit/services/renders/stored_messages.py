@@ -18,8 +18,8 @@ from pagefault_dialects.model.conversation import (
     ComposedTurn,
     InlineBytes,
     Item,
-    LeftOut,
     Medium,
+    Omission,
     StoredBytes,
     TextItem,
     Turn,
@@ -108,16 +108,16 @@ def text(pointer: str, words: str) -> TextItem:
     return TextItem(pointer, words)
 
 
-def thought(pointer: str) -> LeftOut:
+def thought(pointer: str) -> Omission:
     """What a model thought."""
-    return LeftOut(
+    return Omission(
         pointer, "reasoning", "reasoning", "Only the model that thought it takes it back."
     )
 
 
-def homeless(pointer: str, what: str) -> LeftOut:
+def homeless(pointer: str, what: str) -> Omission:
     """What no other dialect has a place for."""
-    return LeftOut(pointer, what, "no-place", f"Other dialects have no place for `{what}`.")
+    return Omission(pointer, what, "no-place", f"Other dialects have no place for `{what}`.")
 
 
 def said(role: TurnRole, *items: Item, calls: tuple[TurnCall, ...] = ()) -> ComposedTurn:

@@ -12,13 +12,13 @@ from pagefault_dialects.json.pointers import follow, parse_json_pointer
 from pagefault_dialects.json.values import JsonValue, json_text
 from pagefault_dialects.model.conversation import (
     Address,
+    AlternativeText,
     ComposedTurn,
     DataItem,
-    LeftOut,
     Medium,
+    Omission,
     StoredBytes,
     TextItem,
-    Words,
 )
 from pagefault_dialects.model.resource import MediaHints, Resource
 from tests.kit.media import b64
@@ -104,7 +104,7 @@ def told(turns: list[ComposedTurn], message: dict[str, Any]) -> Iterator[str]:
                 yield item.text
             elif isinstance(item, DataItem):
                 yield json_text(item.value)
-            elif isinstance(item, LeftOut):
+            elif isinstance(item, Omission):
                 names = parse_json_pointer(item.pointer)
                 assert names is not None
                 followed = follow(message, names)
@@ -226,7 +226,9 @@ def test_a_stored_medium_has_the_words_and_the_name_that_the_message_gives_it() 
     assert read({"role": "user", "content": [block]}, resources={ID: PICTURE}) == [
         said(
             "user",
-            replace(picture_at("/content/0"), filename="cat", words=Words("caption", "A cat.")),
+            replace(
+                picture_at("/content/0"), filename="cat", words=AlternativeText("caption", "A cat.")
+            ),
         )
     ]
 
@@ -236,7 +238,7 @@ def test_a_voice_is_a_recording_with_its_transcript() -> None:
     (turn,) = read({"role": "assistant", "content": None, "audio": voice})
     assert turn == said(
         "assistant",
-        replace(small("/audio", WAV, "audio/wav"), words=Words("transcript", "Hello.")),
+        replace(small("/audio", WAV, "audio/wav"), words=AlternativeText("transcript", "Hello.")),
     )
 
 
@@ -244,10 +246,10 @@ def test_a_voice_is_a_recording_with_its_transcript() -> None:
 def test_what_is_for_somebody_else_is_left_out(block: dict[str, Any]) -> None:
     message = {"role": "user", "content": [{**block, "annotations": {"audience": ["user"]}}]}
     ((item,),) = [turn.items for turn in read(message)]
-    assert isinstance(item, LeftOut)
+    assert isinstance(item, Omission)
     assert item.code == "other-audience"
     ((shown,),) = [turn.items for turn in read(message, audience="user")]
-    assert not isinstance(shown, LeftOut)
+    assert not isinstance(shown, Omission)
 
 
 def test_nobody_but_an_assistant_calls() -> None:

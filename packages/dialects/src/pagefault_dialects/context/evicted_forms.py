@@ -12,18 +12,18 @@ from pagefault_dialects.context.steps import FoldSummary, shown_name
 from pagefault_dialects.json.values import JsonObject, json_text
 from pagefault_dialects.media.types import is_textual
 from pagefault_dialects.model.conversation import (
+    AlternativeText,
     ComposedTurn,
     DataItem,
-    Invented,
     Item,
-    LeftOut,
     Medium,
+    Omission,
     ProviderBlock,
     StoredBytes,
+    SyntheticNote,
     TextItem,
     Turn,
     TurnCall,
-    Words,
     block_of,
     is_cache_mark,
 )
@@ -101,7 +101,7 @@ def with_shorter_texts(turn: ComposedTurn, page_id: str | None, shorten: Shorten
         if short == text:
             items.append(item)
         else:
-            note = LeftOut(item.pointer, "text", "evicted", REASON, to="preview", seq=item.seq)
+            note = Omission(item.pointer, "text", "evicted", REASON, to="preview", seq=item.seq)
             note = replace(note, block=block_of(item))
             # What is shortened once more has its note already.
             items += (
@@ -133,7 +133,7 @@ def as_line(turn: ComposedTurn, page_id: str | None) -> ComposedTurn:
     shows = f": {way} shows it" if way else ""
     line = f"[The result of {name} was left out{shows}{media}{more}]"
     block = block_of(turn.items[0]) if turn.items else None
-    note = LeftOut("", "result", "evicted", REASON, to="line", block=block)
+    note = Omission("", "result", "evicted", REASON, to="line", block=block)
     return replace(turn, items=(note, TextItem("", line)), structured=None)
 
 
@@ -155,7 +155,7 @@ def with_shorter_arguments(
         shorten: Returns arguments shortened, given their handle.
     """
     calls: list[TurnCall] = []
-    notes: list[LeftOut] = []
+    notes: list[Omission] = []
     for index, call in enumerate(turn.calls):
         seq, place = call.place or (turn.seq, index)
         handle = f"@entry:{seq}/arguments/{place}"
@@ -164,7 +164,7 @@ def with_shorter_arguments(
             calls.append(call)
             continue
         calls.append(replace(call, arguments=cut))
-        notes.append(LeftOut("", "arguments", "evicted", REASON, to="preview", seq=seq))
+        notes.append(Omission("", "arguments", "evicted", REASON, to="preview", seq=seq))
     shown = with_previews(turn, None)
     if not notes:
         return shown
@@ -187,7 +187,7 @@ def late_result(answer: ComposedTurn, number: int) -> ComposedTurn:
     """
     failed = ", which failed" if answer.is_error else ""
     head = f"Result of {shown_name(answer.tool_name) or 'a tool'}, step {number}{failed}:"
-    items = [item for item in answer.items if not isinstance(item, Invented)]
+    items = [item for item in answer.items if not isinstance(item, SyntheticNote)]
     for at, item in enumerate(items):
         if isinstance(item, TextItem):
             items[at] = replace(item, text=f"{head} {item.text}")
@@ -211,7 +211,7 @@ def fold_turn(summary: FoldSummary, origin: str) -> ComposedTurn:
     restore = f"GET {origin}"
     if summary.from_seq is not None and slash:
         restore = f"GET {entries}?after={summary.from_seq - 1}"
-    note = LeftOut(
+    note = Omission(
         "",
         "original",
         *_FOLDED,
@@ -229,9 +229,9 @@ def _with_items(turn: ComposedTurn, items: Sequence[Item]) -> ComposedTurn:
 
 def _small(medium: Medium, page_id: str | None) -> Medium:
     """Return a medium that is to be shown as its caption, or as one line."""
-    kept: Words | None = None
+    kept: AlternativeText | None = None
     if medium.words is not None and medium.words.kind == "caption":
-        kept = Words("caption", cut_short(medium.words.text, _LONGEST_CAPTION_CHARS))
+        kept = AlternativeText("caption", cut_short(medium.words.text, _LONGEST_CAPTION_CHARS))
     way = ""
     if page_id:
         way = f": {_page_call(page_id)} shows it"
@@ -270,7 +270,7 @@ def _is_short(turn: ComposedTurn) -> bool:
     """Return whether a result is no longer than the line that would stand for it."""
     texts: Iterator[str] = (item.text for item in turn.items if isinstance(item, TextItem))
     is_plain = all(
-        isinstance(item, TextItem | LeftOut | Invented) or is_cache_mark(item)
+        isinstance(item, TextItem | Omission | SyntheticNote) or is_cache_mark(item)
         for item in turn.items
     )
     return is_plain and sum(map(len, texts)) <= _SHORT_RESULT_CHARS

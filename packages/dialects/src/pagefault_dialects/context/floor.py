@@ -17,7 +17,7 @@ from pagefault_dialects.context.evicted_forms import (
 )
 from pagefault_dialects.context.floor_turns import FloorTurns
 from pagefault_dialects.context.weighing import TURN_TOKENS, Weighing
-from pagefault_dialects.model.conversation import ComposedTurn, DataItem, LeftOut, TextItem
+from pagefault_dialects.model.conversation import ComposedTurn, DataItem, Omission, TextItem
 from pagefault_dialects.texts.cuts import shortened
 
 # For the lines that stand around what is shown: of folds, of handles, at the beginning.
@@ -142,7 +142,7 @@ class Floor:
     def _within(self, turn: ComposedTurn, share: int, page_id: str | None) -> ComposedTurn:
         """Return a turn whose texts are cut so that all of it takes no more than a share."""
         whole = self._weighing.turn(turn).tokens
-        is_line = any(isinstance(each, LeftOut) and each.what == "result" for each in turn.items)
+        is_line = any(isinstance(each, Omission) and each.what == "result" for each in turn.items)
         if whole <= share or is_line:
             return turn
         texts = [words_of(each) for each in turn.items if isinstance(each, TextItem | DataItem)]

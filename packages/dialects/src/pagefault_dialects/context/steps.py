@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TypeAlias
 
-from pagefault_dialects.model.conversation import ComposedTurn, Invented
+from pagefault_dialects.model.conversation import ComposedTurn, SyntheticNote
 from pagefault_dialects.pages.one_line import one_line
 from pagefault_dialects.texts.cuts import cut_short
 
@@ -194,4 +194,4 @@ def shown_name(tool_name: str) -> str:
 
 def _is_written(turn: ComposedTurn) -> bool:
     """Return whether an answer was recorded by nobody."""
-    return turn.role == "tool" and any(isinstance(item, Invented) for item in turn.items)
+    return turn.role == "tool" and any(isinstance(item, SyntheticNote) for item in turn.items)

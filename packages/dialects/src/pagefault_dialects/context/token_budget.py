@@ -11,7 +11,7 @@ from pagefault_dialects.context.weighing import Load, Weighing
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.model.frontier import Frontier
 from pagefault_dialects.model.render_options import RenderOptions
-from pagefault_dialects.targets.ladder import Settled
+from pagefault_dialects.targets.ladder import ResolvedTurns
 
 # A part of a limit: what is evicted at once, so that the next turns change nothing.
 _BATCHES_IN_LIMIT = 4
@@ -35,7 +35,7 @@ def to_be_saved(load: int, most: int | None, batch: int | None) -> int:
     return load - most + room
 
 
-def next_frontier(history: EvictableTurns, frontier: Frontier, settled: Settled) -> Frontier:
+def next_frontier(history: EvictableTurns, frontier: Frontier, settled: ResolvedTurns) -> Frontier:
     """Return how far a frontier has to move for a conversation to fit; itself if it fits.
 
     What always stays is shortened only where nothing else could give way any more.
@@ -74,7 +74,7 @@ def _is_floor_too_large(history: EvictableTurns, frontier: Frontier, weighing: W
     return weighing.turns(turns).tokens > (history.options.max_tokens or 0)
 
 
-def _to_be_saved(settled: Settled, load: Load, options: RenderOptions) -> Load:
+def _to_be_saved(settled: ResolvedTurns, load: Load, options: RenderOptions) -> Load:
     """Return what has to give way so that a conversation fits its limits."""
     batch = 0 if options.frontier is None else options.evict_batch
     tokens = to_be_saved(load.tokens, options.max_tokens, batch)

@@ -14,7 +14,7 @@ from pagefault_dialects.model.conversation import (
     MediaItem,
     Medium,
     ProviderBlock,
-    SettledTurn,
+    ResolvedTurn,
     TurnCall,
 )
 from pagefault_dialects.model.render_options import base64_length
@@ -62,12 +62,12 @@ class Weighing:
             `None` each medium is taken for one that is attached as it is.
     """
 
-    def __init__(self, profile: Profile, settled: Sequence[SettledTurn] | None = None) -> None:
+    def __init__(self, profile: Profile, settled: Sequence[ResolvedTurn] | None = None) -> None:
         self._profile = profile
         self._rule = profile.tokens
         self._attached = None if settled is None else _attached(settled)
 
-    def total(self, settled: Sequence[SettledTurn]) -> Load:
+    def total(self, settled: Sequence[ResolvedTurn]) -> Load:
         """Return what a settled conversation takes in all."""
         system, turns = opened(settled, self._profile)
         media = (item for turn in settled for item in turn.items if isinstance(item, MediaItem))
@@ -121,7 +121,7 @@ class Weighing:
 
 
 def _attached(
-    settled: Sequence[SettledTurn],
+    settled: Sequence[ResolvedTurn],
 ) -> dict[tuple[int | None, str, str], MediaItem]:
     return {
         (item.medium.seq or turn.seq, turn.call_id, item.medium.pointer): item

@@ -117,6 +117,6 @@ def _medium(block: JsonObject, form: BlockForm) -> JsonValue:
     name = value_at(block, form.name) if form.name else None
     mime_type = value_at(block, form.mime_type) if form.mime_type else None
     claim = match.claim
-    said_type = mime_type if isinstance(mime_type, str) else claim.mime_type
+    claimed_type = mime_type if isinstance(mime_type, str) else claim.mime_type
     kind = claim.kind or form.kind or "file"
-    return medium_block(kind, match.payload, said_type, name or claim.filename)
+    return medium_block(kind, match.payload, claimed_type, name or claim.filename)

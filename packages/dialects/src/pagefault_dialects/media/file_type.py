@@ -9,7 +9,7 @@ import re
 
 import puremagic
 
-from pagefault_dialects.media.types import OCTET_STREAM, mime_type_for_filename, settle_mime_type
+from pagefault_dialects.media.types import OCTET_STREAM, detect_mime_type, mime_type_for_filename
 
 HEAD_BYTES = 4_096
 """How many of a file's first bytes settle its type."""
@@ -35,12 +35,12 @@ _ANY_OLD_OFFICE_FILE = bytes.fromhex("d0cf11e0a1b11ae1")
 _NEVER_BY_SNIFFING = ("text/", "image/svg", "message/", "multipart/")
 
 
-def settle_type(head: bytes, declared: str | None, filename: str | None) -> str:
+def detect_type(head: bytes, declared: str | None, filename: str | None) -> str:
     """Return the type of bytes: by our table and the claim, a second opinion, then the name.
 
     Neither a claim nor a name makes an image, a sound or a video of a program or a web page.
     """
-    mime_type = settle_mime_type(head, declared)
+    mime_type = detect_mime_type(head, declared)
     if contradicts(head, mime_type):
         mime_type = OCTET_STREAM
     if mime_type != OCTET_STREAM:

@@ -238,7 +238,7 @@ def canonical_mime_type(text: str) -> str | None:
     return _ALIASES.get(mime_type, mime_type)
 
 
-def settle_mime_type(head: bytes, declared: str | None) -> str:
+def detect_mime_type(head: bytes, declared: str | None) -> str:
     """Return the type to store a file under: what its bytes show, else what is claimed.
 
     Args:

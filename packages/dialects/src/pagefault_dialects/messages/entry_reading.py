@@ -21,9 +21,9 @@ from pagefault_dialects.messages.native_blocks import with_native_blocks
 from pagefault_dialects.messages.native_messages import keep_for_provider, native_message
 from pagefault_dialects.model.conversation import (
     ComposedTurn,
-    Invented,
     Item,
     ProviderBlock,
+    SyntheticNote,
     TurnCall,
     in_entry,
     placed_calls,
@@ -243,7 +243,7 @@ def _with_places(turn: ComposedTurn, foreign: ForeignMessage) -> ComposedTurn:
 
 
 def _with_place(item: Item, foreign: ForeignMessage) -> Item:
-    if isinstance(item, Invented):
+    if isinstance(item, SyntheticNote):
         return item
     place = foreign.place(item.pointer)
     return item if place == item.pointer else replace(item, pointer=place)

@@ -13,9 +13,9 @@ from pagefault_dialects.model.conversation import (
     Address,
     ComposedTurn,
     InlineBytes,
-    Invented,
-    LeftOut,
     Medium,
+    Omission,
+    SyntheticNote,
     TextItem,
 )
 from pagefault_dialects.model.finding import Finding
@@ -147,7 +147,7 @@ def of_pairs(
     yield from _second_answers(conversation, turns)
     for turn in conversation:
         for note in turn.items:
-            if not isinstance(note, Invented) or note.code not in _OF_PAIRS:
+            if not isinstance(note, SyntheticNote) or note.code not in _OF_PAIRS:
                 continue
             call_id, place = turn.call_id, turn
             if note.what == "call":
@@ -169,11 +169,11 @@ def _second_answers(
         for turn in turns
         if turn.role == "tool"
         for item in turn.items
-        if not isinstance(item, Invented)
+        if not isinstance(item, SyntheticNote)
     }
     for turn in conversation:
         for note in turn.items:
-            if isinstance(note, LeftOut) and note.code == _DUPLICATE:
+            if isinstance(note, Omission) and note.code == _DUPLICATE:
                 call_id = answered.get((note.seq, note.pointer))
                 yield found(_DUPLICATE, note.pointer, seq=note.seq, call_id=call_id)
 
@@ -251,7 +251,7 @@ def _is_left_out(text: str, profile: Profile) -> bool:
 def _of_medium(turn: ComposedTurn, medium: Medium) -> Iterator[Finding]:
     if medium.is_in_text:
         yield found("base64-in-text", medium.pointer, actual=medium.mime_type, seq=turn.seq)
-    if said := medium.said_type:
+    if said := medium.claimed_type:
         yield found(
             "mislabelled-media",
             medium.pointer,

@@ -19,7 +19,7 @@ from pagefault_dialects.json.values import (
 )
 from pagefault_dialects.messages.message_content import is_block, read_loss_beside
 from pagefault_dialects.messages.provider_blocks import thought_signature
-from pagefault_dialects.model.conversation import LeftOut, TurnCall
+from pagefault_dialects.model.conversation import Omission, TurnCall
 from pagefault_dialects.results.call_tool_results import CallToolResult, read_call_tool_result
 
 _REASONING_TYPES = frozenset(
@@ -74,7 +74,7 @@ def as_call(block: JsonValue, seq: int, number: int) -> TurnCall | None:
     return _call(held, seq, number, block)
 
 
-def read_call_loss(block: dict[str, JsonValue], pointer: str) -> Iterator[LeftOut]:
+def read_call_loss(block: dict[str, JsonValue], pointer: str) -> Iterator[Omission]:
     """Yield what a call says that no other dialect has a place for."""
     held = _find_call(block, _CALL_TYPES, _CALL_MEMBERS) or {}
     yield from _read_loss(block, held, _read(held, _ARGUMENTS), pointer)
@@ -98,7 +98,7 @@ def as_listed_call(block: dict[str, JsonValue], seq: int, number: int) -> TurnCa
     return _call({**block, **_inner(block)}, seq, number)
 
 
-def read_listed_call_loss(block: dict[str, JsonValue], pointer: str) -> Iterator[LeftOut]:
+def read_listed_call_loss(block: dict[str, JsonValue], pointer: str) -> Iterator[Omission]:
     """Yield what a listed call says that no other dialect has a place for."""
     inner = _inner(block)
     read = _read({**block, **inner}, _ARGUMENTS)
@@ -141,7 +141,7 @@ def has_own_id(call: Mapping[str, JsonValue]) -> bool:
     return bool(_text(_first(call, _IDS)))
 
 
-def read_answer_loss(block: dict[str, JsonValue], pointer: str) -> Iterator[LeftOut]:
+def read_answer_loss(block: dict[str, JsonValue], pointer: str) -> Iterator[Omission]:
     """Yield what an answer says that no other dialect has a place for."""
     held = _find_call(block, _ANSWER_TYPES, _ANSWER_MEMBERS) or {}
     read = _read(held, _CONTENTS) | ({"parts"} if isinstance(held.get("parts"), list) else set())
@@ -183,7 +183,7 @@ def _find_call(
 
 def _read_loss(
     block: dict[str, JsonValue], held: dict[str, JsonValue], read: frozenset[str], pointer: str
-) -> Iterator[LeftOut]:
+) -> Iterator[Omission]:
     if held is not block:
         yield from read_loss_beside(block, _around(block, held), pointer)
     yield from read_loss_beside(held, read, _pointer_to(block, held, pointer))

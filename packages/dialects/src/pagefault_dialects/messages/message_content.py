@@ -19,17 +19,17 @@ from pagefault_dialects.json.values import JsonValue, json_text, says_something
 from pagefault_dialects.media import block_table
 from pagefault_dialects.media.block_shapes import value_at
 from pagefault_dialects.media.block_table import TEXT_TYPES, without_frame
-from pagefault_dialects.media.file_type import HEAD_BYTES, settle_type
+from pagefault_dialects.media.file_type import HEAD_BYTES, detect_type
 from pagefault_dialects.messages.provider_blocks import is_kept, own_block
 from pagefault_dialects.model.conversation import (
     Address,
     BlockLabel,
     InlineBytes,
-    Invented,
     Item,
-    LeftOut,
     Medium,
+    Omission,
     ProviderBlock,
+    SyntheticNote,
     TextItem,
     stored_medium,
 )
@@ -172,7 +172,7 @@ class ContentReading:
         is_known = not (self.finds_media or self.uses_words) or _is_text(block)
         shows_medium = False
         for item in shown:
-            if is_known or isinstance(item, LeftOut | Invented):
+            if is_known or isinstance(item, Omission | SyntheticNote):
                 yield item
             elif isinstance(item, Medium):
                 shows_medium = True
@@ -269,7 +269,7 @@ class ContentReading:
         if isinstance(part, NormalizedMediaPart):
             source, filename = media[part.slot.index].source, media[part.slot.index].filename
             declared = (source.declared_mime_type or "").partition(";")[0].strip().lower() or None
-            mime_type = settle_type(source.head(HEAD_BYTES), source.declared_mime_type, filename)
+            mime_type = detect_type(source.head(HEAD_BYTES), source.declared_mime_type, filename)
             return Medium(
                 pointer,
                 InlineBytes(b"".join(source.chunks())),
@@ -277,7 +277,7 @@ class ContentReading:
                 mime_type,
                 filename,
                 source.size_bytes,
-                said_type=None if declared == mime_type else declared,
+                claimed_type=None if declared == mime_type else declared,
                 is_in_text=part.extracted,
             )
         if isinstance(part, NormalizedLink):
@@ -365,7 +365,7 @@ def _without_nulls(value: JsonValue) -> JsonValue:
 
 def read_loss_beside(
     members: Mapping[str, JsonValue], known: frozenset[str], pointer: str
-) -> Iterator[LeftOut]:
+) -> Iterator[Omission]:
     """Yield what a message, or a block at a pointer, says beside the members that are read.
 
     Args:
@@ -382,16 +382,16 @@ def read_loss_beside(
             yield without_a_place(child_pointer(pointer, name), name)
 
 
-def reasoning(pointer: str) -> LeftOut:
+def reasoning(pointer: str) -> Omission:
     """Return what a model thought, left out."""
-    return LeftOut(
+    return Omission(
         pointer, "reasoning", "reasoning", "Only the model that thought it takes it back."
     )
 
 
-def without_a_place(pointer: str, what: str) -> LeftOut:
+def without_a_place(pointer: str, what: str) -> Omission:
     """Return something that belongs to one dialect, left out."""
-    return LeftOut(pointer, what, "no-place", f"Other dialects have no place for `{what}`.")
+    return Omission(pointer, what, "no-place", f"Other dialects have no place for `{what}`.")
 
 
 def is_block(value: JsonValue) -> TypeGuard[dict[str, JsonValue]]:

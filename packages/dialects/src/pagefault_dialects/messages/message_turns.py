@@ -39,16 +39,16 @@ from pagefault_dialects.messages.provider_blocks import (
     thought_member,
 )
 from pagefault_dialects.model.conversation import (
+    AlternativeText,
     ComposedTurn,
     DataItem,
     Item,
-    LeftOut,
     Medium,
+    Omission,
     TextItem,
     Turn,
     TurnCall,
     TurnRole,
-    Words,
     is_cache_mark,
 )
 from pagefault_dialects.model.render_options import Audience
@@ -209,7 +209,7 @@ class _Reading:
         self._calling.setdefault(call.call_id, said)
         self._called += 1
 
-    def _answer(self, answer: AnswerBlock, left: list[LeftOut], pointer: str) -> None:
+    def _answer(self, answer: AnswerBlock, left: list[Omission], pointer: str) -> None:
         said = None if answer.content == "" else answer.content
         items = [*self._content.items(said, pointer)]
         for part in answer.parts:
@@ -233,14 +233,14 @@ class _Reading:
         for item in read_loss_beside(message, self._known(), ""):
             self._saying().items.append(self._beside(item))
 
-    def _signed(self, call: TurnCall, left: Iterator[LeftOut]) -> Iterator[LeftOut]:
+    def _signed(self, call: TurnCall, left: Iterator[Omission]) -> Iterator[Omission]:
         """Yield what a call loses; its signature is kept by those who check it."""
         is_kept = self._entry.keeps_blocks and call.thought_signature is not None
         for item in left:
             is_signature = is_kept and item.what in SIGNATURES
             yield replace(item, kept_by=SIGNED) if is_signature else item
 
-    def _beside(self, item: LeftOut) -> Item:
+    def _beside(self, item: Omission) -> Item:
         """Return what stands beside the content, kept for its provider if it is a thought."""
         name = item.pointer.removeprefix("/")
         if item.code != "reasoning" or not self._entry.keeps_blocks:
@@ -277,7 +277,7 @@ class _Reading:
 
     def _voice(self, audio: dict[str, JsonValue]) -> Iterator[Item]:
         transcript = audio.get("transcript")
-        words = Words("transcript", transcript) if isinstance(transcript, str) else None
+        words = AlternativeText("transcript", transcript) if isinstance(transcript, str) else None
         read = {name for name in _VOICE if isinstance(audio.get(name), str)}
         yield from read_loss_beside(audio, frozenset({"expires_at", *read}), "/audio")
         heard = audio.get("data")
@@ -299,7 +299,7 @@ class _Reading:
     def _others(self, said: _Said) -> list[ComposedTurn]:
         """Return the answers first, since they stand behind their calls, and then what is said."""
         answers, items = said.answers, said.items
-        if answers and all(isinstance(item, LeftOut) or is_cache_mark(item) for item in items):
+        if answers and all(isinstance(item, Omission) or is_cache_mark(item) for item in items):
             # Nobody goes on with nothing to say.
             last = answers[-1]
             return [*answers[:-1], replace(last, items=(*last.items, *items))]

@@ -16,10 +16,10 @@ from pagefault_dialects.json.values import JsonObject, JsonValue, says_something
 from pagefault_dialects.model.conversation import (
     ComposedTurn,
     DataItem,
-    Invented,
     Item,
     NativeBlock,
     ProviderBlock,
+    SyntheticNote,
 )
 
 _ANTHROPIC = "anthropic"
@@ -51,7 +51,7 @@ def _with_blocks(
         if block is not None and is_whole:
             native = NativeBlock(_ANTHROPIC, block, len(read), tuple(_unread(block)))
             items += (
-                each if isinstance(each, DataItem | Invented) else replace(each, block=native)
+                each if isinstance(each, DataItem | SyntheticNote) else replace(each, block=native)
                 for each in read
             )
         else:
@@ -98,7 +98,7 @@ def _inner_blocks(block: JsonObject) -> Sequence[JsonObject]:
 
 def _index(item: Item, pointer: str) -> int:
     """Return the place in the content of the block that an item was read of; -1 for none."""
-    if isinstance(item, Invented):
+    if isinstance(item, SyntheticNote):
         return -1
     names: Sequence[str] = parse_json_pointer(item.pointer.removeprefix(pointer)) or ()
     is_inside = len(names) > 1 and names[0] == "content" and names[1].isdecimal()

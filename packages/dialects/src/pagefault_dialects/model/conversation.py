@@ -44,7 +44,7 @@ MediumSource: TypeAlias = StoredBytes | InlineBytes | Address
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class AlternativeText:
     """Text that can replace a medium: a caption, a transcript, or the text it was read from."""
 
     kind: Literal["caption", "transcript", "text"]
@@ -86,8 +86,8 @@ class Medium:
     `pointer` is its place in the record. `size_bytes` is `None` for an address. `damage` describes
     what is wrong with its bytes. `before` is a text to write before the medium if it is rendered;
     `instead` replaces all lines about it if it is not. With `is_evicted` it is omitted to make
-    room. `said_type` is the type that a message declared, if it differs. With `is_in_text` it was
-    found in a text or in a string of a value, and is not a block of its own. `detail` is the
+    room. `claimed_type` is the type that a message declared, if it differs. With `is_in_text` it
+    was found in a text or in a string of a value, and is not a block of its own. `detail` is the
     recorded resolution at which a model looks at it.
     """
 
@@ -98,12 +98,12 @@ class Medium:
     filename: str | None
     size_bytes: int | None
     hints: MediaHints = _NO_HINTS
-    words: Words | None = None
+    words: AlternativeText | None = None
     damage: Damage | None = None
     before: str | None = None
     instead: str | None = None
     is_evicted: bool = False
-    said_type: str | None = None
+    claimed_type: str | None = None
     is_in_text: bool = False
     detail: ImageDetail | None = None
     label: BlockLabel | None = None
@@ -184,7 +184,7 @@ class DataItem:
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class Omission:
     """A value of the record that this kind of rendering omits, and the reason.
 
     `restore` tells how to read it, if not from the record; `to` is what replaces it; `handle_line`
@@ -208,7 +208,7 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True)
-class Invented:
+class SyntheticNote:
     """A note that a turn, a call or an answer is not in the record, and was added for a provider.
 
     `seq` is the entry that it was added for.
@@ -246,23 +246,23 @@ CACHE_MARK = "cache-mark"
 """The code of a block that only marks the provider's cache, which is no loss elsewhere."""
 
 
-def is_cache_mark(item: "Item | SettledItem") -> TypeGuard[ProviderBlock]:
+def is_cache_mark(item: "Item | ResolvedItem") -> TypeGuard[ProviderBlock]:
     """Return whether an item only marks its provider's cache."""
     return isinstance(item, ProviderBlock) and item.code == CACHE_MARK
 
 
-Item: TypeAlias = TextItem | DataItem | Medium | LeftOut | Invented | ProviderBlock
-SettledItem: TypeAlias = TextItem | DataItem | MediaItem | ProviderBlock
+Item: TypeAlias = TextItem | DataItem | Medium | Omission | SyntheticNote | ProviderBlock
+ResolvedItem: TypeAlias = TextItem | DataItem | MediaItem | ProviderBlock
 
 
 def block_of(item: Item) -> NativeBlock | None:
     """Return the block that an item was read from, if that has more than its items do."""
-    return None if isinstance(item, DataItem | Invented) else item.block
+    return None if isinstance(item, DataItem | SyntheticNote) else item.block
 
 
 def in_entry(item: Item, seq: int | None) -> Item:
     """Return an item with the number of its entry, for a turn that begins in another entry."""
-    is_placed = isinstance(item, Invented) or item.seq is not None
+    is_placed = isinstance(item, SyntheticNote) or item.seq is not None
     return item if is_placed else replace(item, seq=seq)
 
 
@@ -351,7 +351,7 @@ class Turn(Generic[_Item]):
 
 
 ComposedTurn: TypeAlias = Turn[Item]
-SettledTurn: TypeAlias = Turn[SettledItem]
+ResolvedTurn: TypeAlias = Turn[ResolvedItem]
 
 
 def placed_calls(turns: Iterable[Turn[Any]]) -> Iterator[TurnCall]:

@@ -44,9 +44,9 @@ BodyKind: TypeAlias = Literal["none", "text", "json", "url", "data", "blob"]
 # The limit of `duration`: longer ones are mistakes.
 LONGEST_SECONDS = 1e9
 MOST_PARENTS = 1_000
-SELDOM_SAID: tuple[str, ...] = ("timestamps", "embedding")
+RARE_FIELDS: tuple[str, ...] = ("timestamps", "embedding")
 """Rare fields: they are stored only if present, after all others."""
-_NOTHING_SELDOM = b"".join(b',"%s":null' % name.encode() for name in SELDOM_SAID)
+_NO_RARE_FIELDS = b"".join(b',"%s":null' % name.encode() for name in RARE_FIELDS)
 
 MODALITIES: tuple[Modality, ...] = ("text", "image", "audio", "video", "structured")
 
@@ -275,7 +275,7 @@ class StoredPage:
     @property
     def open_descriptor(self) -> bytes:
         """The descriptor with all its members and without its closing brace."""
-        return self.descriptor[:-1] + (_NOTHING_SELDOM if self._is_short else b"")
+        return self.descriptor[:-1] + (_NO_RARE_FIELDS if self._is_short else b"")
 
     @property
     def open_summary(self) -> bytes:
@@ -283,7 +283,7 @@ class StoredPage:
         if self._is_short:
             return self.descriptor[:-1]
         members = msgspec.json.decode(self.descriptor, type=dict[str, msgspec.Raw])
-        kept = {name: value for name, value in members.items() if name not in SELDOM_SAID}
+        kept = {name: value for name, value in members.items() if name not in RARE_FIELDS}
         return msgspec.json.encode(kept)[:-1]
 
     @property

@@ -14,7 +14,7 @@ from typing_extensions import TypeAliasType
 if TYPE_CHECKING:
     from pagefault_dialects.model.frontier import Frontier
 
-MediaWish = TypeAliasType("MediaWish", Literal["inline", "signed-url", "reference"])
+MediaDelivery = TypeAliasType("MediaDelivery", Literal["inline", "signed-url", "reference"])
 ImageDetail = TypeAliasType("ImageDetail", Literal["low", "high", "auto", "original"])
 Audience = TypeAliasType("Audience", Literal["assistant", "user", "everyone"])
 MemoryPart = TypeAliasType("MemoryPart", Literal["instructions", "manifest"])
@@ -36,7 +36,7 @@ class RenderOptions:
     accept: tuple[str, ...] | None = None
     """MIME types and ranges (`image/*`) that the model accepts; `None` for all that the target
     accepts."""
-    media: MediaWish = "inline"
+    media: MediaDelivery = "inline"
     """The bytes themselves, signed URLs to them, or `@blob:` references."""
     detail: ImageDetail | None = None
     """The resolution at which a model looks at images; `None` for the target's default."""

@@ -23,7 +23,7 @@ from pagefault_dialects.pages.descriptors import (
 )
 from pagefault_dialects.pages.one_line import duration_words, one_line, quoted_short, without_base64
 from pagefault_dialects.pages.sizes import page_tokens
-from pagefault_dialects.pages.words import caption_of, scene_lines, shown_text, transcript_of
+from pagefault_dialects.pages.words import caption_of, scene_lines, transcript_of, visible_text
 from pagefault_dialects.texts.cuts import boundary_at_or_before
 
 _LINE_CHARS = 200
@@ -199,7 +199,7 @@ def _content(page: Page) -> str:
             return f"[scenes] {_preview(words)}"
         return "[no transcript]" if transcript is None else f"[transcript] {_preview(transcript)}"
     level = fields.compression_level
-    text = shown_text(page, level if page.at(level) is not None else Level.FULL)
+    text = visible_text(page, level if page.at(level) is not None else Level.FULL)
     if text is None:
         return "[no content]"
     return _preview(text) or "[empty text]"

@@ -9,13 +9,13 @@ from typing import TypeAlias
 
 from pagefault_dialects.json.values import values_in
 from pagefault_dialects.model.page import Body, Level, Page
-from pagefault_dialects.pages.words import image_text, shown_text, words_level
+from pagefault_dialects.pages.words import image_text, visible_text, words_level
 
 _RECORDINGS = frozenset({"audio", "video"})
 
 
 @dataclass(frozen=True, slots=True)
-class ShownLevel:
+class EffectiveLevel:
     """The level that is shown; `has_more` if a fuller one shows more than it does."""
 
     level: Level
@@ -44,7 +44,7 @@ def attached_image(page: Page, level: Level) -> Body | None:
     return body if is_unread or body.kind == "url" else None
 
 
-def shown_level(page: Page, level: Level, *, with_recordings: bool = False) -> ShownLevel:
+def effective_level(page: Page, level: Level, *, with_recordings: bool = False) -> EffectiveLevel:
     """Return the level that is shown where one is asked for.
 
     It is the fullest level that shows the same, and no fuller than the page's own where that or a
@@ -75,25 +75,25 @@ def shown_level(page: Page, level: Level, *, with_recordings: bool = False) -> S
         elif (other := _sight(page, fuller)) == sight:
             # The address of an image may serve a smaller copy, so it stays what it was called.
             told = held if is_address else max(fuller, floor)
-            return ShownLevel(told, has_more)
+            return EffectiveLevel(told, has_more)
         else:
             # What the fuller level shows is not the same; it is more if it is anything.
             is_more = other[0] is not None or (image is None and other[1] is not None)
             has_more = has_more or is_more
-    return ShownLevel(held, has_more)
+    return EffectiveLevel(held, has_more)
 
 
 def whole_text(page: Page) -> str | None:
     """Return the text of the fullest level of a page, which `offset` counts; `None` if none is."""
-    level = shown_level(page, Level.FULL).level
-    return (image_text if page.fields.modality == "image" else shown_text)(page, level)
+    level = effective_level(page, Level.FULL).level
+    return (image_text if page.fields.modality == "image" else visible_text)(page, level)
 
 
 def _sight(page: Page, level: Level) -> _Sight:
     image = attached_image(page, level)
     if image is not None:
         return image, None
-    return None, (image_text if page.fields.modality == "image" else shown_text)(page, level)
+    return None, (image_text if page.fields.modality == "image" else visible_text)(page, level)
 
 
 def _standing_in(page: Page, level: Level) -> Level:

@@ -37,7 +37,7 @@ def language_of(page: Page) -> str | None:
     return _by_file_name(page.fields, media.filename if media else None, page.page_id)
 
 
-def shown_language(page: Page, level: Level) -> str | None:
+def visible_language(page: Page, level: Level) -> str | None:
     """Return the language of what a level shows; `None` for a tag or for words about the code."""
     representation = page.at(level)
     if representation is None or level is Level.REFERENCE:

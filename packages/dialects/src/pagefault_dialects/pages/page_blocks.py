@@ -20,10 +20,10 @@ from pagefault_dialects.pages.descriptors import (
     mime_type,
     schema_name_of,
 )
-from pagefault_dialects.pages.effective_level import shown_level
-from pagefault_dialects.pages.languages import fenced, shown_language
+from pagefault_dialects.pages.effective_level import effective_level
+from pagefault_dialects.pages.languages import fenced, visible_language
 from pagefault_dialects.pages.one_line import duration_words, one_line, quoted
-from pagefault_dialects.pages.words import image_text, passages, shown_text, words_level
+from pagefault_dialects.pages.words import image_text, passages, visible_text, words_level
 from pagefault_dialects.texts.cuts import Excerpt, excerpt
 
 INDENT = "  "
@@ -142,7 +142,7 @@ def page_blocks(
     Args:
         page: The page.
         level: The level that is asked for. The text names the one that is shown, see
-            `shown_level`; where there is nothing to show, it says what is missing.
+            `effective_level`; where there is nothing to show, it says what is missing.
         image_url: What to attach: an `http(s)` URL or a `data:` URI, exactly when the image of the
             level that is shown is really there. It is never cut, and never attached above REDUCED.
             What is wrong with an image that no model could read, a second text says.
@@ -150,7 +150,7 @@ def page_blocks(
         detail: How closely a model is to look at the image.
         with_recordings: Whether the recording itself is given at FULL, beside these blocks.
     """
-    shown = shown_level(page, level, with_recordings=with_recordings)
+    shown = effective_level(page, level, with_recordings=with_recordings)
     level = shown.level
     is_attached = isinstance(image_url, str) and level <= Level.REDUCED and _is_image(page)
     piece = _NOTHING
@@ -159,7 +159,7 @@ def page_blocks(
         is_address = representation is not None and representation.body.kind == "url"
         bracket = ATTACHED_ADDRESS if level is Level.REDUCED and is_address else ATTACHED
         lines = [_header(page, level), INDENT + bracket]
-    elif (text := (image_text if _is_image(page) else shown_text)(page, level)) is None:
+    elif (text := (image_text if _is_image(page) else visible_text)(page, level)) is None:
         lines = _annotated(page, level, None)
     else:
         piece = cut(text)
@@ -238,7 +238,7 @@ def _structured_lines(page: Page, level: Level, piece: Excerpt | None) -> list[s
 
 def _text_lines(page: Page, level: Level, piece: Excerpt | None) -> list[str]:
     if piece is not None:
-        language = shown_language(page, level)
+        language = visible_language(page, level)
         text = piece.text if language is None else fenced(piece.text, language)
         return [_header(page, level), text, *_notice(piece)]
     medium = _medium_line(page, with_type=True)

@@ -4,7 +4,7 @@ from pagefault_dialects.media.types import is_textual
 from pagefault_dialects.model.page import Body, Level, Page, PageFields
 from pagefault_dialects.model.resource import resource_kind
 from pagefault_dialects.pages.descriptors import body_mime_type, measured_dimensions
-from pagefault_dialects.pages.words import body_text, shown_text
+from pagefault_dialects.pages.words import body_text, visible_text
 
 _CHARS_PER_TOKEN = 4
 _PIXELS_PER_TOKEN = 750
@@ -81,6 +81,6 @@ def page_tokens(page: Page) -> dict[Level, int]:
     for level in reversed(page.existing_levels):
         representation = page.at(level)
         medium = estimate_tokens(representation.body, page.fields) if representation else 0
-        most = max(most, medium, text_tokens(shown_text(page, level) or ""))
+        most = max(most, medium, text_tokens(visible_text(page, level) or ""))
         tokens[level] = most
     return dict(sorted(tokens.items()))

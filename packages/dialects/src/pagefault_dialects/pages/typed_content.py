@@ -27,8 +27,8 @@ from pagefault_dialects.pages.descriptors import (
     schema_name_of,
     timestamps_of,
 )
-from pagefault_dialects.pages.effective_level import shown_level
-from pagefault_dialects.pages.languages import shown_language
+from pagefault_dialects.pages.effective_level import effective_level
+from pagefault_dialects.pages.languages import visible_language
 from pagefault_dialects.pages.page_blocks import missing, note
 from pagefault_dialects.pages.words import (
     Passage,
@@ -36,7 +36,7 @@ from pagefault_dialects.pages.words import (
     level_data,
     passages,
     passages_text,
-    shown_text,
+    visible_text,
 )
 from pagefault_dialects.texts.cuts import Excerpt, excerpt
 
@@ -54,7 +54,7 @@ def typed_content(page: Page, level: Level, *, base64: str | None) -> PageConten
             it a stored image is named by its `@blob:` reference.
     """
     if level is Level.REFERENCE or page.fields.modality == "text":
-        return TextContent(type="text", text=shown_text(page, level) or "")
+        return TextContent(type="text", text=visible_text(page, level) or "")
     if page.fields.modality == "image":
         return _image(page, level, base64)
     if page.fields.modality == "audio":
@@ -76,7 +76,7 @@ def _image(page: Page, level: Level, base64: str | None) -> ImageContent:
     body = representation.body if representation and level <= Level.REDUCED else None
     has_medium = body is not None and body.is_media
     caption = caption_of(page.fields, page.full)
-    words = shown_text(page, level)
+    words = visible_text(page, level)
     # FULL is the page, whose caption is its caption; the other levels are what they hold.
     if words is not None and (level is not Level.FULL or caption is None):
         caption = words
@@ -159,7 +159,7 @@ def page_json(
             which the first one is given however long it is; addresses are never cut.
         offset: Where in that text to begin.
     """
-    shown = shown_level(page, level)
+    shown = effective_level(page, level)
     bounded = _bounded(page, shown.level, max_chars, offset)
     representation = page.at(shown.level)
     piece = bounded.piece
@@ -200,11 +200,11 @@ def _bounded(page: Page, level: Level, max_chars: int | None, offset: int) -> _B
         piece = excerpt(content.caption or "", max_chars=max_chars, offset=offset)
         caption = None if content.caption is None else piece.text
         return _Bounded(_members(content) | {"caption": caption}, piece)
-    text = shown_text(page, level)
+    text = visible_text(page, level)
     piece = excerpt(text or "", max_chars=max_chars, offset=offset)
     schema_name = content.schema_name if isinstance(content, StructuredContent) else None
     # What is said of data and of code beside it.
-    known = {"schema_name": schema_name, "language": shown_language(page, level)}
+    known = {"schema_name": schema_name, "language": visible_language(page, level)}
     said = {name: value for name, value in known.items() if value is not None}
     if text is None:
         return _Bounded(f"[{missing(page)}]", piece, said=said)

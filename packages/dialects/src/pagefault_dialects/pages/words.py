@@ -209,7 +209,7 @@ def _whole(page: Page) -> list[Passage]:
     return [*named, Passage("supplied", supplied)] if is_longer else named
 
 
-def shown_text(page: Page, level: Level) -> str | None:
+def visible_text(page: Page, level: Level) -> str | None:
     """Return the text a level shows, without what is said about it; `None` where there is none.
 
     It is what `max_chars` and `offset` count: the text, the JSON, the transcript (of a video with
@@ -242,7 +242,7 @@ def image_text(page: Page, level: Level) -> str | None:
     or above it. What is only made of the descriptor is no caption.
     """
     if level is Level.REFERENCE:
-        return shown_text(page, level)
+        return visible_text(page, level)
     representation = page.at(level)
     is_words = representation is not None and not representation.body.is_media
     has_own = level is not Level.FULL or content_words(page.full) is not None
@@ -273,7 +273,7 @@ def _held_level(page: Page, level: Level) -> Level:
 
 def _caption_at(page: Page, level: Level) -> str | None:
     is_abstract = _held_level(page, level) is Level.ABSTRACT
-    return None if is_abstract and _is_nameless(page) else shown_text(page, level)
+    return None if is_abstract and _is_nameless(page) else visible_text(page, level)
 
 
 def _is_nameless(page: Page) -> bool:

@@ -18,7 +18,7 @@ from pagefault_dialects.media.types import canonical_mime_type
 from pagefault_dialects.model.conversation import (
     MediaItem,
     NativeMessage,
-    SettledTurn,
+    ResolvedTurn,
     TurnCall,
     TurnRole,
 )
@@ -73,7 +73,7 @@ _THOUGHTS = ("thinking", "redacted_thinking")
 _MOST_TITLE_CHARS = 500
 
 
-def write(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
+def write(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
     """Return settled turns as messages, a turn in which nothing is said left out.
 
     `detail` has no place in them.
@@ -84,7 +84,7 @@ def write(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -
     return messages
 
 
-def _write(turns: Sequence[SettledTurn], profile: Profile) -> list[Node]:
+def _write(turns: Sequence[ResolvedTurn], profile: Profile) -> list[Node]:
     messages: list[Node] = []
     for are_answers, group in groupby(turns, lambda turn: turn.role == "tool"):
         if are_answers:
@@ -201,7 +201,7 @@ def mark_cached(message: Node) -> Node:
     return {**message, "content": [*content[:-1], marked]}
 
 
-def _answers(group: Iterable[SettledTurn], profile: Profile) -> list[Node]:
+def _answers(group: Iterable[ResolvedTurn], profile: Profile) -> list[Node]:
     results: list[Node] = []
     beside: list[Node] = []
     for turn in group:

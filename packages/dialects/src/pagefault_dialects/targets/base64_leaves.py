@@ -23,7 +23,7 @@ from pagefault_dialects.model.conversation import (
     MediaItem,
     NativeBlock,
     ProviderBlock,
-    SettledItem,
+    ResolvedItem,
     StoredBytes,
     TextItem,
 )
@@ -71,7 +71,7 @@ def data_uri_of(attachment: MediaItem) -> Node:
     return Base64Leaf(attachment, f"data:{attachment.mime_type};base64,")
 
 
-def text_of(item: Item | SettledItem) -> str | None:
+def text_of(item: Item | ResolvedItem) -> str | None:
     """Return the words of an item: a text, or JSON written as one; `None` for all else."""
     if isinstance(item, TextItem):
         return item.text
@@ -110,14 +110,14 @@ def own_block(block: ProviderBlock) -> dict[str, Node]:
     }
 
 
-def native_of(item: SettledItem) -> NativeBlock | None:
+def native_of(item: ResolvedItem) -> NativeBlock | None:
     """Return the block that is written in the place of an item, if one is."""
     block = None if isinstance(item, DataItem) else item.block
     return None if block is None or block.node is None else block
 
 
 def blocks_of(
-    items: Iterable[SettledItem], medium: WriteMedium, text: WriteText = text_block
+    items: Iterable[ResolvedItem], medium: WriteMedium, text: WriteText = text_block
 ) -> list[Node]:
     """Return what `text` makes of each text that is not empty, and `medium` of each attachment.
 
@@ -140,7 +140,7 @@ def blocks_of(
 
 
 def content_of(
-    items: Sequence[SettledItem], medium: WriteMedium, text: WriteText = text_block
+    items: Sequence[ResolvedItem], medium: WriteMedium, text: WriteText = text_block
 ) -> str | list[Node]:
     """Return one string where there is only text, else as `blocks_of`."""
     if any(isinstance(item, MediaItem | ProviderBlock) for item in items):

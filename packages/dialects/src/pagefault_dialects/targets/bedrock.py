@@ -28,8 +28,8 @@ from pagefault_dialects.model.conversation import (
     MediaItem,
     NativeMessage,
     ProviderBlock,
-    SettledItem,
-    SettledTurn,
+    ResolvedItem,
+    ResolvedTurn,
     TurnRole,
     is_cache_mark,
 )
@@ -107,7 +107,7 @@ _NOT_MISSED = "MPZC"
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9()\[\]-]+")
 
 
-def write(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
+def write(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
     """Return settled turns as messages; a turn in which nothing is said leaves nothing.
 
     `detail` has no place in them.
@@ -183,7 +183,7 @@ class _Writer:
         self._profile = profile
         self._names: set[str] = set()
 
-    def sent(self, turn: SettledTurn) -> Iterator[tuple[str, list[Node]]]:
+    def sent(self, turn: ResolvedTurn) -> Iterator[tuple[str, list[Node]]]:
         """Yield who says the messages that a turn was sent in, and their blocks."""
         for message in turn.written or ():
             for block in message["content"]:
@@ -192,7 +192,7 @@ class _Writer:
                     self._names.add(name.lower())
             yield message["role"], message["content"]
 
-    def said(self, turn: SettledTurn) -> list[Node]:
+    def said(self, turn: ResolvedTurn) -> list[Node]:
         """Return the blocks of a turn that is no tool's."""
         # A mark behind calls is read in front of them.
         end = len(turn.items) - sum(1 for _ in takewhile(is_cache_mark, reversed(turn.items)))
@@ -207,13 +207,13 @@ class _Writer:
             blocks.append({"toolUse": use})
         return [*blocks, *marks]
 
-    def answers(self, group: Iterable[SettledTurn]) -> list[Node]:
+    def answers(self, group: Iterable[ResolvedTurn]) -> list[Node]:
         """Return the blocks of all answers of a turn, and of what stands beside them."""
         results: list[Node] = []
         beside: list[Node] = []
         for turn in group:
             call_id = self._profile.call_id.fit(turn.call_id)
-            inside: list[SettledItem | str] = []
+            inside: list[ResolvedItem | str] = []
             marks: list[Node] = []
             for item in turn.items:
                 if is_cache_mark(item):
@@ -234,7 +234,7 @@ class _Writer:
         return [*results, *beside]
 
     def _blocks(
-        self, items: Sequence[SettledItem | str], origin: str, *, may_hold_json: bool = False
+        self, items: Sequence[ResolvedItem | str], origin: str, *, may_hold_json: bool = False
     ) -> list[Node]:
         blocks: list[Node] = []
         documents: list[MediaItem] = []

@@ -23,8 +23,8 @@ from pagefault_dialects.model.conversation import (
     DataItem,
     MediaItem,
     NativeMessage,
-    SettledItem,
-    SettledTurn,
+    ResolvedItem,
+    ResolvedTurn,
     TurnCall,
     TurnRole,
 )
@@ -65,7 +65,7 @@ _DEEPEST = 24
 _LARGEST_WHOLE = 2**53
 
 
-def write(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
+def write(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
     """Return settled turns as contents, a turn in which nothing is said left out.
 
     `detail` has no place in them.
@@ -115,7 +115,7 @@ def _is_part(part: JsonValue) -> bool:
     return says_something and fits_members(part, _DATA) and fits(part, _MARKS)
 
 
-def _write(turns: Sequence[SettledTurn], profile: Profile) -> list[Node]:
+def _write(turns: Sequence[ResolvedTurn], profile: Profile) -> list[Node]:
     contents: list[Node] = []
     for are_answers, group in groupby(turns, lambda turn: turn.role == "tool"):
         if are_answers:
@@ -155,7 +155,7 @@ def _calls(calls: Sequence[TurnCall], profile: Profile) -> list[Node]:
     return parts
 
 
-def _answers(group: Iterable[SettledTurn], profile: Profile) -> list[Node]:
+def _answers(group: Iterable[ResolvedTurn], profile: Profile) -> list[Node]:
     answers: list[Node] = []
     beside: list[Node] = []
     for turn in group:
@@ -174,7 +174,7 @@ def _answers(group: Iterable[SettledTurn], profile: Profile) -> list[Node]:
     return [*answers, *beside]
 
 
-def _response(turn: SettledTurn) -> Node:
+def _response(turn: ResolvedTurn) -> Node:
     if not turn.is_error and len(turn.items) == 1:
         item = turn.items[0]
         value = item.value if isinstance(item, DataItem) else None
@@ -186,13 +186,13 @@ def _response(turn: SettledTurn) -> Node:
     return {"error": words or ERROR_LINE} if turn.is_error else {"output": words}
 
 
-def _words(item: SettledItem) -> str | None:
+def _words(item: ResolvedItem) -> str | None:
     if isinstance(item, MediaItem):
         return attached_line(item, _WHERE) if _is_beside(item) else None
     return text_of(item)
 
 
-def _held(items: Sequence[SettledItem]) -> list[Node]:
+def _held(items: Sequence[ResolvedItem]) -> list[Node]:
     parts: list[Node] = []
     names: set[str] = set()
     for item in items:

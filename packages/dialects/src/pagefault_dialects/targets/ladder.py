@@ -15,21 +15,21 @@ from typing import Any, TypeGuard, cast
 
 from pagefault_dialects.model.conversation import (
     Address,
+    AlternativeText,
     ComposedTurn,
     DataItem,
     InlineBytes,
-    Invented,
     Item,
-    LeftOut,
     MediaItem,
     Medium,
     MediumSource,
+    Omission,
     ProviderBlock,
-    SettledItem,
-    SettledTurn,
+    ResolvedItem,
+    ResolvedTurn,
     StoredBytes,
+    SyntheticNote,
     TextItem,
-    Words,
     is_cache_mark,
 )
 from pagefault_dialects.model.loss import LossEntry
@@ -69,13 +69,13 @@ Sign = Callable[[str], str]
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class ResolvedTurns:
     """A conversation in which nothing is left to decide, and what it cost, in reading order.
 
     `loss_of_turns` says of each turn how many entries of the loss are its own.
     """
 
-    turns: tuple[SettledTurn, ...]
+    turns: tuple[ResolvedTurn, ...]
     loss: tuple[LossEntry, ...]
     loss_of_turns: tuple[int, ...] = field(default=(), compare=False)
 
@@ -94,7 +94,7 @@ class Ladder:
     sign: Sign | None
     """Makes URLs of stored media, where those are asked for."""
 
-    def settle(self, turns: Sequence[ComposedTurn], loaded: LoadedMedia) -> Settled:
+    def settle(self, turns: Sequence[ComposedTurn], loaded: LoadedMedia) -> ResolvedTurns:
         """Return the conversation as the target can take it.
 
         Args:
@@ -121,7 +121,7 @@ class Ladder:
             self._settled(turn, [choices[at] for at in media[index]], written.get(index))
             for index, turn in enumerate(turns)
         ]
-        return Settled(
+        return ResolvedTurns(
             tuple(turn for turn, _ in settled),
             tuple(entry for _, entries in settled for entry in entries),
             tuple(len(entries) for _, entries in settled),
@@ -139,7 +139,7 @@ class Ladder:
             place,
             self._attached(place, medium.source, medium),
             smaller=None if made is None else self._smaller(place, made),
-            words=Words("text", shown) if shown else medium.words,
+            words=AlternativeText("text", shown) if shown else medium.words,
             text=text,
             is_first_picture=made is not None and made.is_first_picture,
         )
@@ -182,11 +182,11 @@ class Ladder:
 
     def _settled(
         self, turn: ComposedTurn, choices: Sequence[Choice], written: tuple[Node, ...] | None
-    ) -> tuple[SettledTurn, list[LossEntry]]:
+    ) -> tuple[ResolvedTurn, list[LossEntry]]:
         is_told_error = turn.is_error and not self.profile.has_error_flag
         if written is None and _is_settled(turn) and not is_told_error:
             return turn, []
-        items: list[SettledItem] = []
+        items: list[ResolvedItem] = []
         loss: list[LossEntry] = []
         if is_told_error:
             items.append(TextItem("", ERROR_LINE))
@@ -207,11 +207,11 @@ class Ladder:
         if not takes_thoughts(turn.natives, self.options):
             calls = tuple(map(without_signature, calls))
         settled = replace(cast(Any, turn), items=tuple(items), calls=calls, written=written)
-        return cast(SettledTurn, settled), loss
+        return cast(ResolvedTurn, settled), loss
 
     def _shown(
         self, turn: ComposedTurn, item: Item, choice: Choice | None, *, is_written: bool
-    ) -> tuple[list[SettledItem], list[LossEntry]]:
+    ) -> tuple[list[ResolvedItem], list[LossEntry]]:
         """Return what stands in the place of an item, and what is lost of it.
 
         Args:
@@ -225,10 +225,10 @@ class Ladder:
         if isinstance(item, ProviderBlock):
             shown, steps = self._block(turn, item)
             return shown, [] if is_written else steps
-        if isinstance(item, Invented):
+        if isinstance(item, SyntheticNote):
             restore = f"GET {turn.origin}"
             return [], [loss_entry(item, "", "nothing", item.what, restore, item.seq)]
-        if isinstance(item, LeftOut):
+        if isinstance(item, Omission):
             if is_written or self._is_taken(turn, item):
                 return [], []
             restore, seq = item.restore or record_path(turn, item), item.seq or turn.seq
@@ -237,7 +237,7 @@ class Ladder:
 
     def _block(
         self, turn: ComposedTurn, block: ProviderBlock
-    ) -> tuple[list[SettledItem], list[LossEntry]]:
+    ) -> tuple[list[ResolvedItem], list[LossEntry]]:
         """Return a block for its provider as it is, for others in words."""
         is_of_model = block.code != "reasoning" or takes_thought(block.model, self.options)
         if self.profile.takes_block(block, turn.role) and is_of_model:
@@ -245,12 +245,12 @@ class Ladder:
             return [replace(block, forms=own)], []
         if is_cache_mark(block):
             return [], []
-        words: list[SettledItem] = [TextItem(block.pointer, block.words)] if block.words else []
+        words: list[ResolvedItem] = [TextItem(block.pointer, block.words)] if block.words else []
         to = "text" if words else "nothing"
         restore, seq = record_path(turn, block), block.seq or turn.seq
         return words, [loss_entry(block, block.pointer, block.what, to, restore, seq)]
 
-    def _with_label(self, item: TextItem | DataItem) -> list[SettledItem]:
+    def _with_label(self, item: TextItem | DataItem) -> list[ResolvedItem]:
         """Return an item behind a line that says what it is called, unless its block does."""
         if not isinstance(item, TextItem) or item.label is None:
             return [item]
@@ -258,7 +258,7 @@ class Ladder:
         line = None if is_resource else label_line(item.label, item.text)
         return [item] if line is None else [TextItem(item.pointer, line), item]
 
-    def _is_taken(self, turn: ComposedTurn, item: LeftOut) -> bool:
+    def _is_taken(self, turn: ComposedTurn, item: Omission) -> bool:
         """Return whether the target shows it all the same, as words are no place for it."""
         if self.profile.home in item.kept_by:
             return takes_thoughts(turn.natives, self.options)
@@ -284,7 +284,7 @@ def _write(run: NativeRun, choices: Sequence[Choice]) -> dict[int, tuple[Node, .
     return {run.start: run.write(stored), **further}
 
 
-def _is_settled(turn: ComposedTurn) -> TypeGuard[SettledTurn]:
+def _is_settled(turn: ComposedTurn) -> TypeGuard[ResolvedTurn]:
     """Return whether a turn has nothing to decide; most have texts only."""
     return all(
         item.label is None is item.block

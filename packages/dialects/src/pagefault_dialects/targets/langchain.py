@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from pagefault_dialects.json.values import JsonObject, JsonValue, text_member
-from pagefault_dialects.model.conversation import MediaItem, NativeMessage, SettledTurn, TurnRole
+from pagefault_dialects.model.conversation import MediaItem, NativeMessage, ResolvedTurn, TurnRole
 from pagefault_dialects.model.render_options import ImageDetail, RenderOptions
 from pagefault_dialects.targets.base64_leaves import JsonLeaf, Node, b64, content_of, file_name_of
 from pagefault_dialects.targets.native_messages import write_runs
@@ -24,7 +24,7 @@ _SHAPES: Mapping[str, Shape] = dict.fromkeys(("image", "audio", "video", "file")
 _TYPES: dict[TurnRole, str] = {"user": "human", "assistant": "ai"}
 
 
-def write(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
+def write(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
     """Return settled turns as messages, a turn in which nothing is said left out.
 
     `detail` has no place in them.
@@ -52,7 +52,7 @@ def _is_block(block: JsonValue) -> bool:
     return isinstance(block, str) or (isinstance(block, dict) and fits_type(block, _SHAPES))
 
 
-def _write(turns: Sequence[SettledTurn], profile: Profile) -> list[Node]:
+def _write(turns: Sequence[ResolvedTurn], profile: Profile) -> list[Node]:
     messages: list[Node] = []
     for turn in turns:
         content = content_of(turn.items, _medium)
@@ -61,7 +61,7 @@ def _write(turns: Sequence[SettledTurn], profile: Profile) -> list[Node]:
     return messages
 
 
-def _message(turn: SettledTurn, content: Node, profile: Profile) -> Node:
+def _message(turn: ResolvedTurn, content: Node, profile: Profile) -> Node:
     message: dict[str, Node] = {"type": _TYPES.get(turn.role, turn.role), "content": content}
     if turn.role == "tool":
         message["tool_call_id"] = profile.call_id.fit(turn.call_id)

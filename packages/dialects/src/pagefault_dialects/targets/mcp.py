@@ -29,8 +29,8 @@ from pagefault_dialects.model.conversation import (
     DataItem,
     MediaItem,
     NativeMessage,
-    SettledItem,
-    SettledTurn,
+    ResolvedItem,
+    ResolvedTurn,
     StoredBytes,
     TextItem,
     TurnRole,
@@ -75,7 +75,7 @@ def of_revision(profile: Profile, revision: McpRevision) -> Profile:
     return replace(profile, media=MappingProxyType(media))
 
 
-def write(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
+def write(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
     """Return settled turns as messages; `detail` has no place in them."""
     return write_runs(turns, partial(_write, profile=profile))
 
@@ -124,7 +124,7 @@ def _is_sampling(content: JsonValue) -> bool:
     )
 
 
-def _write(turns: Sequence[SettledTurn], profile: Profile) -> list[Node]:
+def _write(turns: Sequence[ResolvedTurn], profile: Profile) -> list[Node]:
     messages: list[Node] = []
     for turn in turns:
         if turn.role == "tool":
@@ -141,7 +141,7 @@ def _write(turns: Sequence[SettledTurn], profile: Profile) -> list[Node]:
     return messages
 
 
-def _result(turn: SettledTurn, profile: Profile) -> Node:
+def _result(turn: ResolvedTurn, profile: Profile) -> Node:
     if turn.structured is not None and not profile.takes_structured(turn.structured[0]):
         turn = replace(turn, structured=None)
     # What stands in `structuredContent` is said in words only where there is nothing else: clients
@@ -163,7 +163,7 @@ def _result(turn: SettledTurn, profile: Profile) -> Node:
     }
 
 
-def _content(turn: SettledTurn, items: Sequence[SettledItem], profile: Profile) -> list[Node]:
+def _content(turn: ResolvedTurn, items: Sequence[ResolvedItem], profile: Profile) -> list[Node]:
     """Return items as blocks, each with the annotations of what it is, or tells of."""
     content: list[Node] = []
     for item in items:
@@ -176,7 +176,7 @@ def _content(turn: SettledTurn, items: Sequence[SettledItem], profile: Profile) 
     return content
 
 
-def _blocks(item: SettledItem, revision: McpRevision) -> list[Node]:
+def _blocks(item: ResolvedItem, revision: McpRevision) -> list[Node]:
     """Return an item as blocks: one with an address as the resource or the link that it came as."""
     label = item.medium.label if isinstance(item, MediaItem) else getattr(item, "label", None)
     blocks = blocks_of((item,), partial(_medium, revision))
@@ -243,7 +243,7 @@ def _link_of_text(text: str, label: BlockLabel, revision: McpRevision) -> dict[s
     return link | ({"description": about} if about else {})
 
 
-def _annotations(turn: SettledTurn, pointer: str, revision: McpRevision) -> dict[str, Node]:
+def _annotations(turn: ResolvedTurn, pointer: str, revision: McpRevision) -> dict[str, Node]:
     """Return the member of a block that has its annotations, if it has any."""
     annotations = dict(turn.annotations.get(pointer, {}))
     if revision < _LINKS_AND_STRUCTURED_OBJECTS:
@@ -258,7 +258,7 @@ def takes_structured(value: JsonValue, *, revision: McpRevision = _ANY_STRUCTURE
     return revision >= _LINKS_AND_STRUCTURED_OBJECTS and isinstance(value, dict)
 
 
-def _is_structured(item: SettledItem, turn: SettledTurn) -> bool:
+def _is_structured(item: ResolvedItem, turn: ResolvedTurn) -> bool:
     if turn.structured is None or not isinstance(item, DataItem):
         return False
     value = turn.structured[0]

@@ -5,17 +5,17 @@ from dataclasses import dataclass, field
 
 from pagefault_dialects.model.conversation import (
     Address,
+    AlternativeText,
     ComposedTurn,
     InlineBytes,
-    Invented,
-    LeftOut,
     MediaItem,
     Medium,
+    Omission,
     ProviderBlock,
-    SettledItem,
+    ResolvedItem,
     StoredBytes,
+    SyntheticNote,
     TextItem,
-    Words,
 )
 from pagefault_dialects.model.loss import LossEntry
 from pagefault_dialects.model.render_options import Rung, base64_length
@@ -39,7 +39,7 @@ class Choice:
     """What it is attached as; `None` for words."""
     smaller: MediaItem | None = None
     """The smaller image that it may still become."""
-    words: Words | None = None
+    words: AlternativeText | None = None
     """What can be read in its place."""
     text: FileText | None = None
     """The text of the file that the words are, if they are one."""
@@ -83,7 +83,7 @@ class Choice:
         if obstacle is not None and self.rung == "original":
             self.step_down(obstacle, to_words=not obstacle.fixable_by_resize)
 
-    def items(self) -> list[SettledItem]:
+    def items(self) -> list[ResolvedItem]:
         """Return what stands in the medium's place: itself, with what is to be said, or words."""
         medium = self.place.medium
         if self.attachment is None:
@@ -144,7 +144,7 @@ def _restore(place: MediumRef) -> str:
             return record_path(place.turn, place.medium)
 
 
-def record_path(turn: ComposedTurn, item: Medium | LeftOut | ProviderBlock) -> str:
+def record_path(turn: ComposedTurn, item: Medium | Omission | ProviderBlock) -> str:
     """Return the request that reads the record an item stands in."""
     if item.seq is None:
         return f"GET {turn.origin}"
@@ -198,7 +198,7 @@ def hold_to_size(choices: Sequence[Choice], most_base64: int) -> None:
 
 
 def loss_entry(
-    why: Obstacle | LeftOut | Invented | ProviderBlock,
+    why: Obstacle | Omission | SyntheticNote | ProviderBlock,
     pointer: str,
     from_: str,
     to: str,
@@ -206,7 +206,7 @@ def loss_entry(
     seq: int | None,
 ) -> LossEntry:
     """Return the entry of the loss for a step, an omission or an addition."""
-    run = why.run if isinstance(why, LeftOut) else None
+    run = why.run if isinstance(why, Omission) else None
     from_seq, to_seq, count = run or (None, None, None)
     return LossEntry(
         seq=seq if run is None else None,

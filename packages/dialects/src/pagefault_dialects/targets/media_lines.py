@@ -11,7 +11,7 @@ from pagefault_dialects.model.conversation import (
     BlockLabel,
     MediaItem,
     Medium,
-    SettledTurn,
+    ResolvedTurn,
     TurnCall,
 )
 from pagefault_dialects.model.render_options import ImageDetail
@@ -56,7 +56,7 @@ def attached_line(attachment: MediaItem, where: str) -> str:
     return f"[{medium_words(attachment.medium)}, {where}]"
 
 
-def frame_line(turn: SettledTurn, attachment: MediaItem, call_id: str) -> str:
+def frame_line(turn: ResolvedTurn, attachment: MediaItem, call_id: str) -> str:
     """Return the line before a medium that stands outside of the answer it belongs to."""
     tool = one_line(turn.tool_name) or "without a name"
     return f"{medium_words(attachment.medium)}, from the tool {tool}, call {call_id}:"
@@ -73,7 +73,7 @@ def label_line(label: BlockLabel, text: str) -> str | None:
     return f"[{', '.join(dict.fromkeys(said))}]" if said else None
 
 
-def write_text(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
+def write_text(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
     """Return settled turns as messages of `text`, one for each: every turn as words.
 
     That is for people and for models that take nothing else. A medium is the line that stands in
@@ -83,7 +83,7 @@ def write_text(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDeta
     return [{"role": turn.role, "content": _words(turn, profile)} for turn in turns]
 
 
-def _words(turn: SettledTurn, profile: Profile) -> str:
+def _words(turn: ResolvedTurn, profile: Profile) -> str:
     words = joined(map(text_of, turn.items))
     if turn.role != "tool":
         return joined((words, "\n".join(_call_line(call, profile) for call in turn.calls)))

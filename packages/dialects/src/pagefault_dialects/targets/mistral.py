@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 
 from pagefault_dialects.json.values import JsonObject, json_text
-from pagefault_dialects.model.conversation import MediaItem, SettledTurn, TurnCall, TurnRole
+from pagefault_dialects.model.conversation import MediaItem, ResolvedTurn, TurnCall, TurnRole
 from pagefault_dialects.model.render_options import ImageDetail
 from pagefault_dialects.targets.base64_leaves import (
     Node,
@@ -40,7 +40,7 @@ _WHERE = "attached after the tool messages"
 MEDIA_FOLLOW = "[The media of these results follow.]"
 
 
-def write(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
+def write(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
     """Return settled turns as messages, a turn in which nothing is said left out.
 
     `detail` is written only where a medium asks for another than the provider's default.
@@ -77,7 +77,7 @@ def _call(call: TurnCall, profile: Profile) -> Node:
     }
 
 
-def _answers(group: Iterable[SettledTurn], profile: Profile) -> list[Node]:
+def _answers(group: Iterable[ResolvedTurn], profile: Profile) -> list[Node]:
     messages: list[Node] = []
     media: list[Node] = []
     for turn in group:

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field, replace
 from pagefault_dialects.model.conversation import (
     ComposedTurn,
     DataItem,
-    Invented,
     Item,
-    LeftOut,
     Medium,
     NativeBlock,
+    Omission,
     ProviderBlock,
-    SettledItem,
+    ResolvedItem,
+    SyntheticNote,
     TextItem,
     block_of,
 )
@@ -47,12 +47,12 @@ class TurnBlocks:
         block = block_of(item)
         if block is None or self.written.get(id(block), block) is not None:
             return []
-        if isinstance(item, DataItem | Invented) or id(block) in self._lost:
+        if isinstance(item, DataItem | SyntheticNote) or id(block) in self._lost:
             return []
         self._lost.add(id(block))
-        known = {each.what for each in self.turn.items if isinstance(each, LeftOut)} | _WORDS
+        known = {each.what for each in self.turn.items if isinstance(each, Omission)} | _WORDS
         names = dict.fromkeys(name for name in block.members if name not in known)
-        notes = [LeftOut(item.pointer, name, "no-place", _REASON, seq=item.seq) for name in names]
+        notes = [Omission(item.pointer, name, "no-place", _REASON, seq=item.seq) for name in names]
         return [
             loss_entry(
                 *(each, each.pointer, each.what, each.to),
@@ -63,7 +63,7 @@ class TurnBlocks:
         ]
 
 
-def part_of(block: NativeBlock, item: Item, choice: Choice | None) -> list[SettledItem]:
+def part_of(block: NativeBlock, item: Item, choice: Choice | None) -> list[ResolvedItem]:
     """Return what counts for an item in whose place a block is written that holds it."""
     if isinstance(item, TextItem | ProviderBlock):
         return [replace(item, block=block)]

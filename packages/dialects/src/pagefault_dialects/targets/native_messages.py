@@ -19,12 +19,12 @@ from pagefault_dialects.model.conversation import (
     ComposedTurn,
     DataItem,
     Item,
-    LeftOut,
     MediaItem,
     Medium,
     NativeMessage,
+    Omission,
     ProviderBlock,
-    SettledTurn,
+    ResolvedTurn,
     StoredBytes,
     TextItem,
     Turn,
@@ -185,8 +185,8 @@ def has_place_for(run: NativeRun, media: MediaByResource) -> bool:
 
 
 def write_runs(
-    turns: Sequence[SettledTurn],
-    write: Callable[[Sequence[SettledTurn]], list[Node]],
+    turns: Sequence[ResolvedTurn],
+    write: Callable[[Sequence[ResolvedTurn]], list[Node]],
     *,
     content: str = "",
 ) -> list[Node]:
@@ -302,7 +302,7 @@ def _is_same_item(shown: Item, read: Item) -> bool:
         is_as_read = shown.source == read.source and shown.pointer == read.pointer
         is_told = shown.is_evicted or shown.before is not None or shown.instead is not None
         return is_as_read and not is_told
-    if isinstance(shown, LeftOut) and isinstance(read, LeftOut):
+    if isinstance(shown, Omission) and isinstance(read, Omission):
         return (shown.pointer, shown.code) == (read.pointer, read.code)
     if isinstance(shown, ProviderBlock) and isinstance(read, ProviderBlock):
         # In a turn of several messages, each names the message it came in.
@@ -335,12 +335,12 @@ def is_item_taken(item: Item, profile: Profile, options: RenderOptions) -> bool:
     if isinstance(item, Medium):
         is_stored = isinstance(item.source, StoredBytes)
         is_signed = is_stored and options.media == "signed-url"
-        is_plain = item.said_type is None and not item.is_in_text
+        is_plain = item.claimed_type is None and not item.is_in_text
         return is_plain and not is_signed and options.detail is None
-    return isinstance(item, DataItem | LeftOut) and _is_of_dialect(item)
+    return isinstance(item, DataItem | Omission) and _is_of_dialect(item)
 
 
-def _is_of_dialect(item: DataItem | LeftOut) -> bool:
+def _is_of_dialect(item: DataItem | Omission) -> bool:
     """Return whether nothing but the dialect keeps something from being told."""
     if isinstance(item, DataItem):
         return True

@@ -10,7 +10,7 @@ Source: ollama 0.6, `Message`; documentation of Ollama's API, "Generate a chat c
 from collections.abc import Sequence
 
 from pagefault_dialects.json.values import JsonObject
-from pagefault_dialects.model.conversation import MediaItem, ProviderBlock, SettledTurn, TurnRole
+from pagefault_dialects.model.conversation import MediaItem, ProviderBlock, ResolvedTurn, TurnRole
 from pagefault_dialects.model.render_options import ImageDetail
 from pagefault_dialects.targets.base64_leaves import (
     JsonLeaf,
@@ -26,7 +26,7 @@ from pagefault_dialects.targets.request_shapes import Shape, fits
 _THOUGHT: Shape = {"thinking": str}
 
 
-def write(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
+def write(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
     """Return settled turns as messages, a turn in which nothing is said left out.
 
     `detail` has no place in them.
@@ -44,7 +44,7 @@ def _says_something(message: dict[str, Node]) -> bool:
     return bool(message["content"]) or not message.keys() <= {"role", "content"}
 
 
-def _message(turn: SettledTurn, profile: Profile) -> dict[str, Node]:
+def _message(turn: ResolvedTurn, profile: Profile) -> dict[str, Node]:
     message: dict[str, Node] = {"role": turn.role, "content": joined(map(text_of, turn.items))}
     if images := [b64(item) for item in turn.items if isinstance(item, MediaItem)]:
         message["images"] = images

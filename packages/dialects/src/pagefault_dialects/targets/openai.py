@@ -26,8 +26,8 @@ from pagefault_dialects.model.conversation import (
     MediaItem,
     NativeMessage,
     ProviderBlock,
-    SettledItem,
-    SettledTurn,
+    ResolvedItem,
+    ResolvedTurn,
     TurnCall,
     TurnRole,
 )
@@ -119,7 +119,7 @@ _ITEMS: Mapping[str, Shape] = {
 _PARTS_OF_ITEMS = ("input_text", "input_image", "input_file", "input_audio", "output_text")
 
 
-def write_chat(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
+def write_chat(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
     """Return settled turns as messages of `openai-chat`."""
     messages: list[Node] = []
     for are_answers, group in groupby(turns, key=lambda turn: turn.role == "tool"):
@@ -131,7 +131,9 @@ def write_chat(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDeta
     return messages
 
 
-def write_compat(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
+def write_compat(
+    turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail
+) -> list[Node]:
     """Return settled turns as messages of `openai-compat`."""
     messages: list[Node] = []
     for turn in turns:
@@ -145,13 +147,13 @@ def write_compat(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDe
 
 
 def write_responses(
-    turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail
+    turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail
 ) -> list[Node]:
     """Return settled turns as input items of `openai-responses`."""
     return write_runs(turns, partial(_items, profile=profile, detail=detail))
 
 
-def _items(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
+def _items(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
     items: list[Node] = []
     for turn in turns:
         if turn.role == "tool":
@@ -170,7 +172,7 @@ def _items(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) 
     return items
 
 
-def _is_item(item: SettledItem) -> bool:
+def _is_item(item: ResolvedItem) -> bool:
     """Return whether something is an item of its own, and not a part of a message."""
     if not isinstance(item, ProviderBlock):
         return False
@@ -185,10 +187,10 @@ def _for_any_server(message: Node) -> Node:
     return message
 
 
-def _said(turn: SettledTurn, profile: Profile, detail: ImageDetail) -> list[Node]:
+def _said(turn: ResolvedTurn, profile: Profile, detail: ImageDetail) -> list[Node]:
     """Return the message of a turn that is no tool's; none where nothing was said."""
     thoughts: dict[str, Node] = {}
-    items: list[SettledItem] = []
+    items: list[ResolvedItem] = []
     for item in turn.items:
         if isinstance(item, ProviderBlock) and item.code == "reasoning":
             thoughts |= own_block(item)
@@ -218,7 +220,7 @@ def _called(call: TurnCall, profile: Profile) -> dict[str, Node]:
     return {"name": profile.tool_name.fit(call.name), "arguments": json_text(call.arguments)}
 
 
-def _answers(group: Iterable[SettledTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
+def _answers(group: Iterable[ResolvedTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
     messages: list[Node] = []
     media: list[Node] = []
     for turn in group:

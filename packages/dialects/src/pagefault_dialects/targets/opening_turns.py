@@ -9,12 +9,12 @@ from typing import TypeVar
 
 from pagefault_dialects.model.conversation import (
     ComposedTurn,
-    Invented,
     Item,
-    LeftOut,
+    Omission,
     ProviderBlock,
-    SettledItem,
-    SettledTurn,
+    ResolvedItem,
+    ResolvedTurn,
+    SyntheticNote,
     TextItem,
     Turn,
     TurnRole,
@@ -56,14 +56,14 @@ def with_lines(
     if is_whole and profile.starts_with_user and following:
         first = following[0]
         # A fold of the beginning has the line before it that stood there before.
-        is_fold = any(isinstance(item, LeftOut) and item.run for item in first.items)
+        is_fold = any(isinstance(item, Omission) and item.run for item in first.items)
         if first.role != "user" or is_fold or not any(map(_says_something, first.items)):
-            line = (Invented("line", *_NO_BEGINNING, first.seq), TextItem("", BEGINNING))
+            line = (SyntheticNote("line", *_NO_BEGINNING, first.seq), TextItem("", BEGINNING))
             following.insert(0, Turn("user", line, first.origin, first.seq))
     return [*turns[:leading], *following]
 
 
-def opened(turns: Sequence[SettledTurn], profile: Profile) -> tuple[str, Sequence[SettledTurn]]:
+def opened(turns: Sequence[ResolvedTurn], profile: Profile) -> tuple[str, Sequence[ResolvedTurn]]:
     """Return what the system said before anybody else, where that is told apart, and the turns.
 
     What the system says later is then said in the user's turns, behind a line that tells so: moved
@@ -87,7 +87,7 @@ def _noted(turns: Sequence[ComposedTurn], profile: Profile) -> Iterator[Composed
     for turn in turns:
         is_late = turn.role == "system" and not profile.takes_late_system
         if is_late and any(map(_says_something, turn.items)):
-            note = Invented("line", *_LATE_SYSTEM, turn.seq)
+            note = SyntheticNote("line", *_LATE_SYSTEM, turn.seq)
             yield replace(turn, items=(note, *turn.items))
         else:
             yield turn
@@ -103,7 +103,7 @@ def _filled(turns: Iterable[ComposedTurn], profile: Profile) -> Iterator[Compose
         if _is_written(turn, profile):
             yield turn
         elif is_after_assistant and turn.role == "user":
-            line = (Invented("line", *_EMPTY_CONTENT, turn.seq), TextItem("", NOTHING_SAID))
+            line = (SyntheticNote("line", *_EMPTY_CONTENT, turn.seq), TextItem("", NOTHING_SAID))
             yield replace(turn, items=(*turn.items, *line))
         else:
             yield turn
@@ -118,7 +118,7 @@ def _replied(turns: Iterable[ComposedTurn], profile: Profile) -> Iterator[Compos
     for turn in turns:
         if (turn.calls or _is_written(turn, profile)) and turn.role != "tool":
             if is_after_results and turn.role != "assistant":
-                line = (Invented("line", *_NO_REPLY, turn.seq), TextItem("", NO_REPLY))
+                line = (SyntheticNote("line", *_NO_REPLY, turn.seq), TextItem("", NO_REPLY))
                 yield Turn("assistant", line, turn.origin, turn.seq)
             is_after_results = False
         yield turn
@@ -172,17 +172,17 @@ def _leading(turns: Sequence[Turn[_Item]]) -> int:
     return next(others, len(turns))
 
 
-def _by_user(turn: SettledTurn) -> SettledTurn:
+def _by_user(turn: ResolvedTurn) -> ResolvedTurn:
     if turn.role != "system":
         return turn
     mark = (TextItem("", FROM_THE_SYSTEM),) if any(map(_says_something, turn.items)) else ()
     items = (*mark, *turn.items)
-    by_user: SettledTurn = replace(turn, role="user", items=items, written=None)
+    by_user: ResolvedTurn = replace(turn, role="user", items=items, written=None)
     return by_user
 
 
-def _says_something(item: Item | SettledItem) -> bool:
-    if isinstance(item, LeftOut | Invented):
+def _says_something(item: Item | ResolvedItem) -> bool:
+    if isinstance(item, Omission | SyntheticNote):
         return False
     if isinstance(item, ProviderBlock):
         return bool(item.words)

@@ -13,7 +13,7 @@ from pagefault_dialects.json.values import JsonObject
 from pagefault_dialects.model.conversation import (
     DataItem,
     MediaItem,
-    SettledTurn,
+    ResolvedTurn,
     TurnCall,
     TurnRole,
 )
@@ -25,7 +25,7 @@ from pagefault_dialects.targets.request_shapes import Shape, fits
 _THOUGHT: Shape = {"type": re.compile("reasoning"), "content": str}
 
 
-def write(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
+def write(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
     """Return settled turns as messages, a turn in which nothing is said left out.
 
     `detail` has no place in them.
@@ -47,7 +47,7 @@ def has_thought(part: JsonObject, role: TurnRole) -> bool:
     return role == "assistant" and fits(part, _THOUGHT)
 
 
-def _answer(turn: SettledTurn, profile: Profile) -> list[Node]:
+def _answer(turn: ResolvedTurn, profile: Profile) -> list[Node]:
     media = [_medium(item) for item in turn.items if isinstance(item, MediaItem)]
     response: Node = joined(map(text_of, turn.items))
     if len(turn.items) == 1 and isinstance(turn.items[0], DataItem):

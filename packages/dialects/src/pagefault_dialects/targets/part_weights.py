@@ -16,7 +16,7 @@ from pagefault_dialects.model.conversation import (
 )
 from pagefault_dialects.model.render_options import RenderOptions, base64_length
 from pagefault_dialects.targets.fitting import Fitting, places_of
-from pagefault_dialects.targets.ladder import Settled
+from pagefault_dialects.targets.ladder import ResolvedTurns
 from pagefault_dialects.targets.profile import MediaClass, Profile
 from pagefault_dialects.targets.tokens import request_text_bytes
 
@@ -49,7 +49,7 @@ class PartWeight:
 
 
 def part_weight(
-    turns: Sequence[ComposedTurn], settled: Settled, profile: Profile, options: RenderOptions
+    turns: Sequence[ComposedTurn], settled: ResolvedTurns, profile: Profile, options: RenderOptions
 ) -> PartWeight:
     """Return what a part takes.
 

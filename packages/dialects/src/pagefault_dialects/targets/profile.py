@@ -14,7 +14,7 @@ from pagefault_dialects.media.types import canonical_mime_type
 from pagefault_dialects.model.conversation import (
     NativeMessage,
     ProviderBlock,
-    SettledTurn,
+    ResolvedTurn,
     TurnCall,
     TurnRole,
 )
@@ -111,8 +111,8 @@ class Profile:
     """Its name."""
     source: str
     """Where the facts are from, with a date."""
-    write: "Callable[[Sequence[SettledTurn], Profile, ImageDetail], list[Node]]"
-    """Writes settled turns as the provider's messages."""
+    write: "Callable[[Sequence[ResolvedTurn], Profile, ImageDetail], list[Node]]"
+    """Writes resolved turns as the provider's messages."""
     version: str = "2026-11-29"
     """Of this row; it changes with every change of what is rendered."""
     media: Mapping[MediaClass, MediaRule] = field(default_factory=lambda: MappingProxyType({}))

@@ -13,8 +13,8 @@ from itertools import groupby
 from pagefault_dialects.json.values import JsonObject
 from pagefault_dialects.model.conversation import (
     MediaItem,
-    SettledItem,
-    SettledTurn,
+    ResolvedItem,
+    ResolvedTurn,
     TurnCall,
     TurnRole,
 )
@@ -26,7 +26,7 @@ from pagefault_dialects.targets.request_shapes import Shape, fits
 _THOUGHT: Shape = {"part_kind": re.compile("thinking"), "content": str}
 
 
-def write(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
+def write(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
     """Return settled turns as messages, a turn in which nothing is said left out.
 
     `detail` is written only where a medium asks for it, since its name is the provider's.
@@ -57,7 +57,7 @@ def has_thought(part: JsonObject, role: TurnRole) -> bool:
     return role == "assistant" and fits(part, _THOUGHT)
 
 
-def _answer(turn: SettledTurn, profile: Profile) -> Node:
+def _answer(turn: ResolvedTurn, profile: Profile) -> Node:
     return {
         "tool_name": profile.tool_name.fit(turn.tool_name),
         "content": _content(turn.items),
@@ -76,7 +76,7 @@ def _call(call: TurnCall, profile: Profile) -> Node:
     }
 
 
-def _content(items: Sequence[SettledItem]) -> str | list[Node]:
+def _content(items: Sequence[ResolvedItem]) -> str | list[Node]:
     if any(isinstance(item, MediaItem) for item in items):
         return blocks_of(items, _medium, lambda text: [text])
     return joined(map(text_of, items))

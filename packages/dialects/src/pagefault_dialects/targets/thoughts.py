@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from pagefault_dialects.model.conversation import (
     ComposedTurn,
-    LeftOut,
     NativeMessage,
+    Omission,
     ProviderBlock,
     TurnCall,
 )
@@ -47,7 +47,7 @@ def takes_thoughts(natives: Iterable[NativeMessage], options: RenderOptions) -> 
 
 def holds_thoughts(turn: ComposedTurn) -> bool:
     """Return whether a model thought something of a turn, or signed a call of it."""
-    thoughts = (LeftOut, ProviderBlock)
+    thoughts = (Omission, ProviderBlock)
     return any(call.thought_signature for call in turn.calls) or any(
         isinstance(item, thoughts) and item.code == "reasoning" for item in turn.items
     )

@@ -17,8 +17,8 @@ from pagefault_dialects.model.conversation import (
     ComposedTurn,
     MediaItem,
     ProviderBlock,
-    SettledItem,
-    SettledTurn,
+    ResolvedItem,
+    ResolvedTurn,
 )
 from pagefault_dialects.model.resource import ResourceKind
 from pagefault_dialects.targets.base64_leaves import text_of
@@ -103,11 +103,11 @@ class TokenRule:
             return round((_UNKNOWN_SECONDS if seconds is None else seconds) * rate)
         return -(-attachment.size_bytes // _BYTES_PER_DOCUMENT_TOKEN)
 
-    def turns(self, turns: Iterable[SettledTurn], system: str = "") -> int:
+    def turns(self, turns: Iterable[ResolvedTurn], system: str = "") -> int:
         """Return what a conversation costs, a few for each turn included."""
         return self.text(system) + sum(map(self.turn, turns))
 
-    def turn(self, turn: SettledTurn) -> int:
+    def turn(self, turn: ResolvedTurn) -> int:
         """Return what a turn costs, and what stands around it."""
         items = (
             self.medium(item) if isinstance(item, MediaItem) else self.text(_words(item))
@@ -161,7 +161,7 @@ def _tokenizer() -> "tiktoken.Encoding":
     return tiktoken.Encoding(**ENCODING_CONSTRUCTORS[_VOCABULARY]())
 
 
-def _words(item: SettledItem) -> str:
+def _words(item: ResolvedItem) -> str:
     return json_text(dict(item.forms)) if isinstance(item, ProviderBlock) else text_of(item) or ""
 
 

@@ -31,7 +31,7 @@ from pagefault_dialects.model.conversation import (
     MediaItem,
     NativeMessage,
     ProviderBlock,
-    SettledTurn,
+    ResolvedTurn,
     TurnCall,
     TurnRole,
 )
@@ -88,7 +88,7 @@ _OUTPUT_PARTS: Mapping[str, Shape] = {
 _LARGEST_SAFE_INTEGER = 2**53 - 1
 
 
-def write(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
+def write(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
     """Return settled turns as messages, a turn in which nothing is said left out.
 
     `detail` has no place in them.
@@ -96,7 +96,7 @@ def write(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -
     return write_runs(turns, partial(_messages, profile=profile, output_file=_output_file))
 
 
-def write_6(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
+def write_6(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
     """Return settled turns as messages of version 6; see `write`."""
     return write_runs(turns, partial(_messages, profile=profile, output_file=_output_file_6))
 
@@ -151,7 +151,7 @@ def _is_part(part: JsonValue) -> bool:
 
 
 def _messages(
-    turns: Sequence[SettledTurn], profile: Profile, output_file: WriteMedium
+    turns: Sequence[ResolvedTurn], profile: Profile, output_file: WriteMedium
 ) -> list[Node]:
     messages: list[Node] = []
     for is_answered, group in groupby(turns, lambda turn: turn.role == "tool"):
@@ -175,7 +175,7 @@ def _messages(
     return messages
 
 
-def _content(turn: SettledTurn, profile: Profile) -> str | list[Node]:
+def _content(turn: ResolvedTurn, profile: Profile) -> str | list[Node]:
     if not turn.calls:
         return content_of(turn.items, _file)
     calls = (_call(call, profile) for call in turn.calls)
@@ -192,7 +192,7 @@ def _call(call: TurnCall, profile: Profile) -> Node:
     }
 
 
-def _output(turn: SettledTurn, output_file: WriteMedium) -> Node:
+def _output(turn: ResolvedTurn, output_file: WriteMedium) -> Node:
     own = (MediaItem, ProviderBlock)
     said = [item for item in turn.items if isinstance(item, own) or text_of(item)]
     if any(isinstance(item, own) for item in said):

@@ -7,8 +7,8 @@ from itertools import takewhile
 
 from pagefault_dialects.model.conversation import (
     ComposedTurn,
-    Invented,
     Item,
+    SyntheticNote,
     TurnCall,
     in_entry,
     placed_calls,
@@ -176,7 +176,7 @@ def _equal_items(told: Sequence[Item], again: Sequence[Item]) -> int:
 
 
 def _without_place(item: Item) -> Item:
-    return item if isinstance(item, Invented) else replace(item, pointer="", seq=None)
+    return item if isinstance(item, SyntheticNote) else replace(item, pointer="", seq=None)
 
 
 def _index_of(answer: tuple[int, ComposedTurn]) -> int:

@@ -15,12 +15,12 @@ from pagefault_dialects.json.values import JsonValue, json_text
 from pagefault_dialects.model.conversation import (
     ComposedTurn,
     DataItem,
-    Invented,
     Item,
-    LeftOut,
     Medium,
+    Omission,
     ProviderBlock,
     StoredBytes,
+    SyntheticNote,
     TextItem,
 )
 from pagefault_dialects.model.media_handles import handle_of
@@ -79,14 +79,14 @@ def _named(turn: ComposedTurn, takes_structured: TakesStructured) -> Iterator[It
     is_structured = turn.structured is not None and takes_structured(turn.structured[0])
     for item in turn.items:
         yield item
-        if isinstance(item, Invented | ProviderBlock):
+        if isinstance(item, SyntheticNote | ProviderBlock):
             continue
         if isinstance(item, Medium):
             line = _medium_line(turn, item)
-        elif isinstance(item, LeftOut | DataItem) and is_structured:
+        elif isinstance(item, Omission | DataItem) and is_structured:
             # What stands in a place of its own is no text.
             continue
-        elif isinstance(item, LeftOut):
+        elif isinstance(item, Omission):
             line = item.handle_line
         else:
             line = _long_text_line(turn, item)

@@ -5,13 +5,13 @@ from dataclasses import dataclass, replace
 
 from pagefault_dialects.model.conversation import (
     Address,
+    AlternativeText,
     ComposedTurn,
     Item,
     Medium,
     TextItem,
     Turn,
     TurnCall,
-    Words,
 )
 from pagefault_dialects.model.page import Level, Page
 from pagefault_dialects.pages.page_blocks import (
@@ -21,7 +21,7 @@ from pagefault_dialects.pages.page_blocks import (
     image_missing,
     page_blocks,
 )
-from pagefault_dialects.pages.words import image_text, shown_text
+from pagefault_dialects.pages.words import image_text, visible_text
 from pagefault_dialects.targets.media_lines import placeholder
 
 PAGE_FAULT_TOOL = "page_fault"
@@ -63,14 +63,14 @@ def page_turn(
     items: tuple[Item, ...] = (TextItem(_POINTER, text),)
     if medium is not None and page.fields.modality == "image":
         attached = _text(page_blocks(page, level, image_url=""))
-        words = Words("caption", "") if image_text(page, level) else None
+        words = AlternativeText("caption", "") if image_text(page, level) else None
         # The image is there: only this target does not see it.
         instead = text.replace(image_missing(page), placeholder(medium), 1)
         shown = replace(medium, detail="low", words=words, before=attached, instead=instead)
         items = (shown,)
     elif medium is not None:
-        has_words = bool(shown_text(page, level))
-        words = Words("transcript" if medium.kind in ("audio", "video") else "text", "")
+        has_words = bool(visible_text(page, level))
+        words = AlternativeText("transcript" if medium.kind in ("audio", "video") else "text", "")
         # The words stand before it in any case, so that nothing but the line takes its place.
         medium = replace(medium, words=words if has_words else None, instead=placeholder(medium))
         items = (*items, medium)

@@ -28,8 +28,8 @@ from typing import TypeVar
 
 from pagefault_dialects.model.conversation import (
     ComposedTurn,
-    Invented,
-    LeftOut,
+    Omission,
+    SyntheticNote,
     TextItem,
     Turn,
     TurnCall,
@@ -59,7 +59,7 @@ class PairedPrefix:
     calls: KnownCalls = field(default_factory=KnownCalls)
     nameless: frozenset[str] = frozenset()
     """The tools of answers without an id or a call, whose place is final."""
-    notes: tuple[LeftOut, ...] = ()
+    notes: tuple[Omission, ...] = ()
     """Of answers that were told already, for the turn that comes next."""
     entry: tuple[int | None, int] = (None, 0)
     """The last entry with calls, and how many it had."""
@@ -198,7 +198,7 @@ class Pairing:
     def _answer(self, turn: ComposedTurn) -> None:
         if turn.approval_id and not turn.is_error:
             # It is approved, which answers nothing; the call waits for its result.
-            left = (item for item in turn.items if isinstance(item, LeftOut))
+            left = (item for item in turn.items if isinstance(item, Omission))
             self._notes.extend(replace(item, seq=turn.seq) for item in left)
             return
         if self._open is not None and (taken := self._open.take(turn)) is not None:
@@ -222,7 +222,7 @@ class Pairing:
         code, reason = _LATE if late else _NO_CALL
         calling: ComposedTurn = Turn(
             role="assistant",
-            items=() if recorded else (Invented("call", code, reason, turn.seq),),
+            items=() if recorded else (SyntheticNote("call", code, reason, turn.seq),),
             origin=turn.origin,
             seq=turn.seq,
             calls=(call,),
@@ -275,7 +275,10 @@ class Pairing:
             self._calls.closed[call.call_id] = replace(call, place=place)
             answer: ComposedTurn = Turn(
                 role="tool",
-                items=(Invented("answer", *_NO_ANSWER, group.turn.seq), TextItem("", NO_RESULT)),
+                items=(
+                    SyntheticNote("answer", *_NO_ANSWER, group.turn.seq),
+                    TextItem("", NO_RESULT),
+                ),
                 origin=group.turn.origin,
                 seq=following.seq,
                 call_id=call.call_id,
@@ -309,10 +312,10 @@ def _without_repeated_calls(turn: ComposedTurn) -> ComposedTurn:
     return replace(turn, calls=tuple(chain.from_iterable(kept.values())))
 
 
-def _left_out(answer: ComposedTurn) -> LeftOut:
+def _left_out(answer: ComposedTurn) -> Omission:
     """Return the note of an answer that was told already."""
-    pointers = (item.pointer for item in answer.items if not isinstance(item, Invented))
-    note = LeftOut(next(pointers, ""), "answer", *_DUPLICATE, restore=f"GET {answer.origin}")
+    pointers = (item.pointer for item in answer.items if not isinstance(item, SyntheticNote))
+    note = Omission(next(pointers, ""), "answer", *_DUPLICATE, restore=f"GET {answer.origin}")
     return replace(note, seq=answer.seq)
 
 
@@ -324,7 +327,7 @@ def _named(call: TurnCall, tool_name: str) -> TurnCall:
 def _calling(turn: ComposedTurn, calls: tuple[TurnCall, ...]) -> ComposedTurn:
     if calls == turn.calls:
         return turn
-    notes = [LeftOut("", "call", *_ANSWERED_BEFORE)] * (len(turn.calls) - len(calls))
+    notes = [Omission("", "call", *_ANSWERED_BEFORE)] * (len(turn.calls) - len(calls))
     return replace(turn, calls=calls, items=(*turn.items, *notes))
 
 
@@ -381,5 +384,5 @@ def _is_written_for(calling: ComposedTurn, answer: ComposedTurn) -> bool:
     """Return whether a turn was written for the answer behind it, which had no call."""
     if answer.recorded_call is not None:
         return len(calling.calls) == 1 and not calling.items
-    notes = (item for item in calling.items if isinstance(item, Invented))
+    notes = (item for item in calling.items if isinstance(item, SyntheticNote))
     return any(note.code == _NO_CALL[0] for note in notes)

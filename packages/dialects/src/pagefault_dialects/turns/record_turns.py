@@ -16,20 +16,20 @@ from pagefault_dialects.dialects.provider_files import describe_block, find_prov
 from pagefault_dialects.json.values import JsonValue, json_text, parse_stored_json
 from pagefault_dialects.model.conversation import (
     Address,
+    AlternativeText,
     Annotations,
     BlockLabel,
     ComposedTurn,
     DataItem,
     InlineBytes,
     Item,
-    LeftOut,
     Medium,
     MediumSource,
+    Omission,
     ProviderBlock,
     StoredBytes,
     TextItem,
     Turn,
-    Words,
 )
 from pagefault_dialects.model.render_options import Audience
 from pagefault_dialects.model.resource import (
@@ -139,10 +139,10 @@ def _known(annotations: object) -> Annotations:
     return known
 
 
-def left_out_for(pointer: str, what: str, annotations: object) -> LeftOut:
+def left_out_for(pointer: str, what: str, annotations: object) -> Omission:
     """Return what is left out because its annotations name others only."""
     named = ", ".join(one_line(name) for name in _audiences(annotations))
-    return LeftOut(
+    return Omission(
         pointer,
         what,
         "other-audience",
@@ -220,14 +220,14 @@ def _source(held: str, resource_id: str | None, known: Mapping[str, Any]) -> Med
     return InlineBytes(pybase64.b64decode(held))
 
 
-def words_of(meta: object) -> Words | None:
+def words_of(meta: object) -> AlternativeText | None:
     """Return what somebody said a medium shows or says, in its `_meta`."""
     if not isinstance(meta, Mapping):
         return None
     for name in _WORDS_OF_META:
         said = meta.get(name)
         if isinstance(said, str) and said.strip():
-            return Words("transcript" if name == "transcript" else "caption", said)
+            return AlternativeText("transcript" if name == "transcript" else "caption", said)
     return None
 
 
@@ -264,7 +264,7 @@ def _structured(
         is_shown = is_told(structured[0], said, digests)
     reason = "It is too long for the record, and kept as a resource."
     restore = f"GET /api/resources/{kept['uri'].removeprefix('blob:')}/text"
-    apart_note = LeftOut(
+    apart_note = Omission(
         *(_STRUCTURED, "structuredContent", "stored-apart", reason, restore),
         handle_line=text_line(f"@{kept['uri']}", f"structuredContent, {kept['size']:,} bytes"),
     )

@@ -9,7 +9,7 @@ from operator import is_
 
 from pagefault_dialects.context.evicted_forms import entry_call
 from pagefault_dialects.context.recalls import recalls_in
-from pagefault_dialects.model.conversation import ComposedTurn, Item, LeftOut, TextItem
+from pagefault_dialects.model.conversation import ComposedTurn, Item, Omission, TextItem
 from pagefault_dialects.texts.cuts import needs_preview, shortened, whole_length, whole_text_uri
 
 _NONE: Mapping[str, str] = {}
@@ -63,7 +63,7 @@ def _items(turn: ComposedTurn, most_chars: int, whole: Mapping[str, str]) -> Ite
         handle = _handle(turn, item.text)
         yield replace(item, text=shown, handle=handle, whole_chars=many, block=None)
         reason = f"Texts of up to {most_chars} characters are shown whole, and this has {many}."
-        note = LeftOut(item.pointer, "text", "text-too-long", reason, to="preview")
+        note = Omission(item.pointer, "text", "text-too-long", reason, to="preview")
         yield replace(note, block=item.block)
 
 
