@@ -154,6 +154,25 @@ def test_history_without_findings_comes_back_and_others_change(
             "content": [{"type": "use_1", "tool_use_id": "tool_result", "content": []}],
         },
         {"role": "assistant", "content": [{"type": "use_1", "id": "tool_use", "name": "f"}]},
+        {"role": "assistant", "content": [{"type": "text", "text": " "}, {"type": "txet", "a": 1}]},
+        {
+            "role": "user",
+            "content": [
+                {"type": "text", "text": "Go on."},
+                {"type": "tool_result", "tool_use_id": "use_1", "content": [{"type": "txet"}]},
+            ],
+        },
+        {
+            "role": "user",
+            "content": [
+                {
+                    "type": "document",
+                    "source": {"type": "content", "content": [{"type": "txet"}]},
+                    "title": "Log",
+                },
+                {"type": "text", "text": " "},
+            ],
+        },
     ],
 )
 def test_a_block_that_is_healed_is_of_the_types_of_its_provider(message: dict[str, Json]) -> None:

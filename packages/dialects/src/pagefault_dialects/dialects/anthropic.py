@@ -119,21 +119,25 @@ def _context(block: JsonObject) -> list[JsonValue]:
     return [text_block(context)] if isinstance(context, str) and context else []
 
 
+_OWN_TYPES = (
+    *("tool_use", "thinking", "redacted_thinking", "document", "server_tool_use"),
+    *("search_result", "container_upload", "web_search_tool_result"),
+    *("web_fetch_tool_result", "code_execution_tool_result"),
+    *("bash_code_execution_tool_result", "text_editor_code_execution_tool_result"),
+    *("tool_search_tool_result", "advisor_tool_result", "mcp_tool_listing"),
+    *("compaction", "fallback", "tool_addition", "tool_removal"),
+)
+BLOCK_TYPES = frozenset(
+    {
+        *_OWN_TYPES,
+        *("text", "image", "tool_result", "mcp_tool_use", "mcp_tool_result"),
+        *("tool_reference", "browser_state"),
+    }
+)
+"""The types of blocks that requests accept, those in results included."""
 _BLOCKS = (
     MessageBlock(marks=(("type", "document"),), read=_read_document),
-    MessageBlock(
-        marks=tuple(
-            ("type", kind)
-            for kind in (
-                *("tool_use", "thinking", "redacted_thinking", "document", "server_tool_use"),
-                *("search_result", "container_upload", "web_search_tool_result"),
-                *("web_fetch_tool_result", "code_execution_tool_result"),
-                *("bash_code_execution_tool_result", "text_editor_code_execution_tool_result"),
-                *("tool_search_tool_result", "advisor_tool_result", "mcp_tool_listing"),
-                *("compaction", "fallback", "tool_addition", "tool_removal"),
-            )
-        )
-    ),
+    MessageBlock(marks=tuple(("type", kind) for kind in _OWN_TYPES)),
     MessageBlock(
         marks=(("type", "mcp_tool_use"),),
         read=_read_mcp_call,

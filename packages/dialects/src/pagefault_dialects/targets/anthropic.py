@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from itertools import groupby
 
+from pagefault_dialects.dialects.anthropic import BLOCK_TYPES
 from pagefault_dialects.json.values import JsonObject, JsonValue, text_member
 from pagefault_dialects.media.types import canonical_mime_type
 from pagefault_dialects.model.conversation import (
@@ -114,26 +115,26 @@ def as_request(native: NativeMessage, options: RenderOptions) -> JsonObject | No
 def has_block(block: JsonObject, role: TurnRole) -> bool:
     """Return whether requests accept a block in a message that is written anew."""
     is_said = _is_own(block) and _are_said_by(role, [block]) and _are_answers_sound([block])
-    return is_said and _has_known_source(block) and not _has_type_elsewhere(block)
+    return is_said and _is_known(block)
 
 
-def _has_type_elsewhere(block: JsonObject) -> bool:
-    """Return whether a block has its type where its name or an id should be."""
-    said = {text_member(block, name) for name in ("id", "name", "tool_use_id")}
-    return text_member(block, "type") not in _BLOCKS and not said.isdisjoint(_BLOCKS)
+def _is_known(block: JsonValue) -> bool:
+    """Return whether a block, and each in it, is of a known type and has a known source.
 
-
-def _has_known_source(block: JsonValue) -> bool:
-    """Return whether a file, and each in an answer, is given in a way that is known.
-
-    Where a message goes out as it came, a new way is one that its sender knows of.
+    A message that goes out as it came may have new types, which its sender knows. One that is
+    written anew may be damaged, so only types that requests are known to accept are kept.
     """
     if not isinstance(block, dict):
         return False
-    if block.get("type") == "tool_result" and isinstance(held := block.get("content"), list):
-        return all(map(_has_known_source, held))
+    kind = text_member(block, "type") or ""
+    if kind not in BLOCK_TYPES and not kind.endswith("_tool_result"):
+        return False
     source = block.get("source")
-    return not isinstance(source, dict) or is_listed(source, _SOURCES)
+    if isinstance(source, dict) and not is_listed(source, _SOURCES):
+        return False
+    holder = source if isinstance(source, dict) else block if kind == "tool_result" else {}
+    held = holder.get("content")
+    return not isinstance(held, list) or all(map(_is_known, held))
 
 
 def _are_said_by(role: JsonValue, blocks: Sequence[JsonValue]) -> bool:
