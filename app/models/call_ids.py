@@ -1,8 +1,8 @@
-"""Ids of tool calls: how long one may be, and what the answer to one is known by in its session.
+"""Ids of tool calls and the keys of their answers in a session.
 
-Some hosts number their calls anew in each turn, and some write what a model thought into an id. So
-an answer is known by a key: the id itself, or, of a long id and of every further call with the same
-one, the SHA-256 of the id and the number of the answer among those that have it.
+Some hosts number their calls from 1 in each turn, and some put the thoughts of a model into the id.
+So each answer has a key. The key is the id itself; for a long id, and for every further call with
+the same id, it is the SHA-256 of the id and the number of the answer.
 """
 
 import hashlib
@@ -12,20 +12,21 @@ from typing import Annotated
 from pydantic import Field
 
 LONGEST_CALL_ID = 16 * 1024
-"""In characters."""
+"""Maximum length in characters."""
 CallId = Annotated[str, Field(min_length=1, max_length=LONGEST_CALL_ID)]
 
-# With a session's id, and in four bytes a character, below what an index of PostgreSQL takes.
+# With the id of a session, at four bytes a character, this is below the limit of a PostgreSQL
+# index.
 _LONGEST_KEY = 512
 _KEY = re.compile(r"sha-256:[0-9a-f]{64}#[0-9]+")
 
 
 def call_key(call_id: str, number: int) -> str:
-    """Return what an answer is known by among those of a session.
+    """Return the key of an answer in its session.
 
     Args:
         call_id: The id of its call.
-        number: Which answer of that id it is, from 1.
+        number: The number of the answer among those of that id, from 1.
     """
     is_plain = len(call_id) <= _LONGEST_KEY and _KEY.fullmatch(call_id) is None
     if number == 1 and is_plain:

@@ -1,8 +1,8 @@
-"""Events: what was written, in the order it was committed.
+"""Events: the writes of a project in the order of their commits.
 
-Every write to a project takes the project's next number; a write to a session takes the session's
-next `seq` as well. An event is known by its number in the stream of its project, and by its `seq`
-in the stream of its session.
+Every write to a project takes the next number of the project. A write to a session also takes the
+next `seq` of the session. The id of an event is its number in the stream of the project, and its
+`seq` in the stream of the session.
 """
 
 from collections.abc import Mapping
@@ -30,10 +30,10 @@ EventType: TypeAlias = Literal[
 
 @dataclass(frozen=True, slots=True)
 class NewEvent:
-    """An event to be written with the change it tells of.
+    """An event that is written in the same transaction as its change.
 
-    `subject_id` is the id of what was written, and `size_bytes` the size of the stored record it
-    will be shown with. `members` is what it says beside that record, in order.
+    `subject_id` is the id of the written record, and `size_bytes` the size of the stored record in
+    the event. `members` are the other members of the event, in order.
     """
 
     type: EventType

@@ -61,8 +61,8 @@ def decode_cursor(name: ListName, cursor: str, shape: tuple[type, ...]) -> list[
     """Return the position in a cursor of the named list.
 
     Args:
-        name: The list it must be from.
-        cursor: What the client sent.
+        name: The list that the cursor must be from.
+        cursor: The cursor of the client.
         shape: The types of the position's elements.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Interactions: what a user asked, with files, and what the assistant answered (spec 001)."""
+"""Interactions: the input of a user with files, and the output of the assistant (spec 001)."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -40,7 +40,9 @@ Timestamp = Annotated[
     datetime,
     BeforeValidator(_plain_number),
     AfterValidator(_with_offset),
-    Field(description="RFC 3339; without an offset it is UTC. Seconds since 1970 are taken too."),
+    Field(
+        description="RFC 3339; without an offset it is UTC. Seconds since 1970 are accepted too."
+    ),
 ]
 
 
@@ -76,7 +78,7 @@ class MultiModalInput(FrozenModel):
 
 
 class ChatMessage(FrozenModel):
-    """What was said, and by whom; the answer of an interaction. Source: spec 001, "Interaction"."""
+    """A message with its role; the output of an interaction. Source: spec 001, "Interaction"."""
 
     role: Role
     content: str
@@ -125,8 +127,8 @@ InteractionInput = TypeAliasType(
 class Interaction(FrozenModel):
     """One cycle of a user's request and the assistant's response.
 
-    An `input` that is not exactly a `MultiModalInput` is a legacy object, and none of its keys is
-    lost. Source: spec 001, "Session Interaction".
+    An `input` that is not exactly a `MultiModalInput` is a legacy object and keeps all of its keys.
+    Source: spec 001, "Session Interaction".
     """
 
     shown_when_null: ClassVar[frozenset[str]] = frozenset({"output"})
@@ -137,7 +139,7 @@ class Interaction(FrozenModel):
 
     @property
     def input_kind(self) -> InputKind:
-        """Which of the three the input is."""
+        """The kind of the input."""
         if isinstance(self.input, MultiModalInput):
             return "multimodal"
         return "text" if isinstance(self.input, str) else "dict"

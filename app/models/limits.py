@@ -1,8 +1,7 @@
-"""Limits a request is held to, and what the service may fetch by itself.
+"""Limits of requests, and the policy for fetching URLs.
 
-What lies beyond the limits is refused and not stored. Both are groups of the settings, which are
-made of these classes: each limit is named, explained, bounded and given its default here and
-nowhere else.
+Requests beyond a limit get an error and store nothing. Both classes are groups of the settings, so
+the name, description, bounds and default of each limit are here alone.
 """
 
 from typing import Annotated
@@ -22,17 +21,17 @@ GIB = 1024 * MIB
 
 
 class Limits(BaseModel):
-    """Beyond these the answer is 413 or 422 and nothing is stored."""
+    """Limits of requests; a request beyond one gets a 413 or 422 and stores nothing."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     body_bytes: PositiveInt = 2 * GIB
     """One request body."""
     text_bytes: PositiveInt = 32 * MIB
-    """The JSON of one request body as it is sent, without the media that are streamed out of it:
-    what is kept in memory. A longer text goes to `/api/resources`."""
+    """The JSON of one request body that is kept in memory: all of it but the media, which are
+    streamed. A longer text goes to `/api/resources`."""
     history_bytes: PositiveInt = 64 * MIB
-    """A history that is examined, media and all, in memory."""
+    """A history sent to the doctor, media included, which is kept in memory."""
     medium_bytes: PositiveInt = 1 * GIB
     """One decoded medium."""
     media_per_result: PositiveInt = 2_000
@@ -46,7 +45,7 @@ class Limits(BaseModel):
     page_text_bytes: PositiveInt = 16 * MIB
     """The text or JSON of one page; media are not counted."""
     page_fields_bytes: PositiveInt = 1 * MIB
-    """All that is said about one page beside its content."""
+    """The fields of one page except its content."""
     image_bytes: PositiveInt = 32 * MIB
     """The largest image that is read into memory whole."""
     image_pixels: PositiveInt = 20_000_000
@@ -58,17 +57,17 @@ class Limits(BaseModel):
     upload_bytes: Annotated[int, Field(gt=0, le=5 * GIB)] = 5 * GIB
     """One file uploaded in pieces."""
     upload_seconds: Annotated[float, Field(gt=0, le=3.2e7)] = 24 * 3600.0
-    """How long an upload in pieces may lie unfinished."""
+    """Lifetime of an unfinished upload in pieces."""
     bundle_bytes: PositiveInt = 16 * GIB
     """One bundle that is imported."""
     large_bodies: Annotated[int, Field(ge=1)] = 2
     """Bodies and JSON texts above 1 MiB that are parsed at the same time."""
     large_bodies_waiting: NonNegativeInt = 16
-    """How many of them may wait for that; more get a 503."""
+    """Bodies that may wait to be parsed; more get a 503."""
     memory_bytes: Annotated[int, Field(ge=64 * MIB)] = 256 * MIB
-    """What bodies, answers, image work and queued events may hold in the memory of a process, all
-    together. A request that does not fit gets a 503 `memory-exhausted`, after a second if it holds
-    nothing yet, else at once. `docs/operations.md` (Memory) says how large it should be."""
+    """Memory of a process for bodies, answers, image work and queued events together. A request
+    that does not fit gets a 503 `memory-exhausted`: after a second if it holds no memory yet, else
+    at once. See `docs/operations.md` (Memory) for its size."""
     connections_at_once: Annotated[int, Field(ge=1)] = 5_000
     """Connections a process has at once; more get a 503."""
     requests_at_once: Annotated[int, Field(ge=1)] = 2_000
@@ -78,19 +77,19 @@ class Limits(BaseModel):
     The same limit applies to trailers and chunk framing of a body; framing may exceed it by eight
     bytes for each body byte received."""
     header_seconds: PositiveFloat = 30.0
-    """How long the headers of a request may take."""
+    """Timeout for the headers of a request."""
     body_idle_seconds: PositiveFloat = 30.0
-    """How long a body may pause before it is given up."""
+    """Timeout for the next bytes of a body."""
     body_bytes_per_second: NonNegativeInt = 1_024
-    """The pace a body must keep after its grace."""
+    """Minimum rate of a body after its grace period."""
     body_grace_seconds: NonNegativeFloat = 10.0
-    """How long a body may be slower than that."""
+    """Grace period in which a body may be slower."""
     answer_idle_seconds: PositiveFloat = 60.0
-    """How long a client may take nothing of an answer it is sent."""
+    """Timeout for a client that reads nothing of its answer."""
 
 
 class FetchPolicy(BaseModel):
-    """What the service fetches by itself: the URL of a page, when its file is downloaded."""
+    """Limits of URLs that the service fetches: those of pages, when their file is downloaded."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
@@ -102,8 +101,8 @@ class FetchPolicy(BaseModel):
     connect_seconds: PositiveFloat = 3.0
     """Time limit for connecting."""
     read_seconds: PositiveFloat = 5.0
-    """Between two pieces of a file."""
+    """Timeout between two pieces of a file."""
     total_seconds: PositiveFloat = 15.0
-    """For a whole file, redirects included."""
+    """Timeout for a whole file, redirects included."""
     redirects: Annotated[int, Field(ge=0, le=10)] = 3
-    """How many are followed."""
+    """Maximum number of redirects that are followed."""

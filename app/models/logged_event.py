@@ -1,4 +1,4 @@
-"""Events as they are read: from the log of a project, and as their listeners get them."""
+"""Events as the log stores them and as listeners receive them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from app.models.event import EventType
 from app.models.stored_interaction import StoredInteraction
 
 EndReason: TypeAlias = Literal["left", "slow", "stalled", "access-lost", "stopping", "failed"]
-"""Why a stream of events ended: its listener left, or was cut off."""
+"""The reason for the end of a stream: its listener left, or the service closed it."""
 
 CONTENT_OF: Mapping[EventType, str] = {
     "llmservice:toolResult": "sanitized",
@@ -22,7 +22,7 @@ CONTENT_OF: Mapping[EventType, str] = {
 
 @dataclass(frozen=True, slots=True)
 class LoggedEvent:
-    """An event as the log keeps it, and what it shows: the bytes of a record, or an interaction."""
+    """An event of the log with its content: the bytes of a record, or an interaction."""
 
     number: int
     type: EventType
@@ -44,7 +44,7 @@ class LogBounds:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """An event as subscribers get it: `data` is its JSON object, the same bytes for everybody."""
+    """An event as subscribers receive it; `data` is the same JSON object for all of them."""
 
     number: int
     type: EventType

@@ -1,4 +1,4 @@
-"""History: what happened in a session, in the order of its `seq`."""
+"""Entries of the history of a session, in the order of `seq`."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -21,9 +21,9 @@ class StoredMessage:
     tool_name: str
     sanitized: bytes
     answer_number: int = 1
-    """Which answer to calls of this id it is in its session."""
+    """The number of this answer among those to calls of this id in the session."""
     is_apart: bool | None = None
-    """Whether it was stored by itself; `None`, as in rows of an earlier version: it was."""
+    """True, or `None` in rows of earlier versions, if it was stored by itself."""
 
 
 MessageRole = TypeAliasType(
@@ -33,29 +33,28 @@ MessageRole = TypeAliasType(
 MessageBlocks = TypeAliasType("MessageBlocks", list[JsonObject])
 """Blocks of any dialect."""
 MessageContent = TypeAliasType("MessageContent", str | MessageBlocks)
-"""What a message says: a text, or blocks of any dialect."""
+"""The content of a message: a text, or blocks of any dialect."""
 
 
 SideRole: TypeAlias = Literal["system", "user", "assistant", "tool"]
-"""Who says a message, in the words of no dialect; `tool` if it holds nothing but answers."""
+"""The role of a message independent of dialects; `tool` if it has only answers."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredHistoryMessage:
     """A message of a model's dialect (spec 000, HistoryMessage) as the store keeps it.
 
-    `message` is its JSON text, never serialised again. It is the message itself,
-    `{role, content, tool_call_id …}`, if `role` is `None`. Else the message stands in an object
-    around it, `{dialect, role, message}`, as `wrap_message` makes it: versions that do not know the
-    column read that as a message with a role, and show it as the entry that it is.
+    `message` is JSON text, never serialised again. If `role` is `None`, it is the message itself,
+    `{role, content, tool_call_id …}`. Else it is the object `{dialect, role, message}` of
+    `wrap_message`, which earlier versions read as a message with a role.
 
-    `request_digest` identifies the request it answered, so that the same one again is answered
-    with it. `inline_form` says how the media that were moved out of it were written, by pointers
-    into the stored JSON. `dialect` and `reading` say by which reading it came in; `None` in rows of
-    earlier versions and in page faults. The message of a page fault was written by the service
-    itself; `page_fault` is the JSON text of the `PageFaultCall` that it answers, `None` in a row of
-    an earlier version. `answer_number` says which answer to calls of its id it is in its session.
-    `is_apart` says of an answer whether it was stored by itself; `None`: in a list, or long ago.
+    `request_digest` identifies the request, so that a repeated request returns this entry.
+    `inline_form` has the original form of media that were moved out, by pointers into the stored
+    JSON. `dialect` and `reading` identify how the message was read; they are `None` in rows of
+    earlier versions and in page faults, which the service writes itself. `page_fault` is the JSON
+    text of the `PageFaultCall` that a page fault answers, `None` in rows of earlier versions.
+    `answer_number` counts the answers to calls of one id in the session. `is_apart` is true for an
+    answer that was stored by itself, and `None` in a list or in rows of earlier versions.
     """
 
     seq: int
@@ -75,28 +74,28 @@ class StoredHistoryMessage:
 
     @property
     def is_wrapped(self) -> bool:
-        """Return whether the message stands in the member `message` of what is stored."""
+        """Return whether `message` is an object of `wrap_message`."""
         return self.role is not None
 
     @property
     def sent(self) -> bytes:
-        """Return the JSON of the message itself, as it was sent but for moved media."""
+        """Return the JSON of the message as it was sent, except for media that were moved out."""
         return sent_message(self.message, dialect=self.dialect, role=self.role)
 
 
 def wrap_message(message: bytes, *, dialect: str, role: SideRole) -> bytes:
-    """Return what is stored of a message that is not flat.
+    """Return the stored form of a message of a dialect other than OpenAI Chat.
 
     Args:
-        message: Its JSON.
+        message: The JSON of the message.
         dialect: The name of its dialect, which needs no escapes.
-        role: Who says it.
+        role: The role of the message.
     """
     return b"%s%s}" % (_head(dialect, role), message)
 
 
 def sent_message(stored: bytes, *, dialect: str | None, role: str | None) -> bytes:
-    """Return the JSON of a message out of what is stored of it; without a role, that is all."""
+    """Return the JSON of a message from its stored form; without a role, both are the same."""
     return stored if role is None else stored[len(_head(dialect, role)) : -1]
 
 

@@ -45,7 +45,7 @@ class ProjectTotals:
 
 @dataclass(frozen=True, slots=True)
 class StoredSecret:
-    """Of a key that the store knows, what it takes to let its owner in."""
+    """The stored part of a key, with which a presented key is checked."""
 
     project_id: str
     secret_sha256: str

@@ -1,9 +1,8 @@
-"""Resources: immutable descriptors of stored bytes, and what belongs to them.
+"""Resources: immutable descriptors of stored bytes, and aliases of resources.
 
-What is wrong with a medium is found from its bytes, and is the same for the same bytes. Smaller
-images are made of stored ones by recipes. Aliases are ids that other systems have for files, as
-names of resources inside a project: an alias has no slash, so that it is one segment of a path, and
-never the form of a resource's id or URI, so that it cannot stand in for one.
+An alias is the id of a file in another system, used as a name of a resource inside a project. It
+has no slash, so that it is one segment of a path, and never the form of a resource id or URI, so
+that it cannot shadow one.
 """
 
 import hashlib
@@ -21,7 +20,7 @@ from pagefault_dialects.model.resource import Resource, ResourceKind
 
 MediaKind = TypeAliasType("MediaKind", Literal["audio", "video", "binary"])
 FaultKind: TypeAlias = Literal["missing", "damaged", "wrong-size", "unreadable"]
-"""What can be wrong with a stored file."""
+"""Kinds of faults of stored files."""
 
 _MEDIA_KIND: dict[ResourceKind, MediaKind] = {"audio": "audio", "video": "video"}
 
@@ -31,7 +30,7 @@ ALIAS_PATTERN = rf"^(?!\.{{1,2}}$)[{_CHARACTERS}]{{1,256}}$"
 """Visible ASCII without the slash, the backslash and the quotation mark; not `.` and not `..`."""
 _MOST_CHARS = 256
 MOST_ALIASES = 1_000
-"""How many aliases one resource may have: a file that came often has as many ids elsewhere."""
+"""Maximum number of aliases of a resource; a file that was sent often has many ids."""
 
 _FORM = re.compile(ALIAS_PATTERN.replace("$", r"\Z"))
 _FOREIGN = re.compile(f"[^{_CHARACTERS}]")
@@ -40,7 +39,7 @@ _OF_RESOURCE = re.compile(r"@?blob:|[0-9a-f]{32}\Z", re.IGNORECASE)
 
 
 class ResourceDescriptor(WireModel):
-    """What a record says about a medium it refers to (spec 002, Canonical Types)."""
+    """The description of a medium in a record (spec 002, Canonical Types)."""
 
     uri: Annotated[str, Field(examples=["blob:0c8e6cc1ab1f4d34b4a5a0e21f7d6c15"])]
     kind: ResourceKind
@@ -110,12 +109,12 @@ class Alias:
 
 
 def is_alias(text: str) -> bool:
-    """Say whether a text has the form of an alias; nothing else has to be looked up."""
+    """Return whether a text has the form of an alias."""
     return _FORM.match(text) is not None and _OF_RESOURCE.match(text) is None
 
 
 def check_alias(text: str) -> None:
-    """Refuse a text that cannot be an alias.
+    """Raise if a text cannot be an alias.
 
     Raises:
         InvalidPayloadError: It has other characters, is too long, or looks like a resource's id.
@@ -130,12 +129,12 @@ def check_alias(text: str) -> None:
     else:
         detail = (
             f"An alias has 1 to {_MOST_CHARS} visible ASCII characters, none of them `/`, `\\` or "
-            f'`"`; {_what_is_wrong(text)}. In a path or a query it is percent-encoded.'
+            f'`"`; {_describe_defect(text)}. In a path or a query it is percent-encoded.'
         )
     raise InvalidPayloadError(f"{detail} Nothing was stored.", code="invalid-alias")
 
 
-def _what_is_wrong(text: str) -> str:
+def _describe_defect(text: str) -> str:
     if foreign := _FOREIGN.search(text):
         return f"character {foreign.start() + 1} of this one is U+{ord(foreign[0]):04X}"
     if text in (".", ".."):

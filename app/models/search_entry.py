@@ -1,4 +1,4 @@
-"""Records that a search finds beside pages: results, messages, interactions, files by name."""
+"""Records in the search index: tool results, messages, interactions and file names."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,14 +14,14 @@ SearchKind: TypeAlias = Literal[
 ]
 """The kinds that a search can be limited to. A transcript is the page of a recording."""
 MOST_INDEXED_CHARS = 8_000
-"""So much text of a tool result, a message or an interaction is searched, from its beginning."""
+"""Length of the indexed beginning of a tool result, a message or an interaction."""
 MOST_READ_BYTES = 256 * 1024
-"""So much of a stored record is read to find that text."""
+"""Bytes of a stored record that are read to find that text."""
 
 
 @dataclass(frozen=True, slots=True)
 class WaitingEntry:
-    """Something whose words are to be indexed; `revision` says as what it was found waiting."""
+    """A record that waits to be indexed, in the revision that was read."""
 
     number: int
     kind: IndexedKind
@@ -46,7 +46,7 @@ class EntrySource:
     name: str | None = None
     """Of a tool, or of a file."""
     call_id: str | None = None
-    """Which call a tool result or a message answers."""
+    """The call that a tool result or a message answers."""
     mime_type: str | None = None
     """Of a file."""
     other_sessions: tuple[str, ...] = ()
@@ -60,18 +60,18 @@ class EntrySource:
     reading: int | None = None
     """The number of the reading that the message came in by."""
     role: SideRole | None = None
-    """Who says the message, if it is not flat; see `StoredHistoryMessage`."""
+    """The role of a wrapped message; see `StoredHistoryMessage`."""
     is_found: bool = True
-    """Whether it is found at all: a page that was faulted into a history is found as itself, and a
-    file that was made of another one as that."""
+    """False for records that are found as another one: page faults as their page, and derived files
+    as their source."""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchMatch:
-    """Something that was found, where it is, and the passage by which it was found.
+    """A hit of a search with its place and the passage that matched.
 
-    `handle` is what a tool takes to read it: a page id, `entry:12` for an entry of a session's
-    history, an `@blob:` reference.
+    `handle` is the argument of the reading tools: a page id, `entry:12` for an entry of the history
+    of a session, or an `@blob:` reference.
     """
 
     kind: SearchKind

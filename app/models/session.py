@@ -1,4 +1,4 @@
-"""Sessions: the kinds of entries in their histories, their counts, and what deletes leave."""
+"""Sessions: kinds of history entries, counts, and receipts of deletions."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -7,15 +7,15 @@ from typing import Literal, TypeAlias
 EntryKind: TypeAlias = Literal["tool_result", "page_fault", "message", "interaction", "answer"]
 """The kind of record that an entry of a history shows."""
 TOOL_RESULT: EntryKind = "tool_result"
-"""A history entry that stands for a row of `tool_results`."""
+"""A history entry that refers to a row of `tool_results`."""
 PAGE_FAULT: EntryKind = "page_fault"
-"""A history entry that stands for a row of `messages`, written by the service."""
+"""A history entry that refers to a row of `messages`, written by the service."""
 MESSAGE: EntryKind = "message"
-"""A history entry that stands for a row of `messages`, written by a client."""
+"""A history entry that refers to a row of `messages`, written by a client."""
 INTERACTION: EntryKind = "interaction"
-"""A history entry that stands for a row of `interactions`."""
+"""A history entry that refers to a row of `interactions`."""
 ANSWER: EntryKind = "answer"
-"""A history entry that stands for the output of a row of `interactions`, set later."""
+"""A history entry that refers to the output of a row of `interactions`, which is set later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +58,8 @@ class SessionUse:
     """The records and bytes that a session uses.
 
     `images` are among the resources; `failures` are tool results that failed; `title` is the first
-    line that a user said. `bytes_referenced` is the size of the distinct blobs its resources are
-    over; `bytes_inline` what they would take as base64 in every record that refers to them.
+    line that a user said. `bytes_referenced` is the size of the distinct blobs of its
+    resources; `bytes_inline` is their size as base64 in every record that refers to them.
     """
 
     pages: int = 0
@@ -96,7 +96,7 @@ class ResourceRelease:
 
 @dataclass(frozen=True, slots=True)
 class DeletedSession:
-    """The result of deleting a session: what was removed, and its resources by id."""
+    """The receipt of a deleted session: counts of removed entries, and its resources by id."""
 
     session_id: str
     counts: HistoryCounts

@@ -17,7 +17,7 @@ Bindings: TypeAlias = Mapping[str, str | None]
 
 
 def attachment_key(attached_id: str) -> str:
-    """Return what all spellings of an attachment's id have in common."""
+    """Return the normal form of the id of an attachment."""
     return parse_resource_id(attached_id) or attached_id
 
 
@@ -31,7 +31,7 @@ def bound_resource_id(attached_id: str, bindings: Bindings) -> str | None:
 class AttachedResource:
     """An attachment, by the id the client gave it, and the resource it was bound to.
 
-    `resource_id` is `None` where nobody knew the id when the interaction was written.
+    `resource_id` is `None` if the id was unknown when the interaction was written.
     """
 
     attached_id: str

@@ -1,4 +1,4 @@
-"""The canonical record (spec 002, Canonical Types): its parts, and what becomes one.
+"""The canonical record (spec 002, Canonical Types), and results before they are packaged.
 
 There are no audio or video parts: `FilePart.mediaKind` says `audio`, `video` or `binary`.
 """
@@ -17,28 +17,28 @@ from pagefault_dialects.model.base import WireModel
 from pagefault_dialects.model.normalized import Warning
 from pagefault_dialects.model.resource import Resource
 
-_BESIDE = ("annotations", "uri", "name", "_meta")
+_TRAILING_MEMBERS = ("annotations", "uri", "name", "_meta")
 
 
 class PartBase(WireModel):
-    """What every part may carry beside its content, absent when empty."""
+    """Optional members of every part; empty ones are absent."""
 
     annotations: JsonObject | None = None
     """MCP annotations (audience, priority), kept."""
     uri: str | None = None
-    """Where the tool says the part is from."""
+    """The origin of the part, as the tool states it."""
     name: str | None = None
     meta: Annotated[JsonObject | None, Field(alias="_meta")] = None
 
     def wire(self) -> dict[str, object]:
-        """See `WireModel.wire`; what the part is comes before what belongs to it."""
+        """See `WireModel.wire`; the optional members come last."""
         members = super().wire()
-        beside = {key: members.pop(key) for key in _BESIDE if key in members}
-        return members | beside
+        trailing = {key: members.pop(key) for key in _TRAILING_MEMBERS if key in members}
+        return members | trailing
 
 
 class TextPart(PartBase):
-    """Text to read. Above the preview limit it is a head, a line saying what is left, a tail."""
+    """A text. Above the preview limit it is a head, a line with the omitted size, and a tail."""
 
     type: Literal["text"]
     text: str
@@ -69,7 +69,7 @@ Part = TypeAliasType(
 
 
 class ToolResultWarning(WireModel):
-    """Something that could not be taken as the tool meant it, at a JSON pointer into `result`."""
+    """A defect in the result of the tool, at a JSON pointer into `result`."""
 
     code: str
     pointer: str
@@ -80,9 +80,9 @@ DeclaredTypes = TypeAliasType("DeclaredTypes", dict[str, str])
 
 
 class ToolResultMeta(WireModel):
-    """Which call this answers, and what belongs to the result as a whole.
+    """The call that this answers, and members of the result as a whole.
 
-    `structuredContent` is absent, not null, when the tool gave none.
+    `structuredContent` is absent, not null, if the tool returned none.
     """
 
     nullable: ClassVar[frozenset[str]] = frozenset({"structured_content"})
@@ -95,15 +95,15 @@ class ToolResultMeta(WireModel):
     display: Any = None
     """The tool's own hint for a user interface."""
     envelope: JsonObject | None = None
-    """What stood around the result: the `dialect`, and the members that are not told to a model.
-    `toolCallId` and `toolName` are in it if they differ from those of the call."""
+    """The envelope of the result: the `dialect`, and the members that no model reads. `toolCallId`
+    and `toolName` are in it if they differ from those of the call."""
     meta: Annotated[JsonObject | None, Field(alias="_meta")] = None
     warnings: tuple[ToolResultWarning, ...] | None = None
     declared_mime_type: Annotated[
         DeclaredTypes | None, Field(examples=[{"/parts/0": "image/png"}])
     ] = None
-    """Claims the bytes do not bear out: the part's JSON pointer in the record, and the MIME type
-    the tool had claimed for it."""
+    """MIME types claimed by the tool that differ from the bytes, by the JSON pointer of the part in
+    the record."""
 
 
 class SanitizedToolResult(WireModel):
@@ -126,17 +126,17 @@ class StoredToolResult:
     tool_call_id: str
     sanitized: bytes
     answer_number: int = 1
-    """Which answer to calls of this id it is in its session."""
+    """The number of this answer among those to calls of this id in the session."""
     is_apart: bool | None = None
     """See `StoredMessage`."""
 
 
 @dataclass(frozen=True, slots=True)
 class PersistedPart:
-    """One part, the stored resources it refers to, and what the tool had claimed about it.
+    """A part with its stored resources and the claims of the tool.
 
-    `claimed_mime_type` is set only where the bytes say otherwise. `extracted` is true for media
-    lifted out of a structure (see `NormalizedMediaPart`).
+    `claimed_mime_type` is set only if it differs from the type of the bytes. `extracted` is true
+    for media taken out of a structure (see `NormalizedMediaPart`).
     """
 
     part: Part

@@ -1,4 +1,4 @@
-"""Uploads in pieces: how far they are, and what has come of them."""
+"""Uploads in pieces: their progress and their resource."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,15 +17,15 @@ class ResumableUpload:
     received_bytes: int
     """The bytes received and stored: the offset of the next piece."""
     metadata: str | None
-    """The client's own words about the file, as it sent them."""
+    """The `Upload-Metadata` of the client, unchanged."""
     filename: str | None
-    """As it was claimed; the resource has a safe one."""
+    """The name that the client sent; the resource has a safe form of it."""
     mime_type: str | None
-    """As it was claimed; the resource has the one its bytes are of."""
+    """The type that the client sent; the resource has that of its bytes."""
     created_at: datetime
     expires_at: datetime
     resource_id: str | None = None
-    """Set once the whole file is a resource; that may have been deleted since."""
+    """The id of the finished resource, which may have been deleted since."""
     alias: str | None = None
     """An alias for the resource."""
 
@@ -37,7 +37,7 @@ class ResumableUpload:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A stretch of an upload, kept as a blob of its own until the whole file is there."""
+    """A piece of an upload, stored as a blob until the file is complete."""
 
     start: int
     size_bytes: int

@@ -16,7 +16,7 @@ ResourceKind: TypeAlias = Literal["image", "audio", "video", "binary", "text"]
 
 
 class ResourceDescriptor(TypedDict):
-    """What a record says about a medium it refers to (spec 002, Canonical Types)."""
+    """The description of a medium in a record (spec 002, Canonical Types)."""
 
     uri: str
     kind: ResourceKind
@@ -50,10 +50,7 @@ Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
 
 
 class ChatMessage(TypedDict):
-    """What was said, and by whom; the answer of an interaction.
-
-    Source: spec 001, "Interaction".
-    """
+    """A message with its role; the output of an interaction. Source: spec 001, "Interaction"."""
 
     role: Role
     content: str
@@ -176,10 +173,7 @@ BoundFiles: TypeAlias = dict[str, str | None]
 
 
 class ChatMessageDraft(TypedDict):
-    """What was said, and by whom; the answer of an interaction.
-
-    Source: spec 001, "Interaction".
-    """
+    """A message with its role; the output of an interaction. Source: spec 001, "Interaction"."""
 
     role: Role
     content: str
@@ -590,7 +584,7 @@ class ImagePart(TypedDict):
 
 
 class TextPart(TypedDict):
-    """Text to read. Above the preview limit it is a head, a line saying what is left, a tail."""
+    """A text. Above the preview limit it is a head, a line with the omitted size, and a tail."""
 
     annotations: NotRequired[JsonObject | None]
     uri: NotRequired[str | None]
@@ -604,7 +598,7 @@ Part: TypeAlias = TextPart | ImagePart | FilePart
 
 
 class ToolResultWarning(TypedDict):
-    """Something that could not be taken as the tool meant it, at a JSON pointer into `result`."""
+    """A defect in the result of the tool, at a JSON pointer into `result`."""
 
     code: str
     pointer: str
@@ -612,7 +606,7 @@ class ToolResultWarning(TypedDict):
 
 
 class ToolResultMeta(TypedDict):
-    """Which call this answers, and what belongs to the result as a whole."""
+    """The call that this answers, and members of the result as a whole."""
 
     toolName: str
     toolCallId: str
