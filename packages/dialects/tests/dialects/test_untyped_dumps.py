@@ -63,3 +63,20 @@ def test_a_message_of_langchain_without_its_type_is_a_result() -> None:
     assert (read.dialect, read.role) == ("langchain", "tool")
     with pytest.raises(InvalidPayloadError):
         read_entry({**LANGCHAIN, "rows": 3})
+
+
+@pytest.mark.parametrize(
+    "message", [{"content": "It snows."}, {"content": "It snows.", "id": "run-1", "name": "ann"}]
+)
+def test_a_message_of_langchain_without_its_type_may_be_of_anybody(message: Json) -> None:
+    with pytest.raises(InvalidPayloadError):
+        read_entry(message)
+    assert read_entry({**message, "type": "ai"}).role == "assistant"
+
+
+def test_meta_of_mcp_beside_nothing_but_content_may_be_data() -> None:
+    dump = {"meta": {"pages": 3}, "content": [{"type": "text", "text": "It snows."}]}
+    assert observe(dump).texts == ("It snows.", '{"meta":{"pages":3}}')
+    aliased = {"_meta": dump["meta"], "content": dump["content"]}
+    for whole in (aliased, dump | {"isError": False}, dump | {"is_error": False}):
+        assert observe(whole) == Expectation(("It snows.",))
