@@ -15,11 +15,10 @@ from app.services.renders.turn_cache import TurnCache
 from app.services.requests.validation import require_found
 from app.services.resources.link_files import read_links
 from app.stores.blobs.store import BlobStore
-from app.stores.records.history import SessionHistory
+from app.stores.records.history import HistoryHead, SessionHistory
 from app.stores.records.records import Records
 from app.stores.records.resources import ResourceRecords
 from app.stores.records.session_prompts import SessionPromptRecords
-from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_dialects.context.folded_fronts import NO_FRONT, FrontFacts
 from pagefault_dialects.errors import PayloadTooLargeError
@@ -195,38 +194,58 @@ def _all_entries(
     unit: UnitOfWork, session_id: str, known: TurnCache
 ) -> tuple[Sequence[StoredEntry], Mapping[str, Resource], int, bytes | None]:
     """Read a history, the resources that its messages refer to, its last `seq`, its prompt."""
-    session = require_found(unit[SessionRecords].find(session_id), "session")
-    entries = read_entries(unit, session_id, after_seq=0, to_seq=session.last_seq)
+    head = require_found(unit[SessionHistory].history_head(session_id), "session")
+    entries = read_entries(unit, session_id, head, known, after_seq=0, to_seq=head.last_seq)
     resources = unit[ResourceRecords].find_in_session(referred(entries, known), session_id)
     prompt = unit[SessionPromptRecords].find(session_id)
-    return entries, resources, session.last_seq, prompt.prompt if prompt else None
+    return entries, resources, head.last_seq, prompt.prompt if prompt else None
 
 
 def read_entries(
-    unit: UnitOfWork, session_id: str, *, after_seq: int, to_seq: int, since: int = 0
+    unit: UnitOfWork,
+    session_id: str,
+    head: HistoryHead,
+    known: TurnCache,
+    *,
+    after_seq: int,
+    to_seq: int,
+    since: int = 0,
 ) -> Sequence[StoredEntry]:
-    """Read the entries of a history behind a `seq` and up to another one.
+    """Read the entries of a history behind a `seq` and up to another one; those known are not read.
 
     Raises:
         PayloadTooLargeError: Those behind `since` are too long to be rendered at once.
     """
+    incarnation = head.incarnation
     entries: list[StoredEntry] = []
-    size_bytes = 0
+    if incarnation is not None:
+        entries += known.entries(incarnation, after_seq=after_seq, to_seq=to_seq)
+    size_bytes = _size_bytes(entries, since)
+    after_seq += len(entries)
     while after_seq < to_seq:
         limit = min(_ENTRIES_AT_ONCE, to_seq - after_seq)
         page = unit[SessionHistory].entries(session_id, after_seq=after_seq, limit=limit)
         read = [each for each in page if each.seq <= to_seq]
-        size_bytes += sum(entry_size_bytes(each) for each in read if each.seq > since)
+        size_bytes += _size_bytes(read, since)
         if size_bytes > MOST_TEXT_BYTES:
-            raise PayloadTooLargeError(
-                f"The session has more than {MOST_TEXT_BYTES} bytes beside its media, which "
-                "is more than any model reads. Render its tool results one by one."
-            )
+            break
+        for each in read:
+            if incarnation is not None and isinstance(each, StoredMessage | StoredHistoryMessage):
+                known.put(incarnation, each)
         entries += read
         if len(read) < len(page) or not read:
             break
         after_seq = read[-1].seq
+    if size_bytes > MOST_TEXT_BYTES:
+        raise PayloadTooLargeError(
+            f"The session has more than {MOST_TEXT_BYTES} bytes beside its media, which "
+            "is more than any model reads. Render its tool results one by one."
+        )
     return entries
+
+
+def _size_bytes(entries: Sequence[StoredEntry], since: int) -> int:
+    return sum(entry_size_bytes(each) for each in entries if each.seq > since)
 
 
 def referred(entries: Sequence[StoredEntry], known: TurnCache) -> set[str]:

@@ -151,7 +151,9 @@ class NewEntries:
         # Beginnings end at the same places however often they are taken further.
         ends = (since // self.stride) * self.stride
         to_seq = head.last_seq if is_last else min(ends, behind + _ENTRIES_AT_ONCE)
-        entries = read_entries(unit, session_id, after_seq=behind, to_seq=to_seq, since=since)
+        entries = read_entries(
+            *(unit, session_id, head, self.known), after_seq=behind, to_seq=to_seq, since=since
+        )
         earlier = prefix.resources if prefix else {}
         wanted = referred(entries, self.known)
         stored = unit[ResourceRecords].find_in_session(wanted | earlier.keys(), session_id)

@@ -225,7 +225,9 @@ class SessionWindows:
         is_last = reads_rest or folded - prefix.seq <= 2 * self.stride
         ends = (folded // self.stride) * self.stride
         to_seq = head.last_seq if is_last else min(ends, prefix.seq + _ENTRIES_AT_ONCE)
-        entries = read_entries(unit, session_id, after_seq=prefix.seq, to_seq=to_seq)
+        entries = read_entries(
+            unit, session_id, head, self.known, after_seq=prefix.seq, to_seq=to_seq
+        )
         said = _said(unit, request, prefix) if is_last else []
         wanted = referred([*entries, *said], self.known)
         resources = unit[ResourceRecords].find_in_session(wanted, session_id)

@@ -1,9 +1,9 @@
 """Turns of entries that were rendered before: a history is rendered again and again, and grows.
 
 An entry never changes, and what it is as turns follows from it and from the resources it refers to.
-So what was read of the last entries is remembered in each process. A remembered one counts only
-for an entry that is equal, byte for byte, with equal resources: a session may be deleted, and
-another one imported with the same ids.
+So each process remembers the entries that it read last, by the incarnation of their session and
+their `seq`, and their turns. Turns count only for an entry that is equal, byte for byte, with equal
+resources: a session may be deleted, and another one imported with the same ids.
 """
 
 from collections import OrderedDict
@@ -34,6 +34,7 @@ class _Known:
     """What is known of an entry: what it refers to, and the turns that it last was."""
 
     entry: CachedEntry
+    place: tuple[str, int] | None = None
     referred: frozenset[str] | None = None
     asked: tuple[str, Audience] | None = None
     resources: tuple[Resource | None, ...] = ()
@@ -55,7 +56,34 @@ class TurnCache:
         self._most_bytes = most_bytes
         self._size_bytes = 0
         self._known: OrderedDict[str, _Known] = OrderedDict()
+        self._places: dict[tuple[str, int] | None, CachedEntry] = {}
         self._lock = Lock()
+
+    def entries(self, incarnation: str, *, after_seq: int, to_seq: int) -> Sequence[CachedEntry]:
+        """Return the entries of a session behind a `seq`, as many as follow each other here.
+
+        Args:
+            incarnation: That of the session: in it, the entry with a `seq` never changes.
+            after_seq: The `seq` before the first one.
+            to_seq: The `seq` of the last one.
+        """
+        found: list[CachedEntry] = []
+        with self._lock:
+            for seq in range(after_seq + 1, to_seq + 1):
+                entry = self._places.get((incarnation, seq))
+                if entry is None:
+                    break
+                found.append(entry)
+        return found
+
+    def put(self, incarnation: str, entry: CachedEntry) -> None:
+        """Remember an entry of a session as the one with its `seq`."""
+        known = self._of(entry)
+        with self._lock:
+            if self._known.get(entry.message_id) is known:
+                self._places.pop(known.place, None)
+                known.place = (incarnation, entry.seq)
+                self._places[known.place] = known.entry
 
     def referred(self, entry: StoredHistoryMessage) -> frozenset[str]:
         """Return the ids of the resources that a message refers to."""
@@ -98,20 +126,24 @@ class TurnCache:
         """Return what is known of an entry; what is too large is not remembered."""
         with self._lock:
             known = self._known.get(entry.message_id)
-            if known is not None and known.entry == entry:
+            if known is not None and (known.entry is entry or known.entry == entry):
                 self._known.move_to_end(entry.message_id)
                 return known
             new = _Known(entry)
             if _size_bytes(entry) > _LARGEST_BYTES:
                 return new
             if known is not None:
-                self._size_bytes -= self._known.pop(entry.message_id).size_bytes
+                self._remove(entry.message_id)
             self._known[entry.message_id] = new
             self._size_bytes += new.size_bytes
             while self._size_bytes > self._most_bytes:
-                _, oldest = self._known.popitem(last=False)
-                self._size_bytes -= oldest.size_bytes
+                self._remove(next(iter(self._known)))
             return new
+
+    def _remove(self, message_id: str) -> None:
+        known = self._known.pop(message_id)
+        self._size_bytes -= known.size_bytes
+        self._places.pop(known.place, None)
 
 
 def _size_bytes(entry: CachedEntry) -> int:

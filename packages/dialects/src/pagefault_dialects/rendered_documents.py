@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain, compress, repeat
 from operator import not_
 from typing import NamedTuple
@@ -163,10 +164,18 @@ class _PrefixHashes:
 
     def _after(self, message: Node) -> bytes:
         role, blocks = _side(message)
-        for node in blocks if role is not None and role == self._role else [role, *blocks]:
-            self._digest = hashlib.sha256(self._digest + node_digest(node)).digest()
+        digests = [*map(node_digest, blocks)]
+        if role is None or role != self._role:
+            digests.insert(0, _role_digest(role) if isinstance(role, str) else node_digest(role))
+        for each in digests:
+            self._digest = hashlib.sha256(self._digest + each).digest()
         self._role = role
         return self.hash
+
+
+@lru_cache
+def _role_digest(role: str) -> bytes:
+    return node_digest(role)
 
 
 def _hashes_behind(prefix: WrittenPrefix | None, profile: Profile, system: str) -> _PrefixHashes:
@@ -253,8 +262,9 @@ def _count_marks(blocks: Iterable[Node]) -> int:
     """Return how many blocks are marked, also of those that stand in others."""
     count = 0
     for block in blocks:
-        count += _is_marked(block)
-        if inside := _blocks(block):
+        members = _members(block)
+        count += _is_marked(members)
+        if inside := _blocks(members):
             count += _count_marks(inside)
     return count
 
@@ -263,14 +273,15 @@ def _without_marks(blocks: Iterable[Node], too_many: int) -> tuple[list[Node], i
     """Return blocks without the first marks of them, and how many are too many behind them."""
     kept: list[Node] = []
     for block in blocks:
-        inside = _blocks(block)
-        if too_many <= 0 or not (_is_marked(block) or _count_marks(inside)):
+        members = _members(block)
+        inside = _blocks(members)
+        if too_many <= 0 or not (_is_marked(members) or _count_marks(inside)):
             kept.append(block)
             continue
-        members = {**_members(block)}
+        members = {**members}
         if inside:
             members["content"], too_many = _without_marks(inside, too_many)
-        if too_many > 0 and _is_marked(block):
+        if too_many > 0 and _is_marked(members):
             too_many -= 1
             members = {key: each for key, each in members.items() if key not in _MARKS}
         kept += [members] if members else []
@@ -287,17 +298,15 @@ def _members(block: Node) -> Mapping[str, Node]:
     return block if isinstance(block, dict) else {}
 
 
-def _blocks(block: Node) -> list[Node]:
+def _blocks(members: Mapping[str, Node]) -> list[Node]:
     """Return the blocks in the content of a message or of a result."""
-    members = _members(block)
     content = members.get("content") if members.get("type") in _HOLDERS else None
     if isinstance(content, JsonLeaf) and isinstance(content.value, list):
         return [JsonLeaf(each) for each in content.value]
     return content if isinstance(content, list) else []
 
 
-def _is_marked(block: Node) -> bool:
-    members = _members(block)
+def _is_marked(members: Mapping[str, Node]) -> bool:
     for name in _MARKS:
         each = members.get(name)
         if each.value if isinstance(each, JsonLeaf) else each:

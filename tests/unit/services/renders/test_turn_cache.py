@@ -98,3 +98,30 @@ def test_one_that_is_too_large_is_not_kept() -> None:
     reader.read(large)
     reader.read(large)
     assert reader.reads == 2
+
+
+def test_entries_of_a_session_are_known_up_to_the_first_that_is_not() -> None:
+    known = TurnCache()
+    for each in (MESSAGE, RESULT, replace(RESULT, message_id="s", seq=4)):
+        known.put("i", each)
+    assert known.entries("i", after_seq=0, to_seq=9) == [MESSAGE, RESULT]
+    assert known.entries("i", after_seq=1, to_seq=2) == [RESULT]
+    assert known.entries("i", after_seq=2, to_seq=9) == []
+
+
+def test_entry_of_another_incarnation_is_not_known() -> None:
+    known = TurnCache()
+    known.put("i", MESSAGE)
+    assert known.entries("j", after_seq=0, to_seq=9) == []
+    # A session was deleted, and imported with the ids it had.
+    known.put("j", MESSAGE)
+    assert known.entries("i", after_seq=0, to_seq=9) == []
+    assert known.entries("j", after_seq=0, to_seq=9) == [MESSAGE]
+
+
+def test_entry_that_is_not_kept_is_not_known_by_its_place() -> None:
+    known = TurnCache(most_bytes=10_000)
+    for seq in range(1, 8):
+        known.put("i", replace(RESULT, message_id=str(seq), seq=seq, sanitized=b"x" * 1_000))
+    assert known.entries("i", after_seq=0, to_seq=9) == []
+    assert [each.seq for each in known.entries("i", after_seq=6, to_seq=9)] == [7]

@@ -70,6 +70,8 @@ def quoted(text: str) -> str:
 def quoted_short(text: str, limit_chars: int) -> str:
     """Return the text as `quoted` writes it, cut to `limit_chars` characters in all."""
     room = limit_chars - 2
+    if len(text) <= room and len(whole := _UNSAFE_QUOTED.sub(_escape, text)) <= room:
+        return f'"{whole}"'
     pieces: list[str] = []
     used = 0
     # Every grapheme takes at least one character, so what lies beyond the limit is not looked at.
