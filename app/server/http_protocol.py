@@ -1,12 +1,11 @@
-"""One HTTP connection: uvicorn's protocol, with limits on time and bytes before and behind a body.
+"""One HTTP connection: uvicorn's protocol with limits on headers, pipelining and unread bodies.
 
-uvicorn waits for a request's headers for ever and takes any amount of them; it appends trailers to
-the headers, queues any number of pipelined requests, goes on reading a body after its request is
-answered for as long as the client likes, and answers what it cannot read with plain text. Here each
-of these has a limit, and what is beyond it is answered with a problem document like every other.
+uvicorn has no timeout or size limit for headers, appends trailers to the headers, queues any number
+of pipelined requests, reads the rest of a body after the answer without a limit, and answers
+invalid requests with plain text. Here each of these has a limit, and errors are problem documents.
 
-A request that offers another protocol than WebSockets is taken as if it did not (RFC 9110 §7.8):
-Java's client offers HTTP/2 with every request, also with those that have a body.
+An offer of a protocol other than WebSockets is ignored (RFC 9110 §7.8): Java's client offers HTTP/2
+with every request, also with those that have a body.
 """
 
 import asyncio
@@ -24,78 +23,77 @@ from app.services.events.streams import EventStreams
 from app.wiring.services import Services
 from pagefault_dialects.errors import PagefaultError
 
-# What is parsed before it is counted.
+# Size of the pieces after which received bytes are counted.
 _PIECE_BYTES = 65_536
-# What a header takes in memory beside its characters: as HTTP/2 counts them (RFC 9113 §6.5.2).
+# Overhead of a header in memory, as HTTP/2 counts it (RFC 9113 §6.5.2).
 _HEADER_OVERHEAD_BYTES = 32
-# For each byte of a body, this many more may go into sizes and ends of chunks: a chunk of one byte
-# has five.
+# Allowed framing for each byte of a chunked body; a chunk of one byte has five.
 _FRAMING_PER_BYTE = 8
 _MOST_PIPELINED = 16
-# What the requests that wait for the answers before theirs may have together, heads and bodies.
+# Maximum size of all pipelined requests that wait for earlier answers, headers and bodies.
 _MOST_PIPELINED_BYTES = 32_768
 
 
 class _RefusedError(Exception):
-    """Ends the parsing of a request; the parser hands on any exception as one of its own."""
+    """Ends the parsing of a request; the parser wraps it in an exception of its own."""
 
 
 class _PipelineFlow(FlowControl):
-    """Reads nothing more while requests wait for the answers before theirs."""
+    """Pauses reading while pipelined requests wait for earlier answers."""
 
     def __init__(self, transport: asyncio.Transport, pipeline: deque[Any]) -> None:
         super().__init__(transport)
         self._pipeline = pipeline
 
     def resume_reading(self) -> None:
-        """Read on, if nothing waits."""
+        """Resume reading, unless requests wait."""
         if not self._pipeline:
             super().resume_reading()
 
 
 class DeadlineProtocol(LingeringProtocol):
-    """One connection. Headers that take too long, or are too many, end it.
+    """One connection, which ends if headers are too slow or too large.
 
-    One too many is answered without being asked, and what it says is not read.
+    A connection over the limit gets a 503 at once, and its input is ignored.
     """
 
     _refusal: PagefaultError | None = None
-    # Of the request that arrives:
+    # State of the request that is being received:
     _offers_another_protocol = False
     _is_resuming = False
-    """True while a new parser is fed a made-up head that brings it to the state of the old one."""
+    """True while a new parser reads a synthetic head that brings it to the state of the old one."""
     _is_in_headers = False
     _is_in_body = False
     _header_bytes = 0
     _announced_bytes: int | None = None
     _body_bytes = 0
-    # Of what was received since a request began, or its headers ended: what is no body.
+    # Bytes that are not part of a body, received since the request or its body began.
     _framing_bytes = 0
     _has_begun_a_part = False
-    # Of the requests that wait for the answers before theirs:
+    # Bytes of pipelined requests that wait for earlier answers:
     _waiting_bytes = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Start the deadline of the first request."""
         super().connection_made(transport)
         self.flow = _PipelineFlow(transport, self.pipeline)
-        if self._is_one_too_many():
-            self._is_deaf = True
+        if self._is_over_limit():
+            self._ignores_input = True
             self._write_refusal(OverloadedError())
             self._end()
         else:
             self._expect_headers()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Drop the requests that wait with the connection."""
+        """Drop the requests that wait."""
         self.pipeline.clear()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Parse what has come, and count what is neither headers nor a body."""
+        """Parse received bytes, and count those that are neither headers nor a body."""
         for start in range(0, len(data), _PIECE_BYTES):
             piece = data[start : start + _PIECE_BYTES]
-            if self._is_deaf:
+            if self._ignores_input:
                 self._drop(piece)
                 continue
             before = self._body_bytes
@@ -110,7 +108,7 @@ class DeadlineProtocol(LingeringProtocol):
         if self._is_resuming:
             return
         if len(self.pipeline) >= _MOST_PIPELINED:
-            self._fail_sent_ahead()
+            self._fail_pipelining()
         super().on_message_begin()
         self._has_begun_a_part = True
         self._is_in_headers = True
@@ -118,20 +116,20 @@ class DeadlineProtocol(LingeringProtocol):
         self._expect_headers()
 
     def on_url(self, url: bytes) -> None:
-        """Take a piece of the target."""
+        """Append a piece of the request target."""
         if self._is_resuming:
             return
         self._count_header(len(url))
         super().on_url(url)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Take a header; a trailer is dropped, since nothing here is to be read from one."""
+        """Append a header; trailers are dropped, since the service reads none."""
         if self._is_in_headers and not self._is_resuming:
             self._count_header(len(name) + len(value) + _HEADER_OVERHEAD_BYTES)
             super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
-        """Hand the request to the application."""
+        """Start the application with the request."""
         if self._is_resuming:
             return
         self._has_begun_a_part = True
@@ -141,40 +139,40 @@ class DeadlineProtocol(LingeringProtocol):
         super().on_headers_complete()
         self._is_in_body = True
         if self.parser.should_upgrade():
-            if self._is_handed_over():
-                # What follows is another protocol, and never to be read as a request.
-                self._is_deaf = True
+            if self._is_upgrade():
+                # The following bytes belong to another protocol and must not be read as a request.
+                self._ignores_input = True
             else:
                 self._offers_another_protocol = True
-        # For answers without an end: a transport that is closed waits until all is taken.
+        # Used by endless answers: closing a transport waits until all bytes are sent.
         self.scope.setdefault("state", {})["abort"] = self.transport.abort
 
     def on_body(self, body: bytes) -> None:
-        """Take a piece of the body."""
+        """Append a piece of the body."""
         self._body_bytes += len(body)
         if self.cycle is not self._answering:
             self._count_waiting(len(body))
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """Take the end of the body."""
+        """End the body."""
         if self._offers_another_protocol:
-            # The parser ends the request behind its headers, and says then where that was.
+            # The parser ends the request after its headers and raises with that position.
             return
         self._is_in_body = False
         self._drop_deadline("rest")
         super().on_message_complete()
 
     def handle_websocket_upgrade(self) -> None:
-        """Hand the connection to the protocol of WebSockets."""
+        """Switch the connection to the WebSocket protocol."""
         if self._is_answering():
             self._refuse(MalformedRequestError("Wait for answers before you open a WebSocket."))
             return
-        self._is_deaf = True
+        self._ignores_input = True
         super().handle_websocket_upgrade()
 
     def on_response_complete(self) -> None:
-        """Go on to the next request, if there is to be one."""
+        """Continue with the next request, unless the connection ends."""
         answered = self._answering
         super().on_response_complete()
         if not self.pipeline:
@@ -185,26 +183,26 @@ class DeadlineProtocol(LingeringProtocol):
         if answered is not self._answering:
             return
         answered.body = bytearray()
-        if self._is_deaf:
+        if self._ignores_input:
             self._end()
         elif self._is_in_body and answered is self.cycle:
             self._set_deadline("rest", LINGER_SECONDS, self.transport.abort)
 
     def shutdown(self) -> None:
-        """End the streams of events: the server waits for every answer to end."""
+        """End all streams of events, since the server waits for the end of every answer."""
         services: Services = self.app_state["services"]
         services[EventStreams].end()
         super().shutdown()
 
     def send_400_response(self, msg: str) -> None:
-        """Answer what is no HTTP request, or one that was found wanting while it was parsed."""
+        """Answer an invalid request with the error that ended its parsing."""
         self._refuse(self._refusal or MalformedRequestError("This is not an HTTP/1.1 request."))
 
     def _ends_with(self, cycle: RequestResponseCycle) -> bool:
-        """Tell whether nothing behind this request can be read, or is to be."""
+        """Return whether the connection ends with this request."""
         if self._is_in_body and cycle is self.cycle:
             return not cycle.keep_alive or not self._is_rest_small(cycle)
-        return self._is_deaf and not self.pipeline
+        return self._ignores_input and not self.pipeline
 
     def _is_rest_small(self, cycle: RequestResponseCycle) -> bool:
         if self._announced_bytes is None or cycle.waiting_for_100_continue:
@@ -213,7 +211,7 @@ class DeadlineProtocol(LingeringProtocol):
 
     def _is_idle(self) -> bool:
         is_arriving = self._is_in_headers or self._is_in_body
-        return not (is_arriving or self._is_deaf or self._is_answering())
+        return not (is_arriving or self._ignores_input or self._is_answering())
 
     def _settle_head(self) -> None:
         """Check the host and the length of the request whose headers are complete."""
@@ -226,15 +224,12 @@ class DeadlineProtocol(LingeringProtocol):
         is_chunked = any(name == b"transfer-encoding" for name, _ in self.headers)
         self._announced_bytes = None if is_chunked else int(lengths[0]) if lengths else 0
         self._body_bytes = 0
-        is_handed_over = self.parser.should_upgrade() and self._is_handed_over()
-        if is_handed_over and self._announced_bytes != 0:
+        is_upgrade = self.parser.should_upgrade() and self._is_upgrade()
+        if is_upgrade and self._announced_bytes != 0:
             self._fail(MalformedRequestError("Open a WebSocket or a tunnel without a body."))
 
-    def _is_handed_over(self) -> bool:
-        """Tell whether what follows the headers belongs to another protocol.
-
-        That is so behind a request for a WebSocket, and behind CONNECT, which asks for a tunnel.
-        """
+    def _is_upgrade(self) -> bool:
+        """Return whether a WebSocket, or a tunnel of CONNECT, follows the headers."""
         return self._should_upgrade() or self.parser.get_method() == b"CONNECT"
 
     def _parse(self, piece: bytes) -> None:
@@ -255,7 +250,7 @@ class DeadlineProtocol(LingeringProtocol):
             return
 
     def _resume_behind_head(self) -> None:
-        """Let a new parser read the body: the one before leaves all that follows alone."""
+        """Read the body with a new parser, since the old one reads nothing after the headers."""
         self._offers_another_protocol = False
         self.parser = httptools.HttpRequestParser(self)
         self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
@@ -279,18 +274,18 @@ class DeadlineProtocol(LingeringProtocol):
             self._count_waiting(size)
 
     def _count_waiting(self, size: int) -> None:
-        """Count what has come of requests that wait, unless the client may send them by now.
+        """Count bytes of waiting requests, unless the client may have its answer already.
 
-        Reading is paused once one waits. What was read together with it is kept until its turn
-        comes, and answers without an end may be before it.
+        Reading is paused once a request waits. The bytes that were read with it are kept until its
+        turn, which may be after an endless answer.
         """
         if self._can_be_read_whole():
             return
         self._waiting_bytes += size
         if self._waiting_bytes > _MOST_PIPELINED_BYTES:
-            self._fail_sent_ahead()
+            self._fail_pipelining()
 
-    def _fail_sent_ahead(self) -> NoReturn:
+    def _fail_pipelining(self) -> NoReturn:
         self._fail(MalformedRequestError("Wait for answers before you send more requests."))
 
     def _count_framing(self, received: int, body: int) -> None:
@@ -299,7 +294,7 @@ class DeadlineProtocol(LingeringProtocol):
             return
         framing = self._framing_bytes + received - body - _FRAMING_PER_BYTE * body
         self._framing_bytes = max(0, framing)
-        if self._is_deaf or framing <= self._limits.header_bytes:
+        if self._ignores_input or framing <= self._limits.header_bytes:
             return
         if self._is_in_headers:
             self._refuse(self._headers_too_large())
@@ -322,8 +317,8 @@ class DeadlineProtocol(LingeringProtocol):
         raise _RefusedError
 
     def _refuse(self, error: PagefaultError) -> None:
-        """Answer what cannot be taken, in its turn, and end the connection."""
-        self._is_deaf = True
+        """Answer a refused request in its turn, and end the connection."""
+        self._ignores_input = True
         self._drop_deadline("headers")
         if self._is_in_body and not self.cycle.response_complete:
             self._refuse_body(error)
@@ -332,11 +327,11 @@ class DeadlineProtocol(LingeringProtocol):
             self._end()
 
     def _refuse_body(self, error: PagefaultError) -> None:
-        """Refuse a request whose body cannot be read, whether or not it is being answered."""
+        """Refuse a request whose body is invalid, whether or not its answer has begun."""
         self._is_in_body = False
         cycle = self.cycle
         if cycle is not self._answering:
-            # It waits for its turn, and this was not the last of its bytes.
+            # It waits for its turn, and its body is not complete.
             self.pipeline.popleft()
             cycle.body = bytearray()
             return
@@ -351,8 +346,8 @@ class DeadlineProtocol(LingeringProtocol):
     def _give_up(self) -> None:
         self._drop_deadline("headers")
         if self._is_answering():
-            # It may have begun early, and is not to cost the answer before it.
+            # A pipelined request must not end the answer before it.
             self._expect_headers()
             return
-        # Nobody has asked for anything yet, so nobody waits for an answer.
+        # There is no complete request, so no client waits for an answer.
         self._close()

@@ -1,9 +1,9 @@
-"""How a connection ends: what was answered can be read, and nobody keeps it open.
+"""Lingering close of connections: the client can read the last answer, for a limited time.
 
-A socket that is closed while its client still sends answers with a reset, and what the client has
-not read by then is lost. So the last answer is followed by the end of our side, and what the client
-goes on sending is read and dropped, up to a number of bytes and for a moment. A client that takes
-nothing of what it was sent is cut off.
+A socket that is closed while its client still sends answers with a reset, and the client loses the
+unread part of the answer. So the service half-closes the connection after the last answer, and
+reads and drops up to `LINGER_BYTES` for `LINGER_SECONDS`. A client that reads nothing is
+disconnected.
 """
 
 import asyncio
@@ -30,75 +30,75 @@ if TYPE_CHECKING:
     )
 
 LINGER_BYTES = 65_536
-"""Of a request that is answered already, how much is read."""
+"""Bytes that are read of a request that is answered already."""
 LINGER_SECONDS = 1.0
-"""How long a connection is kept after its last answer, so that the answer is read."""
+"""Time for the client to read the last answer."""
 
 MOST_ENDING = 128
-"""How many connections that end may be open beyond those that are allowed at once."""
+"""Closing connections that may be open beyond the limit of connections."""
 
 _PARTING_SECONDS = 5.0
-# What is told of a connection that ends without a closing frame (RFC 6455 §7.4.1).
+# The code of a connection that ends without a close frame (RFC 6455 §7.4.1).
 _NO_CLOSE_FRAME = 1006
 
 _Deadline: TypeAlias = Literal["headers", "rest", "end", "progress"]
-"""Of the headers of a request, of its body behind the answer, of the end, of what is sent."""
+"""Deadlines: of headers, of the rest of a body after its answer, of the close, of sending."""
 
 _ending: WeakKeyDictionary[ServerState, dict["LingeringProtocol", None]] = WeakKeyDictionary()
 
 
 class LingeringProtocol(HttpToolsProtocol):
-    """One connection, with a way to end it that no client can hold up."""
+    """One connection, whose close no client can delay."""
 
     _limits: Limits
     _is_ending = False
-    _is_deaf = False
-    """Whether what comes is dropped: an answer is the last one."""
+    _ignores_input = False
+    """Received bytes are dropped, since the last answer has begun."""
     _answering: RequestResponseCycle | None = None
     _droppable_bytes = LINGER_BYTES
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Take the connection."""
+        """Start the connection."""
         self._deadlines: dict[_Deadline, asyncio.TimerHandle] = {}
         super().connection_made(transport)
         self._limits = self.app_state["services"][Limits]
         self._make_room()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Drop the deadlines with the connection, and tell the request that is being answered."""
+        """Cancel the deadlines, and end the request that is being answered."""
         for deadline in self._deadlines.values():
             deadline.cancel()
         self._deadlines.clear()
         if self._answering is not None and not self._answering.response_complete:
-            # uvicorn tells the request that came last, which may be one that waits.
+            # uvicorn ends the newest request, which may be one that waits.
             disconnect(self._answering)
-        self._others_ending().pop(self, None)
+        self._closing_connections().pop(self, None)
         super().connection_lost(exc)
 
     def pause_writing(self) -> None:
-        """Wait for the client to take some of what is sent, as long as it takes anything."""
+        """Wait for the client to read, as long as it makes progress."""
         super().pause_writing()
         self._expect_progress()
 
     def resume_writing(self) -> None:
-        """Go on sending."""
+        """Resume sending."""
         self._drop_deadline("progress")
         super().resume_writing()
         if self._is_ending or self.transport.is_closing():
             self._expect_progress()
 
     def on_response_complete(self) -> None:
-        """Go on to the next request, or see to it that the last answer is taken."""
+        """Continue with the next request, or watch the sending of the last answer."""
         super().on_response_complete()
         if self.transport.is_closing():
             self._watch_close()
 
     def timeout_keep_alive_handler(self) -> None:
-        """Close a connection that nobody uses."""
+        """Close an idle connection."""
         self._close()
 
     def shutdown(self) -> None:
-        """End it with the server, without waiting for the client if all is answered."""
+        """End the connection with the server; one without an open request ends at once."""
         if self._is_ending:
             self.transport.abort()
         else:
@@ -124,22 +124,22 @@ class LingeringProtocol(HttpToolsProtocol):
         super()._start_asgi_task(cycle, answer)
 
     def _sender(self, cycle: RequestResponseCycle, send: "ASGISendCallable") -> "ASGISendCallable":
-        """Return a `send` that says of the last answer of the connection that it is the last."""
+        """Return a `send` that adds `connection: close` to the last answer."""
 
-        async def send_and_say(message: "ASGISendEvent") -> None:
+        async def send_with_close(message: "ASGISendEvent") -> None:
             if message["type"] != "http.response.start" or not self._ends_with(cycle):
                 await send(message)
                 return
             headers = [*message.get("headers", ()), (b"connection", b"close")]
             await send({**message, "headers": headers})
-            # uvicorn would close at once, and what comes then would be answered with a reset.
+            # Otherwise uvicorn closes at once, and later bytes of the client cause a reset.
             cycle.keep_alive = True
-            self._is_deaf = True
+            self._ignores_input = True
 
-        return send_and_say
+        return send_with_close
 
     def _ends_with(self, cycle: RequestResponseCycle) -> bool:
-        """Tell whether nothing behind this request can be read, or is to be."""
+        """Return whether the connection ends with this request."""
         raise NotImplementedError
 
     def _is_answering(self) -> bool:
@@ -147,7 +147,7 @@ class LingeringProtocol(HttpToolsProtocol):
         return cycle is not None and not (cycle.response_complete or cycle.disconnected)
 
     def _can_be_read_whole(self) -> bool:
-        """Tell whether the client may have all of the answer, though it is not over here."""
+        """Return whether the client may have the whole answer although it has not ended here."""
         cycle = self._answering
         if cycle is None or not cycle.response_started or self.transport.get_write_buffer_size():
             return False
@@ -155,27 +155,27 @@ class LingeringProtocol(HttpToolsProtocol):
             return True
         return not cycle.chunked_encoding and cycle.expected_content_length == 0
 
-    def _is_one_too_many(self) -> bool:
-        counted = len(self.connections) - len(self._others_ending())
+    def _is_over_limit(self) -> bool:
+        counted = len(self.connections) - len(self._closing_connections())
         return counted > self._limits.connections_at_once
 
     def _close(self) -> None:
-        """Close as soon as all is sent, or the client takes no more of it."""
+        """Close after all bytes are sent, or the client makes no progress."""
         if not self.transport.is_closing():
             self.transport.close()
             self._watch_close()
 
     def _watch_close(self) -> None:
-        # A transport that is closed waits until all is taken, for ever.
+        # A closed transport waits without a timeout until all bytes are sent.
         if self.transport.get_write_buffer_size():
             self._expect_progress()
 
     def _end(self) -> None:
-        """End our side after what is sent, and drop what comes until the client ends its own."""
+        """Half-close after the sent bytes, and drop input until the client closes."""
         self._is_ending = True
         self._unset_keepalive_if_required()
-        # It is not counted any more: nobody is turned away because of it.
-        self._others_ending()[self] = None
+        # Closing connections do not count against the limit of connections.
+        self._closing_connections()[self] = None
         self._make_room()
         if self.transport.is_closing():
             return
@@ -185,7 +185,7 @@ class LingeringProtocol(HttpToolsProtocol):
         self._set_deadline("end", LINGER_SECONDS, self._abort_when_sent)
 
     def _drop(self, data: bytes) -> None:
-        """Count what nobody reads any more; beyond the limit the client is left to wait."""
+        """Count dropped bytes; beyond the limit reading pauses."""
         if self.transport.get_protocol() is not self:
             return
         self._droppable_bytes -= len(data)
@@ -206,12 +206,12 @@ class LingeringProtocol(HttpToolsProtocol):
         else:
             self.transport.abort()
 
-    def _others_ending(self) -> dict["LingeringProtocol", None]:
+    def _closing_connections(self) -> dict["LingeringProtocol", None]:
         return _ending.setdefault(self.server_state, {})
 
     def _make_room(self) -> None:
-        """Cut off who has been ending for longest, where files might run out."""
-        ending = self._others_ending()
+        """Abort the oldest closing connections if file descriptors might run out."""
+        ending = self._closing_connections()
         most = self._limits.connections_at_once + MOST_ENDING
         while ending and len(self.connections) > most:
             oldest = next(iter(ending))
@@ -221,9 +221,10 @@ class LingeringProtocol(HttpToolsProtocol):
 
     def _expect_progress(self) -> None:
         unsent = self.transport.get_write_buffer_size()
-        self._set_deadline("progress", self._limits.answer_idle_seconds, self._see_progress, unsent)
+        idle_seconds = self._limits.answer_idle_seconds
+        self._set_deadline("progress", idle_seconds, self._check_progress, unsent)
 
-    def _see_progress(self, unsent_before: int) -> None:
+    def _check_progress(self, unsent_before: int) -> None:
         self._drop_deadline("progress")
         if self.transport.get_write_buffer_size() < unsent_before:
             self._expect_progress()
@@ -232,15 +233,15 @@ class LingeringProtocol(HttpToolsProtocol):
 
 
 class PartingProtocol(WebSocketsSansIOProtocol):
-    """One WebSocket. A client that takes nothing cannot keep it, nor what was sent, to the end."""
+    """One WebSocket, which ends although its client reads nothing."""
 
     async def run_asgi(self) -> None:
-        """Handle the connection, and drop what is not taken soon after."""
+        """Handle the connection, and abort it soon after its end."""
         await super().run_asgi()
         self.loop.call_later(_PARTING_SECONDS, self.transport.abort)
 
     def handle_parser_exception(self) -> None:
-        """End a connection whose client sends what is no frame, also before its handshake ends."""
+        """End a connection after an invalid frame, also before the handshake has ended."""
         if self.conn.close_sent is not None:
             super().handle_parser_exception()
             return
@@ -249,12 +250,12 @@ class PartingProtocol(WebSocketsSansIOProtocol):
         self.transport.abort()
 
     def keepalive_timeout(self) -> None:
-        """End a connection whose client does not answer: closing it would wait for that client."""
+        """Abort a connection whose client does not answer; a close would wait for it."""
         super().keepalive_timeout()
         self.transport.abort()
 
 
 def disconnect(cycle: RequestResponseCycle) -> None:
-    """Tell the application that its client has gone."""
+    """Signal to the application that its client has disconnected."""
     cycle.disconnected = True
     cycle.message_event.set()

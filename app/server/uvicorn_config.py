@@ -24,7 +24,7 @@ from app.telemetry.logs import configure_process_logging
 _GRACEFUL_SHUTDOWN_SECONDS = 30
 # A worker that is still loading cannot answer its supervisor, which would end it and start another.
 _LOADING_SECONDS = 60
-# For connections that end (`MOST_ENDING`), the databases, the log and what else there is.
+# Closing connections (`MOST_ENDING`), databases, logs and other files.
 _OTHER_FILES = 256
 
 _log = structlog.get_logger(__name__)
@@ -36,8 +36,8 @@ def server_config(
     """Return the server's configuration.
 
     Args:
-        settings: How it serves.
-        app: Returns the application. By its name, workers find it and read their environment.
+        settings: The settings of the service.
+        app: A factory of the application, or its name, which workers import.
     """
     return ServiceConfig(
         app,
@@ -51,7 +51,7 @@ def server_config(
         server_header=False,
         # Forwarded headers are not believed: nothing here depends on the caller's address.
         proxy_headers=False,
-        # What a client sends over a WebSocket is one position.
+        # A client sends nothing but a position over a WebSocket.
         ws_max_size=4_096,
         ws_ping_interval=15.0,
         timeout_graceful_shutdown=_GRACEFUL_SHUTDOWN_SECONDS,
@@ -70,16 +70,14 @@ class ServiceConfig(uvicorn.Config):
 
 
 def served_app(settings: Settings | None = None) -> FastAPI:
-    """Return the application, in a process that does nothing but serve it.
+    """Return the application and configure the process to serve it.
 
-    From now on the process accepts deep JSON, keeps freed memory, and collects only young garbage
-    by itself; see `app.server.process`.
-
-    What is loaded by now is there to stay. Python would go through all of it again and again to
-    look for garbage, and everybody would wait for a tenth of a second each time.
+    The process accepts deep JSON, keeps freed memory, and collects only young garbage by itself;
+    see `app.server.process`. Loaded objects are frozen: to collect among them takes a tenth of a
+    second.
 
     Raises:
-        SystemExit: It cannot be loaded; the log says why.
+        SystemExit: The application cannot be loaded; the log has the reason.
     """
     accept_deep_json()
     keep_freed_memory()
@@ -95,10 +93,10 @@ def served_app(settings: Settings | None = None) -> FastAPI:
 
 
 def allow_open_files(settings: Settings) -> None:
-    """Let this process, and its workers, have as many files open as the limits ask for.
+    """Raise the limit of open files of this process and its workers to that of the settings.
 
-    What service managers and shells allow at first is often a thousand, and beyond it connections
-    would not be refused but not be taken. What is not to be had is told in the log.
+    The default is often a thousand, and connections beyond it are neither accepted nor refused. A
+    warning is logged if the hard limit is too low.
     """
     limits = settings.limits
     needed = limits.connections_at_once + limits.requests_at_once + _OTHER_FILES

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from app.cli import options as common
-from app.server.process import collect_as_usual, give_freed_memory_back
+from app.server.process import collect_as_usual, release_freed_memory
 from pagefault_mcp.commands import host_options as options
 
 if TYPE_CHECKING:
@@ -189,7 +189,7 @@ def _run_proxy(
     from pagefault_mcp.upstreams.server_connections import CannotStartError
 
     # A host runs one of these for each of its servers.
-    give_freed_memory_back()
+    release_freed_memory()
     try:
         return run_proxy(service, server, host, complain, serve)
     except CannotStartError as exc:
