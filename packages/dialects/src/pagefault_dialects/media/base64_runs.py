@@ -1,11 +1,11 @@
-r"""Base64 nobody announced: where it begins, by the signature of a file format, and where it ends.
+r"""Undeclared base64: its start is recognised by the signature of a file format.
 
 DNA, hexadecimal digits, identifiers and certificates have no signature and stay text.
 
-It ends on its line, or at the end of the lines it is wrapped in. Mail and many programs wrap at 76
-columns, certificates at 64, others anywhere. What makes lines one run is that they are equally
-long, at least `_MIN_COLUMNS`, with a shorter one at the end; blanks between equal groups count as
-line breaks do.
+A run ends on its line, or with the last of the lines it is wrapped in. Mail and many programs wrap
+at 76 columns, certificates at 64, others anywhere. Lines form one run if they are equally long, at
+least `_MIN_COLUMNS`, with a shorter one at the end; blanks between equal groups count as line
+breaks.
 """
 
 import re
@@ -23,12 +23,12 @@ from pagefault_dialects.media.base64_text import (
 from pagefault_dialects.media.types import STRONG_SIGNATURE_STARTS, is_strong_signature
 from pagefault_dialects.text_windows import WINDOW_CHARS, match_end, search_windows
 
-# A slash as many JSON writers put it, and what is percent-encoded in URLs and data URIs.
+# An escaped slash, as many JSON writers put it, and the percent-encodings of URLs and data URIs.
 _ESCAPED = r"\\/|%2[BbFf]"
 _LONGEST_ESCAPE = 3
 
 _MIN_COLUMNS = 40
-# A longer line is hardly ever the first of two: it stands for itself, whatever comes below.
+# A longer line is hardly ever the first of two: it is a run of its own.
 MAX_SINGLE_COLUMNS = 256
 
 _ALPHABETS = ("A-Za-z0-9+/", "A-Za-z0-9_-")
@@ -46,9 +46,9 @@ _LINE_ENDS = re.compile(r"[ \t]*(?:\r?\n|\\r\\n|\\n|\Z|[\"'`<]|\\\")")
 
 _HEAD_CHARS = 64
 _RUN_START_CHARS = 40
-# Every one of them may be an escape of three characters.
+# Each character may be an escape of three characters.
 _REACH = 3 * _RUN_START_CHARS
-# How far a signature is looked for behind a path or a name that is glued to the base64.
+# How far to look for a signature behind a path or a name that precedes the base64 directly.
 _PREFIX_CHARS = 256
 
 _LAST_CHARACTER = re.compile(rf"(?:{_ESCAPED}|.)\Z")
@@ -64,7 +64,7 @@ _TO_LETTERS = bytes(_LETTER[0] if chr(each) in f"{_ALPHABET}-_" else 0 for each 
 
 
 def _encoded_start(start: bytes) -> str:
-    """Return a pattern for base64, in either alphabet, of what begins with these two bytes."""
+    """Return a pattern for the base64, in either alphabet, of data that begins with these bytes."""
     first, second, third = start[0] >> 2, (start[0] & 3) << 4 | start[1] >> 4, (start[1] & 15) << 2
     return "".join((_one_of(first, 1), _one_of(second, 1), _one_of(third, 4)))
 
@@ -82,7 +82,7 @@ _INNER_START = re.compile(rf"(?<=[/_+-])(?={_SIGNATURE.pattern})")
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Base64 found at `text[start:end]`, and what it stands for."""
+    """Base64 found at `text[start:end]`, and its bytes."""
 
     start: int
     end: int
@@ -90,7 +90,7 @@ class Run:
 
 
 def decode_undeclared(text: str) -> bytes | None:
-    """Return the bytes of a text that is all base64 and shows a file's signature, else `None`."""
+    """Return the bytes of a text that is base64 of a known file format, else `None`."""
     start = len(text) - len(text.lstrip())
     if len(text) - start < CERTAIN_BASE64_CHARS or not shows_signature(text, start):
         return None
@@ -103,7 +103,7 @@ def decode_undeclared(text: str) -> bytes | None:
 
 
 def has_long_run(text: str) -> bool:
-    """Return whether there is anything in the text that could be base64 of a file."""
+    """Return whether a text has anything that could be base64 of a file."""
     if "\\/" in text:
         return search_windows(_ESCAPED_RUN_START, text, 0, len(text), reach=_REACH) is not None
     return _has_letters_in_a_row(text, 0, len(text))
@@ -138,7 +138,7 @@ def shows_signature(text: str, start: int) -> bool:
 
 
 def _has_letters_in_a_row(text: str, start: int, end: int) -> bool:
-    """Return whether a run begins somewhere, in a tenth of the time of finding out where."""
+    """Return whether the text has a run, in a tenth of the time that finding it takes."""
     row = _LETTER * _RUN_START_CHARS
     for at in range(start, end, WINDOW_CHARS):
         window = text[at : min(at + WINDOW_CHARS + _RUN_START_CHARS, end)]
@@ -177,15 +177,15 @@ def _signed_start(text: str, start: int) -> int | None:
 
 
 def run_end(text: str, start: int, *, label_chars: int = 0) -> int | None:
-    """Return where the base64 that begins at `start` ends; `None` if it is cut there and goes on.
+    """Return the end of the base64 that begins at `start`; `None` if it is cut there and continues.
 
-    Base64 that is wrapped irregularly is better left as text than taken for a file that ends with
-    its first line.
+    Irregularly wrapped base64 stays text, rather than becoming a file that ends with its first
+    line.
 
     Args:
         text: Any text.
         start: Where the base64 begins.
-        label_chars: Length of what stands before it on its first line, as in a data URI.
+        label_chars: Length of the prefix on its first line, such as the head of a data URI.
     """
     ends = (_Lines(text, start, alphabet).end(label_chars) for alphabet in _ALPHABETS)
     return max(ends, key=lambda end: end[0])[1]
@@ -200,7 +200,7 @@ class _Lines:
         self._alphabet = alphabet
 
     def end(self, label_chars: int) -> tuple[int, int | None]:
-        """Return how far the run was read, and where it ends, `None` if it goes on from there."""
+        """Return the end of the part read, and that of the run, `None` if it continues."""
         text, end = self._text, self._line_end(self._start)
         if padding := _PADDING.match(text, end):
             return padding.end(), padding.end()
@@ -210,7 +210,7 @@ class _Lines:
             return end, end
         first = self._width(self._start, end)
         second = self._next_width(end, separator)
-        # The label in front of a data URI shortens the first line, if it is counted at all.
+        # The label of a data URI shortens the first line, if the wrapping counts it.
         is_even = second == first or (label_chars > 0 and second > first)
         columns = second if is_even else max(first, first + label_chars)
         if columns < _MIN_COLUMNS or second == 0 or (first == 0 and separator == _BLANK):
@@ -227,7 +227,7 @@ class _Lines:
     def _closed(
         self, body: int, separator: str, columns: int, *, is_single: bool
     ) -> tuple[int, int | None]:
-        """Return the same, with the shorter line that ends the run after its equal lines."""
+        """Return both ends of the run, including the shorter line after its equal lines."""
         if padding := _PADDING.match(self._text, body):
             return padding.end(), padding.end()
         end, is_padded = self._tail_end(body, separator, columns, is_single=is_single)
@@ -250,7 +250,7 @@ class _Lines:
         end = self._line_end(start)
         padding = _PADDING.match(self._text, end)
         closed = padding.end() if padding else end
-        # Below a single line, something short has to be a line of its own.
+        # After a single line, a short piece has to be a line of its own.
         is_loose = is_single and width < _MIN_COLUMNS and not _LINE_ENDS.match(self._text, closed)
         if padding and not is_loose:
             return closed, True
@@ -259,21 +259,21 @@ class _Lines:
         return end, False
 
     def _is_word(self, body: int, start: int, end: int) -> bool:
-        """Return whether the short last line is the first word of what follows the base64."""
+        """Return whether the short last line is the first word of the text after the base64."""
         if not WORD.match(self._text[start:end]) or _CLOSED.match(self._text, end):
             return False
         complete, longer = self._width(self._start, body), self._width(self._start, end)
         return complete % 4 == 0 or longer % 4 != 0
 
     def _next_width(self, end: int, separator: str) -> int:
-        """Return the width of the line below `end`; 0 if there is none, or other base64 begins."""
+        """Return the width of the line below `end`; 0 if none, or if other base64 begins."""
         found = _SEPARATORS[separator].match(self._text, end)
         if not found or shows_signature(self._text, found.end()):
             return 0
         return self._width(found.end(), self._line_end(found.end()))
 
     def _line_end(self, start: int) -> int:
-        # An escape that the window cuts begins the next one.
+        # An escape that the window cuts is left to the next window.
         limit = end = start
         while end > limit - _LONGEST_ESCAPE and end < len(self._text):
             limit = end + WINDOW_CHARS
@@ -290,6 +290,6 @@ class _Lines:
 @lru_cache(maxsize=64)
 def _equal_lines(alphabet: str, separator: str, columns: int) -> re.Pattern[str]:
     character = rf"(?:[{alphabet}]|{_ESCAPED})"
-    # A line without escapes is one step; only the others are read character by character.
+    # A line without escapes matches in one step; only others are read character by character.
     line = rf"(?:[{alphabet}]{{{columns}}}|{character}{{{columns}}})(?!{character})"
     return re.compile(rf"(?:{separator}{line}){{0,{max(1, WINDOW_CHARS // columns)}}}+")

@@ -1,11 +1,11 @@
 r"""Base64 where it is expected: standard and URL-safe, wrapped, unpadded, percent-encoded.
 
-All of it is a few passes of compiled code over the text: a payload of 100 MB must not be looked at
-character by character.
+Each is a few passes of compiled code over the text: a payload of 100 MB must not be read character
+by character.
 
-While it arrives (`Base64Lines`) it is decoded in a way that lets the text be written again as it
-was. What is taken there is strict: one alphabet, on one line or on lines of equal length. Anything
-else is a text like any other, and for those to judge who see all of it.
+`Base64Lines` decodes base64 while it arrives, and keeps what is needed to restore its text. It
+accepts only one alphabet, on one line or on lines of equal length. Other spellings are left to the
+functions that see the whole text.
 """
 
 import binascii
@@ -17,12 +17,12 @@ import pybase64
 from pagefault_dialects.media.types import sniff
 from pagefault_dialects.text_windows import percent_decoded
 
-# So long, base64 is hardly ever a word, a name or a path.
+# Base64 of this length is hardly ever a word, a name or a path.
 CERTAIN_BASE64_CHARS = 64
 
 _SHORT_BYTES = 64 * 1024
 
-# Blanks that stand neither before nor behind a line break. Each run of them is looked at once.
+# Blanks that are next to no line break. Each run of them is scanned once.
 _INNER_BLANK = re.compile(rb"(?<![ \t\r\n])[ \t]++(?![\r\n])")
 _FROM_URL_SAFE = bytes.maketrans(b"-_", b"+/")
 _NO_BLANKS = str.maketrans("", "", " \t\r\n\f\v")
@@ -35,11 +35,11 @@ _PLAIN = re.compile(rb"[A-Za-z0-9+/]*")
 
 
 def decode_base64(text: str) -> bytes | None:
-    """Return the bytes a base64 text stands for, or `None` if it is not base64, or is empty.
+    """Return the bytes of a base64 text, or `None` if it is not base64, or is empty.
 
-    The alphabet is strict, standard or URL-safe but not a mixture; padding may be missing; line
-    breaks are skipped. Blanks inside a line are skipped only if the bytes are of a known format,
-    since otherwise many a sentence would be base64.
+    The alphabet is standard or URL-safe, not a mixture. Padding may be missing; line breaks are
+    skipped. Blanks inside a line are skipped only if the bytes have a known format, since otherwise
+    many sentences would be base64.
     """
     try:
         data = text.encode("ascii")
@@ -59,13 +59,13 @@ def decode_percent_encoded_base64(text: str) -> bytes | None:
     if "%" not in text:
         return decode_base64(text)
     if not text.isascii():
-        # What is no ASCII is in no base64.
+        # Base64 is ASCII.
         return None
     return decode_base64(percent_decoded(text.encode()).decode("latin-1"))
 
 
 def decode_compact(data: bytes) -> bytes | None:
-    """Return the same for text without any blanks and escapes."""
+    """Return the bytes of base64 without blanks and escapes, or `None`."""
     if b"-" in data or b"_" in data:
         if b"+" in data or b"/" in data:
             return None
@@ -84,20 +84,20 @@ def decode_compact(data: bytes) -> bytes | None:
 
 
 def _decoded(data: bytes) -> bytes:
-    # The faster one lets go of the interpreter for its work. Where that is short, nobody who waits
-    # wakes in time to take it, but waits anew from then on: a thousand short ones keep all others.
+    # binascii releases the GIL while it works. For short texts that costs more than it gains: each
+    # release makes the waiting threads wait for another switch interval.
     if len(data) <= _SHORT_BYTES:
         return binascii.a2b_base64(data, strict_mode=True)
     return pybase64.b64decode(data, validate=True)
 
 
 def without_blanks(text: str) -> str:
-    """Return an ASCII text without its white space, in one pass and without a list of its words."""
+    """Return an ASCII text without white space, in one pass and without a list of its words."""
     return text.translate(_NO_BLANKS)
 
 
 def without_escapes(raw: str) -> str:
-    """Return the base64 that is written with the escapes of JSON and of URLs."""
+    """Return base64 with the escapes of JSON and of URLs decoded."""
     if "\\" in raw:
         raw = raw.replace("\\/", "/").replace("\\r", "").replace("\\n", "")
         raw = raw.replace("\\u003d", "=").replace("\\u003D", "=")
@@ -105,26 +105,26 @@ def without_escapes(raw: str) -> str:
 
 
 class NotStrictBase64Error(Exception):
-    """What came is no base64 of the kind that is taken here."""
+    """The text is not base64 of the accepted spellings."""
 
 
 @dataclass(slots=True)
 class _Breaks:
-    """The line breaks of a text, and how far its last line has come. Lengths are in characters.
+    """The line breaks of a text, and the length of its last line so far, in characters.
 
-    `first` is the length of the first line, which may be shorter for what stands before it, and
-    `others` that of the others, of which the last one may be shorter; 0 until it is known.
+    `first` is the length of the first line, which may be shorter because of a prefix, and `others`
+    that of the other lines, except the last, which may be shorter; 0 until known.
     """
 
     separator: bytes = b""
     first: int = 0
-    others: int = 0
+    following: int = 0
     ended: int = 0
     open_length: int = 0
     is_closed: bool = False
 
     def without(self, text: bytes) -> bytes:
-        """Return the text without its breaks; its ends may be within a line, but not in a break."""
+        """Return a part of the text without its breaks; a part may not end inside of a break."""
         if not self.separator and (found := text.find(b"\n")) >= 0:
             self.separator = b"\r\n" if text[found - 1 : found] == b"\r" else b"\n"
         if not self.separator:
@@ -138,17 +138,17 @@ class _Breaks:
         return b"".join((*lines, rest))
 
     def put_into(self, compact: bytes) -> bytes:
-        """Put the breaks back into a text without them."""
+        """Return a text with the breaks put back."""
         if not self.separator:
             return compact
-        step = self.others or max(len(compact), 1)
+        step = self.following or max(len(compact), 1)
         starts = range(self.first, len(compact), step)
         lines = [compact[: self.first], *(compact[start : start + step] for start in starts)]
         return self.separator.join(lines) + (b"" if self.open_length else self.separator)
 
     def _grow(self, length: int) -> None:
         self.open_length += length
-        too_long = self.others and self.open_length > self.others
+        too_long = self.following and self.open_length > self.following
         if too_long or (length and self.is_closed):
             raise NotStrictBase64Error
 
@@ -159,23 +159,23 @@ class _Breaks:
             raise NotStrictBase64Error
         if self.ended == 1:
             self.first = length
-        elif not self.others:
-            self.others = max(length, self.first)
-        self.is_closed = self.ended > 1 and length < self.others
-        if self.first % 4 or self.others % 4 or 0 < self.others < _MIN_COLUMNS:
+        elif not self.following:
+            self.following = max(length, self.first)
+        self.is_closed = self.ended > 1 and length < self.following
+        if self.first % 4 or self.following % 4 or 0 < self.following < _MIN_COLUMNS:
             raise NotStrictBase64Error
 
 
 class Base64Lines:
-    """One base64 text read piece by piece, from its first character to its last.
+    """A reader of one base64 text, piece by piece.
 
-    `quad` holds the last characters, fewer than four of them, in the standard alphabet.
+    `quad` has the last characters, fewer than four, in the standard alphabet.
     """
 
     def __init__(self) -> None:
         self._breaks = _Breaks()
         self._is_url_safe: bool | None = None
-        self._held = b""
+        self._carry = b""
         self.quad = b""
         self._tail = b""
 
@@ -183,7 +183,8 @@ class Base64Lines:
         """Return the bytes that the next characters complete.
 
         Raises:
-            NotStrictBase64Error: It is something else; what was taken before can be written again.
+            NotStrictBase64Error: The text is spelled otherwise; the part taken before can be
+            restored.
         """
         before = {**self.__dict__, "_breaks": replace(self._breaks)}
         try:
@@ -195,10 +196,10 @@ class Base64Lines:
     def take_plain(self, data: bytes, start: int, end: int) -> bytes | None:
         """Return the bytes that characters `data[start:end]` complete; `None` if one is special.
 
-        One pass for what is nearly all of a long text: whatever is not of the standard alphabet
-        makes decoding fail, and then nothing was taken.
+        A fast path of one pass: any character outside of the standard alphabet fails the decoding,
+        and the state stays unchanged.
         """
-        if self._held or self._tail or self._is_url_safe or self._breaks.separator:
+        if self._carry or self._tail or self._is_url_safe or self._breaks.separator:
             return None
         seam = min(start + -len(self.quad) % 4, end)
         whole = seam + (end - seam) // 4 * 4
@@ -211,7 +212,7 @@ class Base64Lines:
         except binascii.Error:
             return None
         if len(before) + len(decoded) < (len(first) + whole - seam) // 4 * 3:
-            # Padding, which is special as well.
+            # Padding is special as well.
             return None
         self.quad = rest
         self._breaks.open_length += end - start
@@ -221,12 +222,12 @@ class Base64Lines:
         return before + decoded if before else decoded
 
     def finish(self) -> bytes:
-        """Return the last bytes; nothing can be taken any more.
+        """Return the last bytes. The reader accepts no more text.
 
         Raises:
-            NotStrictBase64Error: No base64 ends like this.
+            NotStrictBase64Error: Base64 does not end like this.
         """
-        if self._held or not _TAIL.fullmatch(self._tail):
+        if self._carry or not _TAIL.fullmatch(self._tail):
             raise NotStrictBase64Error
         if not self.quad:
             return b""
@@ -237,29 +238,28 @@ class Base64Lines:
 
     @property
     def line_lengths(self) -> tuple[int, int] | None:
-        """How many characters the first line and the others have.
+        """The lengths of the first line and of the others.
 
-        `None` if there is one only, zeros if there are two: there is no saying how long a third
-        would be.
+        `None` for a single line; zeros for two, since the length of a third is unknown.
         """
         breaks = self._breaks
         if not breaks.separator or (breaks.ended == 1 and not breaks.open_length):
             return None
-        return (breaks.first, breaks.others) if breaks.others else (0, 0)
+        return (breaks.first, breaks.following) if breaks.following else (0, 0)
 
     @property
     def spelling(self) -> str:
-        """All about the text that its bytes do not say."""
+        """The spelling of the text: all that the bytes do not determine."""
         return f"{self._is_url_safe} {self.quad!r} {self._tail!r} {self._breaks}"
 
     @property
     def form(self) -> str:
-        """All about the text that its bytes do not say, in a form that is kept in databases.
+        """The spelling of the text, in the form that databases store; only after its end.
 
-        After its end only; `spelling` says the same, in a form of earlier versions.
+        `spelling` is the same in a form of earlier versions.
         """
         breaks = self._breaks
-        lines = f"{breaks.first},{breaks.others},{not breaks.open_length}"
+        lines = f"{breaks.first},{breaks.following},{not breaks.open_length}"
         return " ".join(
             (
                 "url-safe" if self._is_url_safe else "standard",
@@ -269,13 +269,13 @@ class Base64Lines:
         )
 
     def plain_spelling(self, last: bytes) -> tuple[bool, bool] | None:
-        """Return whether the alphabet is URL-safe, and whether it is padded; after its end only.
+        """Return whether the alphabet is URL-safe, and whether it is padded; only after its end.
 
         Args:
-            last: The bytes that `finish` gave.
+            last: The bytes that `finish` returned.
 
         Returns:
-            `None` if that is not all about the text: it has breaks, or its end is unusual.
+            `None` if the text has breaks or an unusual end.
         """
         padding = -len(self.quad) % 4
         is_plain = (
@@ -286,28 +286,28 @@ class Base64Lines:
         return (bool(self._is_url_safe), bool(self._tail) or not padding) if is_plain else None
 
     def written(self, compact: bytes) -> bytes:
-        """Write unpadded standard base64 as this text would have it: alphabet, breaks and end."""
-        return self._breaks.put_into(self.in_alphabet(compact)) + self._held + self._tail
+        """Return unpadded standard base64 in this text's spelling: alphabet, breaks and end."""
+        return self._breaks.put_into(self.in_alphabet(compact)) + self._carry + self._tail
 
     def in_alphabet(self, compact: bytes) -> bytes:
-        """Write standard base64 in the alphabet of this text."""
+        """Return standard base64 in the alphabet of this text."""
         return compact.translate(_TO_URL_SAFE) if self._is_url_safe else compact
 
     def _take(self, text: bytes) -> bytes:
-        text, self._held = self._held + text if self._held else text, b""
+        text, self._carry = self._carry + text if self._carry else text, b""
         if self._tail:
             text, self._tail = b"", self._tail + text
         elif (padding := text.find(b"=")) >= 0:
             text, self._tail = text[:padding], text[padding:]
         elif text.endswith(b"\r"):
-            text, self._held = text[:-1], b"\r"
+            text, self._carry = text[:-1], b"\r"
         if len(self._tail) > _LONGEST_TAIL:
             raise NotStrictBase64Error
         return self._decoded(self._breaks.without(text))
 
     def _decoded(self, compact: bytes) -> bytes:
         compact = self._in_standard_alphabet(compact)
-        # Only the few characters at the seam are copied.
+        # Only the few characters at the boundary are copied.
         seam = min(-len(self.quad) % 4, len(compact))
         whole = seam + (len(compact) - seam) // 4 * 4
         first, self.quad = self.quad + compact[:seam], compact[whole:]

@@ -1,6 +1,6 @@
-"""Media found in blocks and objects of any provider, and what is said about them there.
+"""Media in blocks and objects of any provider, and their declared properties.
 
-The shapes are those of `block_table`.
+`block_table` lists the shapes.
 """
 
 import re
@@ -22,12 +22,12 @@ Payload = str | bytes | MediaSource
 
 @dataclass(frozen=True, slots=True)
 class MediaClaim:
-    """What is said about a payload.
+    """The declared properties of a payload.
 
-    `min_chars` is the shortest base64 that is taken at its word inside a structure; without it
-    only the signature of a known format counts. A declared type vouches for shorter payloads than
-    a mere kind does, since `{"type": "image", "image": "logo"}` names something. `is_encoded` says
-    that the payload can be nothing but base64.
+    `min_chars` is the shortest base64 that is accepted without a signature inside a structure; if
+    it is `None`, only a signature counts. A declared type allows shorter payloads than a mere kind,
+    since `{"type": "image", "image": "logo"}` is a name. `is_encoded` is true if the payload can
+    only be base64.
     """
 
     kind: ClaimedKind | None = None
@@ -41,8 +41,8 @@ class MediaClaim:
 class MediaMatch:
     """A payload that was found in a block.
 
-    `consumed` are the places whose information is in `payload` and `claim`, or which only frame
-    them; everything else in the block has to be kept by other means.
+    `consumed` are the places that `payload` and `claim` cover, or that only frame them. The other
+    members of the block have to be kept by other means.
     """
 
     path: MemberPath
@@ -59,15 +59,15 @@ _JSON_TYPES = frozenset((str, int, float, bool, type(None), list, dict))
 
 
 def is_handle(value: object) -> TypeGuard[MediaSource]:
-    """Return whether a value stands for a medium that a streaming parser has taken out already."""
-    # Nearly all values are of these very types, which is found out in one step.
+    """Return whether a value is a handle on a medium that a streaming parser took out."""
+    # Nearly all values have exactly these types, which takes one step to check.
     return type(value) not in _JSON_TYPES and not isinstance(
         value, str | bytes | int | float | Decimal | list | dict | tuple
     )
 
 
 def value_at(value: object, path: MemberPath) -> object:
-    """Return what stands at a path of keys, `None` if nothing does."""
+    """Return the value at a path of keys, `None` if there is none."""
     for key in path:
         if not isinstance(value, dict):
             return None
@@ -92,11 +92,11 @@ def byte_sequence(value: object) -> bytes | None:
 
 
 def payload_of(value: object, *, is_declared: bool = True) -> Payload | None:
-    """Return the value as something that may be a medium, or `None`.
+    """Return a value that may be a medium as a payload, or `None`.
 
     Args:
         value: Any JSON value.
-        is_declared: Whether nothing but a medium can stand there.
+        is_declared: Whether only a medium can be in its place.
     """
     if isinstance(value, str) or is_handle(value):
         return value
@@ -104,7 +104,7 @@ def payload_of(value: object, *, is_declared: bool = True) -> Payload | None:
 
 
 def match_typed_block(block: dict[str, object]) -> MediaMatch | None:
-    """Return the medium of a block that says what it is, as MCP, OpenAI and Vercel blocks do."""
+    """Return the medium of a block with a type, as MCP, OpenAI and Vercel blocks have."""
     shapes = _shapes_of_type(block)
     found = next(_payloads(block, shapes), None) if shapes else None
     return _match(block, *found) if found else None
@@ -123,7 +123,7 @@ def _is_record_of(
 
 
 def declared_text_type(block: dict[str, object]) -> tuple[MemberPath, str] | None:
-    """Return the textual MIME type that a block of text declares, and where."""
+    """Return the path and the value of the textual MIME type that a block of text declares."""
     declared = _mime_type(block, ())
     return declared if declared and is_textual(declared[1]) else None
 
@@ -135,17 +135,17 @@ def match_untyped_block(block: dict[str, object]) -> MediaMatch | None:
 
 
 def match_plain_object(members: dict[str, object]) -> MediaMatch | None:
-    """Return the medium of an object that holds only a payload, its type and its name."""
+    """Return the medium of an object that has only a payload, its type and its name."""
     if PLAIN.keys().isdisjoint(members):
         return None
     mime = _mime_type(members, ())
     names = (*block_table.KNOWN.file_names, *NAMES)
-    beside = {key for key in names if isinstance(members.get(key), str)}
+    allowed = {key for key in names if isinstance(members.get(key), str)}
     if is_binary_content(members):
-        beside |= {"kind", "identifier", "vendor_metadata"}
+        allowed |= {"kind", "identifier", "vendor_metadata"}
     if mime:
-        beside.add(mime[0][0])
-    keys = [key for key in members if key not in beside and members[key] is not None]
+        allowed.add(mime[0][0])
+    keys = [key for key in members if key not in allowed and members[key] is not None]
     if len(keys) != 1 or keys[0] not in PLAIN:
         return None
     key = keys[0]
@@ -154,12 +154,12 @@ def match_plain_object(members: dict[str, object]) -> MediaMatch | None:
 
 
 def match_linked_media(members: dict[str, object]) -> MediaMatch | None:
-    """Return the URL of an object such as `{url, mimeType, …}` that claims to lead to media."""
+    """Return the URL of an object such as `{url, mimeType, …}` that declares a medium."""
     for key in block_table.URL_NAMES:
         url = members.get(key)
         if isinstance(url, str):
             mime = _mime_type(members, ())
-            # A word alone may as well say what a page is about: {"url": …, "contentType": "video"}.
+            # A single word may be a topic: {"url": …, "contentType": "video"}.
             is_of_media = mime is not None and "/" in mime[1] and not is_textual(mime[1])
             return _match(members, (key,), url, None) if is_of_media else None
     return None
@@ -168,7 +168,7 @@ def match_linked_media(members: dict[str, object]) -> MediaMatch | None:
 def match_at(
     block: dict[str, object], path: MemberPath, kind: ClaimedKind | None = None
 ) -> MediaMatch | None:
-    """Return the medium at a place where a block can have nothing else, `None` if none is there."""
+    """Return the medium at a place that only holds media, `None` if there is none."""
     payload = payload_of(value_at(block, path))
     return None if payload is None else _match(block, path, payload, kind)
 
@@ -179,17 +179,17 @@ def is_binary_content(members: dict[str, object]) -> bool:
 
 
 def is_loosely_named(path: MemberPath) -> bool:
-    """Return whether a plain object's key may as well hold a word, a path or a sentence."""
+    """Return whether the key of a plain object may also hold a word, a path or a sentence."""
     return not PLAIN[path[0]][1]
 
 
 def kind_of_range(claimed: str) -> ClaimedKind | None:
-    """Return the kind that `image/*` or `image` in the place of a MIME type stands for."""
+    """Return the kind of `image/*` or `image` in place of a MIME type."""
     return _KINDS.get(claimed.strip().lower().removesuffix("/*"))
 
 
 def embedded_claims(members: dict[str, object]) -> dict[MemberPath, MediaClaim]:
-    """Return the places in a record where media may stand, with what the record says about them."""
+    """Return the places in a record where media may be, with the properties the record declares."""
     claims: dict[MemberPath, MediaClaim] = {}
     for key in members.keys() & PLAIN.keys():
         claims[(key,)] = _plain_claim(members, key)
@@ -231,7 +231,7 @@ def _match(
     mime_type = mime[1] if mime and known_kind is None else None
     if mime:
         consumed.append(mime[0])
-    # `name` and `title` of the block itself stay, since they name the part as well as the file.
+    # `name` and `title` of the block itself stay: they name the part as well as the file.
     if name and not (len(name[0]) == 1 and name[0][-1] in NAMES):
         consumed.append(name[0])
     consumed += _framing(block, path)
@@ -290,7 +290,7 @@ def _mime_type(block: dict[str, object], place: MemberPath) -> tuple[MemberPath,
     for key in block_table.FORMAT_NAMES:
         extension = container.get(key)
         mime_type = mime_type_for_filename(f".{extension}") if isinstance(extension, str) else None
-        # Right beside a text, "json" says nothing of a file: it is the tool's own member.
+        # Next to a text, "json" does not declare a file: it is the tool's own member.
         if mime_type and not (
             is_textual(mime_type) and any(isinstance(container.get(name), str) for name in PLAIN)
         ):
@@ -299,7 +299,7 @@ def _mime_type(block: dict[str, object], place: MemberPath) -> tuple[MemberPath,
 
 
 def _range(container: dict[str, object], place: MemberPath) -> tuple[MemberPath, str] | None:
-    """Return what tells a medium's kind, and no more; the word alone is a block's own `type`."""
+    """Return a declared kind without a type; the word alone is a block's own `type`."""
     for key in block_table.KNOWN.type_names:
         claimed = container.get(key)
         if not isinstance(claimed, str) or (key == "type" and "/" not in claimed):

@@ -1,10 +1,9 @@
-"""How providers write media into content blocks: one entry for each shape, and the names they use.
+"""The shapes in which providers write media into content blocks, and the member names they use.
 
-A path is a tuple of keys. The MIME type, the file name and the format that belong to a payload are
-looked for beside it and then outwards, which is how MCP, OpenAI, Anthropic, Gemini, Bedrock,
-LangChain and the Vercel AI SDK all arrange them, so that an entry names payloads only, and members
-for the type or the name that nobody else has. Normalization, messages and renderings read blocks by
-this table.
+A path is a tuple of keys. The MIME type, the file name and the format of a payload are searched
+next to it and then outwards, which is how MCP, OpenAI, Anthropic, Gemini, Bedrock, LangChain and
+the Vercel AI SDK all arrange them. So an entry lists only payloads, and members for the type or the
+name that are unique to it. Normalization, messages and renderings all read blocks by this table.
 """
 
 from dataclasses import dataclass
@@ -26,11 +25,11 @@ URL_NAMES = ("url", "uri", "href", "src")
 TEXT_TYPES = ("text", "input_text", "output_text")
 
 MEDIA_ONLY_NAMES = frozenset({"blob", "file_data", "fileData", "b64_json"})
-"""Members that hold base64 whatever stands around them."""
+"""Members that always hold base64."""
 BASE64_NAMES = MEDIA_ONLY_NAMES | {"data", "base64", "bytes"}
-"""Members that hold base64 where a type stands beside them, or in an object that is a medium."""
+"""Members that hold base64 next to a type, or in an object that is a medium."""
 MEDIUM_NAMES = frozenset({"audio", "input_audio", "image", "video", "source", "inline_data"})
-"""Members whose object is a medium, whatever it says of its type."""
+"""Members whose object is a medium, without a type."""
 AUDIO_FORMATS = {
     "wav": "audio/wav",
     "mp3": "audio/mpeg",
@@ -40,10 +39,10 @@ AUDIO_FORMATS = {
     "aac": "audio/aac",
     "pcm16": "audio/pcm",
 }
-"""What a `format` beside the base64 of a message says of a recording."""
+"""MIME types of the values of `format` next to the base64 of a recording."""
 
-# By their keys, what plain objects hold: the kind the key itself claims, and whether a short
-# string of letters under it is more likely base64 than a word or a path.
+# Members of plain objects: the kind that the key declares, and whether a short string of letters
+# there is more likely base64 than a word or a path.
 PLAIN: dict[str, tuple[ClaimedKind | None, bool]] = {
     **dict.fromkeys(("data", "blob", "base64", "bytes", "b64", "buffer", "binary"), (None, True)),
     **dict.fromkeys(("base64Data", "base64_data", "file_data", "fileData"), (None, True)),
@@ -57,8 +56,8 @@ PLAIN: dict[str, tuple[ClaimedKind | None, bool]] = {
 
 _LANGCHAIN_ID = "lc_"
 
-# Members that only frame a payload: how it is written, how closely a model should look, what to
-# cache. With these values they say nothing once the payload is a medium, and are left out.
+# Members that only frame a payload: encoding, image detail, cache marks. With these values they are
+# redundant once the payload is a medium, and are dropped.
 FRAMING: dict[str, frozenset[str]] = {
     "type": frozenset(("base64", "url", "data", "text", "file", "Buffer")),
     "source_type": frozenset(("base64", "url", "text")),
@@ -70,27 +69,27 @@ FRAMING: dict[str, frozenset[str]] = {
 
 @dataclass(frozen=True, slots=True)
 class BlockShape:
-    """How a medium stands in a block."""
+    """A shape of a block with a medium."""
 
     provider: str
-    """Whose blocks these are."""
+    """The providers that use it."""
     block_type: str | None
-    """The value of `type`. Without one the block is known by its only member, the first key of each
+    """The value of `type`. A block without one is known by its only member, the first key of each
     payload."""
     kind: ClaimedKind | None
-    """What it claims to be."""
+    """The declared kind."""
     payloads: tuple[MemberPath, ...]
-    """Where the base64, the data URI or the URL stands, the first choice first."""
+    """The places of the base64, the data URI or the URL, the first choice first."""
     type_name: str | None = None
-    """The member that says the MIME type, if nobody else has it."""
+    """The member with the MIME type, if its name is unique to this shape."""
     file_name: str | None = None
-    """The same for the name of the file."""
+    """The member with the file name, if its name is unique to this shape."""
     may_have_others: bool = False
-    """Whether other members may stand in a block without a type."""
+    """True if a block without a type may have other members."""
 
 
 def paths(*dotted: str) -> tuple[MemberPath, ...]:
-    """Return the paths that are written with dots."""
+    """Return paths written with dots as tuples."""
     return tuple(tuple(path.split(".")) for path in dotted)
 
 
@@ -98,7 +97,7 @@ _INLINE = paths(
     *("data", "base64", "blob", "bytes", "source.data", "source.base64", "source.bytes"),
     *("source.url", "data.data", "data.url", "data.text", "url"),
 )
-# Each provider has some of them, and none means anything else by the others.
+# Each provider uses some of them, and none uses the others with another meaning.
 _ALL = "mcp, anthropic, langchain, vercel, pydantic-ai"
 
 SHAPES: tuple[BlockShape, ...] = (
@@ -145,12 +144,12 @@ SHAPES: tuple[BlockShape, ...] = (
 
 
 def is_url_path(path: MemberPath) -> bool:
-    """Return whether a URL stands there, if not base64 in a data URI."""
+    """Return whether the place is for a URL, or base64 in a data URI."""
     return path[-1].endswith(("url", "Uri", "uri"))
 
 
 class BlockTable:
-    """The shapes, by what blocks are known by.
+    """An index of the shapes, by type and by key.
 
     Args:
         shapes: In the order in which they are tried.
@@ -171,8 +170,8 @@ class BlockTable:
         self.declaring = (*types, *TYPE_NAMES, *CONTENT_TYPE_NAMES)
         self.type_names = (*self.declaring, *OTHER_TYPE_NAMES)
         self.file_names = (*(s.file_name for s in shapes if s.file_name), *FILE_NAMES)
-        beside = ("url", "id", "index", "extras", "metadata", "annotations", "_meta")
-        self.beside_links = {*FRAMING, *self.type_names, *self.file_names, *NAMES, *beside}
+        neighbours = ("url", "id", "index", "extras", "metadata", "annotations", "_meta")
+        self.beside_links = {*FRAMING, *self.type_names, *self.file_names, *NAMES, *neighbours}
         self.base64_ends = frozenset(
             path[-2:] for path in every if len(path) > 1 and path[-2] not in BASE64_NAMES
         )
@@ -182,15 +181,15 @@ KNOWN = BlockTable(SHAPES)
 
 
 def is_of_langchain(block: dict[str, _Member]) -> bool:
-    """Return whether a block has an id that LangChain has made."""
+    """Return whether a block has an id that LangChain generated."""
     return str(block.get("id", "")).startswith(_LANGCHAIN_ID)
 
 
 def without_frame(block: dict[str, _Member]) -> dict[str, _Member]:
-    """Return a block without what LangChain adds, with its file name where others have it.
+    """Return a block without LangChain's additions, with its file name in the usual place.
 
-    Its constructors give each block an id of their own (`lc_` and a UUID), count the pieces of a
-    stream in `index`, and put what its standard has no member for into `extras`.
+    LangChain's constructors give each block an id (`lc_` and a UUID), number the pieces of a stream
+    in `index`, and put members outside of its standard into `extras`.
     """
     made = {
         key

@@ -2,7 +2,7 @@
 
 import re
 
-# Languages whose files end in their own names, and the endings of the others.
+# Languages whose file extensions are their own names, and the extensions of the others.
 _NAMED_AS_FILES = (
     "c css dart diff go graphql groovy html java json jsx less lua php r scala scss sql svelte "
     "swift toml tsx vue xml yaml zig"
@@ -40,8 +40,8 @@ _BY_EXTENSION = {name: name for name in _NAMED_AS_FILES.split()} | {
     extension: language for language, known in _EXTENSIONS.items() for extension in known.split()
 }
 _LANGUAGES = frozenset(_BY_EXTENSION.values())
-# Other names, in `metadata.language` and behind `text/x-`. Codes of spoken languages are not among
-# them: Czech (cs), Polish (pl), Serbo-Croatian (sh), Tsonga (ts).
+# Aliases, in `metadata.language` and after `text/x-`. Codes of natural languages are excluded:
+# Czech (cs), Polish (pl), Serbo-Croatian (sh), Tsonga (ts).
 _OTHER_NAMES = {
     "bash": "shell shellscript zsh",
     "c": "chdr csrc",
@@ -56,12 +56,12 @@ _OTHER_NAMES = {
     "yaml": "yml",
 }
 _ALIASES = {name: language for language, names in _OTHER_NAMES.items() for name in names.split()}
-# RFC 6648 took the meaning from `x-`: both spellings are met.
+# RFC 6648 deprecated `x-`: both spellings occur.
 _MIME_TYPE = re.compile(r"(?:text|application)/(?:x-|vnd\.)?([a-z0-9+#.]{1,32})")
 
 
 def find_language(name: object) -> str | None:
-    """Return the language that a name stands for, as fences name it; `None` if it is no name."""
+    """Return the language with a name or an alias, as code fences spell it; `None` if unknown."""
     if not isinstance(name, str):
         return None
     known = name.strip().lower()
@@ -69,17 +69,17 @@ def find_language(name: object) -> str | None:
 
 
 def language_of_type(mime_type: str) -> str | None:
-    """Return the language of the files of a MIME type, which has no parameters."""
+    """Return the language of files with a MIME type, given without parameters."""
     found = _MIME_TYPE.fullmatch(mime_type)
     return find_language(found[1]) if found else None
 
 
 def language_of_extension(extension: str) -> str | None:
-    """Return the language of the files with an extension, which has no dot."""
+    """Return the language of files with an extension, given without its dot."""
     return _BY_EXTENSION.get(extension)
 
 
 def extension_of_language(language: str) -> str:
-    """Return the extension of the files of a language, with its dot."""
+    """Return the extension of a language's files, with its dot."""
     own = language in _NAMED_AS_FILES.split()
     return f".{language if own else _EXTENSIONS[language].split()[0]}"

@@ -1,7 +1,7 @@
 """Data URIs (RFC 2397) as tools and clients write them: any case, any parameters, blanks.
 
-One grammar says what the head of one is. `parse_data_uri` and `find_data_uris` read what they hold,
-alone or in a sentence; `split_data_uri` takes one apart so that it can be put together again.
+One grammar defines their head. `parse_data_uri` and `find_data_uris` decode them, alone or in a
+sentence; `split_data_uri` splits one so that it can be restored.
 """
 
 import re
@@ -26,11 +26,11 @@ from pagefault_dialects.media.types import (
 )
 from pagefault_dialects.text_windows import WINDOW_CHARS, match_end, percent_decoded, search_windows
 
-# Bounded, and without two ways to read anything: a text full of half-written heads must not cost
-# quadratic time. A sentence that begins with "Data: in 2024, …" is none.
-# Inside of a URL the punctuation is percent-encoded; only base64 is looked for there, since
-# anything else would be encoded twice. Where base64 is announced blanks are passed over, which
-# some programs write and none misreads.
+# Bounded and unambiguous: a text full of half-written heads must not take quadratic time. A
+# sentence that begins with "Data: in 2024, …" does not match.
+# Inside of a URL the punctuation is percent-encoded. Only base64 is searched there, since other
+# content would be encoded twice. Blanks around `base64` are accepted: some programs write them, and
+# they are never ambiguous.
 _WORD = r"(?:[\w.+!#$&^-]|%2[bB]){1,127}+"
 _TYPE = rf"(?:{_WORD}(?:/|%2[fF]){_WORD})?+"
 _SEMICOLON = r"(?:;|%3[bB])"
@@ -46,11 +46,11 @@ _SCHEME = re.compile(r"[dD][aA][tT][aA](?::|%3[aA])")
 _SCHEME_CHARS = 7
 _START = re.compile(r"\s*+(?=[dD][aA][tT][aA](?::|%3[aA]))")
 _KEPT_PARAMETER = re.compile(r";\s*(?!(?:file)?name=|base64\Z)([\w.+-]+=[^;]+)", re.IGNORECASE)
-# In words that begin so, and announce no base64: "data:text/plain;-) it works, and …".
+# For sentences that begin like a data URI without base64: "data:text/plain;-) it works, and …".
 _ODD_PARAMETER = re.compile(r'(?:"[^"]*"|[^"])*?;(?![\w.+!#$&^-]{1,127}(?:[;=]|\Z))')
 _NAME = re.compile(r";\s*(?:file)?name=\"?([^;\"]+)", re.IGNORECASE)
 _CHARSET = re.compile(r";\s*charset=([^;]+)", re.IGNORECASE)
-# Python knows many more, among them some that are no charsets, and some that take their time.
+# Python knows many more, among them codecs that are no charsets, and slow ones.
 _CHARSETS = frozenset(
     (
         *("utf-8", "utf-16", "utf-16le", "utf-16be", "us-ascii", "latin1", "koi8-r", "koi8-u"),
@@ -72,10 +72,10 @@ _UNQUOTED = re.compile(r"[^\s\"'<>`()\[\]{}|\\^]*+")
 
 @dataclass(frozen=True, slots=True)
 class DataUri:
-    """What a data URI holds.
+    """A decoded data URI.
 
-    `data` is `None` where base64 was announced and something else follows. `mime_type` is what the
-    URI says, `None` if it says nothing.
+    `data` is `None` if base64 was declared and the content is not base64. `mime_type` is the
+    declared type, `None` without one.
     """
 
     mime_type: str | None
@@ -85,7 +85,7 @@ class DataUri:
 
 @dataclass(frozen=True, slots=True)
 class DataUriSpan:
-    """A data URI that stands at `text[start:end]`, with bytes."""
+    """A data URI with bytes, at `text[start:end]`."""
 
     start: int
     end: int
@@ -96,7 +96,7 @@ class DataUriSpan:
 
 @dataclass(frozen=True, slots=True)
 class DataUriText:
-    """A data URI: `head` ends with its comma, and `data` is `None` where the base64 is broken."""
+    """A split data URI: `head` ends with its comma, and `data` is `None` for invalid base64."""
 
     head: str
     payload: str
@@ -107,28 +107,28 @@ class DataUriText:
 
     @property
     def text(self) -> str:
-        """The whole, as it was written."""
+        """The data URI as it was written."""
         return self.head + self.payload
 
     @property
     def declared_type(self) -> str | None:
-        """The type that is written in it, if that says anything: none is text by RFC 2397."""
+        """The declared type, if there is one: by RFC 2397 the default is plain text."""
         is_typed = self.head.strip()[5:].lstrip()[:1] not in ("", ",", ";")
         return self.mime_type if is_typed and self.mime_type != OCTET_STREAM else None
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is written as everybody reads it: a type, standard base64, nothing else."""
+        """True for the usual spelling: a type, standard base64, nothing else."""
         return is_plain_head(self.head) and not _NOT_PLAIN.search(self.payload)
 
 
 def is_data_uri(text: str) -> bool:
-    """Return whether the text begins as a data URI does; a sentence about "data: …" does not."""
+    """Return whether the text begins like a data URI; a sentence about "data: …" does not."""
     return _head(text) is not None
 
 
 def announces_media(text: str) -> bool:
-    """Return whether the text begins as a data URI of anything but readable text."""
+    """Return whether the text begins like a data URI of anything but readable text."""
     head = _head(text)
     if head is None:
         return False
@@ -137,9 +137,9 @@ def announces_media(text: str) -> bool:
 
 
 def parse_data_uri(text: str) -> DataUri | None:
-    """Return the data URI that the whole text is, or `None` if it is none, or one of plain text.
+    """Return the data URI that is the whole text; `None` for other texts and for plain text.
 
-    Text that is neither base64 nor a file with a name (`data:,hello`) is for `parse_text_uri`.
+    Text without base64 and without a file name (`data:,hello`) is left to `parse_text_uri`.
     """
     head = _head(text)
     if head is None:
@@ -152,15 +152,16 @@ def parse_data_uri(text: str) -> DataUri | None:
     is_text = mime_type is None or is_textual(mime_type)
     if is_text and (_filename(head) is None or _has_blanks(body)):
         return None
-    # Markup is often left as it is (";utf8,<svg"), so only what is percent-encoded is decoded.
+    # Markup is often unescaped (";utf8,<svg"), so only percent-encodings are decoded.
     data = percent_decoded(body.encode("utf-8", "replace"))
     return DataUri(mime_type, data or None, _filename(head))
 
 
 def parse_text_uri(text: str) -> tuple[str | None, str] | None:
-    """Return the type and the text of the percent-encoded data URI that the whole text is.
+    """Return the type and the text of a percent-encoded data URI that is the whole text.
 
-    `None` for everything else: base64, what is no text, and what no URI has, such as blanks.
+    Return `None` for base64, for bytes that are no text, and for characters that are not allowed in
+    URIs, such as blanks.
     """
     head = _head(text)
     if head is None or head["base64"] or _filename(head) is not None:
@@ -182,14 +183,14 @@ def _has_blanks(body: str) -> bool:
 
 
 def _charset(head: re.Match[str], body: str) -> str:
-    """Return the charset of a body; one that holds more than URIs may is UTF-8 already."""
+    """Return the charset of a body; a body with characters outside of ASCII is UTF-8 already."""
     named = _CHARSET.search(unquote(_described(head))) if body.isascii() else None
     charset = named.group(1).strip().lower() if named else ""
     return charset if charset in _CHARSETS else "utf-8"
 
 
 def split_data_uri(text: str) -> DataUriText | None:
-    """Return the data URI that the whole text is; `None` if it is none."""
+    """Return the data URI that is the whole text, split; `None` for other texts."""
     head = _head(text)
     if head is None or head["encoded"] or _ODD_PARAMETER.match(head["of_text"] or ""):
         return None
@@ -207,39 +208,39 @@ def split_data_uri(text: str) -> DataUriText | None:
 
 
 def bare_base64(text: str) -> DataUriText | None:
-    """Return a medium written as base64 alone, known by its bytes; `None` if it is none."""
+    """Return a medium written as bare base64, recognised by its signature; `None` for others."""
     if len(text) < CERTAIN_BASE64_CHARS:
         return None
     data = decode_base64(text)
-    shown = sniff(data[:512]) if data and is_strong_signature(data[:512]) else None
-    if data is None or shown is None:
+    mime_type = sniff(data[:512]) if data and is_strong_signature(data[:512]) else None
+    if data is None or mime_type is None:
         return None
-    return DataUriText("", text, shown, data, None, is_base64=True)
+    return DataUriText("", text, mime_type, data, None, is_base64=True)
 
 
 def _decoded(payload: str) -> bytes | None:
     data = decode_percent_encoded_base64(payload)
     if data is None or "%" in payload or len(without_blanks(payload)) % 4 == 0:
         return data
-    # Nearly every word is base64 without its padding, so then the bytes have to be of a known kind.
+    # Nearly every word is valid base64 without padding, so the bytes need a known signature.
     return data if sniff(data[:512]) else None
 
 
 def is_plain_head(head: str) -> bool:
-    """Return whether a head is one that everybody reads: a type, base64, nothing else."""
+    """Return whether a head has the usual spelling: a type, base64, nothing else."""
     return _PLAIN_HEAD.fullmatch(head) is not None
 
 
 def base64_head_end(text: str) -> int:
-    """Return where the base64 of the data URI begins that the text begins with; 0 if it is none."""
+    """Return where the base64 of a leading data URI begins; 0 if the text has none."""
     head = _HEAD.match(text)
     return head.end() if head and head["base64"] else 0
 
 
 def has_scheme(text: str) -> bool:
-    """Return whether a data URI may begin in a text, in a fifth of the time that finding one takes.
+    """Return whether a text may contain a data URI, in a fifth of the time of finding one.
 
-    Outside of ASCII there are no such letters, whatever their bytes are.
+    Only ASCII letters match, whatever the bytes of other characters are.
     """
     for start in range(0, len(text), WINDOW_CHARS):
         window = text[start : start + WINDOW_CHARS + _SCHEME_CHARS]
@@ -250,11 +251,11 @@ def has_scheme(text: str) -> bool:
 
 
 def find_data_uris(text: str) -> Iterator[DataUriSpan]:
-    """Yield the data URIs inside a text, in order, passing over those that hold nothing usable."""
+    """Yield the data URIs inside a text that have usable content, in order."""
     if not has_scheme(text):
         return
     position = 0
-    # Each head is a search of its own: a text full of them is not one long step.
+    # A new search for each head, so that a text full of heads is not one long step.
     while scheme := search_windows(_SCHEME, text, position, len(text), reach=_SCHEME_CHARS):
         head = _HEAD.match(text, scheme.start())
         span_of = _base64_span if head and head["base64"] else _percent_encoded_span
@@ -269,7 +270,7 @@ def _base64_span(text: str, head: re.Match[str]) -> DataUriSpan | None:
     if end is None:
         return None
     length = end - head.end()
-    # What is shorter, or breaks off, is an example of a data URI in a text about data URIs.
+    # Short or broken ones are examples in a text about data URIs.
     is_example = length < _LONG_CHARS and text.startswith(("...", "…"), end)
     if is_example or length < _SHORTEST_CHARS:
         return None
@@ -283,8 +284,8 @@ def _percent_encoded_span(text: str, head: re.Match[str]) -> DataUriSpan | None:
     mime_type = _mime_type(head)
     if mime_type is None or is_textual(mime_type):
         return None
-    # In a sentence only what is plainly a file counts: "use data:image/png,… for pixels" is not.
-    # Its beginning shows that, so that a text full of heads is not read to its end for each.
+    # In a sentence only obvious files count: "use data:image/png,… for pixels" is none. The first
+    # bytes decide, so a text full of heads is not read to its end for each.
     first = _unquoted(text, head.end(), head.end() + _SHOWN_CHARS)
     is_markup = mime_type == "image/svg+xml" and first.lstrip().startswith(b"<")
     if not (is_markup or sniff(first[:512])):
@@ -305,7 +306,7 @@ def _head(text: str) -> re.Match[str] | None:
 
 
 def _described(head: re.Match[str]) -> str:
-    """Return what is between the scheme and the comma, without the word that announces base64."""
+    """Return the part between the scheme and the comma, without the declaration of base64."""
     described: str = head["of_text"] if head["base64"] is None else head["of_base64"]
     return described
 

@@ -1,12 +1,12 @@
-"""The cost of decoding an image, as far as its bytes say before anything is decoded.
+"""The cost of decoding an image, estimated before it is decoded.
 
-The header has the number of pixels, but not how often the decoder goes over them. Each scan of a
-progressive JPEG is a pass over all pixels, and a file may have as many scans as there is room for.
-Of PNG, GIF and WebP one picture is decoded, the first, in one pass; the frames behind it are not.
-An AVIF holds an AV1 stream, which may have any number of frames for one picture; they are not
-counted here, so the cost of an AVIF is unknown.
+The header has the number of pixels, but not the number of passes over them. Each scan of a
+progressive JPEG is a pass over all pixels, and a file may have any number of scans. Of PNG, GIF and
+WebP the first picture is decoded, in one pass; later frames are not. An AVIF contains an AV1 stream
+with any number of frames for one picture. They are not counted here, so the cost of an AVIF is
+unknown.
 
-Source: ITU-T T.81, annex B; how libjpeg finds markers, in and between scans.
+Source: ITU-T T.81, annex B; libjpeg's search for markers, in and between scans.
 """
 
 import re
@@ -23,31 +23,31 @@ if TYPE_CHECKING:
     from PIL.ImageFile import ImageFile
 
 _START_OF_SCAN, _END_OF_IMAGE = 0xDA, 0xD9
-# Markers that begin a segment or end the image. Those that are left out have no length: restarts,
-# and what is no marker, which a decoder passes over where it looks for a restart.
+# Markers that begin a segment or end the image. Restart markers have no length and are omitted, as
+# are bytes that are not markers, which decoders skip.
 _MARKER = re.compile(rb"\xff([\xc0-\xcf\xd9-\xfe])")
 _SNIFFED_BYTES = 512
 
-# Measured: decoded pixels, their conversion, and what the decoder itself keeps.
+# Measured: decoded pixels, their conversion, and the decoder's own memory.
 _BYTES_PER_PIXEL = 6
 _BYTES_PER_PIXEL_OF_ROWS = 5
 _BYTES_PER_PIXEL_BY_MODE = {"RGBA": 11, "LA": 11, "PA": 11, "P": 11}
 _BYTES_PER_PIXEL_BY_TYPE = {"image/webp": 20, "image/avif": 20}
-# The smaller image, and the files that are made of it.
+# The smaller image, and the files encoded from it.
 _OUTPUT_BYTES_PER_PIXEL = 9
 MOST_OUTPUT_PIXELS = 3_000_000
-"""A smaller image has no more pixels. Providers look at fewer, and more would take the budget."""
+"""The most pixels of a smaller image. Providers use fewer, and more would exceed the budget."""
 
 
 @dataclass(frozen=True, slots=True)
 class DecodingCost:
-    """The cost of decoding an image, by its header."""
+    """The cost of decoding an image, estimated from its header."""
 
     pixels: int
     memory_bytes: int
-    """At its peak, beside the file."""
+    """The peak, in addition to the file."""
     is_bounded: bool
-    """False if decoding may take any amount of work and memory."""
+    """False if decoding may take unlimited work and memory."""
 
 
 def decoding_cost(head: bytes, mime_type: str, *, most_pixels: int) -> DecodingCost | None:
@@ -56,10 +56,10 @@ def decoding_cost(head: bytes, mime_type: str, *, most_pixels: int) -> DecodingC
     Args:
         head: The first bytes.
         mime_type: The type of the image if its first bytes do not say.
-        most_pixels: What a JPEG is decoded to at most, if it is larger.
+        most_pixels: The size to which a larger JPEG is scaled while decoding.
 
     Returns:
-        The cost; `None` if the header cannot be read, so the image cannot be decoded either.
+        The cost; `None` if the header is unreadable, so the image cannot be decoded either.
     """
     mime_type = sniff(head[:_SNIFFED_BYTES]) or mime_type
     head = without_damaged_chunks(head)
@@ -84,7 +84,7 @@ def _bytes_per_pixel(image: "ImageFile", head: bytes, mime_type: str) -> int:
     if mime_type == "image/jpeg":
         if is_read_in_rows(image, head):
             return _BYTES_PER_PIXEL_OF_ROWS
-        # All coefficients of all colours are kept until the last scan.
+        # Decoders keep the coefficients of all colours until the last scan.
         return 4 + 2 * len(image.getbands())
     return _BYTES_PER_PIXEL_BY_MODE.get(image.mode, _BYTES_PER_PIXEL)
 
@@ -92,8 +92,8 @@ def _bytes_per_pixel(image: "ImageFile", head: bytes, mime_type: str) -> int:
 def is_read_in_rows(image: "ImageFile", data: bytes) -> bool:
     """Return whether the image is a JPEG that is decoded row by row, in one pass.
 
-    If the first scan is not all of the image, because it is progressive or has a scan for each
-    colour, the decoder keeps all of it in memory, however small the wanted image is.
+    If the first scan is not the whole image, because it is progressive or has a scan for each
+    colour, the decoder keeps the whole image in memory, whatever the size of the result.
 
     Args:
         image: The image, just opened.
@@ -101,7 +101,7 @@ def is_read_in_rows(image: "ImageFile", data: bytes) -> bool:
     """
     if image.format != "JPEG" or image.info.get("progressive"):
         return False
-    # Pillow has read as far as the end of the header of the first scan.
+    # Pillow has read up to the end of the header of the first scan.
     layers = len(image.getbands())
     header = struct.pack(">HHB", 0xFFDA, 6 + 2 * layers, layers)
     end = image.fp.tell() if image.fp else 0
@@ -110,16 +110,16 @@ def is_read_in_rows(image: "ImageFile", data: bytes) -> bool:
 
 
 def count_passes(image: "ImageFile", data: bytes) -> int:
-    """Return how often a decoder goes over the pixels of an image; see `is_read_in_rows`."""
+    """Return the number of passes over the pixels of an image; see `is_read_in_rows`."""
     if image.format != "JPEG" or is_read_in_rows(image, data):
         return 1
     return max(1, count_scans(data))
 
 
 def count_scans(data: bytes) -> int:
-    """Return the number of scans of a JPEG, as its decoder finds them.
+    """Return the number of scans of a JPEG, as its decoder counts them.
 
-    No scan is missed. In a file that is not well-formed, some may be counted that are not decoded.
+    It is exact for well-formed files, and an upper bound for others.
     """
     at, scans = 2, 0
     while found := _MARKER.search(data, at):

@@ -1,7 +1,7 @@
-"""Data URIs in values: which are moved out of them, and how they are put together again.
+"""Data URIs in values: which of them are moved out, and how they are restored.
 
-A data URI that is moved leaves behind how it was written. For most of them a head and two words say
-that; of any other the text itself is kept, as a resource.
+The spelling of a moved data URI is kept. For most of them it is a head and two flags; otherwise the
+text itself is kept, as a resource.
 """
 
 import re
@@ -25,20 +25,21 @@ from pagefault_dialects.model.base import FrozenModel
 from pagefault_dialects.model.resource import ResourceKind, resource_kind
 
 INLINE_LIMIT_BYTES = 1_024
-"""A medium below this stays where it is."""
+"""Smaller media stay in place."""
 SOUND: frozenset[ResourceKind] = frozenset({"audio", "video"})
-"""What is moved whatever its size."""
+"""The kinds that are moved whatever their size."""
 
 _MARK = re.compile(r"\s*data:", re.IGNORECASE)
 _LONGEST_INLINE_CHARS = 8_192
 
 
 class InlineForm(FrozenModel):
-    """How a moved data URI was written.
+    """The spelling of a moved data URI.
 
-    `head` is its beginning up to the comma. With `text_resource_id` the whole text is there;
-    without it, the text is `head` and the base64 of the resource in this alphabet, with or without
-    its padding. `further_resource_ids` are those of the other media that were moved out of it.
+    `head` is its beginning up to the comma. With `text_resource_id` that resource has the whole
+    text; otherwise the text is `head` and the base64 of the resource in this alphabet, with or
+    without padding. `further_resource_ids` are the other media that were moved out of the same
+    text.
     """
 
     resource_id: str
@@ -50,13 +51,13 @@ class InlineForm(FrozenModel):
 
     @property
     def resource_ids(self) -> set[str]:
-        """Return the resources that it takes, and those that were moved."""
+        """Return the ids of the resources it needs, and of those that were moved."""
         own = {self.resource_id, *self.further_resource_ids}
         return own if self.text_resource_id is None else own | {self.text_resource_id}
 
     @property
     def is_plain(self) -> bool:
-        """Return whether what it writes is a data URI as everybody reads it."""
+        """True for a data URI in the usual spelling."""
         is_standard = self.alphabet == "standard" and self.padded
         return is_standard and is_plain_head(self.head)
 
@@ -65,7 +66,7 @@ _FORMS = TypeAdapter(dict[str, InlineForm])
 
 
 def inline_form(uri: DataUriText, resource_id: str) -> InlineForm | None:
-    """Return how the data URI is written, or `None` if only its text itself says it."""
+    """Return the spelling of a data URI, or `None` if only its text has it."""
     if uri.data is None:
         return None
     form = InlineForm(
@@ -78,7 +79,7 @@ def inline_form(uri: DataUriText, resource_id: str) -> InlineForm | None:
 
 
 def write_data_uri(form: InlineForm, data: bytes) -> str:
-    """Return the data URI as it was written."""
+    """Return the data URI in its original spelling."""
     encode = pybase64.urlsafe_b64encode if form.alphabet == "urlsafe" else pybase64.b64encode
     payload = encode(data).decode()
     return form.head + (payload if form.padded else payload.rstrip("="))
@@ -90,12 +91,12 @@ def dump_forms(forms: dict[str, InlineForm]) -> str | None:
 
 
 def load_forms(text: str | None) -> dict[str, InlineForm]:
-    """Return what `dump_forms` wrote."""
+    """Return the forms that `dump_forms` wrote."""
     return _FORMS.validate_json(text) if text else {}
 
 
 def is_to_be_moved(uri: DataUriText) -> bool:
-    """Return whether the medium of a data URI is to be moved out of a value."""
+    """Return whether the medium of a data URI has to be moved out of a value."""
     if uri.data is None:
         return False
     is_long = len(uri.data) >= INLINE_LIMIT_BYTES or len(uri.text) > _LONGEST_INLINE_CHARS
@@ -104,7 +105,7 @@ def is_to_be_moved(uri: DataUriText) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Movable:
-    """A string that holds media to be moved: a whole data URI, or words with some among them."""
+    """A string with media to move: a whole data URI, or a text with some inside."""
 
     pointer: str
     text: str
@@ -113,16 +114,16 @@ class Movable:
 
 
 def movable_media(value: JsonValue) -> list[Movable]:
-    """Return the strings in a JSON value that hold base64 data URIs to be moved, in order.
+    """Return the strings in a JSON value that have base64 data URIs to move, in order.
 
-    Other data URIs are percent-encoded text, and are left where they can be read.
+    Other data URIs are percent-encoded text and stay readable in place.
     """
     found = []
     for place, text in strings_in(value):
         if len(text) < INLINE_LIMIT_BYTES and not _MARK.match(text):
             continue
         uri = split_data_uri(text) if _MARK.match(text) else None
-        # One whose base64 is none may be words that begin with a data URI.
+        # A data URI with invalid base64 may be a text that begins like one.
         if uri is not None and uri.is_base64 and uri.data is not None:
             if is_to_be_moved(uri):
                 found.append(Movable(pointer_to(place), text, uri))
@@ -132,17 +133,17 @@ def movable_media(value: JsonValue) -> list[Movable]:
 
 
 def media_in_text(text: str) -> tuple[DataUriSpan, ...]:
-    """Return the data URIs inside a text that are too long to be read, in order."""
+    """Return the data URIs inside a text that are too long to stay, in order."""
     return tuple(span for span in find_data_uris(text) if len(span.data) >= INLINE_LIMIT_BYTES)
 
 
 def strings_in(value: JsonValue) -> Iterator[tuple["ValuePath | None", str]]:
-    """Return the strings in a JSON value with their places, in order and at any depth."""
+    """Yield the strings in a JSON value with their places, in order and at any depth."""
     return ((place, text) for place, text, _ in find_strings(value))
 
 
 def find_strings(value: JsonValue) -> Iterator[tuple["ValuePath | None", str, JsonValue]]:
-    """Return the same, with the object or array that holds each; `None` for the value itself."""
+    """Yield the same with the object or array that has each; `None` for the value itself."""
     stack: list[tuple[ValuePath | None, JsonValue, JsonValue]] = [(None, value, None)]
     while stack:
         place, node, holder = stack.pop()
@@ -156,7 +157,7 @@ def find_strings(value: JsonValue) -> Iterator[tuple["ValuePath | None", str, Js
 
 
 class ValuePath(NamedTuple):
-    """Where a value stands; made into a pointer only for what is found."""
+    """The place of a value, converted to a pointer only when needed."""
 
     parent: "ValuePath | None"
     key: str | int
@@ -172,9 +173,9 @@ def pointer_to(place: ValuePath | None) -> str:
 
 
 def put_member(value: JsonValue, pointer: str, member: JsonValue) -> JsonValue:
-    """Put another member in place at a JSON pointer; returns the value, or what replaces it.
+    """Replace the member at a JSON pointer in place; return the value, or its replacement.
 
-    The value has just been parsed and is nobody else's yet.
+    The caller has to own the value.
     """
     if not pointer:
         return member

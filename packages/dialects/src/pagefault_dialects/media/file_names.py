@@ -1,8 +1,8 @@
 """File names that are safe to keep, to show, to download and to put into a header.
 
-A name that comes with a file is a claim of whoever sent it. What is kept of it is a base name that
-every file system takes and every reader sees as it is: no path, no control or invisible character,
-no device name. The extension survives, since people and programs go by it.
+A name that comes with a file is untrusted. It is reduced to a base name that every file system
+accepts and every reader sees as it is: no path, no control or invisible character, no device name.
+The extension stays, since people and programs rely on it.
 """
 
 import re
@@ -19,16 +19,16 @@ MAX_NAME_BYTES = 255
 
 _LONGEST_NORMALIZED_CHARS = 1_024
 
-# A "sentence. And its continuation" has no extension; the longest ones in use are far shorter.
+# In "sentence. And its continuation" there is no extension; known ones are far shorter.
 _MAX_EXTENSION_BYTES = 32
 
-# Windows opens the device whatever extension follows, and takes superscript digits for digits.
+# Windows opens the device whatever the extension, and reads superscript digits as digits.
 _DEVICE = re.compile(
     r"(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9\u00b9\u00b2\u00b3]) *(?:[.:]|\Z)",
     re.IGNORECASE,
 )
 UNKNOWN = ".bin"
-# What the registry does not have, or under another name than the one that people use.
+# Extensions that the registry lacks, or has another type for.
 _EXTENSIONS = {"application/xml": ".xml"} | {
     mime_type: EXTENSIONS[mime_type].split()[0]
     for mime_type in (
@@ -37,27 +37,26 @@ _EXTENSIONS = {"application/xml": ".xml"} | {
         *("application/yaml", "application/gzip"),
     )
 }
-# A longer header is no file name, and taking it apart costs more than its length.
+# Longer headers are no file names; parsing takes more than linear time.
 _MOST_CHARS = 4_096
 
 
 def safe_file_name(name: str | None) -> str | None:
-    """Return the name as it may be stored and sent, or `None` if nothing of it is left.
+    """Return the name in a form that is safe to store and send, or `None` if nothing is left.
 
-    The result is a base name in NFC of at most 255 bytes of UTF-8, every character printable, with
-    its extension, without dots in front and without dots or spaces at the end. A safe name comes
-    back unchanged.
+    The result is a base name in NFC of at most 255 bytes of UTF-8, with only printable characters,
+    its extension, no leading dots, and no trailing dots or spaces. A safe name is returned
+    unchanged.
 
     Args:
-        name: The name as it was claimed, possibly with a path in front, in either direction of
-            slashes.
+        name: The declared name, perhaps with a path of slashes or backslashes.
     """
     if name is None:
         return None
     base = re.split(r"[/\\]", name)[-1]
     visible = "".join(_visible(character) for character in base)
     if len(visible) > _LONGEST_NORMALIZED_CHARS:
-        # Normalizing takes time in the square of a run of combining marks.
+        # Normalization takes quadratic time for a run of combining marks.
         visible = _shortened(visible)
     trimmed = unicodedata.normalize("NFC", visible).lstrip(". ").rstrip(". ")
     if _DEVICE.match(trimmed):
@@ -67,7 +66,7 @@ def safe_file_name(name: str | None) -> str | None:
 
 def _visible(character: str) -> str:
     # `isprintable` is false for controls, bidi and zero-width format characters, surrogates,
-    # private use and unassigned code points, and for every space but the plain one.
+    # private use and unassigned code points, and for all spaces except U+0020.
     if character.isprintable():
         return character
     return " " if unicodedata.category(character) == "Zs" else ""
@@ -81,13 +80,13 @@ def _shortened(name: str) -> str:
         stem, dot, extension = name, "", ""
     suffix = f"{dot}{extension}"
     room = MAX_NAME_BYTES - len(suffix.encode())
-    # Dropping an incomplete sequence at the cut is what keeps code points whole.
+    # `ignore` drops a code point that the cut split.
     kept = stem.encode()[:room].decode(errors="ignore")
     return kept.rstrip(". ") + suffix
 
 
 def extension_for(mime_type: str | None) -> str | None:
-    """Return the extension files of a type have, with its dot; `None` for a type that has none."""
+    """Return the usual extension of files of a type, with its dot; `None` if there is none."""
     canonical = canonical_mime_type(mime_type) if mime_type else None
     if canonical is None:
         return None
@@ -98,12 +97,12 @@ def extension_for(mime_type: str | None) -> str | None:
 
 
 def download_name(page_id: str, *mime_types: str | None, otherwise: str = UNKNOWN) -> str:
-    """Return the name a page is downloaded under.
+    """Return the name under which a page is downloaded.
 
-    Args:
+    page_id: The page's id; a colon, which some file systems do not accept, becomes `_`.
         page_id: The page's id; a colon, which some file systems do not take, becomes `_`.
-        mime_types: The types to go by, the first that has an extension decides.
-        otherwise: The extension if none of them has one.
+        mime_types: The first type that has an extension decides.
+        otherwise: The extension if no type has one.
     """
     found = next(filter(None, map(extension_for, mime_types)), otherwise)
     return safe_file_name(page_id.replace(":", "_") + found) or f"page{found}"
@@ -112,8 +111,8 @@ def download_name(page_id: str, *mime_types: str | None, otherwise: str = UNKNOW
 def disposition_filename(header: str) -> str | None:
     """Return the file name in a Content-Disposition, `filename*` (RFC 8187) before `filename`.
 
-    Header bytes beyond ASCII are taken as UTF-8, which browsers and curl send. A part of a form is
-    a file if it has a name, be it an empty one.
+    Bytes beyond ASCII are read as UTF-8, which browsers and curl send. A part of a form is a file
+    if it has a name, even an empty one.
     """
     header = header[:_MOST_CHARS]
     with suppress(UnicodeError):
@@ -123,6 +122,6 @@ def disposition_filename(header: str) -> str | None:
     named: dict[bool, str] = {}
     for name, value in message.get_params(failobj=[], header="content-disposition"):
         if name.lower() == "filename":
-            # The parser hands on `filename*` decoded into its three pieces, `filename` as a text.
+            # The parser returns `filename*` as its three decoded pieces, `filename` as a text.
             named.setdefault(isinstance(value, tuple), collapse_rfc2231_value(value))
     return named.get(True, named.get(False))

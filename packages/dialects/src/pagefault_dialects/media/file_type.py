@@ -1,8 +1,8 @@
-"""The type that a file is kept under: its own bytes, what it was announced as, its name.
+"""The stored type of a file, detected from its bytes, its declared type and its name.
 
-What is announced as an image is kept as one without being decoded, so that formats nobody here
-knows are kept as well. The beginnings of programs and web pages tell that an announcement is wrong.
-They are not told as types of their own: sniffing must not promote anything to HTML.
+A declared image is stored as one without being decoded, so unknown formats are kept as well. The
+signatures of programs and web pages only disprove a declared type. They are not types of their own,
+since sniffing must not promote anything to HTML.
 """
 
 import re
@@ -12,7 +12,7 @@ import puremagic
 from pagefault_dialects.media.types import OCTET_STREAM, detect_mime_type, mime_type_for_filename
 
 HEAD_BYTES = 4_096
-"""How many of a file's first bytes settle its type."""
+"""The number of first bytes that determine a file's type."""
 
 _PROGRAM = re.compile(
     rb"\x7fELF"
@@ -30,15 +30,16 @@ _WEB_PAGE = re.compile(
 )
 _MEDIA = ("image/", "audio/", "video/")
 _LEAST_CONFIDENCE = 0.8
-# One container for documents, sheets and slides; the signature table knows only one of them.
+# One container for documents, sheets and slides, of which the signature table knows one.
 _ANY_OLD_OFFICE_FILE = bytes.fromhex("d0cf11e0a1b11ae1")
 _NEVER_BY_SNIFFING = ("text/", "image/svg", "message/", "multipart/")
 
 
 def detect_type(head: bytes, declared: str | None, filename: str | None) -> str:
-    """Return the type of bytes: by our table and the claim, a second opinion, then the name.
+    """Return the type of bytes by our table and the declared type, `filetype`, then the name.
 
-    Neither a claim nor a name makes an image, a sound or a video of a program or a web page.
+    Neither a declared type nor a name turns a program or a web page into an image, a sound or a
+    video.
     """
     mime_type = detect_mime_type(head, declared)
     if contradicts(head, mime_type):
@@ -52,9 +53,9 @@ def detect_type(head: bytes, declared: str | None, filename: str | None) -> str:
 
 
 def second_opinion(head: bytes) -> str | None:
-    """Return the type that a long, unmistakable signature at the beginning stands for, if any.
+    """Return the type of a long, unmistakable signature at the beginning, if there is one.
 
-    It is asked where our own table knows nothing. It never says text, HTML, SVG or XML, which
+    It is used if our own table has no match. It never returns text, HTML, SVG or XML, which
     sniffing must not promote.
     """
     try:
@@ -74,7 +75,7 @@ def second_opinion(head: bytes) -> str | None:
 
 
 def contradicts(head: bytes, mime_type: str) -> bool:
-    """Return whether a file that begins so is certainly no medium, though the type says it is."""
+    """Return whether these first bytes disprove that a file is of a media type."""
     if not mime_type.startswith(_MEDIA):
         return False
     return bool(_PROGRAM.match(head) or _WEB_PAGE.match(head))

@@ -1,9 +1,9 @@
-"""Headers of media: pixels and seconds, without decoding anything or reading the whole of a file.
+"""Headers of media: pixels and seconds, without decoding, and without reading whole files.
 
-Pixels are read by Pillow, whose readers for those who do decode an image are opened here as well.
-How long audio and video play, parsers find in a `WindowedFile`: the first megabytes, the last ones
-where there are any, and a budget of reads, so that no hostile file makes a loop over garbage long.
-Durations that do not follow from what can be seen are unknown, never guessed.
+Pillow reads the pixels; its readers are opened here for decoding as well. The duration of audio and
+video is parsed from a `WindowedFile`: the first megabytes, the last ones if available, and a budget
+of reads, so that hostile files cannot cause long loops. A duration that does not follow from these
+bytes is unknown, never guessed.
 """
 
 import re
@@ -32,7 +32,7 @@ _SPATIAL_EXTENTS = re.compile(rb"ispe\0{4}(.{8})", re.DOTALL)
 
 _READS = 200_000
 _LARGEST_READ_BYTES = 8 * 1024 * 1024
-# The Info element comes first; more would only let a hostile file be longer.
+# The Info element comes first; reading more would only help hostile files.
 _MATROSKA_HEAD_BYTES = 256 * 1024
 _LONGEST_SECONDS = 10 * 366 * 86_400
 
@@ -47,16 +47,16 @@ _DEFAULT_TIMESTAMP_SCALE = 1_000_000
 
 
 def has_known_header(mime_type: str) -> bool:
-    """Return whether pixels are read from headers of this type."""
+    """Return whether pixels can be read from headers of this type."""
     return mime_type in _IMAGE_TYPES
 
 
 @cache
 def _image_readers() -> "Mapping[str, Callable[[BytesIO], ImageFile.ImageFile]]":
-    """Load Pillow's readers, which a process that meets no image does without.
+    """Load Pillow's readers, on first use.
 
-    They are used themselves and not `Image.open`, which guesses the format and warns, through state
-    that all threads share, about sizes that cost nothing as long as no pixel is decoded.
+    They are used directly, because `Image.open` guesses the format, and warns about sizes through
+    state that all threads share, although no pixel is decoded here.
     """
     from PIL import (  # noqa: PLC0415
         AvifImagePlugin,
@@ -80,20 +80,20 @@ def _image_readers() -> "Mapping[str, Callable[[BytesIO], ImageFile.ImageFile]]"
 
 
 def open_image(file: BytesIO, mime_type: str) -> "ImageFile.ImageFile | None":
-    """Open an image, only its header read yet; `None` for types that are not decoded.
+    """Open an image, reading only its header; return `None` for types that are not decoded.
 
     Raises:
-        Exception: Whatever a damaged header runs Pillow's reader into.
+        Exception: Any error of Pillow's reader on a damaged header.
     """
     return _image_readers()[mime_type](file) if mime_type in DECODED_TYPES else None
 
 
 def size_by_beginning(head: bytes, mime_type: str) -> tuple[int, int] | None:
-    """Return the width and height of a WebP or AVIF, which Pillow opens only if all of it is there.
+    """Return the width and height of a WebP or AVIF, which Pillow opens only as a whole.
 
     Args:
         head: The first bytes.
-        mime_type: The type; `None` is returned for all others.
+        mime_type: The type; other types return `None`.
 
     Raises:
         struct.error: The head is too short.
@@ -119,7 +119,7 @@ def size_by_beginning(head: bytes, mime_type: str) -> tuple[int, int] | None:
 
 
 def image_hints(head: bytes, mime_type: str) -> MediaHints:
-    """Return the pixels as displayed, a photograph on its side turned; none if they do not show."""
+    """Return the pixels as displayed, with rotation applied; empty if unknown."""
     try:
         width, height = size_by_beginning(head, mime_type) or _opened_size(head, mime_type)
     except Exception:  # noqa: BLE001 - parsers of hostile bytes raise anything
@@ -130,7 +130,7 @@ def image_hints(head: bytes, mime_type: str) -> MediaHints:
 
 
 def _opened_size(head: bytes, mime_type: str) -> tuple[int, int]:
-    # A chunk beside the picture may be damaged, which Pillow would refuse.
+    # Pillow refuses files with a damaged chunk beside the picture.
     image = _image_readers()[mime_type](BytesIO(without_damaged_chunks(head)))
     width, height = image.size
     if mime_type == "image/jpeg":
@@ -141,7 +141,7 @@ def _opened_size(head: bytes, mime_type: str) -> tuple[int, int]:
 
 
 def hints_of(data: bytes, mime_type: str) -> MediaHints:
-    """Return the hints about a medium that is in memory as a whole."""
+    """Return the hints about a medium in memory."""
     if has_known_header(mime_type):
         return image_hints(data, mime_type)
     if has_duration(mime_type):
@@ -152,7 +152,7 @@ def hints_of(data: bytes, mime_type: str) -> MediaHints:
 class WindowedFile(BytesIO):
     """A file of which only the beginning and perhaps the end can be read.
 
-    Between the two it reads as if it ended there, and `fell_short` says that this happened.
+    Between the two it reads as if it ended there, and sets `fell_short`.
 
     Args:
         head: The first bytes.
@@ -160,7 +160,7 @@ class WindowedFile(BytesIO):
         size_bytes: The size of the whole file.
 
     Raises:
-        EOFError: On reading, when the budget of reads is spent.
+        EOFError: On reading, when the budget of reads is used up.
     """
 
     def __init__(self, head: bytes, tail: bytes, size_bytes: int) -> None:
@@ -177,7 +177,7 @@ class WindowedFile(BytesIO):
         return self._position
 
     def seek(self, offset: int, whence: int = SEEK_SET) -> int:
-        """Move in the whole file, beyond its end if need be."""
+        """Move in the whole file, beyond its end if requested."""
         base = {SEEK_SET: 0, SEEK_CUR: self._position, SEEK_END: self._size_bytes}[whence]
         if base + offset < 0:
             raise OSError("a position before the beginning")
@@ -185,29 +185,29 @@ class WindowedFile(BytesIO):
         return self._position
 
     def read(self, size: int | None = -1) -> bytes:
-        """Return bytes from one of the two windows; nothing outside of them."""
+        """Return bytes from one of the two windows, none outside of them."""
         self._reads_left -= 1
         if self._reads_left < 0:
             raise EOFError("the budget of reads is spent")
-        left = max(0, self._size_bytes - self._position)
-        wanted = left if size is None or size < 0 else min(size, left)
-        piece = self._piece(self._position, wanted)
+        remaining = max(0, self._size_bytes - self._position)
+        size_bytes = remaining if size is None or size < 0 else min(size, remaining)
+        piece = self._piece(self._position, size_bytes)
         self._position += len(piece)
-        self.fell_short = self.fell_short or len(piece) < wanted
+        self.fell_short = self.fell_short or len(piece) < size_bytes
         return piece
 
-    def _piece(self, start: int, wanted: int) -> bytes:
+    def _piece(self, start: int, size_bytes: int) -> bytes:
         tail_start = self._size_bytes - len(self._tail)
         if start >= tail_start:
-            return self._tail[start - tail_start : start - tail_start + wanted]
-        return self._head[start : start + wanted]
+            return self._tail[start - tail_start : start - tail_start + size_bytes]
+        return self._head[start : start + size_bytes]
 
 
 class WholeFile(WindowedFile):
-    """A file of which all can be read, though never much at once.
+    """A file that can be read as a whole, a limited piece at a time.
 
     Args:
-        read_at: Reads so many bytes from a position on.
+        read_at: Returns a number of bytes from a position.
         size_bytes: The size of the file.
     """
 
@@ -215,17 +215,17 @@ class WholeFile(WindowedFile):
         super().__init__(b"", b"", size_bytes)
         self._read_at = read_at
 
-    def _piece(self, start: int, wanted: int) -> bytes:
-        return self._read_at(start, min(wanted, _LARGEST_READ_BYTES))
+    def _piece(self, start: int, size_bytes: int) -> bytes:
+        return self._read_at(start, min(size_bytes, _LARGEST_READ_BYTES))
 
 
 def has_duration(mime_type: str) -> bool:
-    """Return whether files of this type play for some time."""
+    """Return whether files of this type have a playing time."""
     return mime_type.startswith(("audio/", "video/")) or mime_type == "application/ogg"
 
 
 def duration_hints(file: WindowedFile, mime_type: str) -> MediaHints:
-    """Return the playing time in seconds, to the millisecond; none if the file does not say."""
+    """Return the playing time in seconds, to the millisecond; empty if unknown."""
     try:
         return MediaHints(duration_seconds=_duration_seconds(file, mime_type))
     except Exception:  # noqa: BLE001 - parsers of hostile bytes raise anything
@@ -237,10 +237,10 @@ def _duration_seconds(file: WindowedFile, mime_type: str) -> float | None:
         seconds = _matroska_duration(file.read(_MATROSKA_HEAD_BYTES))
     else:
         tag = TinyTag.get(file_obj=file, tags=False, duration=True)
-        # An Ogg stream tells its length on its last page only, so a part of it tells a wrong one.
+        # An Ogg stream has its length on its last page, so a part of it has a wrong one.
         is_part = file.fell_short and (tag.mime_type or "").startswith("audio/ogg")
         seconds = None if is_part else tag.duration
-    # What is no number is not between the two either.
+    # NaN is not in the range either.
     return round(seconds, 3) if seconds is not None and 0 < seconds <= _LONGEST_SECONDS else None
 
 
@@ -258,13 +258,13 @@ def _matroska_duration(data: bytes) -> float | None:
     return None if ticks is None else ticks * scale / _NANOSECONDS
 
 
-def _elements(data: bytes, start: int, end: int, wanted: int) -> Iterator[tuple[int, int]]:
-    """Yield where the contents of the wanted elements lie among those between `start` and `end`."""
+def _elements(data: bytes, start: int, end: int, element_id: int) -> Iterator[tuple[int, int]]:
+    """Yield the start and the end of the contents of elements with this id in `data[start:end]`."""
     while start < end:
         element, start = ebml_number(data, start, keeps_marker=True)
         size, start = ebml_number(data, start, keeps_marker=False)
         stop = end if size is None else min(end, start + size)
-        if element == wanted:
+        if element == element_id:
             yield start, stop
         if element == _CLUSTER or element is None:
             return

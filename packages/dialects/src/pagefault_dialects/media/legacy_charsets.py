@@ -1,8 +1,8 @@
-"""Texts in the charsets of before UTF-8: found by their bytes, and decoded.
+"""Texts in legacy charsets: detected from their bytes, and decoded.
 
-Bytes with control characters that no text has are no text in any charset. A charset that is
-declared is tried first; else the one is taken under which the text looks most like words. Where
-several look the same, none is taken, since a text in a wrong charset says something else.
+Bytes with control characters that texts do not have are not text. A declared charset is tried
+first; otherwise the one in which the text looks most like words. If several look equally likely,
+the text is not decoded, since the wrong charset changes its meaning.
 """
 
 import codecs
@@ -16,7 +16,7 @@ from pagefault_dialects.text_windows import UTF_8, decode_text, text_decoder, te
 if TYPE_CHECKING:
     from charset_normalizer import CharsetMatch
 
-# What is common, by Python's names, and as they are called elsewhere.
+# Common charsets, by Python's names, with their aliases.
 _NAMES = MappingProxyType(
     {
         "cp1252": "windows-1252",
@@ -41,7 +41,7 @@ _WESTERN, _CENTRAL = "cp1252", "cp1250"
 _CLEARLY_BETTER = 0.1
 _FAR_MORE = 2
 _CHARSET = re.compile(r";\s*charset=\"?([A-Za-z0-9._:-]{1,40})", re.IGNORECASE)
-# What no text has: controls, but for tabs, ends of lines and pages, and escapes of terminals.
+# Control characters that texts do not have: all but tabs, line and page ends, and escapes.
 _NO_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 _NO_ASCII = re.compile(rb"[\x80-\xff]")
 _NO_CHARACTER = re.compile("[\x80-\x84\x86-\x9f\ufffd\ufffe\uffff]")
@@ -49,20 +49,20 @@ _NO_CHARACTER = re.compile("[\x80-\x84\x86-\x9f\ufffd\ufffe\uffff]")
 
 @dataclass(frozen=True, slots=True)
 class LegacyText:
-    """A text, and the name of the charset that it was in."""
+    """A decoded text, and the name of its charset."""
 
     text: str
     charset: str
 
 
 def decode_any_text(data: bytes, declared_type: str | None = None) -> LegacyText | None:
-    """Return the text that bytes are, in UTF-8 or UTF-16 or in a charset of before.
+    """Return bytes decoded from UTF-8, UTF-16 or a legacy charset; `None` if they are no text.
 
-    The charset is empty where it is one of Unicode's. `None` if the bytes are no text.
+    The charset is empty for those of Unicode.
 
     Args:
         data: All bytes.
-        declared_type: The MIME type as the sender writes it, perhaps with a charset.
+        declared_type: The declared MIME type, perhaps with a charset.
     """
     text = decode_text(data)
     if _is_unicode(text):
@@ -71,7 +71,7 @@ def decode_any_text(data: bytes, declared_type: str | None = None) -> LegacyText
 
 
 def _is_unicode(text: str) -> bool:
-    """Return whether a text was in UTF-8: of others few bytes happen to be characters of that."""
+    """Return whether a text was UTF-8: few bytes of other charsets decode as UTF-8 by chance."""
     damaged = text.count("\ufffd")
     return damaged == 0 or len(text) - len(text.encode("ascii", "ignore")) > 2 * damaged
 
@@ -82,11 +82,11 @@ def _declared_charset(declared_type: str | None) -> str | None:
 
 
 def decode_legacy_text(data: bytes, declared: str | None = None) -> LegacyText | None:
-    """Return the text that bytes are in a charset of before UTF-8; `None` if they are in none.
+    """Return bytes decoded from a legacy charset; `None` if no charset fits.
 
     Args:
         data: All bytes.
-        declared: What the sender calls the charset, if anything.
+        declared: The declared charset, if any.
     """
     if not data or _NO_TEXT.search(data):
         return None
@@ -100,14 +100,14 @@ def decode_legacy_text(data: bytes, declared: str | None = None) -> LegacyText |
 
 
 class TextDecoder:
-    """Makes characters of the bytes of a text, piece by piece, in whatever charset they are.
+    """An incremental decoder of texts in any charset.
 
-    They are taken for UTF-8, unless a mark says otherwise, until some are no UTF-8. If all bytes
-    before these are ASCII, the charset is looked for; else, or if there is none, these and all
-    others like them become U+FFFD.
+    It decodes UTF-8, unless a byte order mark says otherwise, until invalid bytes occur. If all
+    bytes before them are ASCII, it detects the charset. Otherwise, or if none is found, invalid
+    bytes become U+FFFD.
 
     Args:
-        declared_type: The MIME type as the sender writes it, perhaps with a charset.
+        declared_type: The declared MIME type, perhaps with a charset.
     """
 
     def __init__(self, declared_type: str | None = None) -> None:
@@ -115,12 +115,12 @@ class TextDecoder:
         self._decoder: codecs.IncrementalDecoder | None = None
         self._before: bytes | None = b""
         self.encoding = UTF_8
-        """The encoding as far as it is known, under a name that `codecs` knows."""
+        """The encoding as far as known, by a name of `codecs`."""
         self.is_settled = False
-        """Whether no bytes that follow change the encoding."""
+        """True once the encoding is final."""
 
     def decode(self, data: bytes, *, final: bool = False) -> str:
-        """Return the characters that further bytes complete; the first are at least four."""
+        """Return the characters that further bytes complete; the first call needs four bytes."""
         if self._decoder is None:
             self.encoding = text_encoding(data[:4])
             self.is_settled = self.encoding != UTF_8
@@ -142,19 +142,19 @@ class TextDecoder:
         if self._before is not None and not _is_unicode(rest.decode("utf-8", "replace")):
             found = _encoding_of(self._before + rest, self._declared)
         self.encoding, self.is_settled = found or UTF_8, True
-        # A mark has been read if there was one, unless these are the first bytes.
+        # An existing mark was read already, unless these are the first bytes.
         unicode = UTF_8 if rest.startswith(codecs.BOM_UTF8) else "utf-8"
         self._decoder = text_decoder(found or unicode)
         return self._decoder.decode(rest, final)
 
 
 def charset_name(encoding: str) -> str:
-    """Return what a charset of before UTF-8 is called, by Python's name; `""` for Unicode's."""
+    """Return Python's name of a legacy charset; `""` for those of Unicode."""
     return "" if encoding.startswith("utf") else _NAMES.get(encoding, encoding)
 
 
 def _encoding_of(data: bytes, declared: str | None) -> str | None:
-    """Return the charset of before UTF-8 that the beginning of a text is in, if it is in one."""
+    """Return the legacy charset of the beginning of a text, if one fits."""
     if _NO_TEXT.search(data):
         return None
     sample = _sample(data)
@@ -166,16 +166,16 @@ def _encoding_of(data: bytes, declared: str | None) -> str | None:
 
 
 def _known_encoding(declared: str) -> str | None:
-    """Return Python's name of an encoding of texts."""
+    """Return Python's name of a text encoding."""
     if len(declared) > _LONGEST_NAME or not declared.isascii():
         return None
     try:
         found = codecs.lookup(declared)
         "".encode(found.name)
     except (LookupError, ValueError):
-        # Python has codecs that are no encodings of texts, such as `hex`.
+        # Python has codecs that are no text encodings, such as `hex`.
         return None
-    # Browsers read both as the wider one, and so do senders mean them.
+    # Browsers decode both as the wider one, which is what senders mean.
     return _WESTERN if found.name in ("iso8859-1", "ascii") else found.name.replace("-", "_")
 
 
@@ -188,9 +188,9 @@ def _decoded(data: bytes, encoding: str, *, is_whole: bool = False) -> str | Non
 
 
 def _sample(data: bytes) -> bytes:
-    """Return a text from shortly before what is no ASCII, up to an end of a word.
+    """Return a sample around the first bytes that are not ASCII, up to the end of a word.
 
-    So no character is cut.
+    It ends between characters.
     """
     first = _NO_ASCII.search(data)
     start = max(0, first.start() - _BYTES_BEFORE) if first else 0
@@ -202,7 +202,7 @@ def _sample(data: bytes) -> bytes:
 
 
 def _found_encoding(sample: bytes) -> str | None:
-    # Loaded where it is needed: few texts are in such a charset.
+    # Imported on first use: few texts need it.
     from charset_normalizer import from_bytes  # noqa: PLC0415
 
     matches = from_bytes(sample, cp_isolation=[*_NAMES])
@@ -221,7 +221,7 @@ def _may_be_western(match: "CharsetMatch") -> bool:
 
 
 def _is_central_or_equal(best: "CharsetMatch", western: "CharsetMatch") -> bool:
-    """Return whether the more common of two charsets with the same letters will do."""
+    """Return whether the more common of two charsets with the same letters is good enough."""
     if western is best:
         return True
     is_better = best.coherence - western.coherence > _CLEARLY_BETTER
@@ -233,7 +233,7 @@ def _is_alike(match: "CharsetMatch", best: "CharsetMatch") -> bool:
 
 
 def _clearest(alike: "list[CharsetMatch]") -> str | None:
-    """Return the charset in which far more letters are small ones than in all others, if any."""
+    """Return the charset in which far more letters are lower case than in all others, if any."""
     counts = sorted((sum(map(str.islower, str(each))), each.encoding) for each in alike)
     (second, _), (most, encoding) = counts[-2:]
     return encoding if most > _FAR_MORE * second else None

@@ -1,10 +1,9 @@
 r"""Base64 as a list of its lines, as Jupyter's notebooks hold it: ["iVBOR…\n", "…\n"].
 
-A list of strings is a list of payloads, of names, of lines of a text far more often. What makes it
-one payload is that its lines are equally long with a shorter one at the end, that they begin with a
-file's signature, with the head of a data URI or where nothing but a medium can stand, and that all
-of them together are base64. Two lines alone may be a file and its caption or its type, so that the
-first of them has to be as short as lines are.
+Most lists of strings are lists of payloads, of names, or of lines of a text. A list is one payload
+if its lines are equally long with a shorter one at the end, it begins with a file's signature or
+the head of a data URI, or is in a place for media, and the joined lines are base64. Two lines may
+be a file and its caption or type, so their first line must be no longer than usual lines are.
 """
 
 import re
@@ -14,23 +13,23 @@ from pagefault_dialects.media.base64_text import CERTAIN_BASE64_CHARS, decode_ba
 from pagefault_dialects.media.data_uris import base64_head_end
 
 _MIN_COLUMNS = 16
-# What is longer is no line. The stand-in of a long string (`streaming`) is longer as well, so that
-# lists with such strings are read in the same way whether they were streamed or not.
+# Longer strings are no lines. The placeholder of a long string (`streams`) is longer as well, so
+# lists with such strings are read the same whether they are streamed or not.
 _MAX_COLUMNS = 8_000
-# Without a signature and without line ends: no digest and no identifier is as long as such lines.
+# Without a signature and without line ends: digests and identifiers are shorter than this.
 _MIN_BARE_COLUMNS = 40
 _MIN_BARE_LINES = 3
-# Digests, sequences and identifiers keep to some of these, and in so many characters it shows.
+# Digests, sequences and identifiers use few characters, which shows in a sample of this size.
 _JUDGED_CHARS = 4_096
 _KINDS_OF_CHARACTERS = tuple(map(re.compile, ("[A-Z]", "[a-z]", "[0-9]")))
 
 
 def joined_lines(value: object, *, is_declared: bool = False) -> str | None:
-    """Return the base64 or the data URI that a list of lines is, on one line.
+    """Return the base64 or the data URI that a list of lines forms, on one line.
 
     Args:
         value: Any JSON value.
-        is_declared: Whether nothing but a medium can stand here: then no signature is needed.
+        is_declared: Whether only a medium can be in this place, so no signature is needed.
 
     Returns:
         `None` for any other value.
@@ -46,7 +45,7 @@ def joined_lines(value: object, *, is_declared: bool = False) -> str | None:
     if not _are_lines(lines, head) or (len(value) > 1 and not _is_wrapped(lines, head)):
         return None
     joined = "".join(lines)
-    # One string that is declared to be a medium is one without the list around it, too.
+    # A single string in a place for media is read like one without the list.
     is_plain = is_certain or (is_declared and len(value) == 1)
     if not (is_plain or _looks_encoded(joined, lines, has_ends=value[0].endswith("\n"))):
         return None
@@ -55,7 +54,7 @@ def joined_lines(value: object, *, is_declared: bool = False) -> str | None:
 
 
 def _without_ends(value: list[str], head: int) -> list[str]:
-    """Return the lines without their ends; a head is one with the line below it."""
+    """Return the lines without their ends; a head is joined with the line after it."""
     lines = [line.rstrip() for line in value]
     while len(lines) > 1 and not lines[-1]:
         lines.pop()
@@ -65,7 +64,7 @@ def _without_ends(value: list[str], head: int) -> list[str]:
 
 
 def _are_lines(lines: list[str], head: int) -> bool:
-    """Return whether the lines before the last are equally long, with or without the head."""
+    """Return whether all lines but the last are equally long, with or without the head."""
     widths = [len(line) for line in lines]
     if len(lines) > 1 and max(widths) > _MAX_COLUMNS:
         return False
@@ -73,12 +72,12 @@ def _are_lines(lines: list[str], head: int) -> bool:
         widths[0] = widths[1]
     if widths[-1] > widths[0] or any(width != widths[0] for width in widths[:-1]):
         return False
-    # Where another file begins, the list holds files, and no lines of one.
+    # If another signature follows, the list has files rather than lines of one file.
     return not any(shows_signature(line, 0) for line in lines[1:])
 
 
 def _is_wrapped(lines: list[str], head: int) -> bool:
-    """Return whether one or two lines are what was wrapped, not a file with something beside it."""
+    """Return whether one or two lines are a wrapped file rather than a file and its caption."""
     if len(lines) > 2:
         return True
     length = sum(map(len, lines)) - head
@@ -87,7 +86,7 @@ def _is_wrapped(lines: list[str], head: int) -> bool:
 
 
 def _looks_encoded(joined: str, lines: list[str], *, has_ends: bool) -> bool:
-    """Return whether lines that only a declaration speaks for are base64 and not some names."""
+    """Return whether lines without a signature are base64 rather than names."""
     if not all(kind.search(joined, 0, _JUDGED_CHARS) for kind in _KINDS_OF_CHARACTERS):
         return False
     columns = len(lines[0])

@@ -1,9 +1,9 @@
-"""MIME types: read from the first bytes, folded to one spelling, weighed against a claim.
+"""MIME types: detected from the first bytes, normalized, and compared with a declared type.
 
-The bytes decide, since a type claimed by a tool is a guess and sometimes an attack. What a
-signature cannot tell apart (a ZIP archive and a DOCX, an MP4 with and without pictures) is left to
-a claim that is more specific than the signature. HTML, SVG and XML are never recognised by their
-bytes: text that looks like markup must not become something a browser would run.
+The bytes decide, since a declared type is a guess and sometimes an attack. If a signature covers
+several types (ZIP and DOCX, MP4 with and without pictures), a declared type that is more specific
+wins. HTML, SVG and XML are never detected from bytes: text that looks like markup must not become
+something a browser would run.
 """
 
 import mimetypes
@@ -14,7 +14,7 @@ OCTET_STREAM = "application/octet-stream"
 
 _MIME_TYPE = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]{0,126}/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}\Z")
 
-# Signatures at the start of the file that are specific enough to recognise a file by them alone.
+# Signatures that identify a file alone.
 _STRONG: tuple[tuple[bytes, str], ...] = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
     (b"GIF87a", "image/gif"),
@@ -46,7 +46,7 @@ _STRONG: tuple[tuple[bytes, str], ...] = (
     (b"OTTO\x00", "font/otf"),
 )
 
-# The same, where more than a fixed prefix has to be looked at.
+# Signatures that are no fixed prefix.
 _STRONG_PATTERNS: tuple[tuple[re.Pattern[bytes], str], ...] = (
     (re.compile(rb"\xff\xd8\xff[\xc0-\xfe]"), "image/jpeg"),
     (re.compile(rb"RIFF.{4}WAVE", re.DOTALL), "audio/wav"),
@@ -73,8 +73,8 @@ _STRONG_PATTERNS: tuple[tuple[re.Pattern[bytes], str], ...] = (
     (re.compile(rb"\x00\x00.{2}(?:moov|mdat|wide)", re.DOTALL), "video/quicktime"),
 )
 
-# What a strong signature begins with: a reader of encoded text can tell by it, without decoding
-# anything, that most texts cannot be files.
+# The first bytes of strong signatures. Readers of encoded text use them to skip most texts without
+# decoding.
 STRONG_SIGNATURE_STARTS: frozenset[bytes] = frozenset(
     (
         *(signature[:2] for signature, _ in _STRONG),
@@ -86,7 +86,7 @@ STRONG_SIGNATURE_STARTS: frozenset[bytes] = frozenset(
 # sample rate other than reserved in the lower.
 _MP3_RATES = b"".join(b"\\x%x0-\\x%xb" % (rate, rate) for rate in range(1, 15))
 
-# Short or common signatures: good enough to choose among types of one family, no more.
+# Short or common signatures: they decide only among types of one family.
 _WEAK_PATTERNS: tuple[tuple[re.Pattern[bytes], str], ...] = (
     (
         re.compile(rb"BM.{4}\x00{4}.{4}[\x0c\x28\x34\x38\x40\x6c\x7c]\x00{3}", re.DOTALL),
@@ -98,7 +98,7 @@ _WEAK_PATTERNS: tuple[tuple[re.Pattern[bytes], str], ...] = (
     (re.compile(rb"\x00\x01\x00\x00\x00[\x04-\x40]\x00", re.DOTALL), "font/ttf"),
 )
 
-# The one name of a type, and the others it goes by.
+# Canonical types, and their other names.
 _OTHER_NAMES = {
     "image/jpeg": "image/jpg image/pjpeg",
     "image/png": "image/x-png",
@@ -131,9 +131,9 @@ _OTHER_NAMES = {
     "application/yaml": "application/x-yaml text/yaml text/x-yaml",
     OCTET_STREAM: "binary/octet-stream application/binary application/x-binary application/unknown",
 }
-_ALIASES = {alias: name for name, others in _OTHER_NAMES.items() for alias in others.split()}
+_ALIASES = {alias: name for name, aliases in _OTHER_NAMES.items() for alias in aliases.split()}
 
-# Which claims say more than a signature of that type can, and therefore stay.
+# Declared types that are more specific than the signature, and therefore stay.
 _REFINEMENTS: dict[str, re.Pattern[str]] = {
     "application/zip": re.compile(
         r"application/(?:vnd\.|epub\+zip|java-archive|x-java|x-xpinstall|x-ipynb|.*\+zip)|model/"
@@ -165,7 +165,7 @@ _TEXTUAL = re.compile(
     r"graphql|sql|x-sh|x-httpd-php|x-www-form-urlencoded|x-tex|rtf|rfc822|xml-dtd)\Z"
 )
 
-# Families of types whose extensions are their own names, and the other types.
+# Families of types whose extensions equal the subtype, and the other types.
 _NAMED_AS_TYPES = {
     "audio": "aac aiff amr flac opus wav",
     "font": "woff woff2",
@@ -211,14 +211,14 @@ EXTENSIONS = {
     "video/quicktime": ".mov",
     "video/x-m4v": ".m4v",
 }
-"""The extensions of files, by their types, the usual one first."""
+"""File extensions by type, the usual one first."""
 _TYPES_OF_EXTENSIONS = {
     suffix: mime_type for mime_type, suffixes in EXTENSIONS.items() for suffix in suffixes.split()
 }
 
 
 def sniff(head: bytes) -> str | None:
-    """Return the MIME type the first bytes of a file show, or `None`; never HTML, SVG or XML.
+    """Return the MIME type of a file's first bytes, or `None`; never HTML, SVG or XML.
 
     64 bytes are enough for most types; Ogg video needs some 300.
     """
@@ -226,12 +226,12 @@ def sniff(head: bytes) -> str | None:
 
 
 def is_strong_signature(head: bytes) -> bool:
-    """Return whether the signature is specific enough to recognise a file nobody announced."""
+    """Return whether the signature identifies a file even without a declared type."""
     return _strong_type(head) is not None
 
 
 def canonical_mime_type(text: str) -> str | None:
-    """Return the type in lower case, under its one name, no parameters; `None` if it is no type."""
+    """Return the canonical type in lower case, without parameters; `None` for other texts."""
     mime_type = text.partition(";")[0].strip().lower()
     if not _MIME_TYPE.match(mime_type):
         return None
@@ -239,26 +239,26 @@ def canonical_mime_type(text: str) -> str | None:
 
 
 def detect_mime_type(head: bytes, declared: str | None) -> str:
-    """Return the type to store a file under: what its bytes show, else what is claimed.
+    """Return the type to store a file under: the detected one, else the declared one.
 
     Args:
         head: The first bytes of the file, best 512 of them.
-        declared: What the file was announced as, in any spelling, if at all.
+        declared: The declared type, in any spelling, if there is one.
 
     Returns:
-        A canonical MIME type; `application/octet-stream` if neither says anything.
+        A canonical MIME type; `application/octet-stream` if neither is known.
     """
     claim = canonical_mime_type(declared) if declared else None
-    shown = sniff(head)
-    if shown is None:
+    detected = sniff(head)
+    if detected is None:
         return claim or OCTET_STREAM
-    if claim is None or claim in (shown, OCTET_STREAM):
-        return shown
-    return claim if _claim_outweighs(claim, shown, head) else shown
+    if claim is None or claim in (detected, OCTET_STREAM):
+        return detected
+    return claim if _claim_outweighs(claim, detected, head) else detected
 
 
 def mime_type_for_filename(name: str) -> str | None:
-    """Return the type a file name's extension stands for, or `None`."""
+    """Return the type of a file name's extension, or `None`."""
     _, dot, extension = name.rpartition(".")
     suffix = f".{extension.lower()}"
     if not dot or len(suffix) > 16:
@@ -284,18 +284,18 @@ def _first_match(patterns: tuple[tuple[re.Pattern[bytes], str], ...], head: byte
     return next((mime_type for pattern, mime_type in patterns if pattern.match(head)), None)
 
 
-def _claim_outweighs(claim: str, shown: str, head: bytes) -> bool:
-    refinement = _REFINEMENTS.get(shown)
+def _claim_outweighs(claim: str, detected: str, head: bytes) -> bool:
+    refinement = _REFINEMENTS.get(detected)
     if refinement and refinement.match(claim):
         return True
     if is_textual(claim) and _is_printable(head):
-        # A text about file formats may well begin with "GIF89a".
+        # A text about file formats may begin with "GIF89a".
         return True
-    return not is_strong_signature(head) and claim.partition("/")[0] != shown.partition("/")[0]
+    return not is_strong_signature(head) and claim.partition("/")[0] != detected.partition("/")[0]
 
 
 def _is_printable(head: bytes) -> bool:
-    # The last character may be cut, hence `ignore`; any other damage shows in the length.
+    # The last character may be cut, hence `ignore`; other damage changes the length.
     text = head.decode(errors="ignore")
     whole = len(text.encode()) >= len(head) - 3
     return whole and not re.search(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]", text)
@@ -303,9 +303,9 @@ def _is_printable(head: bytes) -> bool:
 
 @cache
 def registry() -> mimetypes.MimeTypes:
-    """Return the extensions that Python knows, without the machine's own files.
+    """Return Python's table of extensions, without the files of the machine.
 
-    So every machine gives the same answer.
+    The result is the same on every machine.
     """
     return mimetypes.MimeTypes(filenames=())
 

@@ -1,8 +1,8 @@
 """Soundness: whether the bytes of a medium are whole, as far as that shows without decoding them.
 
-A file that was cut, or that is encrypted, is refused by every provider, and by most of them in
-every later turn as well. Only what decoders refuse is called damaged: bytes behind the end, sizes
-that a stream left open and chunks nobody knows are none of it.
+Providers refuse cut and encrypted files, and most of them do so in every later turn as well. Only
+files that decoders refuse are damaged: bytes behind the end, open sizes of a stream and unknown
+chunks are accepted.
 """
 
 from pagefault_dialects.media.soundness.bounded_reader import BoundedReader

@@ -1,8 +1,8 @@
-"""A file that is read at any place, a piece at a time, and never for long.
+"""A bounded random-access reader of files.
 
-What is looked at is bounded in bytes, in reads and in steps, so that no file keeps a thread busy
-and no video is read a second time. The bounds are the same wherever the bytes are, so the same
-bytes are always judged the same. A file beyond them is not judged.
+Bytes, reads and steps are limited, so that no file blocks a thread and no video is read twice. The
+limits do not depend on where the bytes are stored, so the same bytes always give the same result.
+Files beyond them are not checked.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,7 @@ _MOST_STEPS = 100_000
 
 
 class TooComplexError(Exception):
-    """There is more to look at than is looked at."""
+    """The file needs more steps or reads than allowed."""
 
 
 class DamagedError(Exception):
@@ -23,21 +23,21 @@ class DamagedError(Exception):
 
 
 class BoundedReader:
-    """Reads a file for one check.
+    """A reader of a file for one check.
 
     Args:
-        read_at: Reads so many bytes from a position on; it is asked for none behind the end.
+        read_at: Returns a number of bytes from a position; never called beyond the end.
         size_bytes: The size of the file.
 
     Raises:
-        EOFError: On reading, where fewer bytes come than the file has.
+        EOFError: On reading, if fewer bytes are returned than the file has.
     """
 
     def __init__(self, read_at: Callable[[int, int], bytes], size_bytes: int) -> None:
         self.size_bytes = size_bytes
         self._read_at = read_at
         self._start = 0
-        self._held = memoryview(b"")
+        self._buffer = memoryview(b"")
         self._bytes_left = _MOST_BYTES
         self._reads_left = _MOST_READS
         self._steps_left = _MOST_STEPS
@@ -52,43 +52,43 @@ class BoundedReader:
         if self._steps_left < 0:
             raise TooComplexError
 
-    def piece(self, start: int, wanted: int) -> bytes:
-        """Return so many bytes from a position on, fewer only at the end of the file.
+    def piece(self, start: int, size_bytes: int) -> bytes:
+        """Return `size_bytes` bytes from a position, fewer only at the end of the file.
 
         Raises:
-            TooComplexError: Too much was read already.
+            TooComplexError: The limit of reads or bytes is reached.
         """
         offset = start - self._start
-        if offset < 0 or offset + wanted > len(self._held):
-            self._hold(start, wanted)
+        if offset < 0 or offset + size_bytes > len(self._buffer):
+            self._hold(start, size_bytes)
             offset = 0
-        return bytes(self._held[offset : offset + wanted])
+        return bytes(self._buffer[offset : offset + size_bytes])
 
     def window(self, start: int) -> memoryview:
-        """Return what is at hand from a position on: some bytes, none only at the end of the file.
+        """Return buffered bytes from a position on; empty only at the end of the file.
 
         Raises:
-            TooComplexError: Too much was read already.
+            TooComplexError: The limit of reads or bytes is reached.
         """
         offset = start - self._start
-        if not 0 <= offset < len(self._held):
+        if not 0 <= offset < len(self._buffer):
             self._hold(start, 1)
             offset = 0
-        return self._held[offset:]
+        return self._buffer[offset:]
 
-    def _hold(self, start: int, wanted: int) -> None:
-        end = self._start + len(self._held)
-        goes_on = bool(self._held) and self._start <= start <= end
+    def _hold(self, start: int, size_bytes: int) -> None:
+        end = self._start + len(self._buffer)
+        goes_on = bool(self._buffer) and self._start <= start <= end
         ahead = _NEXT_READ_BYTES if goes_on else _FIRST_READ_BYTES
-        size = max(0, min(self.size_bytes - start, max(wanted, ahead)))
+        size = max(0, min(self.size_bytes - start, max(size_bytes, ahead)))
         if size:
             self._reads_left -= 1
             self._bytes_left -= size
             if self._reads_left < 0 or self._bytes_left < 0:
                 raise TooComplexError
-        self._held = memoryview(self._read_at(start, size) if size else b"")
+        self._buffer = memoryview(self._read_at(start, size) if size else b"")
         self._start = start
-        if len(self._held) != size:
-            # A part that was lost says nothing of how sound the file was.
+        if len(self._buffer) != size:
+            # A part that was lost says nothing about the file.
             msg = "The file ends before its end."
             raise EOFError(msg)

@@ -1,4 +1,4 @@
-"""Whether a medium is sound: which reader looks at it, and what it came to."""
+"""Checks whether a medium is sound, by its type."""
 
 from collections.abc import Callable
 from functools import partial
@@ -27,7 +27,7 @@ from pagefault_dialects.model.media import MediaSource
 from pagefault_dialects.model.resource import Damage
 
 _HEAD_BYTES = 512
-# Readers of PDF look that far for its beginning.
+# Readers of PDF search this far for its beginning.
 _HEAD_BYTES_OF_PDF = 1_024
 _RECORDINGS = frozenset({"audio", "video"})
 _check_recording = partial(check_boxes, header=RECORDING)
@@ -57,53 +57,54 @@ _LOOKS: dict[str, Callable[[BoundedReader], Damage | None]] = {
 
 
 def damage_of(source: MediaSource, mime_type: str) -> Damage | None:
-    """Return what is wrong with a medium at hand; blocks. See `check`."""
+    """Return the damage of a medium; blocks. See `check`."""
     return check(BoundedReader(source.read, source.size_bytes), mime_type)
 
 
 def check(file: BoundedReader, mime_type: str) -> Damage | None:
-    """Return what is wrong with a file, as far as it shows in the way the file is built.
+    """Return the damage of a file, as far as its structure shows it.
 
     Args:
         file: The file.
-        mime_type: What it is taken for; its own first bytes are believed before.
+        mime_type: The assumed type; its own first bytes take precedence.
 
     Returns:
-        `None` for a sound file, for one of a type that is not looked at, and for one that is longer
-        or made of more pieces than is looked at.
+        `None` for a sound file, for types that are not checked, and for files beyond the limits of
+        the reader.
     """
-    shown = sniff(file.piece(0, _HEAD_BYTES))
+    detected = sniff(file.piece(0, _HEAD_BYTES))
     if mime_type == "application/pdf" and b"%PDF-" in file.piece(0, _HEAD_BYTES_OF_PDF):
-        shown = mime_type
-    if not _may_be(shown, mime_type):
+        detected = mime_type
+    if not _may_be(detected, mime_type):
         return Damage(
             "damaged-media",
             f"The bytes are not those of a sound {mime_type}.",
-            # Sounds and videos have kinds that nobody here knows.
-            is_certain=mime_type in _LOOKS and (shown is not None or not _is_recording(mime_type)),
+            # Not every format of sound and video is known here.
+            is_certain=mime_type in _LOOKS
+            and (detected is not None or not _is_recording(mime_type)),
         )
-    look = _LOOKS.get(shown or "")
+    look = _LOOKS.get(detected or "")
     try:
         return look(file) if look else None
     except TooComplexError:
         return None
     except DamagedError as exc:
-        return Damage("damaged-media", f"The {shown} is damaged: {exc}.")
+        return Damage("damaged-media", f"The {detected} is damaged: {exc}.")
 
 
 def _is_recording(mime_type: str) -> bool:
     return mime_type.partition("/")[0] in _RECORDINGS
 
 
-def _may_be(shown: str | None, mime_type: str) -> bool:
+def _may_be(detected: str | None, mime_type: str) -> bool:
     """Return whether a file may be of a type, by its beginning.
 
-    MP4, Ogg and WebM hold sounds, videos or both. Of most images nothing is known here.
+    MP4, Ogg and WebM contain sounds, videos or both. Most image types are unknown here.
     """
     family = mime_type.partition("/")[0]
-    shown_family = "" if shown is None else shown.partition("/")[0]
+    shown_family = "" if detected is None else detected.partition("/")[0]
     if mime_type == "application/pdf":
-        return shown == mime_type
+        return detected == mime_type
     if _is_recording(mime_type):
         return shown_family in _RECORDINGS
     return mime_type not in _LOOKS or shown_family == family

@@ -1,19 +1,18 @@
 """Files made of boxes, chunks, pages and objects: recordings, images built like them, and PDFs.
 
-ISO media files and QuickTime (MP4, AVIF, HEIF) are judged by the sizes of the boxes of the
-outermost level. A video is gone through in hops, from the header of one box to that of the next,
-however large they are. What overruns the file behind the header and the media is passed over, as
-players do.
+ISO media files and QuickTime (MP4, AVIF, HEIF) are checked by the sizes of their outermost boxes.
+The reader hops from the header of one box to the next, whatever their size. Boxes after the header
+and the media may exceed the file, as in players.
 
-WebP, WAV and AIFF are made of chunks with a type and a size. Sizes that a recorder could not know,
-since it wrote to a pipe, say nothing: zero, or next to the largest there are.
+WebP, WAV and AIFF consist of chunks with a type and a size. Sizes that a recorder writing to a pipe
+could not know are ignored: zero, or close to the largest possible one.
 
-Of Ogg and FLAC little more than the length can be told. Players play what is left of them, so only
-what shows at once is judged: a page or a header that is not whole.
+Ogg and FLAC have little more than their length. Players accept cut files, so only obvious damage
+counts: an incomplete page or header.
 
-A reader of PDFs begins at the end: `startxref`, where the last table of objects is, and `%%EOF`.
-Readers look for it in the last kilobyte and beyond, since there may be anything behind it; what is
-no such thing there is another object, of an update that was cut.
+A reader of PDFs begins at the end: `startxref`, the place of the last table of objects, and
+`%%EOF`. It searches the last kilobyte and further back, since anything may follow; if the place has
+no table, an update was cut.
 
 Source: ISO/IEC 14496-12, 4.2; QuickTime File Format, "Atoms"; RIFF as WAVE and WebP (RFC 9649) use
 it; EBU Tech 3306 for RF64; AIFF-C; RFC 3533, RFC 9639;
@@ -36,7 +35,7 @@ _LONGEST_LOOK = 1024 * 1024
 _WEBP_PICTURES = frozenset({b"VP8 ", b"VP8L", b"ANMF"})
 _OPEN_SIZES = (range(0x7FFF0000, 0x80000001), range(0xFFFF0000, 0x100000000))
 _RF64 = b"RF64"
-# A chunk of odd size should be padded, and the padding counts in some files.
+# A chunk of odd size should be padded, and some files count the padding.
 _PADDING = 1
 
 _LARGEST_PAGE = 27 + 255 + 255 * 255
@@ -55,12 +54,12 @@ _STREAM = re.compile(rb"\bstream\b")
 
 
 def check_boxes(file: BoundedReader, *, header: bytes) -> None:
-    """Judge an ISO media file.
+    """Check an ISO media file.
 
     Args:
         file: The file.
-        header: The box it must have: `RECORDING` for MP4, QuickTime and 3GPP, `PICTURE` for AVIF
-            and HEIF.
+        header: The required box: `RECORDING` for MP4, QuickTime and 3GPP, `PICTURE` for AVIF and
+        HEIF.
 
     Raises:
         DamagedError: It was cut, cannot be played, or has no picture.
@@ -72,7 +71,7 @@ def check_boxes(file: BoundedReader, *, header: bytes) -> None:
         kind, size = _box(file, at)
         is_whole = has_header and has_media
         if size < _LEAST_BYTES:
-            # Bytes that are no box; what comes behind a whole file does not matter.
+            # Bytes that are not a box; anything may follow a whole file.
             if is_whole:
                 return
             raise DamagedError("there is something else in the place of a box")
@@ -83,7 +82,7 @@ def check_boxes(file: BoundedReader, *, header: bytes) -> None:
         has_header = has_header or kind == header
         has_media = has_media or kind in _MEDIA
         if kind == PICTURE == header:
-            # Small pictures are kept in the box that says what they are.
+            # Small pictures are stored in the box that describes them.
             has_media = has_media or _INSIDE in file.piece(at, min(size, _LONGEST_LOOK))
         at += size
     if not has_header:
@@ -93,7 +92,7 @@ def check_boxes(file: BoundedReader, *, header: bytes) -> None:
 
 
 def _box(file: BoundedReader, at: int) -> tuple[bytes, int]:
-    """Return the type and the size of a box, with its header; a size below 8 for what is none."""
+    """Return the type and the size of a box, with its header; a size below 8 if there is no box."""
     head = file.piece(at, 16)
     if len(head) < 8:
         return b"", 0
@@ -107,7 +106,7 @@ def _box(file: BoundedReader, at: int) -> tuple[bytes, int]:
 
 
 def check_webp(file: BoundedReader) -> None:
-    """Judge a WebP image.
+    """Check a WebP image.
 
     Raises:
         DamagedError: It was cut, or has no picture.
@@ -124,7 +123,7 @@ def check_webp(file: BoundedReader) -> None:
 
 
 def check_wav(file: BoundedReader) -> None:
-    """Judge a WAV recording: its samples have to be there.
+    """Check that a WAV recording has its samples.
 
     Raises:
         DamagedError: It was cut, or has no samples.
@@ -144,7 +143,7 @@ def check_wav(file: BoundedReader) -> None:
 
 
 def check_aiff(file: BoundedReader) -> None:
-    """Judge an AIFF recording.
+    """Check an AIFF recording.
 
     Raises:
         DamagedError: It was cut, or has no samples.
@@ -175,7 +174,7 @@ def _chunks(
 
 
 def check_ogg(file: BoundedReader) -> None:
-    """Judge an Ogg file: its last page has to be whole.
+    """Check that the last page of an Ogg file is whole.
 
     Raises:
         DamagedError: It was cut.
@@ -192,11 +191,11 @@ def check_ogg(file: BoundedReader) -> None:
 
 
 def check_flac(file: BoundedReader) -> None:
-    """Judge a FLAC file: all that is said about it has to be there, and something behind it.
+    """Check that a FLAC file has its whole header, and data behind it.
 
     Raises:
         DamagedError: It was cut.
-        TooComplexError: It says too much.
+        TooComplexError: It has too many metadata blocks.
     """
     at, is_last = 4, False
     while not is_last:
@@ -209,11 +208,11 @@ def check_flac(file: BoundedReader) -> None:
 
 
 def check_pdf(file: BoundedReader) -> Damage | None:
-    """Return what is wrong with a PDF.
+    """Return the damage of a PDF.
 
     Raises:
         DamagedError: It was cut.
-        TooComplexError: Its tables of objects are too many.
+        TooComplexError: It has too many tables of objects.
     """
     start = max(0, file.size_bytes - _TAIL_BYTES)
     tail = file.piece(start, _TAIL_BYTES)
@@ -225,7 +224,7 @@ def check_pdf(file: BoundedReader) -> Damage | None:
         raise DamagedError("it ends inside of an update")
     table = int(found.group(1))
     if not 0 < table < start + found.start():
-        # The first part of a file for the web names no table: that one is in the last part.
+        # The first part of a linearized file has no table; the last part has it.
         raise DamagedError("its table of objects is not there")
     trailers = (tail[max(0, found.start() - _TRAILER_BYTES) : found.start()], _trailer(file, table))
     if any(_ENCRYPTED.search(trailer) for trailer in trailers):
@@ -234,7 +233,7 @@ def check_pdf(file: BoundedReader) -> Damage | None:
 
 
 def _trailer(file: BoundedReader, table: int) -> bytes:
-    """Return what stands behind a table of objects, or before the stream that is one."""
+    """Return the trailer after a table of objects, or the dictionary of a stream that is one."""
     head = file.piece(table, _TRAILER_BYTES)
     opening = _TABLE.match(head)
     if opening is None:

@@ -1,7 +1,7 @@
-"""Matroska and WebM: the segment, and the clusters of one whose size its recorder did not know.
+"""Matroska and WebM: the segment, and the clusters of segments of unknown size.
 
-A recorder that writes to a pipe leaves the sizes of its segment and clusters open. What is in a
-cluster has sizes all the same, so that a cut shows in the last block.
+A recorder that writes to a pipe leaves the sizes of its segment and clusters open. The blocks in a
+cluster still have sizes, so a cut shows in the last block.
 
 Source: RFC 8794, 4 and 6.2; RFC 9559, 5.1.
 """
@@ -14,11 +14,11 @@ _LONGEST_HEAD = 12
 
 
 def check_matroska(file: BoundedReader) -> None:
-    """Judge a Matroska or WebM file by the sizes that it tells.
+    """Check a Matroska or WebM file by the sizes of its elements.
 
     Raises:
         DamagedError: It was cut.
-        TooComplexError: It is made of too many elements.
+        TooComplexError: It has too many elements.
     """
     at = 0
     while True:
@@ -39,7 +39,7 @@ def check_matroska(file: BoundedReader) -> None:
 
 
 def _check_elements(file: BoundedReader, start: int) -> None:
-    """Judge what a segment of open size holds, up to the end of the file."""
+    """Check the elements of a segment of open size, up to the end of the file."""
     at = start
     while at < file.size_bytes:
         file.step()
@@ -47,11 +47,11 @@ def _check_elements(file: BoundedReader, start: int) -> None:
         if found is None:
             if file.size_bytes - at < _LONGEST_HEAD:
                 raise DamagedError("it ends inside of an element")
-            # Bytes that are no element; players pass them over.
+            # Bytes that are no element; players skip them.
             return
         element, start, size = found
         if element == _CLUSTER:
-            # What is in it is gone through like all else, and told by its own sizes.
+            # Its content follows, and is checked by its own sizes.
             at = start
         elif size is None:
             return
@@ -62,7 +62,7 @@ def _check_elements(file: BoundedReader, start: int) -> None:
 
 
 def _element(file: BoundedReader, at: int) -> tuple[int | None, int, int | None] | None:
-    """Return the id of an element, where its content begins, and the size of that, if told."""
+    """Return the id of an element, the start of its content, and its size, if known."""
     head = file.piece(at, _LONGEST_HEAD)
     try:
         element, after = ebml_number(head, 0, keeps_marker=True)
@@ -73,12 +73,12 @@ def _element(file: BoundedReader, at: int) -> tuple[int | None, int, int | None]
 
 
 def ebml_number(data: bytes, start: int, *, keeps_marker: bool) -> tuple[int | None, int]:
-    """Read an EBML number (RFC 8794, section 4), and say where it ends.
+    """Read an EBML number (RFC 8794, section 4); return it and its end.
 
-    All ones mean an unknown size, `None`.
+    All ones are an unknown size, `None`.
 
     Raises:
-        ValueError: There is none, or not all of it.
+        ValueError: The number is missing or incomplete.
     """
     length = 9 - int.from_bytes(data[start : start + 1], "big").bit_length()
     end = start + length

@@ -1,9 +1,9 @@
-"""MP3: what its first frame says of its length, and whether its last frame is whole.
+"""MP3: the length in its first frame, and whether its last frame is whole.
 
-An MP3 is a row of frames, each with a header that tells its length. The first one may say how many
-bytes all of them have (`Xing` or `Info`). The last one is found in the last kilobytes: where frames
-follow one another up to one that goes on behind the end of the file, the file was cut. What follows
-the frames, such as tags, is passed over, and so are files of other frames.
+An MP3 is a sequence of frames, each with a header that has its length. The first one may have the
+number of bytes of all frames (`Xing` or `Info`). The last one is searched in the last kilobytes: if
+consecutive frames end with one that exceeds the file, the file was cut. Data after the frames, such
+as tags, is skipped, and so are files of other frames.
 
 Source: ISO/IEC 11172-3, 2.4.1.3 and 2.4.2.3; ISO/IEC 13818-3; ID3v2; the `Xing` header as LAME
 writes it.
@@ -13,9 +13,9 @@ from pagefault_dialects.media.soundness.bounded_reader import BoundedReader, Dam
 
 _TAIL_BYTES = 16 * 1024
 _HEAD_BYTES = 256
-# So many frames in a row are no accident.
+# This many frames in a row are no coincidence.
 _LEAST_FRAMES = 3
-# Tags may be counted or not, and programs that cut them off leave the number as it is.
+# Tags may be counted or not, and programs that remove them keep the number.
 _TOLERANCE_BYTES = 4_096
 _TOLD_BYTES = 0x2
 _TAG = b"TAG"
@@ -35,7 +35,7 @@ _RATES = (44_100, 48_000, 32_000)
 
 
 def check_mp3(file: BoundedReader) -> None:
-    """Judge an MP3 file.
+    """Check an MP3 file.
 
     Raises:
         DamagedError: It was cut.
@@ -43,8 +43,8 @@ def check_mp3(file: BoundedReader) -> None:
     start = _first_frame(file)
     if start >= file.size_bytes:
         raise DamagedError("it ends before its first frame")
-    told = _frame_bytes(file.piece(start, _HEAD_BYTES))
-    if told is not None and start + told > file.size_bytes + _TOLERANCE_BYTES:
+    total = _frame_bytes(file.piece(start, _HEAD_BYTES))
+    if total is not None and start + total > file.size_bytes + _TOLERANCE_BYTES:
         raise DamagedError("it is shorter than it says")
     at = max(start, file.size_bytes - _TAIL_BYTES)
     tail = file.piece(at, _TAIL_BYTES)
@@ -65,22 +65,22 @@ def _first_frame(file: BoundedReader) -> int:
 
 
 def _frame_bytes(head: bytes) -> int | None:
-    """Return how many bytes the first frame says that all have."""
+    """Return the number of bytes of all frames that the first frame has."""
     if frame_bytes(head) is None:
         return None
     for mark in (b"Xing", b"Info"):
         at = head.find(mark)
         if at >= 0:
             flags = int.from_bytes(head[at + 4 : at + 8], "big")
-            # The number of frames stands before, if it is told.
+            # The number of frames precedes it, if present.
             place = at + 8 + 4 * (flags & 1)
-            told = head[place : place + 4]
-            return int.from_bytes(told, "big") if flags & _TOLD_BYTES and len(told) == 4 else None
+            field = head[place : place + 4]
+            return int.from_bytes(field, "big") if flags & _TOLD_BYTES and len(field) == 4 else None
     return None
 
 
 def _ends_inside(tail: bytes, *, least: int) -> bool:
-    """Return whether so many frames follow one another up to one that is not whole."""
+    """Return whether at least so many consecutive frames end with an incomplete one."""
     start = tail.find(0xFF)
     while start >= 0:
         at, frames = start, 0
@@ -88,7 +88,7 @@ def _ends_inside(tail: bytes, *, least: int) -> bool:
             at += size
             frames += 1
         if frames >= least:
-            # A header that is not whole itself is the beginning of one more frame.
+            # An incomplete header is the beginning of one more frame.
             begun = tail[at:]
             may_begin = len(begun) < 4 and begun[:1] == b"\xff" and begun[1:2] not in _NO_HEADERS
             return at > len(tail) or may_begin
@@ -97,7 +97,7 @@ def _ends_inside(tail: bytes, *, least: int) -> bool:
 
 
 def frame_bytes(header: bytes) -> int | None:
-    """Return the length of a frame by its header; `None` for what is none, or tells no length."""
+    """Return the length of a frame, by its header; `None` for other bytes or a free bit rate."""
     if len(header) < 4 or header[0] != 0xFF or header[1] < 0xE0:
         return None
     version_bits, layer_bits = header[1] >> 3 & 3, header[1] >> 1 & 3

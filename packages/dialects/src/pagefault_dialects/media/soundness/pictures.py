@@ -1,16 +1,15 @@
 """PNG, GIF and JPEG: whether every piece of the picture is there.
 
-PNG: every chunk up to IEND, and the checksums of those that hold the picture. Decoders leave out a
-chunk beside the picture whose checksum is wrong, and show the rest. Providers do not, so such a
-file is shown without it.
+PNG: all chunks up to IEND, and the checksums of those with the picture. Decoders skip a chunk
+beside the picture with a wrong checksum, and show the rest. Providers do not, so such a file is
+sent without the chunk.
 
-GIF: every block up to the trailer. Decoders show a file without a trailer that ends behind a
-picture, and so do we; and after a picture they take anything that is no block for the end.
+GIF: all blocks up to the trailer. Like decoders, this accepts a file without a trailer that ends
+after a picture, and treats anything that is no block after a picture as the end.
 
-JPEG: every segment up to the first scan, and the end of the image behind it. A picture inside of a
-segment, the thumbnail of a camera, has an end of its own; it is no end of the file, since it comes
-before the first scan. Behind the end there may be anything: phones put second pictures and videos
-there.
+JPEG: all segments up to the first scan, and the end of the image after it. A picture inside of a
+segment, such as a thumbnail, has an end marker of its own, before the first scan. Anything may
+follow the end: phones append further pictures and videos.
 
 Source: PNG, third edition, 5.3 "Chunk layout" and 13.3 "Error checking"; GIF89a, sections 17 to 27;
 ITU-T T.81, annex B.
@@ -32,11 +31,11 @@ _MOST_CHUNKS = 100_000
 _GIF_HEADER_BYTES = 13
 _EXTENSION, _IMAGE, _PADDING = 0x21, 0x2C, 0x00
 _HAS_COLOURS = 0x80
-# A sub-block is passed in a fraction of the time that any other structure takes.
+# Skipping a sub-block takes a fraction of the time of any other structure.
 _BLOCKS_IN_A_STEP = 10
 
 _START_OF_SCAN, _END_OF_IMAGE = 0xDA, 0xD9
-# Without a length: TEM, the restart markers, and the start of an image.
+# Markers without a length: TEM, the restart markers, and the start of an image.
 _ALONE = frozenset({0x01, *range(0xD0, 0xD9)})
 _FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 _MARK = re.compile(b"\xff")
@@ -44,11 +43,11 @@ _END = b"\xff\xd9"
 
 
 def check_png(file: BoundedReader) -> Damage | None:
-    """Return what is wrong with a PNG.
+    """Return the damage of a PNG.
 
     Raises:
         DamagedError: It was cut, or its picture is damaged.
-        TooComplexError: It is too long to be looked at.
+        TooComplexError: It is too long to be checked.
     """
     at, size = len(_PNG_HEADER), (0, 0)
     wrong: list[str] = []
@@ -82,7 +81,8 @@ def check_png(file: BoundedReader) -> Damage | None:
 def without_damaged_chunks(data: bytes) -> bytes:
     """Return a PNG without the chunks beside its picture that have wrong checksums.
 
-    Where one of an animation is among them, all of them go. What is no PNG comes back as it is.
+    If one of them belongs to an animation, all its chunks are removed. Other files are returned
+    unchanged.
     """
     if not data.startswith(_PNG_HEADER):
         return data
@@ -123,14 +123,14 @@ def _chunk(file: BoundedReader, at: int) -> tuple[int, bytes]:
 
 
 def _is_checked(file: BoundedReader, at: int, length: int) -> bool:
-    """Return whether the checksum of a chunk is right, read piece by piece."""
+    """Return whether the checksum of a chunk is right, reading it in pieces."""
     if length < 4_096:
         return _has_checksum(memoryview(file.piece(at + 4, length + 8)))
-    checksum, left, start = 0, length + 4, at + 4
-    while left:
-        window = file.window(start)[:left]
+    checksum, remaining, start = 0, length + 4, at + 4
+    while remaining:
+        window = file.window(start)[:remaining]
         checksum = zlib.crc32(window, checksum)
-        left -= len(window)
+        remaining -= len(window)
         start += len(window)
     return checksum == int.from_bytes(file.piece(start, 4), "big")
 
@@ -140,11 +140,11 @@ def _has_checksum(typed: memoryview) -> bool:
 
 
 def check_gif(file: BoundedReader) -> None:
-    """Judge a GIF.
+    """Check a GIF.
 
     Raises:
         DamagedError: It was cut, or has no picture.
-        TooComplexError: It is too long to be looked at.
+        TooComplexError: It is too long to be checked.
     """
     at = _GIF_HEADER_BYTES + _colours(file.piece(10, 1))
     pictures = 0
@@ -157,7 +157,7 @@ def check_gif(file: BoundedReader) -> None:
             at = _past_blocks(file, at + 2)
         elif introducer[0] == _IMAGE:
             colours = _colours(file.piece(at + 9, 1))
-            # One byte says how long the codes are.
+            # One byte has the length of the codes.
             at = _past_blocks(file, at + 10 + colours + 1)
             pictures += 1
         elif introducer[0] == _PADDING:
@@ -169,14 +169,14 @@ def check_gif(file: BoundedReader) -> None:
 
 
 def _colours(packed: bytes) -> int:
-    """Return how many bytes the colours take that a packed byte announces."""
+    """Return the size in bytes of the colour table that a packed byte declares."""
     if not packed:
         raise DamagedError("it ends inside of a header")
     return 3 << ((packed[0] & 7) + 1) if packed[0] & _HAS_COLOURS else 0
 
 
 def _past_blocks(file: BoundedReader, at: int) -> int:
-    """Return where the sub-blocks end that begin at `at`."""
+    """Return the end of the sub-blocks that begin at `at`."""
     while True:
         window = file.window(at)
         if not window:
@@ -193,11 +193,11 @@ def _past_blocks(file: BoundedReader, at: int) -> int:
 
 
 def check_jpeg(file: BoundedReader) -> None:
-    """Judge a JPEG.
+    """Check a JPEG.
 
     Raises:
         DamagedError: It was cut, or has no picture.
-        TooComplexError: It is too long to be looked at.
+        TooComplexError: It is too long to be checked.
     """
     at, has_frame = 2, False
     while True:
@@ -223,7 +223,7 @@ def check_jpeg(file: BoundedReader) -> None:
 
 
 def _marker(file: BoundedReader, at: int) -> tuple[int, int]:
-    """Return the next marker and where it ends, passing over what is before it, as decoders do."""
+    """Return the next marker and its end, skipping bytes before it, as decoders do."""
     while True:
         two = file.piece(at, 2)
         if len(two) < 2:
