@@ -1,5 +1,5 @@
-"""Memory pages as they are shown: levels, blocks, typed content, detail view, manifest.
+"""Rendered memory pages: levels, blocks, typed content, detail view, manifest.
 
-Pure: everything follows from a page's descriptor and bodies. Media are neither read nor made here;
-whoever calls hands in the address or the base64 of the one picture that is to be attached.
+Everything follows from a page's descriptor and bodies. Media are neither read nor made here: the
+caller supplies the address or the base64 of the one attached image.
 """

@@ -1,7 +1,7 @@
-"""What is known of a page without opening it: type, name, size, duration, and the tag of it all.
+"""Properties of a page from its descriptor: type, name, size, duration, and the tag.
 
-What is said about a page stands in a field or, where that is empty, in `metadata`: other runtimes
-keep scenes and the name of a schema there, since their pages have no such fields.
+A description is in a field or, if that is empty, in `metadata`: other runtimes keep scenes and the
+schema name there, since their pages have no such fields.
 """
 
 from collections.abc import Callable
@@ -21,14 +21,14 @@ _SHORTEST_MEDIUM_CHARS = 1_024
 
 
 def mime_type(fields: PageFields, full: Body) -> str | None:
-    """Return what the client said, else what was measured, else what the address ends with."""
+    """Return the client's type, else the measured one, else that of the address's extension."""
     if fields.mime_type and fields.mime_type.strip():
         return one_line(fields.mime_type.strip())
     return body_mime_type(full)
 
 
 def body_mime_type(full: Body) -> str | None:
-    """Return a medium's type as it was measured, else as its address ends."""
+    """Return a medium's measured type, else that of its address's extension."""
     if full.media is not None and full.media.mime_type != OCTET_STREAM:
         return one_line(full.media.mime_type)
     name = _name_in_url(full)
@@ -43,12 +43,12 @@ def file_name(full: Body) -> str | None:
 
 
 def dimensions(fields: PageFields, full: Body) -> tuple[int, int] | None:
-    """Return width and height in pixels, as the client said or as they were measured."""
+    """Return width and height in pixels, the client's or the measured ones."""
     return measured_dimensions(full) if fields.dimensions is None else fields.dimensions
 
 
 def measured_dimensions(body: Body) -> tuple[int, int] | None:
-    """Return width and height in pixels as they were measured."""
+    """Return the measured width and height in pixels."""
     media = body.media
     if media is None or media.width is None or media.height is None:
         return None
@@ -62,7 +62,7 @@ def dimension_words(fields: PageFields, full: Body) -> str | None:
 
 
 def duration_seconds(fields: PageFields, full: Body) -> float | None:
-    """Return the duration the client said, else the measured one. 0.0 is a duration."""
+    """Return the client's duration, else the measured one. 0.0 is a duration."""
     if fields.duration_seconds is not None:
         return fields.duration_seconds
     measured = full.media.duration_seconds if full.media else None
@@ -70,7 +70,7 @@ def duration_seconds(fields: PageFields, full: Body) -> float | None:
 
 
 def facts(fields: PageFields, full: Body) -> str | None:
-    """Return what the descriptor knows of a medium: `image/png, sunset.png, 1920x1080`."""
+    """Return the known properties of a medium: `image/png, sunset.png, 1920x1080`."""
     known = (mime_type(fields, full), file_name(full), dimension_words(fields, full))
     return ", ".join(filter(None, known)) or None
 
@@ -92,7 +92,7 @@ def tags(page_id: str, fields: PageFields, full: Body) -> list[str]:
 
 
 def data_uri_words(full: Body) -> str:
-    """Return what stands for a data URI wherever it is not to be shown."""
+    """Return the text in place of a data URI."""
     if full.media is None:
         return "[data URI that cannot be read]"
     return f"[data URI, {one_line(full.media.mime_type)}, {full.media.size_bytes} bytes]"
@@ -106,7 +106,7 @@ def _name_in_url(full: Body) -> str | None:
     return safe_file_name(unquote(name, errors="replace")) if slash and name else None
 
 
-_Said = TypeVar("_Said")
+_Value = TypeVar("_Value")
 
 
 Scenes = tuple[str | dict[str, JsonValue], ...]
@@ -114,38 +114,38 @@ Scenes = tuple[str | dict[str, JsonValue], ...]
 
 def scenes_of(fields: PageFields) -> Scenes | None:
     """Return the scenes of a video."""
-    return _said(fields, "scenes", fields.scenes, _scenes)
+    return _field(fields, "scenes", fields.scenes, _scenes)
 
 
 def schema_name_of(fields: PageFields) -> str | None:
     """Return the name of the schema that data follow."""
-    return _said(fields, "schema_name", fields.schema_name, _name)
+    return _field(fields, "schema_name", fields.schema_name, _name)
 
 
 def timestamps_of(fields: PageFields) -> tuple[JsonValue, ...] | None:
-    """Return the timestamps of a recording: when what is said in it."""
-    return _said(fields, "timestamps", fields.timestamps, _list)
+    """Return the timestamps of a recording's spoken text."""
+    return _field(fields, "timestamps", fields.timestamps, _list)
 
 
 def embedding_of(fields: PageFields) -> tuple[JsonValue, ...] | None:
     """Return a vector of finite numbers, each as it was written."""
-    return _said(fields, "embedding", fields.embedding, _vector)
+    return _field(fields, "embedding", fields.embedding, _vector)
 
 
-def _said(
-    fields: PageFields, name: str, said: _Said | None, read: Callable[[JsonValue], _Said | None]
-) -> _Said | None:
-    """Return what a field says; if empty, what `metadata` has under its name, if that is one."""
-    if said:
-        return said
+def _field(
+    fields: PageFields, name: str, value: _Value | None, read: Callable[[JsonValue], _Value | None]
+) -> _Value | None:
+    """Return the value of a field; if empty, that of `metadata` under the same name, if valid."""
+    if value:
+        return value
     found = read(fields.metadata.get(name))
-    return said if found is None else found
+    return value if found is None else found
 
 
 def _scenes(value: JsonValue) -> Scenes | None:
     if not isinstance(value, list) or not all(isinstance(scene, str | dict) for scene in value):
         return None
-    # Scenes come without their pictures: nobody has judged what is in `metadata`.
+    # Scenes are returned without their pictures: media in `metadata` are not checked.
     return tuple(
         {name: member for name, member in scene.items() if not _is_medium(member)}
         if isinstance(scene, dict)

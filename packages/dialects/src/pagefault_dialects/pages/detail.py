@@ -1,7 +1,7 @@
 """Pages as lines of text: the manifest, a line each for a model, and the detail view of one.
 
-The manifest is made of descriptors alone, for a model that may fault pages in. The detail view is
-for a terminal, one field a line.
+The manifest is made of descriptors alone, for models that fault pages in. The detail view is for a
+terminal, one field a line.
 
 Source: spec 000, "Enhanced modality display".
 """
@@ -27,10 +27,10 @@ from pagefault_dialects.pages.words import caption_of, scene_lines, transcript_o
 from pagefault_dialects.texts.cuts import boundary_at_or_before
 
 _LINE_CHARS = 200
-# Beside a very long id there is still room for a few words.
+# There is room for a few words even next to a very long id.
 _FEWEST_WORDS_CHARS = 48
-# More than is ever shown, so that what is left out in front of a cut is made up for.
-_LOOKED_AT_CHARS = 4_000
+# More than is ever rendered, to compensate for text removed before the cut.
+_SCANNED_CHARS = 4_000
 
 _HEADER = 'Memory pages. Use page_fault("ID", target_level=0) for full content.'
 _LABEL_CHARS = 13
@@ -39,7 +39,7 @@ _PREVIEW_CHARS = 200
 
 @dataclass(frozen=True, slots=True)
 class ManifestEntry:
-    """What the manifest knows of a page."""
+    """The data of a page in the manifest."""
 
     page_id: str
     fields: PageFields
@@ -52,14 +52,14 @@ def manifest_line(
 ) -> str:
     """Return a page's line: `- img_001 (image, artifact, FULL|REFERENCE, ~258 tokens): "A sunset"`.
 
-    The words are the hint, else the caption, else the transcript's beginning. The line has about
-    200 characters at most, and none of them can end it.
+    The text is the hint, else the caption, else the beginning of the transcript. The line has at
+    most about 200 characters, and contains no line break.
 
     Args:
         page_id: The page's id.
-        fields: What the client says of it.
+        fields: The client's description.
         levels: The levels that exist.
-        size_tokens: About how many tokens its content costs.
+        size_tokens: The approximate tokens of its content.
     """
     known = [
         fields.modality,
@@ -87,8 +87,8 @@ def manifest_text(entries: Iterable[ManifestEntry], *, following: int = 0) -> st
     """Return the manifest of some pages, in the order given.
 
     Args:
-        entries: The pages to name.
-        following: How many come behind them, which are not named.
+        entries: The pages to list.
+        following: The number of further pages, which are not listed.
     """
     lines = manifest_lines(entries)
     more = [f"… {following} more"] if following else []
@@ -97,7 +97,7 @@ def manifest_text(entries: Iterable[ManifestEntry], *, following: int = 0) -> st
 
 def _words(fields: PageFields) -> str | None:
     for text in (fields.hint, fields.caption, fields.transcript):
-        if text and (words := without_base64(text[:_LOOKED_AT_CHARS]).strip()):
+        if text and (words := without_base64(text[:_SCANNED_CHARS]).strip()):
             return words
     return None
 
@@ -112,18 +112,18 @@ def page_detail(
     size_bytes: int | None,
     updated_at: datetime | None = None,
 ) -> str:
-    """Return a page as text: every line a label and one value, which cannot leave its line.
+    """Return a page as text: each line is a label and one value.
 
-    Lines for what is not known are left out. Content is previewed; base64 is never shown.
+    Lines of unknown values are omitted. Content is previewed; base64 is never included.
 
     Args:
-        page: The page; it is shown at the level it names itself.
+        page: The page; it is rendered at its own level.
         version: Its version.
-        created_at: When its first version was written.
-        last_accessed: When it was last read, if ever.
-        access_count: How often it was read.
-        size_bytes: The content's size, if it is known.
-        updated_at: When this version was written.
+        created_at: The time of the first version.
+        last_accessed: The time of the last read, if any.
+        access_count: The number of reads.
+        size_bytes: The content's size, if known.
+        updated_at: The time of this version.
     """
     named: list[tuple[str, str | None]] = [
         *_specified(page),
@@ -184,7 +184,7 @@ def _accessed(last_accessed: datetime | None, access_count: int) -> str | None:
 
 
 def _content(page: Page) -> str:
-    """Return what kind of words the page is shown by, in brackets, and their beginning."""
+    """Return the kind of the rendered text, in brackets, and its beginning."""
     fields, full = page.fields, page.full
     if fields.modality == "image":
         caption = caption_of(fields, full)
@@ -210,8 +210,8 @@ def _line(text: str | None) -> str | None:
 
 
 def _preview(text: str) -> str:
-    looked_at = text[:_LOOKED_AT_CHARS].strip()
+    looked_at = text[:_SCANNED_CHARS].strip()
     readable = without_base64(looked_at)
-    if len(readable) <= _PREVIEW_CHARS and len(text) <= _LOOKED_AT_CHARS:
+    if len(readable) <= _PREVIEW_CHARS and len(text) <= _SCANNED_CHARS:
         return one_line(readable)
     return one_line(readable[: boundary_at_or_before(readable, _PREVIEW_CHARS)]) + "..."

@@ -1,7 +1,7 @@
-"""Which level an answer really shows, and whether a fuller one would show more.
+"""The level that is really rendered, and whether a fuller one has more content.
 
-A level that holds what a fuller one holds is that one: REDUCED of a short text is FULL. Levels are
-compared by what a model gets of them: the words and the image that is attached.
+A level with the same content as a fuller one counts as the fuller one: REDUCED of a short text is
+FULL. Levels are compared by the text and the attached image that a model gets.
 """
 
 from dataclasses import dataclass
@@ -16,21 +16,21 @@ _RECORDINGS = frozenset({"audio", "video"})
 
 @dataclass(frozen=True, slots=True)
 class EffectiveLevel:
-    """The level that is shown; `has_more` if a fuller one shows more than it does."""
+    """The rendered level; `has_more` if a fuller one has more content."""
 
     level: Level
     has_more: bool
 
 
 _Sight: TypeAlias = tuple[Body | None, str | None]
-"""What a model gets of a level: the image, else the words."""
+"""The content that a model gets of a level: the image, else the text."""
 
 
 def attached_image(page: Page, level: Level) -> Body | None:
     """Return the image that is attached at a level: an address, or a medium that is an image.
 
-    A data URI of an image that cannot be read is attached as it was sent (spec 000: what starts
-    with `data:` is a block), unless it is known to be damaged.
+    A data URI of an unreadable image is attached as it was sent (spec 000: content that starts with
+    `data:` is a block), unless it is known to be damaged.
     """
     representation = page.at(level)
     if representation is None or level > Level.REDUCED or page.fields.modality != "image":
@@ -45,21 +45,21 @@ def attached_image(page: Page, level: Level) -> Body | None:
 
 
 def effective_level(page: Page, level: Level, *, with_recordings: bool = False) -> EffectiveLevel:
-    """Return the level that is shown where one is asked for.
+    """Return the level that is rendered if `level` is requested.
 
-    It is the fullest level that shows the same, and no fuller than the page's own where that or a
-    higher one is asked for: content that is stored at `compression_level` ABSTRACT was compressed
-    before it came. Nothing more of it is to be had here. Where the asked level does not
-    exist, the nearest one that has its content stands in for it.
+    It is the fullest level with the same content. It is not fuller than the page's own level if
+    that or a higher one is requested: content stored at `compression_level` ABSTRACT was compressed
+    before it was sent, and there is nothing fuller. If the requested level does not exist, the
+    nearest one with content replaces it.
 
     Args:
         page: The page.
-        level: The level that is asked for.
-        with_recordings: Whether a recording itself is given at FULL, beside its words, so that
-            the words alone are less.
+        level: The requested level.
+        with_recordings: Whether the recording itself is returned at FULL, so that its words alone
+        are less.
     """
-    held = _standing_in(page, level)
-    sight = _sight(page, held)
+    existing = _standing_in(page, level)
+    sight = _sight(page, existing)
     image, words = sight
     is_address = image is not None and image.kind == "url"
     own = page.fields.compression_level
@@ -67,24 +67,24 @@ def effective_level(page: Page, level: Level, *, with_recordings: bool = False) 
     has_recording = with_recordings and page.full.is_media and page.fields.modality in _RECORDINGS
     has_more = False
     for fuller in Level:
-        if fuller >= held:
+        if fuller >= existing:
             break
         is_heard = has_recording and fuller is Level.FULL
         if is_heard or (words is not None and _outgrows(page, fuller, len(words))):
             has_more = True
         elif (other := _sight(page, fuller)) == sight:
-            # The address of an image may serve a smaller copy, so it stays what it was called.
-            told = held if is_address else max(fuller, floor)
-            return EffectiveLevel(told, has_more)
+            # The address of an image may serve a smaller copy, so the level keeps its name.
+            effective = existing if is_address else max(fuller, floor)
+            return EffectiveLevel(effective, has_more)
         else:
-            # What the fuller level shows is not the same; it is more if it is anything.
+            # The fuller level differs; it has more if it has any content.
             is_more = other[0] is not None or (image is None and other[1] is not None)
             has_more = has_more or is_more
-    return EffectiveLevel(held, has_more)
+    return EffectiveLevel(existing, has_more)
 
 
 def whole_text(page: Page) -> str | None:
-    """Return the text of the fullest level of a page, which `offset` counts; `None` if none is."""
+    """Return the text of a page's fullest level, which `offset` counts; `None` if there is none."""
     level = effective_level(page, Level.FULL).level
     return (image_text if page.fields.modality == "image" else visible_text)(page, level)
 
@@ -97,7 +97,7 @@ def _sight(page: Page, level: Level) -> _Sight:
 
 
 def _standing_in(page: Page, level: Level) -> Level:
-    """Return the level whose content is shown where the asked one does not exist."""
+    """Return the level that replaces a requested one that does not exist."""
     if page.at(level) is not None:
         return level
     if level is Level.REDUCED:
@@ -111,13 +111,13 @@ def _standing_in(page: Page, level: Level) -> Level:
 
 
 def _outgrows(page: Page, fuller: Level, room: int) -> bool:
-    """Return whether a fuller level's data takes more characters, without writing it as JSON."""
+    """Return whether a fuller level's data takes more characters, without serializing it."""
     representation = page.at(fuller)
     if page.fields.modality != "structured" or representation is None:
         return False
     data = representation.body.value
     if isinstance(data, str):
-        # JSON in a string: blanks go, and an escape of six characters becomes one.
+        # JSON in a string: blanks are removed, and an escape of six characters becomes one.
         return len(data) - sum(map(data.count, " \t\r\n")) > 6 * room
     for value, _ in values_in(data):
         # Every value takes a character at least, and every item a comma or a bracket.

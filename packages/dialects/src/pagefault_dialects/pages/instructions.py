@@ -1,4 +1,4 @@
-"""What a model is told of its memory: the rules to use it by.
+"""The instructions for using the memory, for a model's prompt.
 
 Source: `agents`, "Tools for models".
 """
@@ -34,6 +34,6 @@ _RELAXED = ("Cite pages as [ref: page_id] where it helps.",)
 
 
 def instructions(style: InstructionStyle) -> str:
-    """Return the rules of the memory for a model, one on each line."""
+    """Return the rules of the memory for a model, one per line."""
     rules = [*_RULES, *(_STRICT if style == "strict" else _RELAXED)]
     return "\n".join([rules[0], *(f"- {rule}" for rule in rules[1:])])

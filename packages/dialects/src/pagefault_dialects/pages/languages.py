@@ -1,9 +1,8 @@
-"""The programming language of a text page, and its code in a fence for a model.
+"""The programming language of a text page, and code fences for a model.
 
-A language is told by `metadata.language`, else by the MIME type, else by a file name's extension,
-unless the type says that it is prose.
-`metadata.language` may as well name the language people speak in a transcript; what is no name of
-a programming language is not understood as one.
+The language is that of `metadata.language`, else of the MIME type, else of a file name's extension,
+unless the type is prose. `metadata.language` may also be the natural language of a transcript;
+values that are no programming language are ignored.
 """
 
 import re
@@ -15,7 +14,7 @@ from pagefault_dialects.media.code_languages import (
 )
 from pagefault_dialects.model.page import Level, Page, PageFields
 
-# What says that a text is prose, so that a name which looks like a file's is not asked.
+# Types of prose: a name that looks like a file's is ignored then.
 _PROSE = frozenset({"text/plain", "text/markdown", "text/x-markdown"})
 _SEPARATOR = re.compile(r"[/\\]")
 _BACKTICKS = re.compile("`+")
@@ -24,7 +23,7 @@ _LONGEST_NAME = 4_096
 
 
 def language_of(page: Page) -> str | None:
-    """Return the programming language a text page is written in, as fences name it."""
+    """Return the programming language of a text page, as code fences spell it."""
     if page.fields.modality != "text":
         return None
     media = page.full.media
@@ -38,12 +37,12 @@ def language_of(page: Page) -> str | None:
 
 
 def visible_language(page: Page, level: Level) -> str | None:
-    """Return the language of what a level shows; `None` for a tag or for words about the code."""
+    """Return the language of a level's content; `None` for a tag or for a text about the code."""
     representation = page.at(level)
     if representation is None or level is Level.REFERENCE:
         return None
-    below = (held for at, held in page.levels.items() if at <= level)
-    if any(held.origin == "supplied" for held in below):
+    below = (representation for at, representation in page.levels.items() if at <= level)
+    if any(representation.origin == "supplied" for representation in below):
         return None
     return language_of(page)
 
@@ -64,13 +63,13 @@ def _by_file_name(fields: PageFields, stored: str | None, page_id: str) -> str |
             language = language_of_extension(_extension(name))
             if language is not None:
                 return language
-    # A page's id is not made to be a file name: one letter behind a dot says nothing.
+    # A page's id is not a file name: a single letter behind a dot means nothing.
     extension = _extension(page_id)
     return language_of_extension(extension) if len(extension) > 1 else None
 
 
 def _extension(name: str) -> str:
-    """Return what stands behind the last dot of a file name; a title with blanks is none."""
+    """Return the part after the last dot of a file name; `""` for titles with blanks."""
     last_step = _SEPARATOR.split(name.strip())[-1]
     if "." not in last_step or any(map(str.isspace, last_step)):
         return ""

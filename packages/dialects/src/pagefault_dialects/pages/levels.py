@@ -1,7 +1,7 @@
-"""The levels of a page: what the client supplied as it is, the rest derived from what is below.
+"""The levels of a page: the client's unchanged, the others derived from the level below.
 
-A level is never longer than the one below it. It is made in the best form that fits, plainer ones
-behind it. What cannot be derived is not there; nothing is made up.
+A level is never longer than the one below it. The best form that fits is used. A level that cannot
+be derived does not exist; nothing is invented.
 """
 
 from collections.abc import Mapping
@@ -28,25 +28,25 @@ from pagefault_dialects.pages.words import (
 from pagefault_dialects.texts.cuts import cut_short, head_and_tail, sentences
 
 DERIVED_LEVELS = (Level.REDUCED, Level.ABSTRACT, Level.REFERENCE)
-# An image no larger is its own smaller form.
+# An image of at most this size is its own smaller form.
 _SMALL_IMAGE_PIXELS = 512
 _MORE_SCENES_CHARS = 40
 
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """What levels are derived from."""
+    """The input of derived levels."""
 
     page_id: str
-    """For the tag."""
+    """The id in the tag."""
     fields: PageFields
-    """What the client says of the page."""
+    """The client's description of the page."""
     full: Body
-    """The content; where it refers to a text, that text."""
+    """The content; if it refers to a text, that text."""
     reduced_image: Body | None
-    """A smaller form of the image, made elsewhere."""
+    """A smaller form of the image, made by the caller."""
     supplied: Body | None
-    """The nearest level below that the client supplied, if it is words or data."""
+    """The nearest supplied level below, if it is text or data."""
 
 
 def derive_levels(
@@ -62,18 +62,18 @@ def derive_levels(
 
     Args:
         page_id: The page's id, for its tag.
-        fields: What the client says of the page.
+        fields: The client's description of the page.
         full: Its content.
-        reduced_image: A smaller form of the image; `None` where none could be made.
-        supplied: The levels the client supplied; they are taken as they are.
-        text: What the content stands for where it refers to a text resource.
+        reduced_image: A smaller form of the image, if there is one.
+        supplied: The levels that the client supplied, which stay unchanged.
+        text: The text that the content refers to, if it refers to one.
 
     Returns:
-        The levels in order. A derived one that would be longer than the level below it holds what
-        that level holds.
+        The levels in order. A derived level that would be longer than the level below it has the
+        content of that level.
 
     Raises:
-        InvalidPayloadError: A supplied level does not fit over the one below it.
+        InvalidPayloadError: A supplied level is longer than the one below it.
     Source: spec 000, "Compression pipeline".
     """
     is_data = fields.modality == "structured"
@@ -96,31 +96,31 @@ def derive_levels(
 
 
 def check_supplied(page: Page, level: Level, body: Body) -> None:
-    """Refuse a level that a client supplies if it does not fit where it is to be.
+    """Check that a level that a client supplies fits between its neighbours.
 
     Args:
-        page: The page with its levels as they are.
+        page: The page with its current levels.
         level: REDUCED, ABSTRACT or REFERENCE.
-        body: What it is to hold.
+        body: The new content.
 
     Raises:
         InvalidPayloadError: It is longer than the level below, shorter than a supplied level above,
-            or a medium where only words may be; the error says what fits.
+        or a medium where only text is allowed; the error states the limit.
     """
     modality = page.fields.modality
     lower = [representation for at in Level if at < level and (representation := page.at(at))]
     _check_fit(modality, level, body, lower[-1] if lower else None)
     below = Representation(level, "supplied", body)
     for above in DERIVED_LEVELS:
-        held = page.levels.get(above)
-        if above > level and held is not None and held.origin == "supplied":
-            _check_fit(modality, above, held.body, below)
-            below = held
+        supplied = page.levels.get(above)
+        if above > level and supplied is not None and supplied.origin == "supplied":
+            _check_fit(modality, above, supplied.body, below)
+            below = supplied
 
 
 def _derived(source: _Source, level: Level, below: Representation | None) -> Representation | None:
     if level is Level.REFERENCE:
-        # The best form first, plainer ones behind it.
+        # The best form first.
         bodies = [Body("text", tag) for tag in tags(source.page_id, source.fields, source.full)]
     else:
         bodies = (_reduced if level is Level.REDUCED else _abstract)(source)

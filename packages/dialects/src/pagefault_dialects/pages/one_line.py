@@ -1,4 +1,4 @@
-"""Values as one line of text: nothing in them can start a line or hide what it is."""
+"""Values as one line of text, which contain no line break and no invisible characters."""
 
 import re
 from collections.abc import Callable
@@ -13,18 +13,18 @@ from pagefault_dialects.texts.cuts import CLUSTER, ELLIPSIS
 
 LEFT_OUT = "[…]"
 
-# Controls, line and paragraph separators, bidi and other invisible format characters, surrogates;
-# but not the joiners that emoji, Persian and Indic scripts are spelled with.
+# Controls, line and paragraph separators, bidi and other invisible format characters, surrogates,
+# except the joiners of emoji, Persian and Indic scripts.
 _UNSAFE = regex.compile(r"(?V1)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}--[\u200c\u200d]]+")
 _UNSAFE_QUOTED = regex.compile(r"""(?V1)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}"\\--[\u200c\u200d]]+""")
 _SHORT_ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
 
-# Base64 as it is wrapped: lines of 48 characters or more, line breaks as such or as JSON escapes.
+# Wrapped base64: lines of 48 characters or more, with line breaks or their JSON escapes.
 _SHORTEST_RUN = 48
-# What goes on behind its padding was no padding, but the value of a name.
+# An equals sign that is followed by more text separates a name and a value.
 _RUN = rf"[A-Za-z0-9+/_-]{{{_SHORTEST_RUN},}}+(?:=++(?![A-Za-z0-9]))?+"
 _BREAK = r"[ \t]*+(?:\r?\n|(?:\\r)?\\n)[ \t]*+"
-# A shorter line of whole groups behind it is the end of the same data, and no word if it is long.
+# A shorter line of whole groups after it is the end of the same data, if it is too long for a word.
 _GROUP = r"[A-Za-z0-9+/_-]{4}"
 _PADDED = r"(?:[A-Za-z0-9+/_-]{2}==|[A-Za-z0-9+/_-]{3}=)"
 _LAST_LINE = (
@@ -42,10 +42,10 @@ _DATA_URI = re.compile(
 _LONGEST_CLOCK = 32
 _CLOCK = re.compile(r"(?:([0-9]{1,4}):(?=[0-9]{2}:))?([0-9]{1,4}):([0-5][0-9](?:[.,][0-9]{1,9})?)")
 _BETWEEN_LINES = re.compile(r"\s|\\[nr]")
-# Digests, numbers, rules, names and paths in one case: base64 of this length has both.
+# Digests, numbers, rules, names and paths have one case: base64 of this length has both.
 _PLAIN = re.compile(r"[0-9a-fA-F]+=*|[^A-Z]+|[^a-z]+")
-# A word as names and paths are made of: `Word`, `word`, `WORD` or `42`. Ten letters and digits of
-# theirs are two or three words, and those of base64 are five.
+# A word of names and paths: `Word`, `word`, `WORD` or `42`. Ten of their characters are two or
+# three words, and ten characters of base64 are five.
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 _FEWEST_WORDS_OF_TEN = 3.8
 _ROUND = str.maketrans("[]", "()")
@@ -53,12 +53,12 @@ _FROM_URL_SAFE = str.maketrans("-_", "+/")
 
 
 def one_line(text: str) -> str:
-    """Return the text on one line: what breaks or hides lines is written as a JSON escape."""
+    """Return the text on one line: line breaks and invisible characters become JSON escapes."""
     return _UNSAFE.sub(_escape, text)
 
 
 def bracketed_name(filename: str) -> str:
-    """Return a file name for between our brackets: one that closes them could go on as a line."""
+    """Return a file name for use in brackets, without brackets that could close them."""
     return one_line(filename).translate(_ROUND)
 
 
@@ -74,7 +74,7 @@ def quoted_short(text: str, limit_chars: int) -> str:
         return f'"{whole}"'
     pieces: list[str] = []
     used = 0
-    # Every grapheme takes at least one character, so what lies beyond the limit is not looked at.
+    # Every grapheme takes at least one character, so text beyond the limit is not read.
     for cluster in CLUSTER.finditer(text[: limit_chars + 1]):
         piece = _UNSAFE_QUOTED.sub(_escape, cluster.group())
         if used + len(piece) > room:
@@ -87,10 +87,10 @@ def quoted_short(text: str, limit_chars: int) -> str:
 
 
 def without_base64(text: str) -> str:
-    """Return the text with data URIs, and whatever looks like a longer run of base64, left out.
+    """Return the text without data URIs and without longer runs of base64.
 
-    Lines of such runs, one behind another, are one. Digests, numbers, names, rules and paths stay,
-    however long they are.
+    Consecutive lines of base64 are one run. Digests, numbers, names, rules and paths stay, whatever
+    their length.
     """
     without_uris = _replaced(text, _DATA_SCHEME, _DATA_URI, lambda _: LEFT_OUT)
     return _replaced(
@@ -102,7 +102,7 @@ def without_base64(text: str) -> str:
 
 
 def _is_base64(run: str) -> bool:
-    """Return whether characters of base64 are base64, and no name or number that is as long."""
+    """Return whether a run of base64 characters is base64 rather than a long name or number."""
     if _PLAIN.fullmatch(run):
         return False
     is_padded = run.endswith("=") and len(run) % 4 == 0 and run[-3:] != "==="
@@ -110,7 +110,7 @@ def _is_base64(run: str) -> bool:
     if is_padded or is_strong_signature(pybase64.b64decode(head)):
         return True
     if ("-" in run or "_" in run) and ("/" in run or "+" in run):
-        # No alphabet has them all, so it is a path, which may have base64 in it.
+        # Base64 has all characters, so this is a path, which may include base64.
         run = max(re.split("[/+]", run), key=len)
     words = _WORD.findall(run)
     enough = _FEWEST_WORDS_OF_TEN * sum(map(len, words)) / 10
@@ -120,9 +120,9 @@ def _is_base64(run: str) -> bool:
 def _replaced(
     text: str, start: re.Pattern[str], whole: re.Pattern[str], write: Callable[[str], str]
 ) -> str:
-    """Return the text with `write` of every match of `whole`, each of which begins with a `start`.
+    """Return the text with every match of `whole` replaced; each match begins with a `start`.
 
-    What begins is found in windows, and looked at by a step of its own.
+    Starts are searched in windows, and each match is a step of its own.
     """
     pieces: list[str] = []
     position = kept = 0
@@ -136,7 +136,7 @@ def _replaced(
 
 
 def clock(seconds: float) -> str:
-    """Return a duration or a moment as `m:ss`, from an hour on as `h:mm:ss`."""
+    """Return a duration or a time as `m:ss`, from an hour on as `h:mm:ss`."""
     minutes, whole_seconds = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     if hours:
@@ -151,9 +151,9 @@ def duration_words(seconds: float) -> str:
 
 
 def moment(value: object) -> float | None:
-    """Return the seconds a JSON value stands for, if it can be a place in a recording.
+    """Return the seconds of a JSON value, if it can be a time in a recording.
 
-    That is a number of seconds, or a clock's text as others write it: `0:12`, `1:02:03.5`.
+    It may be a number of seconds, or a clock time as others write it: `0:12`, `1:02:03.5`.
     """
     if isinstance(value, str) and (match := _CLOCK.fullmatch(value.strip()[:_LONGEST_CLOCK])):
         hours, minutes, seconds = match.groups(default="0")
@@ -164,7 +164,7 @@ def moment(value: object) -> float | None:
 
 
 class _Escapes(dict[int, str]):
-    """The escapes of characters that are not shown as they are; each is made once."""
+    """The escapes of characters that are not rendered as they are, cached."""
 
     def __missing__(self, code: int) -> str:
         units = chr(code).encode("utf-16-be", "surrogatepass")

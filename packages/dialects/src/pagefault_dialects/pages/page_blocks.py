@@ -1,6 +1,6 @@
-"""A page as the content of a tool message: text, or text and the image it speaks of.
+"""A page as the content of a tool message: text, or text and the image it describes.
 
-Beside the content a model is told which level it sees, and what it does not see.
+The text also names the level, and the parts it lacks.
 
 Source: spec 000, "Multi-block Tool Results" and "Compression level annotation".
 """
@@ -52,18 +52,18 @@ def _header(page: Page, level: Level, remark: str | None = None) -> str:
 
 
 def note(page: Page) -> str:
-    """Return the sentence for a model that may fault in more than it is shown."""
+    """Return the note to a model that it may fault in a fuller level."""
     call = f"page_fault({quoted(page.page_id)}, target_level=0)"
     return f"This is a compressed summary. Use {call} for full content."
 
 
 def missing(page: Page) -> str:
-    """Return what a level that does not exist would have held: `no transcript available`."""
+    """Return the missing content of a level that does not exist: `no transcript available`."""
     return _MISSING[page.fields.modality]
 
 
 def image_missing(page: Page) -> str:
-    """Return the line for an image that is not there, with what is known of it."""
+    """Return the line in place of a missing image, with its known properties."""
     known = facts(page.fields, page.full)
     return f"[no image available: {known}]" if known else "[no image available]"
 
@@ -84,11 +84,11 @@ def _recording_facts(page: Page, level: Level, *, has_words: bool) -> str:
 
 
 def _medium_line(page: Page, *, with_type: bool) -> str | None:
-    """Return where the medium itself is: `Resource: @blob:…` or `URL: https://…`, never cut.
+    """Return the place of the medium: `Resource: @blob:…` or `URL: https://…`, never cut.
 
     Args:
         page: The page.
-        with_type: Whether the MIME type is added, where no other line tells it.
+        with_type: Whether to add the MIME type, if no other line has it.
     """
     body = page.full
     known = mime_type(page.fields, body) if with_type else None
@@ -114,11 +114,11 @@ def _words_below(page: Page, level: Level) -> str:
 
 @dataclass(frozen=True, slots=True)
 class PageBlocks:
-    """The content of a tool message, and how much of the page's text is in it.
+    """The content of a tool message, and the part of the page's text that it has.
 
-    `level` is the one that is shown, which may be fuller than the one that was asked for.
-    `content` is a text, or the list of a text block and an `image_url` block. `total_chars` counts
-    the text of the level: the transcript, the JSON, the caption. `next_offset` is where to go on.
+    `level` is the rendered level, which may be fuller than the requested one. `content` is a text,
+    or a list of a text block and an `image_url` block. `total_chars` is the length of the level's
+    text: the transcript, the JSON, the caption. `next_offset` is the offset of the next part.
     """
 
     content: str | list[dict[str, Any]]
@@ -137,21 +137,21 @@ def page_blocks(
     detail: ImageDetail = "low",
     with_recordings: bool = False,
 ) -> PageBlocks:
-    """Return a page at a level, for a model.
+    """Return a page at a level as blocks for a model.
 
     Args:
         page: The page.
-        level: The level that is asked for. The text names the one that is shown, see
-            `effective_level`; where there is nothing to show, it says what is missing.
-        image_url: What to attach: an `http(s)` URL or a `data:` URI, exactly when the image of the
-            level that is shown is really there. It is never cut, and never attached above REDUCED.
-            What is wrong with an image that no model could read, a second text says.
-        cut: Cuts the level's text to what is given of it.
-        detail: How closely a model is to look at the image.
-        with_recordings: Whether the recording itself is given at FULL, beside these blocks.
+        level: The requested level. The text names the rendered one, see `effective_level`; if there
+        is no content, it names the missing part.
+        image_url: The attachment: an `http(s)` URL or a `data:` URI, only if the image of the
+        rendered level is available. It is never cut, and never attached above REDUCED. For a
+        damaged image, a second text describes the damage.
+        cut: Cuts the level's text.
+        detail: The resolution at which a model looks at the image.
+        with_recordings: Whether the recording itself is returned at FULL, next to these blocks.
     """
-    shown = effective_level(page, level, with_recordings=with_recordings)
-    level = shown.level
+    effective = effective_level(page, level, with_recordings=with_recordings)
+    level = effective.level
     is_attached = isinstance(image_url, str) and level <= Level.REDUCED and _is_image(page)
     piece = _NOTHING
     if is_attached:
@@ -165,7 +165,7 @@ def page_blocks(
         piece = cut(text)
         lines = _annotated(page, level, piece)
     text_form = "\n".join(lines)
-    if shown.has_more:
+    if effective.has_more:
         text_form += f"\n\n{INDENT}Note: {note(page)}"
     content: str | list[dict[str, Any]] = text_form
     if damage := page.unreadable(level):
@@ -181,7 +181,7 @@ def page_blocks(
 
 
 def image_damaged(detail: str) -> str:
-    """Return the line for an image that is there and that no model can be shown."""
+    """Return the line in place of an existing image that models cannot read."""
     return f"[image not shown: {detail}]"
 
 
@@ -214,7 +214,7 @@ def _image_lines(page: Page, level: Level, piece: Excerpt | None) -> list[str]:
         absent = f"[no caption: {known}]" if known else "[no caption available]"
         return [_header(page, level, remark), *(caption or [INDENT + absent])]
     first = _header(page, level, "caption only" if caption else None)
-    # A page that never had an image but words says nothing of one.
+    # A page of text alone does not mention a missing image.
     is_words = page.full.kind == "text" and bool(caption)
     return [first, *([] if is_words else [INDENT + image_missing(page)]), *caption]
 

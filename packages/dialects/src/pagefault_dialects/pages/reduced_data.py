@@ -1,7 +1,7 @@
-"""Smaller forms of data: values truncated, and the outline of keys and types.
+"""Smaller forms of data: truncated values, and the outline of keys and types.
 
-Both stay JSON and say in place what they leave out. They are made with generous measures first and
-tighter ones until they fit, so that one long string and a thousand short ones come out small alike.
+Both stay JSON and note omissions in place. They are made with generous limits first and
+tighter ones until they fit, so that one long string and a thousand short ones are reduced alike.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,7 +16,7 @@ REDUCED_LIMIT_CHARS = 4_000
 ABSTRACT_LIMIT_CHARS = 800
 
 _LONGEST_NUMBER_CHARS = 100
-# A cut that saves less than its own notice takes would make the value longer.
+# Omissions shorter than their own notice would make the value longer.
 _NOTICE_CHARS = 40
 _LEFT_OUT_KEY = "…"
 _KINDS: dict[type, str] = {
@@ -27,7 +27,7 @@ _KINDS: dict[type, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Measures:
-    """How much of a value is kept."""
+    """The limits of kept values."""
 
     text_chars: int
     items: int
@@ -35,7 +35,7 @@ class Measures:
     depth: int
 
 
-# The last measures fit whatever the data is, even where every character takes an escape of six.
+# The last limits fit any data, even if every character takes an escape of six.
 _REDUCED = (
     Measures(100, 10, 50, 6),
     Measures(80, 5, 30, 5),
@@ -55,12 +55,12 @@ _ABSTRACT = (
 
 
 def truncated(data: JsonValue) -> JsonValue:
-    """Return data with long strings, long arrays, wide objects and deep nesting cut short."""
+    """Return data with long strings, long arrays, wide objects and deep nesting truncated."""
     return _fitting(data, _truncated, _REDUCED, REDUCED_LIMIT_CHARS)
 
 
 def outline(data: JsonValue) -> JsonValue:
-    """Return what data is made of: its keys, with the type of every value in the value's place.
+    """Return the structure of data: its keys, with the type of each value in its place.
 
     An array is described by its length and its items' type; an array of objects or arrays by the
     outline of its first item and the number of the others.
@@ -107,7 +107,7 @@ def _truncated_text(text: str, limit_chars: int) -> str:
 
 
 def _truncated_number(value: JsonValue) -> JsonValue:
-    """Return a number of very many digits as text; all else, true, false and null too, as it is."""
+    """Return a number of very many digits as text; other values as they are."""
     if isinstance(value, bool) or not isinstance(value, int | Decimal):
         return value
     literal = json_text(value)
@@ -141,7 +141,7 @@ def _some_members(
     for key, member in members.items():
         if len(kept) == measures.keys:
             break
-        # Of two long keys that look alike when cut, only the first one is shown.
+        # Of long keys that are equal after the cut, the first one is kept.
         kept.setdefault(_truncated_text(key, measures.text_chars), shorten(member))
     left_out = len(members) - len(kept)
     if left_out:

@@ -1,4 +1,4 @@
-"""How large a level is: for the rule that none is longer than the one below, and for budgets."""
+"""The size of a level: to compare it with the one below, and for budgets."""
 
 from pagefault_dialects.media.types import is_textual
 from pagefault_dialects.model.page import Body, Level, Page, PageFields
@@ -24,7 +24,7 @@ def is_longer(body: Body, below: Body) -> bool:
     """Return whether a body is longer than the one of the level below it.
 
     Texts are measured in characters, JSON by its compact text. Every medium is longer than any
-    text; two media are compared by their bytes where both are known.
+    text; two media are compared by their bytes if both are known.
     """
     if not (body.is_media or below.is_media):
         return len(body_text(body)) > len(body_text(below))
@@ -35,15 +35,15 @@ def is_longer(body: Body, below: Body) -> bool:
 
 
 def estimate_tokens(body: Body, fields: PageFields | None = None) -> int:
-    """Return about how many tokens a body costs a model.
+    """Return the approximate tokens of a body.
 
     A text costs a quarter of its characters, a stored one of its bytes. An image costs a token for
-    750 pixels and never less than 258, which is also assumed where its size is unknown. A recording
-    costs its reference or address; `page_tokens` counts its words.
+    750 pixels and at least 258, which is also the cost of an image of unknown size. A recording
+    costs its reference or address; `page_tokens` adds its words.
 
     Args:
         body: The body.
-        fields: The page's fields, which may know what the body does not.
+        fields: The page's fields, which may have properties that the body lacks.
     """
     if not body.is_media:
         return text_tokens(body_text(body))
@@ -60,21 +60,21 @@ def estimate_tokens(body: Body, fields: PageFields | None = None) -> int:
 
 
 def image_tokens(width: int | None, height: int | None) -> int:
-    """Return about how many tokens an image of so many pixels costs; of unknown size, the least."""
+    """Return the approximate tokens of an image of this size; of unknown size, the minimum."""
     pixels = (width or 0) * (height or 0)
     return max(_SMALLEST_IMAGE_TOKENS, -(-pixels // _PIXELS_PER_TOKEN))
 
 
 def text_tokens(text: str) -> int:
-    """Return about how many tokens a text costs."""
+    """Return the approximate tokens of a text."""
     return -(-len(text) // _CHARS_PER_TOKEN)
 
 
 def page_tokens(page: Page) -> dict[Level, int]:
-    """Return about how many tokens each existing level of a page costs, FULL's words included.
+    """Return the approximate tokens of each existing level of a page, with FULL's words.
 
-    Never less than a higher level costs: a caption longer than the picture's estimate raises the
-    picture's, so that a budget is never exceeded by asking for less.
+    The cost never grows with a higher level: a caption that costs more than the picture's estimate
+    raises the picture's, so that a request for less never exceeds a budget.
     """
     tokens: dict[Level, int] = {}
     most = 0

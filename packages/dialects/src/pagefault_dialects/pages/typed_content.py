@@ -40,7 +40,7 @@ from pagefault_dialects.pages.words import (
 )
 from pagefault_dialects.texts.cuts import Excerpt, excerpt
 
-# What JSON for a model to read leaves out: bytes and vectors are not to be read.
+# Bytes and vectors are omitted from JSON that a model reads.
 _NOT_TO_READ = frozenset({"base64", "embedding"})
 
 
@@ -49,9 +49,9 @@ def typed_content(page: Page, level: Level, *, base64: str | None) -> PageConten
 
     Args:
         page: The page.
-        level: The level; what it does not hold is null, and the text of a text page empty.
-        base64: The plain base64 of the level's image, where it is to stand in the content. Without
-            it a stored image is named by its `@blob:` reference.
+        level: The level; missing content is null, and the text of a text page is empty.
+        base64: The plain base64 of the level's image, if it is to be included. Otherwise a stored
+        image has its `@blob:` reference.
     """
     if level is Level.REFERENCE or page.fields.modality == "text":
         return TextContent(type="text", text=visible_text(page, level) or "")
@@ -77,7 +77,7 @@ def _image(page: Page, level: Level, base64: str | None) -> ImageContent:
     has_medium = body is not None and body.is_media
     caption = caption_of(page.fields, page.full)
     words = visible_text(page, level)
-    # FULL is the page, whose caption is its caption; the other levels are what they hold.
+    # The caption of FULL is the page's; other levels have their own content.
     if words is not None and (level is not Level.FULL or caption is None):
         caption = words
     return ImageContent(
@@ -91,7 +91,8 @@ def _image(page: Page, level: Level, base64: str | None) -> ImageContent:
 
 def _video(page: Page, level: Level) -> VideoContent:
     is_whole = level <= Level.REDUCED
-    # A level that says something else, or that is not there, is not made of the scenes.
+    # Scenes are omitted from a level that does not exist, and from other texts than the derived
+    # one.
     has_scenes = level is Level.FULL or any(
         passage.name == "scene" for passage in passages(page, level)
     )
@@ -105,14 +106,16 @@ def _video(page: Page, level: Level) -> VideoContent:
 
 
 def _transcript(page: Page, level: Level) -> str | None:
-    """Return what the level says, without the scenes that stand beside it."""
-    said = (passage.text for passage in passages(page, level) if passage.name == "transcript")
-    # An empty transcript is a transcript, though no level is made of it.
-    return next(said, page.fields.transcript if level is Level.FULL else None)
+    """Return the transcript of a level, without its scenes."""
+    transcripts = (
+        passage.text for passage in passages(page, level) if passage.name == "transcript"
+    )
+    # An empty transcript is a transcript, although no level is derived from it.
+    return next(transcripts, page.fields.transcript if level is Level.FULL else None)
 
 
 def _address(body: Body, base64: str | None) -> str | None:
-    """Return an `http(s)` address, or the reference of a stored medium not given as base64."""
+    """Return an `http(s)` address, or the reference of a stored medium without base64."""
     if body.kind == "url":
         return str(body.value)
     if body.kind != "blob" or base64 is not None:
@@ -123,12 +126,12 @@ def _address(body: Body, base64: str | None) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class _Bounded:
-    """The `content` of the string, and which piece of the level's text is in it."""
+    """The `content` of the string, and the part of the level's text that it has."""
 
     content: JsonValue
     piece: Excerpt
     scenes_total: int | None = None
-    said: Mapping[str, JsonValue] = field(default_factory=dict)
+    extra: Mapping[str, JsonValue] = field(default_factory=dict)
 
 
 def page_json(
@@ -140,62 +143,61 @@ def page_json(
 ) -> str:
     """Return the string `{success, page_id, content, modality, compression, source_tier, …}`.
 
-    `compression` is the level that is shown, `requested_level` the one that was asked for, where
-    it is another; `source_tier` says where the former came from: stored, supplied, derived, or
-    none. `schema_name` and `language` are there where data has a schema and text is code, `note`
-    where a fuller level shows more, and `damage` where the image is one that no model can read.
+    `compression` is the rendered level, `requested_level` the requested one, if it differs;
+    `source_tier` is the origin of the former: stored, supplied, derived, or none. `schema_name` and
+    `language` are present if data has a schema and text is code, `note` if a fuller level has more,
+    and `damage` if no model can read the image. `content` is a text page's text, a structured
+    page's data, or the typed content of a medium without its bytes; of a recording whose content
+    differs from its transcript, both.
 
-    `content` is a text page's text, a structured page's data, or the typed content of a medium
-    without its bytes; of a recording whose content is other words than its transcript, those too.
-    Where text is cut, the string also has `total_chars` and `next_offset`, and data that is cut
-    stands in `content` as a piece of its JSON text. Scenes count by their lines, as in the blocks:
-    each stands whole in the piece that its line ends in. Where a piece may lack scenes,
-    `scenes_total` says how many there are.
+    For cut text, the string also has `total_chars` and `next_offset`, and cut data is a piece of
+    its JSON text. Scenes count by their lines, as in the blocks: each is whole in the piece that
+    has the end of its line. If a piece may lack scenes, `scenes_total` is their number.
 
     Args:
         page: The page.
-        level: The level that is asked for.
-        max_chars: The most characters of the level's text to give, and of the JSON of scenes, of
-            which the first one is given however long it is; addresses are never cut.
-        offset: Where in that text to begin.
+        level: The requested level.
+        max_chars: The most characters of the level's text, and of the JSON of scenes, of which the
+        first one is always whole; addresses are never cut.
+        offset: The start in that text.
     """
-    shown = effective_level(page, level)
-    bounded = _bounded(page, shown.level, max_chars, offset)
-    representation = page.at(shown.level)
+    effective = effective_level(page, level)
+    bounded = _bounded(page, effective.level, max_chars, offset)
+    representation = page.at(effective.level)
     piece = bounded.piece
     members: dict[str, JsonValue] = {
         "success": True,
         "page_id": page.page_id,
         "content": bounded.content,
         "modality": page.fields.modality,
-        "compression": shown.level.name,
-        **({} if shown.level is level else {"requested_level": level.name}),
+        "compression": effective.level.name,
+        **({} if effective.level is level else {"requested_level": level.name}),
         "source_tier": representation.origin if representation else "none",
-        "was_compressed": shown.level is not Level.FULL,
+        "was_compressed": effective.level is not Level.FULL,
         "truncated": piece.next_offset is not None,
-        **bounded.said,
+        **bounded.extra,
     }
     if piece.notice is not None:
         members |= {"total_chars": piece.total_chars, "next_offset": piece.next_offset}
         members |= {"scenes_total": bounded.scenes_total} if bounded.scenes_total else {}
-    if damage := page.unreadable(shown.level):
+    if damage := page.unreadable(effective.level):
         members["damage"] = damage.detail
-    if shown.has_more:
+    if effective.has_more:
         members["note"] = note(page)
     return json_text(members)
 
 
 def failure_json(page_id: str, error: str) -> str:
-    """Return the string `{success: false, page_id, error}` for a page that could not be given."""
+    """Return the string `{success: false, page_id, error}` for a page that is unavailable."""
     return json_text({"success": False, "page_id": page_id, "error": error})
 
 
 def _bounded(page: Page, level: Level, max_chars: int | None, offset: int) -> _Bounded:
     content = typed_content(page, level, base64=None)
     if isinstance(content, AudioContent | VideoContent):
-        shown = passages(page, level)
-        piece = excerpt(passages_text(shown), max_chars=max_chars, offset=offset)
-        return _recording(content, shown, piece, max_chars)
+        parts = passages(page, level)
+        piece = excerpt(passages_text(parts), max_chars=max_chars, offset=offset)
+        return _recording(content, parts, piece, max_chars)
     if isinstance(content, ImageContent):
         piece = excerpt(content.caption or "", max_chars=max_chars, offset=offset)
         caption = None if content.caption is None else piece.text
@@ -203,29 +205,29 @@ def _bounded(page: Page, level: Level, max_chars: int | None, offset: int) -> _B
     text = visible_text(page, level)
     piece = excerpt(text or "", max_chars=max_chars, offset=offset)
     schema_name = content.schema_name if isinstance(content, StructuredContent) else None
-    # What is said of data and of code beside it.
+    # Properties of data and of code.
     known = {"schema_name": schema_name, "language": visible_language(page, level)}
-    said = {name: value for name, value in known.items() if value is not None}
+    extra = {name: value for name, value in known.items() if value is not None}
     if text is None:
-        return _Bounded(f"[{missing(page)}]", piece, said=said)
+        return _Bounded(f"[{missing(page)}]", piece, extra=extra)
     if isinstance(content, StructuredContent) and piece.notice is None:
-        return _Bounded(content.data, piece, said=said)
-    return _Bounded(piece.text, piece, said=said)
+        return _Bounded(content.data, piece, extra=extra)
+    return _Bounded(piece.text, piece, extra=extra)
 
 
 def _recording(
     content: AudioContent | VideoContent,
-    shown: Sequence[Passage],
+    parts: Sequence[Passage],
     piece: Excerpt,
     max_chars: int | None,
 ) -> _Bounded:
     members = _members(content)
-    scenes, piece = _fitting_scenes(shown, piece, max_chars)
-    for passage in shown:
+    scenes, piece = _fitting_scenes(parts, piece, max_chars)
+    for passage in parts:
         if passage.name != "scene":
             first, last = piece.start - passage.start, piece.end - passage.start
             members[passage.name] = passage.text[max(first, 0) : max(last, 0)]
-    # All scenes together may hold some that say nothing and have no line.
+    # Scenes without a text have no line, but are among the members.
     if piece.notice is None or not members.get("scenes"):
         return _Bounded(members, piece)
     scenes_total = len(members["scenes"])
@@ -233,12 +235,12 @@ def _recording(
 
 
 def _fitting_scenes(
-    shown: Sequence[Passage], piece: Excerpt, max_chars: int | None
+    parts: Sequence[Passage], piece: Excerpt, max_chars: int | None
 ) -> tuple[list[JsonValue], Excerpt]:
-    """Return the scenes whose lines end in a piece; it ends before one that is too much as JSON."""
+    """Return the scenes whose lines end in a piece, which ends before a scene that is too long."""
     scenes: list[JsonValue] = []
     size = 0
-    for passage in shown:
+    for passage in parts:
         if passage.name != "scene" or not piece.start < passage.end <= piece.end:
             continue
         size += len(json_text(passage.scene))

@@ -1,8 +1,8 @@
-"""The words of a page: as they were stored, as they are shown at a level, and as they are searched.
+"""The text of a page: as it was stored, as it is rendered at a level, and as it is indexed.
 
-Of a recording they come passage by passage: scenes, transcript, stored content. A higher level
-never shows more words than a lower one. For a search JSON text would not do: its escapes stick to
-the words beside them.
+The text of a recording consists of passages: scenes, transcript, stored content. A higher level
+never has more text than a lower one. JSON text is not searchable as it is: its escapes join
+neighbouring words.
 """
 
 from collections.abc import Iterable, Iterator
@@ -17,20 +17,20 @@ from pagefault_dialects.pages.descriptors import scenes_of, tags
 from pagefault_dialects.pages.one_line import clock, moment, one_line
 from pagefault_dialects.texts.cuts import cut_short
 
-# As many as a request body may have; deeper or wider text stays the string it is.
+# The limits of a request body; deeper or wider JSON text stays a string.
 _DEEPEST = 4_000
 _MOST_NODES = 250_000
 _LONGEST_ODD_SCENE = 200
 
 _SUMMARY_NAMES = ("summary", "caption", "description", "text")
 PassageName = Literal["scene", "transcript", "content", "supplied"]
-# What stands before a passage in the text; the others need no name.
+# Labels of passages; the others have none.
 _LABELS: dict[PassageName, str] = {"content": "Content: ", "supplied": "Supplied: "}
 _RECORDINGS = frozenset({"audio", "video"})
 
 
 def body_text(body: Body) -> str:
-    """Return the text of a body that is words or data; of a medium its reference, never bytes."""
+    """Return the text of a body that is text or data; of a medium its reference, never bytes."""
     if body.kind == "json":
         return json_text(body.value)
     if body.kind == "data":
@@ -39,33 +39,33 @@ def body_text(body: Body) -> str:
 
 
 def content_words(full: Body) -> str | None:
-    """Return a content that is plain text, if it has any words."""
+    """Return a content that is plain text, unless it is blank."""
     return str(full.value) if full.kind == "text" and str(full.value).strip() else None
 
 
 def caption_of(fields: PageFields, full: Body) -> str | None:
-    """Return an image's caption; plain text as its content is one."""
+    """Return an image's caption, or its content if that is plain text."""
     return _first_words(fields.caption, full)
 
 
 def transcript_of(fields: PageFields, full: Body) -> str | None:
-    """Return what is said in a recording; plain text as its content is that."""
+    """Return the transcript of a recording, or its content if that is plain text."""
     return _first_words(fields.transcript, full)
 
 
 def scene_line(scene: str | dict[str, JsonValue]) -> str | None:
-    """Return a scene as a line: `  - 0:05 summary`; `None` where it says nothing."""
+    """Return a scene as a line: `  - 0:05 summary`; `None` if it has no text."""
     summary = _scene_summary(scene)
     return f"  - {_scene_moment(scene)}{one_line(summary)}" if summary else None
 
 
 def scene_lines(fields: PageFields) -> list[str]:
-    """Return the scenes, a line each. Scenes that say nothing are left out."""
+    """Return the scenes that have text, a line each."""
     return [line for scene in scenes_of(fields) or () if (line := scene_line(scene)) is not None]
 
 
 def video_words(fields: PageFields, full: Body) -> str | None:
-    """Return a video's scenes, a line each, and its transcript; `None` where there is neither."""
+    """Return a video's scenes, a line each, and its transcript; `None` if it has neither."""
     transcript = transcript_of(fields, full)
     parts = [*scene_lines(fields), *([transcript] if transcript else [])]
     return "\n".join(parts) or None
@@ -74,7 +74,7 @@ def video_words(fields: PageFields, full: Body) -> str | None:
 def structured_data(body: Body) -> JsonValue:
     """Return the data of a structured page's content: a string that is JSON text is parsed.
 
-    A string that is not JSON, or is nested deeper than any reader takes, is itself the data.
+    A string that is not JSON, or is nested too deeply, is returned as it is.
     """
     value = body.value
     if not isinstance(value, str) or body.kind not in ("json", "text"):
@@ -87,9 +87,9 @@ def structured_data(body: Body) -> JsonValue:
         return value
 
 
-def _first_words(said: str | None, full: Body) -> str | None:
-    """Return what a field says, else what the content is, if either has any words."""
-    return said if said is not None and said.strip() else content_words(full)
+def _first_words(value: str | None, full: Body) -> str | None:
+    """Return the value of a field, else a content that is plain text; `None` for blank text."""
+    return value if value is not None and value.strip() else content_words(full)
 
 
 def _scene_summary(scene: str | dict[str, JsonValue]) -> str:
@@ -113,9 +113,9 @@ def _scene_moment(scene: str | dict[str, JsonValue]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A piece of a level's text that is one thing: `text` begins at `start`, behind its label.
+    """A passage of a level's text: `text` begins at `start`, after its label.
 
-    `scene` is the scene that a line stands for.
+    `scene` is the scene of a line.
     """
 
     name: PassageName
@@ -125,16 +125,16 @@ class Passage:
 
     @property
     def end(self) -> int:
-        """Where it ends in the level's text."""
+        """Its end in the level's text."""
         return self.start + len(self.text)
 
 
 def words_level(page: Page, level: Level) -> Level:
-    """Return the level whose words are shown at a level: its own or, if it has none, one above it.
+    """Return the level with the text of a requested level: itself or, without text, one above it.
 
-    A recording that nobody wrote down may still have a transcript or a summary that the client
-    supplied as a level. It is shown wherever less is asked to be left out, so that asking for more
-    never shows less.
+    A recording without a transcript may still have a transcript or a summary that the client
+    supplied as a level. It is rendered at lower levels too, so that requesting more never returns
+    less.
     """
     if level >= Level.ABSTRACT or (level is Level.FULL and _stored(page)):
         return level
@@ -143,32 +143,31 @@ def words_level(page: Page, level: Level) -> Level:
 
 
 def passages(page: Page, level: Level) -> list[Passage]:
-    """Return the passages of what a recording shows at a level below REFERENCE, in order.
+    """Return the passages of a recording at a level below REFERENCE, in order.
 
-    At FULL these are the scenes and the transcript as the client described them, and the content
-    where it is other words than the transcript; last what was supplied as a level, if it is longer
-    than all of that. At the other levels it is the level's text, which has the scenes in it only
-    where it was derived from them.
+    At FULL these are the client's scenes and transcript, then the content if it differs from the
+    transcript, then a supplied level if it is longer than all of them. At other levels it is the
+    level's text, which includes the scenes only if it was derived from them.
     """
-    held = words_level(page, level)
-    if held is Level.FULL:
+    existing = words_level(page, level)
+    if existing is Level.FULL:
         return _placed(_whole(page))
-    representation = page.at(held)
+    representation = page.at(existing)
     if representation is None or representation.body.is_media:
         return []
     text = body_text(representation.body)
-    if held is Level.REDUCED and text == video_words(page.fields, page.full):
+    if existing is Level.REDUCED and text == video_words(page.fields, page.full):
         return _placed(_described(page))
     return _placed([Passage("transcript", text)])
 
 
-def passages_text(shown: Iterable[Passage]) -> str:
-    """Return the text the passages are in, a line or more each."""
-    return "\n".join(_LABELS.get(passage.name, "") + passage.text for passage in shown)
+def passages_text(parts: Iterable[Passage]) -> str:
+    """Return the text of passages, a line or more each."""
+    return "\n".join(_LABELS.get(passage.name, "") + passage.text for passage in parts)
 
 
 def _placed(named: Iterable[Passage]) -> list[Passage]:
-    """Return the passages with the places they have in one text."""
+    """Return the passages with their places in one text."""
     placed: list[Passage] = []
     at = 0
     for passage in named:
@@ -188,7 +187,7 @@ def _described(page: Page) -> list[Passage]:
 
 
 def _stored(page: Page) -> list[Passage]:
-    """Return what was stored: scenes, transcript, and the content that is not the transcript."""
+    """Return the stored text: scenes, transcript, and content that is not the transcript."""
     named = _described(page)
     transcript = transcript_of(page.fields, page.full)
     content = content_words(page.full)
@@ -210,11 +209,10 @@ def _whole(page: Page) -> list[Passage]:
 
 
 def visible_text(page: Page, level: Level) -> str | None:
-    """Return the text a level shows, without what is said about it; `None` where there is none.
+    """Return the text of a level, without notes about it; `None` if there is none.
 
-    It is what `max_chars` and `offset` count: the text, the JSON, the transcript (of a video with
-    its scenes before it), the caption, the tag. A REDUCED level that does not exist shows what
-    ABSTRACT holds.
+    `max_chars` and `offset` count it: the text, the JSON, the transcript (of a video after its
+    scenes), the caption, the tag. A REDUCED level that does not exist has the text of ABSTRACT.
     """
     modality = page.fields.modality
     representation = page.at(_held_level(page, level))
@@ -222,8 +220,8 @@ def visible_text(page: Page, level: Level) -> str | None:
         tag = tags(page.page_id, page.fields, page.full)[0]
         return body_text(representation.body) if representation else tag
     if modality in _RECORDINGS:
-        shown = passages(page, level)
-        return passages_text(shown) if shown else None
+        parts = passages(page, level)
+        return passages_text(parts) if parts else None
     if level is Level.FULL and modality == "image":
         return content_words(page.full)
     if representation is None:
@@ -236,10 +234,10 @@ def visible_text(page: Page, level: Level) -> str | None:
 
 
 def image_text(page: Page, level: Level) -> str | None:
-    """Return what is shown of an image that is not attached: the level's words, else its caption.
+    """Return the text in place of an image that is not attached: the level's, else its caption.
 
-    Where the level is a medium, or FULL is nothing, that is the longest description there is at it
-    or above it. What is only made of the descriptor is no caption.
+    If the level is a medium, or FULL is empty, it is the longest description at the level or above
+    it. A text derived from the descriptor alone is not a caption.
     """
     if level is Level.REFERENCE:
         return visible_text(page, level)
@@ -254,13 +252,13 @@ def image_text(page: Page, level: Level) -> str | None:
 
 
 def level_data(page: Page, level: Level) -> JsonValue:
-    """Return the data a structured page shows at a level; `None` where there is none."""
+    """Return the data of a structured page at a level; `None` if there is none."""
     representation = page.at(_held_level(page, level))
     if representation is None:
         return None
     body = representation.body
     is_as_sent = isinstance(body.value, str) and body.value == page.full.value
-    # What was derived is data already: a string among it is a string.
+    # Derived data is parsed already: a string in it is a string.
     if representation.origin == "derived" and not is_as_sent:
         return body.value
     return structured_data(body)
@@ -289,8 +287,8 @@ def _is_nameless(page: Page) -> bool:
 def readable_texts(value: JsonValue) -> Iterator[str]:
     """Yield the keys, strings and numbers of a JSON value, in order and at any depth.
 
-    A string that is the JSON text of an object, an array or a string is read as that; any other
-    string is itself.
+    A string that is the JSON text of an object, an array or a string is parsed; any other is
+    yielded as it is.
     """
     parsed = structured_data(Body("json", value))
     is_plain = isinstance(value, str) and not isinstance(parsed, dict | list | str)
@@ -311,15 +309,15 @@ def readable_texts(value: JsonValue) -> Iterator[str]:
 def page_texts(
     fields: PageFields, content_kind: BodyKind, content: JsonValue
 ) -> tuple[list[str], list[str]]:
-    """Return the texts of a page that a search looks in, in the order a passage is taken from them.
+    """Return the searchable texts of a page, in the order in which passages are taken from them.
 
     Args:
-        fields: What the client says of the page.
-        content_kind: What the content is; only "text" and "json" are words.
+        fields: The client's description of the page.
+        content_kind: The kind of the content; only "text" and "json" have text.
         content: The text, or the JSON value.
 
     Returns:
-        The texts that weigh more, hint and caption; then transcript, scenes and content.
+        The texts with the higher weight, hint and caption; then transcript, scenes and content.
     """
     texts = [fields.transcript]
     for scene in scenes_of(fields) or ():
@@ -327,7 +325,7 @@ def page_texts(
     if content_kind == "text":
         texts.append(content)
     elif content_kind == "json":
-        # One text: a key and its value are found together, and shown together.
+        # One text: a key and its value match together and are shown together.
         texts.append("\n".join(readable_texts(content)))
     return _filled([fields.hint, fields.caption]), _filled(texts)
 
