@@ -493,6 +493,44 @@ def test_handle_that_names_nothing_in_the_history_stays_and_says_the_nearest_way
     assert resolve(client, ["@entry:2"], "text")["arguments"] == ["I do."]
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "@entries:1-9999999999999999",
+        "@entries:1-3/x",
+        "@entries:1-2-3",
+        "@entries:9999999999999999",
+        "@entry:1234567890123456",
+        "@entry:2/x",
+        "@entry:2.5",
+        "@entry:2/arguments",
+        "@entry:2/arguments/1234567890",
+        "@entry:2/arguments/0/~2",
+        "@entry:1/0000000000000",
+    ],
+)
+def test_reference_that_goes_on_behind_an_entry_is_left_whole(
+    client: httpx.Client, wrong: str
+) -> None:
+    work(client)
+    answer = resolve(client, [f"See {wrong}."], "text")
+    assert answer["arguments"] == [f"See {wrong}."]
+    assert [each["reference"] for each in answer["unresolved"]] == [wrong]
+    assert answer["unresolved"][0]["reason"].startswith("No reference is spelled so")
+    read = {"target": "openai-chat", "id": "r", "name": "read_text", "arguments": {"ref": wrong}}
+    used = client.post("/api/sessions/s/tool-calls", json=read)
+    assert "There is no" in used.text, used.text
+
+
+@pytest.mark.parametrize("end", [".", ",", ":", "...", "/", "-", "_", ")", "\u2014so", "'s"])
+def test_punctuation_behind_a_reference_is_of_the_sentence(client: httpx.Client, end: str) -> None:
+    work(client)
+    stored = keep(client, TEXT.encode(), filename="a.txt")
+    answer = resolve(client, [f"See @entry:2{end} {stored}{end}"], "text")
+    assert answer["arguments"] == [f"See I do.{end} {TEXT}{end}"]
+    assert answer["unresolved"] == []
+
+
 def test_history_is_linked_to_by_no_address(client: httpx.Client) -> None:
     work(client)
     (left_out,) = resolve(client, "@entry:2", "signed-url")["unresolved"]

@@ -66,7 +66,7 @@ class HistoryTexts:
             text = await anyio.to_thread.run_sync(argument_text, turns, handle)
             return f"argument of a call in entry {handle.seq}", text
         named = ENTRY_NAMED.search(ref)
-        if named is None or named.group(2) is not None:
+        if named is None or named.group(2) is not None or ref[named.end() :].startswith("/arg"):
             return None
         seq = int(named.group(1))
         turns = await self._turns(project_id, session_id, seq)

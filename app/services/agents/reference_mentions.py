@@ -23,13 +23,15 @@ from pagefault_dialects.turns.handles import is_handle_line
 
 ReferenceForm = TypeAliasType("ReferenceForm", Literal["data-uri", "base64", "signed-url", "text"])
 
-# A longer run of letters and digits is no reference of ours, and is not repeated whole. The end of
-# a sentence behind a reference is no part of it.
+# A reference ends where a word ends: punctuation behind it is of the sentence. What goes on with
+# other characters is a reference that is spelled wrongly, of which the beginning is repeated.
 _REFERENCE = re.compile(
-    r"@blob:[0-9A-Za-z]{1,64}"
-    r"|@entries:[0-9]{1,15}(?:-[0-9]{0,15})?(?![0-9A-Za-z])"
-    r"|@entry:[0-9]{1,15}(?:/[0-9a-f]{12}(?![0-9A-Za-z])"
-    r"|/arguments/[0-9]{1,9}(?:/(?:[A-Za-z0-9_.~%/-]{0,400}[A-Za-z0-9_~%/-])?)?)?(?![0-9A-Za-z])"
+    r"(?P<known>@blob:[0-9a-f]{32}"
+    r"|@entries:[0-9]{1,15}(?:-[0-9]{0,15})?"
+    r"|@entry:[0-9]{1,15}(?:/[0-9a-f]{12}"
+    r"|/arguments/[0-9]{1,9}(?:/(?:(?:[A-Za-z0-9_.%/-]|~[01]){0,400}(?<!\.))?)?)?"
+    r")(?=[_.~%/-]*+(?![0-9A-Za-z]))"
+    r"|(?:@blob:[0-9A-Za-z]|@entr(?:y|ies):[0-9])(?:[0-9A-Za-z_.~%/-]{0,62}[0-9A-Za-z])?"
 )
 _EXAMPLE: JsonDict = {
     "sessionId": "demo",
@@ -66,7 +68,8 @@ class ReferenceMention:
     """A reference in a text.
 
     What stands from `start` to `end` is replaced: the reference, or all of the line that names it.
-    `resource_id` is that of an `@blob:`, or `None` where it cannot be one of ours.
+    `resource_id` is that of an `@blob:`, or `None` where it cannot be one of ours; `is_known` is
+    false where the reference is spelled wrongly.
     """
 
     pointer: str
@@ -74,6 +77,7 @@ class ReferenceMention:
     start: int
     end: int
     resource_id: str | None
+    is_known: bool
 
     @property
     def is_of_history(self) -> bool:
@@ -159,7 +163,6 @@ def _mention(pointer: str, text: str, match: re.Match[str]) -> ReferenceMention:
     # cut, whose mark is its end.
     is_whole = is_handle_line(text) or is_cut_text(text)
     start, end = (0, len(text)) if is_whole else match.span()
-    following = text[match.end() : match.end() + 1]
-    goes_on = following.isascii() and following.isalnum()
-    resource_id = None if goes_on else parse_resource_id(match.group())
-    return ReferenceMention(pointer, match.group(), start, end, resource_id)
+    is_known = match["known"] is not None
+    resource_id = parse_resource_id(match.group()) if is_known else None
+    return ReferenceMention(pointer, match.group(), start, end, resource_id, is_known)

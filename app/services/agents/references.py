@@ -58,6 +58,9 @@ _ABSENT: Mapping[ToolScope, str] = {
     "session": "Nothing in this session refers to such a resource.",
     "project": "This project has no such resource.",
 }
+_MISSPELLED = (
+    "No reference is spelled so: it is `@entry:12`, `@entry:12/arguments/0/name` or `@entries:2-9`."
+)
 _NO_LINK = "It is part of a history, and no link leads there: ask with another `as`."
 
 
@@ -161,9 +164,13 @@ class ReferenceResolver:
         request = read.request
         contents: dict[str, _Content | str] = {}
         room = self.limits.page_text_bytes
+        known = {each.reference for each in read.mentions if each.is_known}
         for reference in dict.fromkeys(
             each.reference for each in read.mentions if each.is_of_history
         ):
+            if reference not in known:
+                contents[reference] = _MISSPELLED
+                continue
             if request.form == "signed-url":
                 contents[reference] = _NO_LINK
                 continue

@@ -29,7 +29,9 @@ CUT_MARK = re.compile(
     rf"\[\.\.\. [0-9]{{1,15}} characters left out; read_text ({_HANDLE}) shows all of it \.\.\.\]"
 )
 # As models write it, who may leave the names of members unescaped.
-_NAMED = re.compile(r"@?entry:([0-9]{1,15})/arguments/([0-9]{1,9})((?:/[^\s\"\[\]]*+)?)")
+_NAMED = re.compile(
+    r"@?entry:([0-9]{1,15})/arguments/([0-9]{1,9})(?![0-9A-Za-z])((?:/[^\s\"\[\]]*+)?)"
+)
 
 
 @dataclass(frozen=True, slots=True)

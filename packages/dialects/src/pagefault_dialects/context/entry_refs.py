@@ -12,13 +12,14 @@ from dataclasses import dataclass
 
 from pagefault_dialects.context.cut_marks import ArgumentHandle
 from pagefault_dialects.context.evicted_forms import entry_text
+from pagefault_dialects.context.recalls import WORD_END
 from pagefault_dialects.json.pointers import follow, json_pointer
 from pagefault_dialects.json.values import JsonValue, json_text
 from pagefault_dialects.model.conversation import ComposedTurn, Medium, TurnCall
 from pagefault_dialects.pages.one_line import one_line, quoted_short
 from pagefault_dialects.tools.tool_arguments import WrongArgumentsError
 
-_RANGE = re.compile(r"@?entries:([0-9]{1,15})(?:(-)([0-9]{1,15})?)?(?![0-9A-Za-z])")
+_RANGE = re.compile(rf"@?entries:([0-9]{{1,15}})(?:(-)([0-9]{{1,15}})?)?{WORD_END}")
 _WORDS_CHARS = 100
 _NAME_CHARS = 40
 _MOST_NAMED = 6

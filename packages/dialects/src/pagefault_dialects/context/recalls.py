@@ -25,9 +25,14 @@ RAISED_AT = 3
 
 PAGE_FAULT = "page_fault"
 _READ_TEXT, _VIEW_MEDIA = "read_text", "view_media"
-MEDIUM_NAMED = re.compile(r"(?:@?blob:)?([0-9a-f]{32})(?![0-9A-Za-z])")
+WORD_END = r"(?![_.~%/-]*+[0-9A-Za-z])"
+"""The end of a reference: punctuation may follow, but nothing that it would go on with."""
+MEDIUM_NAMED = re.compile(r"(?<![0-9A-Za-z])(?:@?blob:)?([0-9a-f]{32})(?![0-9A-Za-z])")
 """A medium as models name it, with whatever stands around its handle."""
-ENTRY_NAMED = re.compile(r"@?entry:([0-9]{1,15})(?:/([0-9a-f]{12})(?![0-9A-Za-z]))?")
+ENTRY_NAMED = re.compile(
+    rf"@?entry:([0-9]{{1,15}})(?:/([0-9a-f]{{12}}))?"
+    rf"(?:{WORD_END}|(?=/arguments/[0-9]{{1,9}}(?![0-9A-Za-z])))"
+)
 """An entry as models name it, or a medium in it: the entry and the beginning of its digest."""
 
 
