@@ -244,6 +244,7 @@ def test_history_is_evicted_to_fit_its_budget(client: httpx.Client) -> None:
     report = diagnosis(client, {"messages": messages}, maxTokens="2000")
     assert rules(report) == {"evicted"}
     assert report["tokensEst"] <= 2_000
+    assert "@entr" not in json.dumps(report["messages"])
 
 
 def _agent_at_work(steps: int, arguments: str, result: str) -> list[Json]:
@@ -264,6 +265,8 @@ def test_old_steps_of_a_history_are_folded_as_those_of_a_session(
     report = diagnosis(client, {"messages": messages}, target=target, maxTokens="4000")
     assert report["tokensEst"] <= 4_000
     assert sequence_faults(report["messages"], target) == []
+    # No call reads an entry of a history that is in no session.
+    assert "@entr" not in json.dumps(report["messages"])
     [fold] = [each for each in report["loss"] if each["code"] == "folded"]
     many = fold["count"]
     assert fold == {
@@ -284,6 +287,7 @@ def test_long_calls_of_a_history_are_cut_until_it_fits(client: httpx.Client) -> 
     messages = _agent_at_work(12, "print(1 + 1)\n" * 900, "done")
     report = diagnosis(client, {"messages": messages}, maxTokens="8000")
     assert report["tokensEst"] <= 8_000
+    assert "@entr" not in json.dumps(report["messages"])
     cut = [each["pointer"] for each in report["loss"] if each["from"] == "arguments"]
     assert cut[-1] == "/messages/21"
 

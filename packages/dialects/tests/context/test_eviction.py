@@ -40,18 +40,20 @@ REASON = "The conversation has to fit its limits; the oldest gives way."
 
 def said(seq: int, *items: TextItem | Medium, role: str = "user") -> ComposedTurn:
     whose: TurnRole = "assistant" if role == "assistant" else "user"
-    return Turn(whose, items, f"/{seq}", seq)
+    return Turn(whose, items, f"/api/messages/{seq}", seq)
 
 
 def calling(seq: int, name: str = "look", **arguments: JsonValue) -> ComposedTurn:
-    return Turn("assistant", (), f"/{seq}", seq, calls=(TurnCall(f"c{seq}", name, arguments),))
+    return Turn(
+        "assistant", (), f"/api/messages/{seq}", seq, calls=(TurnCall(f"c{seq}", name, arguments),)
+    )
 
 
 def result(
     seq: int, *items: TextItem | DataItem | Medium, name: str = "look", call: int | None = None
 ) -> ComposedTurn:
     call_id = f"c{call or seq - 1}"
-    return Turn("tool", items, f"/{seq}", seq, call_id=call_id, tool_name=name)
+    return Turn("tool", items, f"/api/messages/{seq}", seq, call_id=call_id, tool_name=name)
 
 
 def text(words: str) -> TextItem:
@@ -223,7 +225,7 @@ def test_long_words_of_people_give_way_to_their_beginning() -> None:
 
 
 def test_what_begins_and_what_is_in_progress_is_never_folded() -> None:
-    system: ComposedTurn = Turn("system", (text(LONG),), "/1", 1)
+    system: ComposedTurn = Turn("system", (text(LONG),), "/api/messages/1", 1)
     first = said(2, text(LONG))
     turns = [system, first, said(9, text("So?")), said(10, text(LONG), PICTURE), *IN_PROGRESS]
     folded = history_from(turns).evicted(Frontier(folded=49, said_folded=49))
@@ -244,10 +246,16 @@ def test_fold_is_one_message_of_the_user_and_one_entry_of_the_loss() -> None:
     folded = history_from(turns).evicted(Frontier(folded=4))
     reason = "The conversation has to fit its limits; a line stands for its oldest steps."
     note = Omission(
-        "", "original", "folded", reason, restore="GET ?after=1", to="line", run=(2, 5, 2)
+        "",
+        "original",
+        "folded",
+        reason,
+        restore="GET /api/messages?after=1",
+        to="line",
+        run=(2, 5, 2),
     )
     line = "Steps 1 to 2: bash 1, look 1. read_text @entries:2-5 lists them."
-    fold: ComposedTurn = Turn("user", (note, TextItem("", line)), "/2", 5)
+    fold: ComposedTurn = Turn("user", (note, TextItem("", line)), "/api/messages/2", 5)
     assert folded == [FIRST, fold, *IN_PROGRESS]
 
 

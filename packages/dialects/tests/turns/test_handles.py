@@ -18,6 +18,7 @@ from pagefault_dialects.texts.cuts import preview
 from pagefault_dialects.turns.handles import with_handles
 
 STORED = StoredBytes("9a0e04717cce2431260284cf548150ee", "00" * 32)
+ENTRY = "/api/sessions/s/messages/7"
 HANDLE = "@blob:9a0e04717cce2431260284cf548150ee"
 TIMES = "\N{MULTIPLICATION SIGN}"
 
@@ -68,7 +69,7 @@ def test_medium_within_its_entry_is_named_by_entry_and_digest(
     own_seq: int | None, is_evicted: bool, seq: int
 ) -> None:
     shown = medium(source=InlineBytes(b"a"), seq=own_seq, is_evicted=is_evicted)
-    (turn,) = with_handles([Turn("tool", (shown,), seq=12)])
+    (turn,) = with_handles([Turn("tool", (shown,), ENTRY, seq=12)])
     line = f"[image @entry:{seq}/ca978112ca1b shot.png 320{TIMES}180]"
     assert turn.items == (shown, TextItem("/sanitized/parts/0", line))
 
@@ -90,9 +91,9 @@ WHOLE = "é" * 9_001
 def test_line_behind_a_long_text_names_it(
     item: TextItem | DataItem, seq: int | None, line: str | None
 ) -> None:
-    (turn,) = with_handles([Turn("user", (item,), seq=seq)])
+    (turn,) = with_handles([Turn("user", (item,), ENTRY, seq=seq)])
     assert turn.items == (item, *([TextItem("/p", line)] if line else []))
-    assert with_handles([Turn("system", (item,), seq=seq)])[0].items[1:] == (
+    assert with_handles([Turn("system", (item,), ENTRY, seq=seq)])[0].items[1:] == (
         turn.items[1:] if line and HANDLE in line else ()
     )
 
@@ -101,6 +102,6 @@ def test_structured_content_that_is_shown_as_a_value_has_no_line() -> None:
     value = [WHOLE]
     apart = Omission("/p", "structuredContent", "stored-apart", "long", handle_line="[text …]")
     for item in (DataItem("/p", value), apart):
-        turn: ComposedTurn = Turn("tool", (item,), seq=7, structured=(value,))
+        turn: ComposedTurn = Turn("tool", (item,), ENTRY, seq=7, structured=(value,))
         assert with_handles([turn], lambda _: True) == [turn]
         assert len(with_handles([turn])[0].items) == 2

@@ -27,6 +27,7 @@ from pagefault_dialects.turns.pairing import NO_RESULT, UNKNOWN_TOOL, paired, pl
 
 NO_CALL = "The history has no call that this answers; one without arguments stands before it."
 LATE = "The answer came when the conversation had gone on; its call stands before it once more."
+ENTRY = "/api/sessions/s/messages/1"
 NO_ANSWER = (
     "No answer to a call was recorded before the conversation went on; a line stands for it."
 )
@@ -262,7 +263,7 @@ def test_calls_that_are_repeated_with_others_are_one_turn_at_its_later_place() -
 
 def test_medium_of_a_repeated_turn_keeps_the_handle_of_its_own_entry() -> None:
     shot = Medium("/content/0", InlineBytes(b"a"), "image", "image/png", None, 1, MediaHints())
-    first = replace(calling(1, "a"), items=(shot,))
+    first = replace(calling(1, "a"), items=(shot,), origin=ENTRY)
     second = replace(calling(2, "a", "b"), items=(shot, TextItem("/content/1", "More.")))
     third = replace(calling(3, "a", "b"), items=(*second.items, replace(shot, filename="c.png")))
     (turn, *_) = paired([first, second, third, answer(4, "a"), answer(5, "b")])
@@ -278,7 +279,7 @@ def test_medium_of_a_repeated_turn_keeps_the_handle_of_its_own_entry() -> None:
 
 def test_long_text_of_a_repeated_turn_keeps_the_handle_of_its_own_entry() -> None:
     long = TextItem("/content/0", "Long. " * 2_000)
-    first = replace(calling(1, "a"), items=(long,))
+    first = replace(calling(1, "a"), items=(long,), origin=ENTRY)
     second = replace(calling(2, "a", "b"), items=(long, TextItem("/content/1", long.text + "?")))
     (turn, *_) = paired([first, second, answer(3, "a"), answer(4, "b")])
     (named, *_) = with_handles([turn])

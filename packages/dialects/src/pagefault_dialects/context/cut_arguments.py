@@ -3,6 +3,7 @@
 Source: `context`, "Budget".
 """
 
+import re
 from collections.abc import Iterable
 from typing import Any
 from urllib.parse import quote
@@ -14,20 +15,23 @@ from pagefault_dialects.texts.cuts import boundary_at_or_before
 
 ARGUMENT_CHARS = 200
 """Characters that a long string of an old call keeps."""
+# Of calls without a session.
+_PLAIN_MARK = re.compile(r"\[\.\.\. [0-9]{1,15} characters left out \.\.\.\]")
 
 
-def cut_arguments(arguments: JsonObject, handle: str) -> JsonObject:
+def cut_arguments(arguments: JsonObject, handle: str | None) -> JsonObject:
     """Return the arguments of a call with long strings cut; the same object if none is long.
 
     Objects, arrays, keys and all other values stay as they are. Cutting again changes nothing.
 
     Args:
         arguments: The arguments of a call.
-        handle: What names them: `@entry:12/arguments/1` is the second call of entry 12.
+        handle: The reference to them: `@entry:12/arguments/1` is the second call of entry 12.
+            Without one, the marks name none.
     """
     cut = dict(arguments)
     has_long = False
-    open_values: list[tuple[Any, str]] = [(cut, handle)]
+    open_values: list[tuple[Any, str | None]] = [(cut, handle)]
     while open_values:
         node, name = open_values.pop()
         members: Iterable[tuple[Any, Any]] = (
@@ -43,14 +47,14 @@ def cut_arguments(arguments: JsonObject, handle: str) -> JsonObject:
     return cut if has_long else arguments
 
 
-def mark_arguments(arguments: JsonObject, handle: str) -> JsonObject:
+def mark_arguments(arguments: JsonObject, handle: str | None) -> JsonObject:
     """Return arguments of which one mark is left; the same object if they are short.
 
     Where so many members have to give way, the shape is lost: the first one has the mark.
 
     Args:
         arguments: The arguments of a call.
-        handle: What names them; see `cut_arguments`.
+        handle: The reference to them; see `cut_arguments`.
     """
     mark = _mark(len(json_text(arguments)), handle)
     if len(json_text(arguments)) <= ARGUMENT_CHARS + len(mark):
@@ -58,14 +62,16 @@ def mark_arguments(arguments: JsonObject, handle: str) -> JsonObject:
     return {next(iter(arguments))[:ARGUMENT_CHARS]: mark}
 
 
-def _mark(left_out: int, handle: str) -> str:
-    return f"[... {left_out} characters left out; read_text {handle} shows all of it ...]"
+def _mark(left_out: int, handle: str | None) -> str:
+    way = "" if handle is None else f"; read_text {handle} shows all of it"
+    return f"[... {left_out} characters left out{way} ...]"
 
 
-def _cut(text: str, handle: str) -> str:
+def _cut(text: str, handle: str | None) -> str:
     head = text[: boundary_at_or_before(text, ARGUMENT_CHARS)]
     mark = _mark(len(text) - len(head), handle)
-    return text if len(text) <= ARGUMENT_CHARS + len(mark) or is_cut_text(text) else head + mark
+    is_cut = is_cut_text(text) or _PLAIN_MARK.fullmatch(text, len(head)) is not None
+    return text if is_cut or len(text) <= ARGUMENT_CHARS + len(mark) else head + mark
 
 
 def is_cut_text(text: str) -> bool:
@@ -76,9 +82,9 @@ def is_cut_text(text: str) -> bool:
     return found is not None and found.start() <= ARGUMENT_CHARS and found.end() == len(text)
 
 
-def _member_handle(name: str, key: str | int) -> str:
+def _member_handle(name: str | None, key: str | int) -> str | None:
     """Return the handle of a member; that of its object, if it would be too long."""
-    if len(name) + len(str(key)) > LONGEST_HANDLE:
+    if name is None or len(name) + len(str(key)) > LONGEST_HANDLE:
         return name
     # As in a URI (RFC 6901, section 6), since a key may hold what ends a handle or a string.
     longer = name + quote(child_pointer("", key), safe="/", errors="surrogatepass")

@@ -61,7 +61,6 @@ def words_of(item: Item) -> str:
 
 def entry_call(seq: int | None) -> str:
     """Return the call that shows all of an entry, if a model can make one."""
-    # What is rendered outside of its session is no entry that a model could name.
     return "" if seq is None else f'read_text("@entry:{seq}")'
 
 
@@ -126,7 +125,7 @@ def as_line(turn: ComposedTurn, page_id: str | None) -> ComposedTurn:
         for item in stored
         if isinstance(item.source, StoredBytes)
     ]
-    way = _page_call(page_id) if page_id else entry_call(turn.seq)
+    way = _page_call(page_id) if page_id else entry_call(turn.entry_seq())
     media = f"; its media: {', '.join(named[:_MOST_NAMED])}" if named else ""
     more = f" and {len(named) - _MOST_NAMED} more" if len(named) > _MOST_NAMED else ""
     name = quoted_short(one_line(turn.tool_name), 64)
@@ -146,19 +145,19 @@ def with_cut_arguments(turn: ComposedTurn) -> ComposedTurn:
 
 
 def with_shorter_arguments(
-    turn: ComposedTurn, shorten: Callable[[JsonObject, str], JsonObject]
+    turn: ComposedTurn, shorten: Callable[[JsonObject, str | None], JsonObject]
 ) -> ComposedTurn:
     """Return a turn of calls with shorter arguments, and its long texts cut.
 
     Args:
         turn: The turn; thoughts in it stay whole.
-        shorten: Returns arguments shortened, given their handle.
+        shorten: Returns arguments shortened, given their handle; `None` outside of a session.
     """
     calls: list[TurnCall] = []
     notes: list[Omission] = []
     for index, call in enumerate(turn.calls):
         seq, place = call.place or (turn.seq, index)
-        handle = f"@entry:{seq}/arguments/{place}"
+        handle = f"@entry:{seq}/arguments/{place}" if turn.entry_seq() else None
         cut = shorten(call.arguments, handle)
         if cut is call.arguments or seq is None:
             calls.append(call)
@@ -219,7 +218,9 @@ def fold_turn(summary: FoldSummary, origin: str) -> ComposedTurn:
         to="line",
         run=(summary.from_seq, summary.to_seq, summary.steps + summary.messages),
     )
-    return Turn("user", (note, TextItem("", summary.text)), origin, summary.to_seq)
+    fold: ComposedTurn = Turn("user", (), origin, summary.to_seq)
+    listed = summary if fold.entry_seq() else replace(summary, from_seq=None)
+    return replace(fold, items=(note, TextItem("", listed.text)))
 
 
 def _with_items(turn: ComposedTurn, items: Sequence[Item]) -> ComposedTurn:
@@ -259,7 +260,7 @@ def _way_back(turn: ComposedTurn, item: TextItem | DataItem, page_id: str | None
     if isinstance(item, TextItem):
         uri = whole_text_uri(item.text)
         handle = item.handle or (f"@{uri}" if uri else None)
-    return f'read_text("{handle}")' if handle else entry_call(item.seq or turn.seq)
+    return f'read_text("{handle}")' if handle else entry_call(turn.entry_seq(item.seq))
 
 
 def _page_call(page_id: str) -> str:

@@ -304,6 +304,10 @@ class NativeMessage:
     model: str | None = None
 
 
+_RECORDS = "/api/"
+"""The beginning of the paths of records."""
+
+
 @dataclass(frozen=True, slots=True)
 class Turn(Generic[_Item]):
     """Consecutive content of one role."""
@@ -348,6 +352,13 @@ class Turn(Generic[_Item]):
     written: tuple[Any, ...] | None = field(default=None, compare=False, repr=False)
     """The sent messages to write in its place. `None` if its items are written; empty if the turn
     before it has the message."""
+
+    def entry_seq(self, item_seq: int | None = None) -> int | None:
+        """Return the number of the entry of an item, or of the turn; `None` outside of a session.
+
+        Messages that are read without a session are numbered as well, but no call reads them.
+        """
+        return (item_seq or self.seq) if self.origin.startswith(_RECORDS) else None
 
 
 ComposedTurn: TypeAlias = Turn[Item]

@@ -269,7 +269,7 @@ class Ladder:
 
 def _way_back(place: MediumRef) -> str:
     """Return the call that shows all of a text file, if a model can make one."""
-    handle = handle_of(place.medium, place.medium.seq or place.turn.seq)
+    handle = handle_of(place.medium, place.turn.entry_seq(place.medium.seq))
     return f'read_text("{handle}")' if handle else ""
 
 

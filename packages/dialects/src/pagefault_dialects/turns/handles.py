@@ -98,7 +98,7 @@ def _medium_line(turn: ComposedTurn, medium: Medium) -> str | None:
     # The line in the place of an evicted medium names it already, if it has a file of its own.
     if medium.is_evicted and isinstance(medium.source, StoredBytes):
         return None
-    handle = handle_of(medium, medium.seq or turn.seq)
+    handle = handle_of(medium, turn.entry_seq(medium.seq))
     return None if handle is None else handle_line(medium, handle)
 
 
@@ -110,7 +110,7 @@ def _long_text_line(turn: ComposedTurn, item: TextItem | DataItem) -> str | None
         return text_line(f"@{uri}", f"{whole_length(text):,} characters")
     # What the system says is not of the conversation, and outside of its session no entry leads
     # anywhere.
-    seq = item.seq or turn.seq
+    seq = turn.entry_seq(item.seq)
     if turn.role == "system" or seq is None or not needs_preview(text):
         return None
     return text_line(f"@entry:{seq}", f"{len(text):,} characters")

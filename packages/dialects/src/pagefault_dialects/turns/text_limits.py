@@ -59,7 +59,7 @@ def _items(turn: ComposedTurn, most_chars: int, whole: Mapping[str, str]) -> Ite
             whole_text = replace(item, text=text, handle=handle, whole_chars=None, block=None)
             yield item if is_same else whole_text
             continue
-        shown = shortened(text, most_chars, entry_call(turn.seq))
+        shown = shortened(text, most_chars, entry_call(turn.entry_seq()))
         handle = _handle(turn, item.text)
         yield replace(item, text=shown, handle=handle, whole_chars=many, block=None)
         reason = f"Texts of up to {most_chars} characters are shown whole, and this has {many}."
@@ -71,4 +71,5 @@ def _handle(turn: ComposedTurn, text: str) -> str | None:
     """Return the handle of a long text of an answer; `None` if it has none."""
     if (uri := whole_text_uri(text)) is not None:
         return f"@{uri}"
-    return f"@entry:{turn.seq}" if turn.seq is not None and needs_preview(text) else None
+    seq = turn.entry_seq()
+    return f"@entry:{seq}" if seq is not None and needs_preview(text) else None
