@@ -1,4 +1,4 @@
-"""Reasons why something failed, in words for people and without what was sent."""
+"""Reasons of failures as text for people, without the data that was sent."""
 
 import socket
 import ssl
@@ -9,7 +9,7 @@ import httpx
 from pagefault_dialects.errors import PagefaultError
 
 _BY_KIND: tuple[tuple[type[Exception], str], ...] = (
-    # That a header cannot be sent is said with its value, which may be a key.
+    # The text of this error has the value of the header, which may be a key.
     (httpx.LocalProtocolError, "a header cannot be sent"),
     (httpx.UnsupportedProtocol, "its address is neither http nor https"),
     (httpx.InvalidURL, "its address is not valid"),
@@ -28,29 +28,29 @@ _BY_CAUSE: tuple[tuple[type[Exception], str], ...] = (
 
 
 def reason_of(error: BaseException) -> str:
-    """Return what an error says; of several at once, what the first says."""
+    """Return the text of an error; of a group, that of the first."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     if isinstance(error, PagefaultError):
         return error.detail
-    # What says nothing was not expected; its kind is all there is to go by.
+    # Errors without text are unexpected, so their type is named.
     return str(error) or f"an error of the kind {type(error).__name__}"
 
 
 def unreachable_because(error: Exception) -> str:
-    """Return why an exchange with an address failed."""
+    """Return the reason why an exchange with an address failed."""
     for kind, words in _BY_KIND:
         if isinstance(error, kind):
             return words
     for each in _causes(error):
-        if (named := _words_of_system(each)) is not None:
-            return named
-    said = str(error).rstrip(".")
-    return said[:1].lower() + said[1:] or _BROKE_OFF
+        if (reason := _system_reason(each)) is not None:
+            return reason
+    text = str(error).rstrip(".")
+    return text[:1].lower() + text[1:] or _BROKE_OFF
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error and what it came of, in turn; of several at once the first."""
+    """Yield an error and its causes in turn; of a group, those of the first."""
     following: BaseException | None = error
     while following is not None:
         yield following
@@ -60,7 +60,7 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
             following = following.__cause__ or following.__context__
 
 
-def _words_of_system(error: BaseException) -> str | None:
+def _system_reason(error: BaseException) -> str | None:
     for kind, words in _BY_CAUSE:
         if isinstance(error, kind):
             return words

@@ -135,7 +135,7 @@ def test_server_at_a_url_is_put_behind_the_proxy_wherever_its_members_are(
     (server,) = read_servers(config.read_bytes())
     args = ["proxy", "--session", "demo", "--upstream", "https://e/mcp", "--header", "X: y"]
     number = {"n": 1} if '"n"' in text else {}
-    assert server.said == {"command": "/opt/bin/pagefault", "args": args, **number}
+    assert server.values == {"command": "/opt/bin/pagefault", "args": args, **number}
     assert run(config, undo=True) == 0
     assert config.read_bytes() == text.encode()
 

@@ -1,4 +1,4 @@
-"""The commands that hosts of MCP start: `pagefault proxy` and `pagefault mcp`."""
+"""The commands `pagefault proxy` and `pagefault mcp`, which hosts of MCP start."""
 
 import os
 from dataclasses import dataclass, replace
@@ -53,28 +53,32 @@ def proxy(  # noqa: PLR0913, PLR0917 - one for each option
 
     Write it before the server's command: pagefault proxy --session demo -- npx -y some-server
     """
-    of_one: dict[str, object] = {"COMMAND": command, "--upstream": upstream, "--header": header}
-    of_one |= {"--transport": transport != "auto", "--listen": listen}
-    _check_config(config, of_one, {"--undo": undo, "--dry-run": dry_run})
+    server_options: dict[str, object] = {
+        "COMMAND": command,
+        "--upstream": upstream,
+        "--header": header,
+    }
+    server_options |= {"--transport": transport != "auto", "--listen": listen}
+    _check_config(config, server_options, {"--undo": undo, "--dry-run": dry_run})
     if config is not None and undo:
         return _rewrite_config(config, {}, [], undo=True, dry_run=dry_run)
     from pagefault_dialects.model.render_options import RenderOptions
 
     rendering = RenderOptions(max_bytes=max_bytes, max_images=max_images, max_tokens=max_tokens)
-    # What is for a user only the host shows to one; it is told so by the annotations.
+    # The audience is everyone: annotations tell the host which content is for the user.
     rendering = replace(rendering, audience="everyone", handles=True)
     rendering = replace(rendering, max_text=max_text, max_image_pixels=max_image_pixels)
     memory = _Memory(_require_session(session), url, project, data_dir, env_file)
     memory.check({"--listen": listen})
     if config is not None:
-        given = {
+        option_values = {
             **memory.options(),
             "--files": files and files.resolve(),
             "--prefix": prefix or None,
             **_limit_options(rendering),
         }
-        words = [] if tools else ["--no-tools"]
-        return _rewrite_config(config, given, words, undo=False, dry_run=dry_run)
+        flags = [] if tools else ["--no-tools"]
+        return _rewrite_config(config, option_values, flags, undo=False, dry_run=dry_run)
     server = _read_server(command, upstream, header, transport)
     from pagefault_mcp.proxy.proxied_host import Host
     from pagefault_mcp.service_client.tool_files import ToolFiles
@@ -96,7 +100,7 @@ def _read_server(
     header: list[str] | None,
     transport: options.Transport,
 ) -> "Server":
-    """Return the server that is named, by its command or its URL; refuse both and neither."""
+    """Return the server of the options; raise unless they name a command or a URL, not both."""
     if (upstream is None) == (not command):
         raise typer.BadParameter("name a server: its COMMAND behind `--`, or its --upstream URL")
     from pagefault_mcp.service_client.running_service import parse_header
@@ -108,7 +112,7 @@ def _read_server(
 
 @dataclass(frozen=True, slots=True)
 class _Memory:
-    """Where a proxy keeps results: a session, of a service at a URL or of the shared one."""
+    """The session that keeps results, in a service at a URL or in the shared one."""
 
     session: str
     url: str | None
@@ -116,8 +120,8 @@ class _Memory:
     data_dir: Path | None
     env_file: Path | None
 
-    def check(self, others: dict[str, object]) -> None:
-        """Refuse a wrong name or URL, a file that is none, and what `--url` does not take."""
+    def check(self, other_options: dict[str, object]) -> None:
+        """Raise if a name or URL is invalid, a file is missing, or an option excludes `--url`."""
         from app.cli.complaints import check_project, check_session
 
         check_session(self.session)
@@ -135,12 +139,12 @@ class _Memory:
             "--data-dir": self.data_dir,
             "--env-file": self.env_file,
         }
-        _refuse_beside_url({**stores, **others})
+        _refuse_beside_url({**stores, **other_options})
 
     def options(self) -> dict[str, object]:
         """Return the options to start a proxy with the same memory from any folder."""
         data_dir = self.data_dir
-        # Hosts that are not started in a terminal have none of its variables.
+        # Hosts that are not started in a terminal do not inherit its variables.
         if data_dir is None and self.url is None and "PAGEFAULT_DATA_DIR" in os.environ:
             data_dir = _default_data_dir(None)
         return {
@@ -152,14 +156,14 @@ class _Memory:
         }
 
     def run_proxy(self, server: "Server", host: "Host", listen: str | None) -> int:
-        """Run the proxy until the host leaves, or at an address until told to end."""
+        """Run the proxy until the host disconnects, or at an address until a signal."""
         from app.cli.complaints import complain
         from pagefault_mcp.proxy.proxy_services import base_address, named_service, shared_service
         from pagefault_mcp.service_client.running_service import with_key
 
         if self.url is not None:
-            named = named_service(base_address(self.url), with_key(), self.session, host, complain)
-            return _run_proxy(named, server, host)
+            remote = named_service(base_address(self.url), with_key(), self.session, host, complain)
+            return _run_proxy(remote, server, host)
         from app.version import VERSION
         from pagefault_mcp.service_client.shared_folder import SharedSetup
 
@@ -173,11 +177,11 @@ class _Memory:
         from app.cli.terminal import project_settings
         from pagefault_mcp.listening.listening_proxy import Entrance, serve_hosts
 
-        given = dict(os.environ)
+        environment = dict(os.environ)
         settings, _ = project_settings(data_dir, self.env_file, self.project)
-        # What a file of settings sets is not for the server behind the proxy.
+        # The server behind the proxy does not inherit variables from a settings file.
         os.environ.clear()
-        os.environ.update(given)
+        os.environ.update(environment)
         return _run_proxy(shared, server, host, partial(serve_hosts, Entrance(*address, settings)))
 
 
@@ -188,7 +192,7 @@ def _run_proxy(
     from pagefault_mcp.proxy.proxy_process import run_proxy
     from pagefault_mcp.upstreams.server_connections import CannotStartError
 
-    # A host runs one of these for each of its servers.
+    # A host runs a proxy for each of its servers.
     release_freed_memory()
     try:
         return run_proxy(service, server, host, complain, serve)
@@ -197,21 +201,21 @@ def _run_proxy(
 
 
 def _check_upstream(url: str) -> str:
-    """Return the address of a server; refuse one that is none."""
+    """Return the URL of a server; raise if it is invalid."""
     from pagefault_mcp.service_client.running_service import service_address
 
     service_address(url, "--upstream", "https://example.com/mcp")
     return url
 
 
-def _refuse_beside_url(others: dict[str, object]) -> None:
-    """Refuse options that were given beside `--url`, where the stores are those of a service."""
-    given = {name: value is not None for name, value in others.items()}
-    common.refuse(given, "cannot be combined with --url: leave one of them out")
+def _refuse_beside_url(other_options: dict[str, object]) -> None:
+    """Raise if options are combined with `--url`, where a service has the stores."""
+    used = {name: value is not None for name, value in other_options.items()}
+    common.refuse(used, "cannot be combined with --url: leave one of them out")
 
 
 def _limit_options(rendering: "RenderOptions") -> dict[str, object]:
-    """Return the options that say how much a host is given, by their names."""
+    """Return the options of a host's limits, by their names."""
     return {
         "--max-bytes": rendering.max_bytes,
         "--max-images": rendering.max_images,
@@ -222,32 +226,35 @@ def _limit_options(rendering: "RenderOptions") -> dict[str, object]:
 
 
 def _check_config(
-    config: Path | None, of_one: dict[str, object], of_config: dict[str, object]
+    config: Path | None, server_options: dict[str, object], config_options: dict[str, object]
 ) -> None:
-    """Refuse what is said of one server where a configuration is changed, and the reverse."""
+    """Raise if options for one server are combined with `--config`, or the reverse."""
     if config is None:
-        common.refuse(of_config, "is for --config")
+        common.refuse(config_options, "is for --config")
     else:
-        common.refuse(of_one, "cannot be combined with --config: leave one of them out")
+        common.refuse(server_options, "cannot be combined with --config: leave one of them out")
 
 
 def _rewrite_config(
-    config: Path, given: dict[str, object], words: list[str], *, undo: bool, dry_run: bool
+    config: Path, option_values: dict[str, object], flags: list[str], *, undo: bool, dry_run: bool
 ) -> None:
     from pagefault_mcp.hosts.host_configs import find_wrapping, rewrite
     from pagefault_mcp.hosts.host_servers import ConfigError
 
-    said = [
-        word for name, value in given.items() if value is not None for word in (name, str(value))
+    arguments = [
+        word
+        for name, value in option_values.items()
+        if value is not None
+        for word in (name, str(value))
     ]
     try:
-        rewrite(config, find_wrapping([*said, *words]), undo=undo, dry_run=dry_run)
+        rewrite(config, find_wrapping([*arguments, *flags]), undo=undo, dry_run=dry_run)
     except ConfigError as exc:
         raise _failure(str(exc)) from exc
 
 
 def _failure(sentence: str) -> typer.Exit:
-    """Print why a command cannot do what it is for; return what ends it."""
+    """Print the reason of a failure; return the exit."""
     from app.cli.complaints import CANNOT, complain
 
     complain(sentence)
@@ -295,10 +302,10 @@ def serve_mcp(
 
 
 def _default_data_dir(data_dir: Path | None) -> Path:
-    """Return the user's data directory, unless another one is named."""
+    """Return the given data directory, else that of the user."""
     if data_dir is not None:
         return data_dir
-    # A host starts its servers in a directory that nobody has chosen.
+    # Not the working directory, which is arbitrary for the servers of a host.
     return Path(os.environ.get("PAGEFAULT_DATA_DIR") or Path.home() / ".pagefault" / "data")
 
 
@@ -313,9 +320,9 @@ def serve_proxies(
     from app.cli.complaints import CANNOT
     from pagefault_mcp.server.detached import detach
 
-    # Before all else is loaded, which both processes would hold.
-    tell = detach(failed=CANNOT)
+    # Before other modules are loaded, since both processes would hold them.
+    notify = detach(failed=CANNOT)
     from pagefault_mcp.server.serve_proxies import serve_proxies
 
     collect_as_usual()
-    serve_proxies(folder, data_dir, env_file, project, tell)
+    serve_proxies(folder, data_dir, env_file, project, notify)

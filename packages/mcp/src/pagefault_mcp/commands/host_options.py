@@ -23,24 +23,24 @@ def _service(use: str, otherwise: str) -> Any:  # noqa: ANN401 - the same
     )
 
 
-def _number_within(least: int, most: int, told: str, usual: str) -> Any:  # noqa: ANN401 - the same
-    """Declare a number with bounds; a range that click shows takes the room of the names."""
+def _number_within(least: int, most: int, text: str, default: str) -> Any:  # noqa: ANN401 - the same
+    """Declare a bounded number; a range of click's own would take the width of the names."""
 
-    def check(given: int | None) -> int | None:
-        if given is not None and not least <= given <= most:
-            raise typer.BadParameter(f"{given} is not between {least} and {most}")
-        return given
+    def check(value: int | None) -> int | None:
+        if value is not None and not least <= value <= most:
+            raise typer.BadParameter(f"{value} is not between {least} and {most}")
+        return value
 
     return typer.Option(
-        callback=check, metavar="N", help=f"{told} ({least:,} to {most:,}).", show_default=usual
+        callback=check, metavar="N", help=f"{text} ({least:,} to {most:,}).", show_default=default
     )
 
 
-def _prefix(given: str) -> str:
-    """Refuse what makes names that providers refuse: of 64 characters, the longest tool has 12."""
-    if not re.fullmatch("[A-Za-z0-9_-]{0,52}", given):
+def _check_prefix(value: str) -> str:
+    """Raise if names of tools would exceed the providers' 64 characters; ours have up to 12."""
+    if not re.fullmatch("[A-Za-z0-9_-]{0,52}", value):
         raise typer.BadParameter("is not up to 52 letters of ASCII, digits, `_` and `-`")
-    return given
+    return value
 
 
 DataDir = Annotated[
@@ -99,7 +99,7 @@ OwnTools = Annotated[
 Prefix = Annotated[
     str,
     typer.Option(
-        callback=_prefix,
+        callback=_check_prefix,
         help="What stands before the names of the memory's tools.",
         show_default="nothing",
     ),
@@ -129,7 +129,7 @@ MaxTokens = Annotated[
     int | None,
     typer.Option(
         metavar="N",
-        # The line that stands for a result that is left out has fewer.
+        # The placeholder of an omitted result has fewer.
         min=100,
         help="The most tokens of one result; what is too much becomes a preview, a line or less.",
         show_default="as many as it has",

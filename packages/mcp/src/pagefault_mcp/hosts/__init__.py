@@ -1,1 +1,1 @@
-"""Configurations of hosts: their servers put behind the proxy, and back."""
+"""Configurations of hosts, rewritten to run their servers behind the proxy, and restored."""

@@ -1,8 +1,8 @@
-"""`pagefault proxy --config`: every server of a host's configuration behind the proxy.
+"""Put the servers of a host's configuration behind the proxy, for `pagefault proxy --config`.
 
 Claude Desktop and Cursor keep their servers under `mcpServers`, VS Code under `servers`, or in its
-settings under `mcp`. Only what runs a server is rewritten; comments, order, white space, `inputs`
-and whatever else is in the file stay as they are, character for character.
+settings under `mcp`. Only the command or URL of a server is rewritten. Comments, order, white space
+and other members of the file are preserved, character for character.
 """
 
 import json
@@ -21,22 +21,23 @@ from pagefault_mcp.hosts.host_servers import URLS, ConfigError, HostServer, read
 from pagefault_mcp.messages.json_spans import Span
 
 _BACKUP = ".before-pagefault"
-# What says of a server where it is, and is said of the proxy instead.
-_OF_URL = frozenset({*URLS, "headers", "command", "args"})
+# The members that locate a server, which are replaced by the proxy's command.
+_LOCATORS = frozenset({*URLS, "headers", "command", "args"})
 _Edit: TypeAlias = tuple[Span, bytes]
 
 
 @dataclass(frozen=True, slots=True)
 class Wrapping:
-    """How servers are put behind the proxy: the command, and its options before the server."""
+    """The command line that puts a server behind the proxy, up to the server's own."""
 
     command: str
     options: Sequence[str]
 
     def wrap(self, text: bytes) -> bytes:
-        """Return a configuration with every server behind the proxy; those that are stay.
+        """Return a configuration with every server behind the proxy.
 
-        One of them brings the memory's tools along, unless a server does already.
+        Servers that are behind it already stay. One proxy adds the memory's tools, unless a server
+        offers them already.
 
         Raises:
             ConfigError: It is not the configuration of a host.
@@ -53,17 +54,20 @@ class Wrapping:
             edits += replace(self, options=options).edits(text, server)
         return _apply_edits(text, edits)
 
-    def edits(self, text: bytes, server: HostServer, *, is_anew: bool = False) -> Iterator[_Edit]:
-        """Yield what has to be changed in a configuration for one of its servers.
+    def edits(
+        self, text: bytes, server: HostServer, *, replaces_all: bool = False
+    ) -> Iterator[_Edit]:
+        """Yield the edits of a configuration for one of its servers.
 
-        With `is_anew`, what earlier versions changed: they wrote all of a server at a URL anew.
+        With `replaces_all`, yield those of earlier versions, which replaced a server at a URL as a
+        whole.
         """
-        said = server.said
-        if said.get("command") is None:
-            yield from self._edits_of_url(text, server, is_anew=is_anew)
+        values = server.values
+        if values.get("command") is None:
+            yield from self._edits_of_url(text, server, replaces_all=replaces_all)
             return
         members = {each.name: each.value for each in server.places}
-        ours = _json(["proxy", *self.options, "--", said["command"], *server.args])
+        ours = _json(["proxy", *self.options, "--", values["command"], *server.args])
         written = _json(self.command)
         if "args" in members:
             yield members["args"], ours
@@ -71,29 +75,31 @@ class Wrapping:
             written += b', "args": ' + ours
         yield members["command"], written
 
-    def _edits_of_url(self, text: bytes, server: HostServer, *, is_anew: bool) -> Iterator[_Edit]:
-        """Yield the same for a server at a URL: a command and its arguments in that place."""
-        headers = server.said.get("headers")
+    def _edits_of_url(
+        self, text: bytes, server: HostServer, *, replaces_all: bool
+    ) -> Iterator[_Edit]:
+        """Yield the edits for a server at a URL, which is replaced by a command and arguments."""
+        headers = server.values.get("headers")
         pairs = headers.items() if isinstance(headers, dict) else ()
         words = [word for name, value in pairs for word in ("--header", f"{name}: {value}")]
         args = ["proxy", *self.options, "--upstream", server.url, *words]
-        if is_anew:
-            replaced = {*_OF_URL, "type"}
-            others = {key: value for key, value in server.said.items() if key not in replaced}
+        if replaces_all:
+            replaced = {*_LOCATORS, "type"}
+            kept = {key: value for key, value in server.values.items() if key not in replaced}
             line = text[text.rfind(b"\n", 0, server.place.start) + 1 : server.place.start]
             indent = line[: len(line) - len(line.lstrip())]
-            whole = _json({"command": self.command, "args": args, **others}, indent=2)
+            whole = _json({"command": self.command, "args": args, **kept}, indent=2)
             yield server.place, whole.replace(b"\n", b"\n" + indent)
             return
         written = b'"command": ' + _json(self.command) + b', "args": ' + _json(args)
-        # VS Code and Cursor ask for a type, though they know a command by its name.
+        # VS Code and Cursor require a type, although a command implies it.
         yield from ((each.value, b'"stdio"') for each in server.places if each.name == "type")
-        first, *further = (each for each in server.places if each.name in _OF_URL)
+        first, *further = (each for each in server.places if each.name in _LOCATORS)
         yield Span(first.key.start, first.value.end), written
         for place in further:
-            end, rest = place.value.end, text[place.value.end : place.end + 1].lstrip()
-            if rest.startswith(b","):
-                # Behind the last member, too, one may stand.
+            end, suffix = place.value.end, text[place.value.end : place.end + 1].lstrip()
+            if suffix.startswith(b","):
+                # A comma may follow the last member too.
                 end = text.index(b",", end) + 1
             elif place is not server.places[-1]:
                 end = place.end + 1
@@ -104,7 +110,7 @@ class Wrapping:
 
 
 def _with_blanks(text: bytes, place: Span) -> Span:
-    """Return a place with the blanks before it, or the line that it has for itself."""
+    """Return a span with the blanks before it, or its whole line if nothing else is on it."""
     start = text.rfind(b"\n", 0, place.start) + 1
     end = text.find(b"\n", place.end)
     before, behind = text[start : place.start], text[place.end : max(end, place.end)]
@@ -114,7 +120,7 @@ def _with_blanks(text: bytes, place: Span) -> Span:
 
 
 def _json(value: object, indent: int | None = None) -> bytes:
-    # Half a pair of surrogates, which JSON may have and UTF-8 has not, is written as it was.
+    # Lone surrogates, which UTF-8 cannot encode, are escaped as in the original.
     return json.dumps(value, indent=indent, ensure_ascii=False).encode("utf-8", "backslashreplace")
 
 
@@ -127,23 +133,23 @@ def _apply_edits(text: bytes, edits: Iterable[_Edit]) -> bytes:
 
 
 def find_wrapping(options: Sequence[str]) -> Wrapping:
-    """Return how servers are put behind this very command, wherever the host is started."""
+    """Return the wrapping with the absolute path of this command."""
     folder, name = os.path.split(sys.argv[0])
-    this = sys.argv[0] if folder and name == "pagefault" else None
-    beside = shutil.which("pagefault", path=str(Path(sys.executable).parent))
-    command = this or beside or shutil.which("pagefault") or sys.argv[0]
-    # Links stay, such as those that point to the newest version.
+    own_path = sys.argv[0] if folder and name == "pagefault" else None
+    sibling = shutil.which("pagefault", path=str(Path(sys.executable).parent))
+    command = own_path or sibling or shutil.which("pagefault") or sys.argv[0]
+    # Symbolic links stay, such as those to the newest version.
     return Wrapping(os.path.abspath(command), options)
 
 
 def rewrite(path: Path, wrapping: Wrapping, *, undo: bool, dry_run: bool) -> None:
-    """Put the servers of a file behind the proxy, or take that back, and print what was done.
+    """Put the servers of a file behind the proxy, or restore the file, and print the changes.
 
     Args:
         path: The configuration.
-        wrapping: How.
-        undo: Give back the file as it was.
-        dry_run: Only show what would be changed, without secrets.
+        wrapping: The command line of the proxy.
+        undo: Restore the file from its backup.
+        dry_run: Only print the changes, without secrets.
 
     Raises:
         ConfigError: It cannot be read or changed.
@@ -153,16 +159,16 @@ def rewrite(path: Path, wrapping: Wrapping, *, undo: bool, dry_run: bool) -> Non
     try:
         before = path.read_bytes()
         after = _undo_edits(before, backup) if undo else wrapping.wrap(before)
-        keeps_backup = backup.exists() and _is_of_first_time(backup.read_bytes(), before)
+        keeps_backup = backup.exists() and _is_current_backup(backup.read_bytes(), before)
     except OSError as exc:
         raise ConfigError(f"cannot read {exc.filename}: {exc.strerror}") from exc
     except ConfigError as exc:
         raise ConfigError(f"{path}: {exc}") from exc
     if after == before:
         has_servers = any(True for _ in read_servers(before))
-        told = f"{path}: {'nothing to change' if has_servers else 'no servers were found'}\n"
+        report = f"{path}: {'nothing to change' if has_servers else 'no servers were found'}\n"
     elif dry_run:
-        told = describe_difference(path, before, after)
+        report = describe_difference(path, before, after)
     else:
         try:
             if not undo and not keeps_backup:
@@ -173,26 +179,25 @@ def rewrite(path: Path, wrapping: Wrapping, *, undo: bool, dry_run: bool) -> Non
         except OSError as exc:
             raise ConfigError(f"cannot change {path}: {exc.strerror}") from exc
         when = " before the first change" if keeps_backup else ""
-        told = f"{path}: changed; {backup.name} has it as it was{when}\n"
-        told = f"{path}: as it was\n" if undo else told
-    told += "" if undo else "".join(_describe_others(before))
-    # Not every terminal has all characters, and what is told of is done.
+        report = f"{path}: changed; {backup.name} has it as it was{when}\n"
+        report = f"{path}: as it was\n" if undo else report
+    report += "" if undo else "".join(_describe_skipped(before))
+    # Replace characters that the terminal lacks, since the change is made already.
     encoding = sys.stdout.encoding
-    sys.stdout.write(told.encode(encoding, "replace").decode(encoding))
+    sys.stdout.write(report.encode(encoding, "replace").decode(encoding))
 
 
-def _describe_others(text: bytes) -> Iterator[str]:
+def _describe_skipped(text: bytes) -> Iterator[str]:
     """Yield a line for each server that is not put behind the proxy."""
     for server in read_servers(text):
         if reason := server.reason_to_leave:
             yield one_line(f'"{server.name}" is left alone: {reason}') + "\n"
 
 
-def _is_of_first_time(backup: bytes, now: bytes) -> bool:
-    """Tell whether a backup is of the file before servers of it were first put behind the proxy.
+def _is_current_backup(backup: bytes, now: bytes) -> bool:
+    """Return whether a backup is of the file before its first change.
 
-    If none of those that it has is any more, somebody has restored the file by hand, and edited it
-    since.
+    If no server of the backup is behind the proxy now, the file was restored by hand.
     """
     behind = {each.name for each in read_servers(now) if each.is_behind_proxy}
     try:
@@ -206,15 +211,15 @@ def _undo_edits(now: bytes, backup: Path) -> bytes:
     if not backup.exists():
         raise ConfigError(f"there is no {backup.name}: this file was not changed here")
     before = backup.read_bytes()
-    # As the servers are now says how each was put there, and whether it was.
+    # The command lines now in the file have the options that each server was wrapped with.
     wrapped = {each.name: each for each in read_servers(now) if each.is_behind_proxy}
-    for is_anew in (False, True):
+    for replaces_all in (False, True):
         edits: list[_Edit] = []
         for server in read_servers(before):
             if server.name in wrapped and not server.is_behind_proxy:
                 one = wrapped[server.name]
-                ours = Wrapping(one.said["command"], one.own_options)
-                edits += ours.edits(before, server, is_anew=is_anew)
+                ours = Wrapping(one.values["command"], one.own_options)
+                edits += ours.edits(before, server, replaces_all=replaces_all)
         if _apply_edits(before, edits) == now:
             return before
     raise ConfigError(
@@ -224,17 +229,17 @@ def _undo_edits(now: bytes, backup: Path) -> bytes:
 
 
 def _replace(path: Path, text: bytes, *, like: Path) -> None:
-    """Write a file in one step, with the owner and the permissions of another."""
+    """Write a file atomically, with the owner and the permissions of another."""
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=".pagefault-")
     new = Path(name)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(text)
             file.flush()
-            # Else, should the power go, there might be a name for nothing.
+            # Else a loss of power could leave an empty file.
             os.fsync(descriptor)
         status = like.stat()
-        # Who may not give files away, or has a system without owners, keeps the file.
+        # Without the permission to change owners, or on a system without owners, it stays ours.
         with suppress(OSError, AttributeError):
             os.chown(new, status.st_uid, status.st_gid)
         shutil.copymode(like, new)

@@ -1,4 +1,4 @@
-"""What the configuration of a host says of its servers, and where in its text."""
+"""The servers in the configuration of a host, with their positions in its text."""
 
 import json
 import re
@@ -12,17 +12,17 @@ import typer
 from pagefault_mcp.messages.json_spans import MemberScanner, Span
 from pagefault_mcp.service_client.running_service import parse_header, service_address
 
-# Possessive, and content with the end of the text: each character is looked at once or twice.
+# Possessive, and an unterminated token ends with the text: linear in the length of the text.
 _COMMENT = re.compile(rb'"(?:[^"\\]|\\.)*+"?|//[^\n]*+|/\*.*?(?:\*/|\Z)', re.DOTALL)
 _LAST_COMMA = re.compile(rb'"(?:[^"\\]|\\.)*+"?|,(?=\s*+[}\]])', re.DOTALL)
 
 URLS = ("httpUrl", "serverUrl", "url")
-"""How hosts call the URL of a server: Gemini's, Windsurf's, and all others."""
-# Members by which a host is told to log in at a URL.
+"""The members for the URL of a server: Gemini's, Windsurf's, and that of all others."""
+# Members that make a host log in at a URL.
 _LOGINS = frozenset({"auth", "oauth", "headersHelper"})
-# By these Python finds what it loads, and so would the proxy, whose package is called `app`.
+# Python finds its modules by these, and so would the proxy.
 _PATHS_OF_PYTHON = frozenset({"PYTHONHOME", "PYTHONPATH"})
-# The address of a service's own server, and the key for it, as the documents give them.
+# The URL of a service's own server, and the key for it, as in the documents.
 _MEMORY = re.compile(r"[^?#]*/mcp\?(?:[^#]*&)?session=")
 _KEY = re.compile(r"PAGEFAULT_API_KEY|Bearer pf_")
 _LAUNCHER = re.compile(r"uvx?|pipx|env|cmd|wsl|docker|podman|python[\d.]*")
@@ -30,11 +30,11 @@ _OURS = re.compile(r"(?:pagefault|app\.cli\.main)(?:\[[^]]*\])?(?:(?:[@:]|==)[^@
 
 
 class ConfigError(Exception):
-    """A configuration that cannot be read or changed; the words are for who runs the command."""
+    """A configuration cannot be read or changed; the message is for the user."""
 
 
 class ConfigMember(NamedTuple):
-    """Where a member of an object is: its key, its value, and what ends it, a comma or a brace."""
+    """The position of a member: its key, its value, and the comma or brace that ends it."""
 
     name: str
     key: Span
@@ -44,89 +44,89 @@ class ConfigMember(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class HostServer:
-    """What a configuration says of a server; where all of it is, and each member."""
+    """A server in a configuration, with its position and those of its members."""
 
     name: str
-    said: dict[str, Any]
+    values: dict[str, Any]
     place: Span
     places: Sequence[ConfigMember]
 
     @property
     def args(self) -> list[str]:
         """The arguments of its command."""
-        args = self.said.get("args")
+        args = self.values.get("args")
         return args if _is_list_of_strings(args) else []
 
     @property
     def url(self) -> str | None:
-        """Where it is, if it is not run by a command."""
-        found = (self.said[key] for key in URLS if key in self.said)
-        return next((each for each in found if isinstance(each, str)), None)
+        """Its URL, unless it is run by a command."""
+        urls = (self.values[key] for key in URLS if key in self.values)
+        return next((each for each in urls if isinstance(each, str)), None)
 
     @property
     def is_behind_proxy(self) -> bool:
-        """Whether the proxy starts it already."""
+        """True if the proxy starts it already."""
         return self._own_words[:1] == ["proxy"]
 
     @property
     def own_options(self) -> Sequence[str]:
-        """The options of Pagefault's own that it is started with."""
+        """The options of the `pagefault` command that starts it."""
         words = self._own_words[1:]
         ends = [words.index(each) for each in ("--", "--upstream") if each in words]
         return words[: min(ends, default=len(words))]
 
     @property
     def is_enabled(self) -> bool:
-        """Whether the host starts it."""
-        return self.said.get("disabled") is not True
+        """True unless the host has disabled it."""
+        return self.values.get("disabled") is not True
 
     @property
     def brings_tools(self) -> bool:
-        """Whether the model gets the memory's tools by it."""
+        """True if it offers the memory's tools to the model."""
         by_proxy = self.is_behind_proxy and "--no-tools" not in self.own_options
         return self.is_enabled and (by_proxy or self._is_memory)
 
     @property
     def reason_to_leave(self) -> str | None:
-        """Why it is not put behind the proxy, if it is none that is there already."""
+        """The reason not to put it behind the proxy, or `None`."""
         if self._is_memory:
             return "it is the memory itself"
-        if self.said.get("command") is None:
+        if self.values.get("command") is None:
             return self._reason_to_leave_url()
         return self._reason_to_leave_command()
 
     @property
     def _own_words(self) -> list[str]:
-        command = self.said.get("command")
+        command = self.values.get("command")
         return _words_behind_pagefault(command, self.args) if isinstance(command, str) else []
 
     @property
     def _is_memory(self) -> bool:
         if self._own_words:
             return self._own_words[0] == "mcp"
-        headers = json.dumps(self.said.get("headers"))
-        is_at_url = self.said.get("command") is None and self.url is not None
+        headers = json.dumps(self.values.get("headers"))
+        is_at_url = self.values.get("command") is None and self.url is not None
         return is_at_url and bool(_MEMORY.match(str(self.url)) or _KEY.search(headers))
 
     def _reason_to_leave_command(self) -> str | None:
-        args, env = self.said.get("args"), self.said.get("env")
-        if not isinstance(self.said["command"], str):
+        args, env = self.values.get("args"), self.values.get("env")
+        if not isinstance(self.values["command"], str):
             return "its command is not a string"
         if args is not None and not _is_list_of_strings(args):
             return "its args are not a list of strings"
         if isinstance(env, dict) and (found := sorted(_PATHS_OF_PYTHON & env.keys())):
             return f"its env has {found[0]}, by which the proxy might not start"
-        if self.said.get("sandboxEnabled") is True:
+        if self.values.get("sandboxEnabled") is True:
             return "it is in a sandbox of the host, from which the proxy could not store"
         return None
 
     def _reason_to_leave_url(self) -> str | None:
-        headers = self.said.get("headers")
+        headers = self.values.get("headers")
         if self.url is None:
             return "it has no command and no URL"
         if not _is_web(self.url):
             return "its URL is not one of HTTP"
-        if not headers or _LOGINS & self.said.keys():
+        if not headers or _LOGINS & self.values.keys():
             return "it has a URL at which the host logs in by itself, if it has to"
         if not isinstance(headers, dict) or not _is_list_of_strings([*headers.values()]):
             return "its headers are not an object of strings"
@@ -136,7 +136,7 @@ class HostServer:
 
 
 def _is_web(url: str) -> bool:
-    """Tell whether the proxy takes a URL, if its host has replaced what is `${…}` in it."""
+    """Return whether the proxy accepts a URL, once its host has replaced any `${…}`."""
     try:
         return "${" in url or bool(service_address(url))
     except typer.BadParameter:
@@ -155,7 +155,7 @@ def _is_list_of_strings(value: object) -> TypeGuard[list[str]]:
 
 
 def _words_behind_pagefault(command: str, args: list[str]) -> list[str]:
-    """Return the arguments of this command, if a command line starts it; else none."""
+    """Return the arguments of the `pagefault` command in a command line, or an empty list."""
     if _program(command) == "pagefault":
         return args
     if _LAUNCHER.fullmatch(_program(command)):
@@ -170,7 +170,7 @@ def _program(path: str) -> str:
 
 
 def read_servers(text: bytes) -> Iterator[HostServer]:
-    """Yield what a configuration says of each server.
+    """Yield the servers of a configuration.
 
     Raises:
         ConfigError: It is not the configuration of a host.
@@ -183,22 +183,26 @@ def read_servers(text: bytes) -> Iterator[HostServer]:
     except (ValueError, RecursionError) as exc:
         raise ConfigError(f"is no JSON: {exc}") from exc
     paths = (("mcpServers",), ("servers",), ("mcp", "servers"))
-    found = [_find(plain, path) for path in paths if isinstance(root, dict)]
-    # One that is empty may stand beside the one that the host reads.
-    held = max(filter(None, found), key=lambda each: bool(_places(plain, each)), default=None)
-    if held is None:
+    spans = [_find_object(plain, path) for path in paths if isinstance(root, dict)]
+    # Prefer an object with members, since a file may also have an empty one.
+    servers = max(
+        filter(None, spans), key=lambda each: bool(_read_members(plain, each)), default=None
+    )
+    if servers is None:
         raise ConfigError("has no mcpServers and no servers: it is no configuration of a host")
-    # Of two with the same name, hosts read the last one.
-    for name, (_, _, place, _) in {each.name: each for each in _places(plain, held)}.items():
-        said = json.loads(plain[place.start : place.end])
-        if isinstance(said, dict):
-            yield HostServer(name, said, place, _places(plain, place))
+    # Hosts read the last of two members with the same name.
+    for name, (_, _, place, _) in {
+        each.name: each for each in _read_members(plain, servers)
+    }.items():
+        values = json.loads(plain[place.start : place.end])
+        if isinstance(values, dict):
+            yield HostServer(name, values, place, _read_members(plain, place))
         else:
             yield HostServer(name, {}, place, ())
 
 
 def _without_comments(text: bytes) -> bytes:
-    """Return JSON with blanks in the places of comments and of commas that stand last."""
+    """Return JSON with comments and trailing commas replaced by blanks."""
 
     def blank(found: re.Match[bytes]) -> bytes:
         token = found.group()
@@ -208,22 +212,22 @@ def _without_comments(text: bytes) -> bytes:
     return _LAST_COMMA.sub(blank, _COMMENT.sub(blank, text))
 
 
-def _find(text: bytes, path: Sequence[str]) -> Span | None:
-    held: Span | None = Span(0, len(text))
+def _find_object(text: bytes, path: Sequence[str]) -> Span | None:
+    span: Span | None = Span(0, len(text))
     for name in path:
-        places = [] if held is None else _places(text, held)
-        held = next((each.value for each in reversed(places) if each.name == name), None)
-    return held
+        members = [] if span is None else _read_members(text, span)
+        span = next((each.value for each in reversed(members) if each.name == name), None)
+    return span
 
 
-def _places(text: bytes, held: Span) -> list[ConfigMember]:
-    """Return where an object's members are, in order, without the blanks around their values."""
-    scanner = MemberScanner(held.start)
-    scanner.feed(text[held.start : held.end])
-    found = []
+def _read_members(text: bytes, span: Span) -> list[ConfigMember]:
+    """Return the members of an object in order, without blanks around their values."""
+    scanner = MemberScanner(span.start)
+    scanner.feed(text[span.start : span.end])
+    members = []
     for key, place in scanner.members:
         value = text[place.start : place.end]
         start = place.end - len(value.lstrip())
         name = str(json.loads(text[key.start : key.end]))
-        found.append(ConfigMember(name, key, Span(start, start + len(value.strip())), place.end))
-    return found
+        members.append(ConfigMember(name, key, Span(start, start + len(value.strip())), place.end))
+    return members
