@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from app.errors import StoreUnavailableError
-from pagefault_mcp.errors import reason_of, unreachable_because
+from pagefault_mcp.errors import reason_of, unreachable_reason
 
 pytestmark = pytest.mark.engines("embedded")
 
@@ -76,7 +76,7 @@ ATTEMPTS = "All connection attempts failed"
     ],
 )
 def test_why_an_address_does_not_answer_is_said_in_words(error: Exception, said: str) -> None:
-    assert unreachable_because(error) == said
+    assert unreachable_reason(error) == said
 
 
 async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -95,11 +95,11 @@ async def test_server_without_tls_is_told_of_in_words() -> None:
         port = server.sockets[0].getsockname()[1]
         with pytest.raises(httpx.ConnectError) as failed:
             await client.get(f"https://127.0.0.1:{port}")
-    assert unreachable_because(failed.value) == "TLS failed (wrong version number)"
+    assert unreachable_reason(failed.value) == "TLS failed (wrong version number)"
 
 
 def test_certificate_that_is_not_trusted_is_told_of_in_words() -> None:
     error = ssl.SSLCertVerificationError(1, "certificate verify failed")
     error.verify_message = "self-signed certificate"
-    said = unreachable_because(caused(httpx.ConnectError("[SSL]"), error))
+    said = unreachable_reason(caused(httpx.ConnectError("[SSL]"), error))
     assert said == "its certificate is not trusted (self-signed certificate)"

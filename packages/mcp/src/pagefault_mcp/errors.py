@@ -37,7 +37,7 @@ def reason_of(error: BaseException) -> str:
     return str(error) or f"an error of the kind {type(error).__name__}"
 
 
-def unreachable_because(error: Exception) -> str:
+def unreachable_reason(error: Exception) -> str:
     """Return the reason why an exchange with an address failed."""
     for kind, words in _BY_KIND:
         if isinstance(error, kind):

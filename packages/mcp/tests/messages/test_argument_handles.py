@@ -3,7 +3,7 @@
 import pytest
 
 from pagefault_dialects.json.values import JsonValue
-from pagefault_mcp.messages.argument_handles import FileArgument, mentions_in, places_of
+from pagefault_mcp.messages.argument_handles import FileArgument, find_file_arguments, find_mentions
 
 BASE64 = {"type": "string", "contentEncoding": "base64"}
 IMAGE = {"type": "object", "properties": {"data": BASE64, "note": {"type": "string"}}}
@@ -84,12 +84,12 @@ SCHEMAS: dict[str, tuple[JsonValue, list[FileArgument]]] = {
 @pytest.mark.parametrize("schema", SCHEMAS)
 def test_places_of_files_are_found_in(schema: str) -> None:
     written, places = SCHEMAS[schema]
-    assert places_of(written, takes_paths=True) == places
+    assert find_file_arguments(written, takes_paths=True) == places
 
 
 def test_circle_of_references_has_its_shallow_places_and_an_end() -> None:
     node = {"properties": {"data": BASE64, "inner": {"items": {"$ref": "#"}}}}
-    places = places_of(node, takes_paths=False)
+    places = find_file_arguments(node, takes_paths=False)
     assert places[:2] == [
         FileArgument(("data",), "base64"),
         FileArgument(("inner", "*", "data"), "base64"),
@@ -97,7 +97,7 @@ def test_circle_of_references_has_its_shallow_places_and_an_end() -> None:
     assert len(places) < 10
     names = [f"a{number}" for number in range(100)]
     wide = {"properties": {name: {"$ref": "#"} for name in names}, "anyOf": [{"$ref": "#"}] * 100}
-    assert places_of(wide, takes_paths=False) == []
+    assert find_file_arguments(wide, takes_paths=False) == []
 
 
 def test_handles_are_found_where_steps_lead_and_nowhere_else() -> None:
@@ -109,7 +109,7 @@ def test_handles_are_found_where_steps_lead_and_nowhere_else() -> None:
         FileArgument(("many", "*"), "data-uri"),
         FileArgument(("pair", "a"), "base64"),
     ]
-    found = [(each.holder, each.key, each.form) for each in mentions_in(arguments, places)]
+    found = [(each.holder, each.key, each.form) for each in find_mentions(arguments, places)]
     assert found == [
         (arguments["files"], "b", "base64"),
         (arguments["pair"], 1, "base64"),

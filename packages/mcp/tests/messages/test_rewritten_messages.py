@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import pytest
 
 from pagefault_mcp.messages.lines import Line, LinePiece
-from pagefault_mcp.messages.rewritten_messages import is_handles_alone, rewrite_line, with_content
+from pagefault_mcp.messages.rewritten_messages import has_only_handles, rewrite_line, with_content
 
 HANDLE = "@blob:" + "0123456789abcdef" * 2
 LONG = "x" * 1024 * 1024
@@ -61,4 +61,4 @@ def test_result_whose_content_does_not_stay_has_nothing_long_beside_it() -> None
 )
 def test_handles_alone_are_told_from_anything_else(content: object, *, is_alone: bool) -> None:
     with line_of({"id": 1, "result": {"content": content}}) as line:
-        assert is_handles_alone(line, line.members["result"]) is is_alone
+        assert has_only_handles(line, line.members["result"]) is is_alone

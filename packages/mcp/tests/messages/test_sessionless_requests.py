@@ -9,7 +9,7 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSI
 
 from pagefault_mcp.listening.host_endpoint import HANDSHAKE_REVISIONS
 from pagefault_mcp.messages.passing_requests import REVISION
-from pagefault_mcp.messages.sessionless_requests import REVISIONS, STATUSES, refusal_of
+from pagefault_mcp.messages.sessionless_requests import REVISIONS, STATUSES, find_refusal
 
 WHOLE = {REVISION: "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
 PARAMS: list[Any] = [
@@ -52,7 +52,7 @@ def test_request_is_refused_as_by_the_sdk(
 ) -> None:
     message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
     theirs = inbound.classify_inbound_request(message, headers=headers)
-    ours = refusal_of(message, headers)
+    ours = find_refusal(message, headers)
     if isinstance(theirs, inbound.InboundModernRoute):
         assert ours is None
     else:

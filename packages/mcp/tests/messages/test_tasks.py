@@ -8,7 +8,7 @@ import pytest
 
 from pagefault_mcp.messages.lines import Line
 from pagefault_mcp.messages.passing_requests import CallAnswer, PassingRequests
-from pagefault_mcp.messages.tasks import Deferral, deferral, task_end
+from pagefault_mcp.messages.tasks import Deferral, find_deferral, task_end
 
 Taken = TypeVar("Taken")
 DEFERRALS: list[tuple[object, Deferral | None]] = [
@@ -64,7 +64,7 @@ def test_result_that_comes_later_is_told_from_one_that_is_there(
     result: object, expected: Deferral | None
 ) -> None:
     message = {"id": 1, "result": result}
-    assert with_line(lambda line: deferral(line, line.members["result"]), message) == expected
+    assert with_line(lambda line: find_deferral(line, line.members["result"]), message) == expected
 
 
 @pytest.mark.parametrize(("task", "expected"), ENDS)

@@ -15,7 +15,7 @@ from pagefault_dialects.model.render_options import RenderOptions
 from pagefault_mcp.messages.passing_requests import REVISION
 from pagefault_mcp.proxy.proxied_host import Host
 from pagefault_mcp.proxy.proxy import Proxy
-from pagefault_mcp.proxy.proxy_services import named_service, shared_service
+from pagefault_mcp.proxy.proxy_services import remote_service, shared_service
 from pagefault_mcp.service_client.shared_folder import SharedSetup
 from pagefault_mcp.upstreams.server_connections import start_server
 
@@ -83,7 +83,7 @@ async def test_call_waits_a_while_for_its_file_and_then_passes_with_its_handle(
 
     hanging = socket.create_server(("127.0.0.1", 0))
     url = httpx.URL(f"http://127.0.0.1:{hanging.getsockname()[1]}")
-    service = named_service(
+    service = remote_service(
         url, httpx.Headers(), "s", Host(RenderOptions(), prefix=None), warned.append
     )
     async with (

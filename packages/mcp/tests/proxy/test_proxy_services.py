@@ -5,9 +5,9 @@ import pytest
 
 from pagefault_dialects.model.render_options import RenderOptions
 from pagefault_mcp.proxy.proxied_host import Host
-from pagefault_mcp.proxy.proxy_services import named_service
+from pagefault_mcp.proxy.proxy_services import remote_service
 from pagefault_mcp.service_client.service_exchange import NoAnswerError
-from pagefault_mcp.service_client.service_store import Kept
+from pagefault_mcp.service_client.service_store import StoredResult
 
 
 @pytest.mark.anyio
@@ -21,11 +21,11 @@ async def test_client_that_cannot_be_made_fails_each_result_alone_and_says_why(
     warned: list[str] = []
     host = Host(RenderOptions(), prefix=None)
     url = httpx.URL("https://user:secret@service.example")
-    service = named_service(url, httpx.Headers(), "demo", host, warned.append)
+    service = remote_service(url, httpx.Headers(), "demo", host, warned.append)
     async with service.used():
         with pytest.raises(NoAnswerError, match=r"https://service\.example cannot be reached: "):
-            await service.store.rendering(Kept("1", is_changed=True), "2025-06-18")
-        await service.ask_first(service.store.client)
+            await service.store.rendering(StoredResult("1", is_changed=True), "2025-06-18")
+        await service.check(service.store.client)
     told = "\n".join(warned)
     assert "Results are passed on and not stored until it takes them." in told
     assert "secret" not in told

@@ -5,7 +5,7 @@ import pytest
 
 from pagefault_dialects.model.render_options import RenderOptions
 from pagefault_mcp.service_client.service_exchange import NoAnswerError, ServiceRefusedError
-from pagefault_mcp.service_client.service_store import Kept, ServiceStore, detail_of
+from pagefault_mcp.service_client.service_store import ServiceStore, StoredResult, detail_of
 
 pytestmark = pytest.mark.engines("embedded")
 
@@ -29,7 +29,7 @@ async def test_id_that_is_in_no_address_is_a_failure_in_words() -> None:
     async with httpx.AsyncClient(base_url="http://127.0.0.1:1") as client:
         store = ServiceStore(client, "demo", RenderOptions(), None, "the service")
         with pytest.raises(NoAnswerError, match="its address is not valid"):
-            await store.rendering(Kept("\x00", is_changed=True), "2025-06-18")
+            await store.rendering(StoredResult("\x00", is_changed=True), "2025-06-18")
 
 
 @pytest.mark.anyio
@@ -43,7 +43,7 @@ async def test_gateway_that_gives_up_does_not_say_that_nothing_was_done(
     async with httpx.AsyncClient(base_url="http://service", transport=transport) as client:
         store = ServiceStore(client, "demo", RenderOptions(), None, "the service")
         with pytest.raises(NoAnswerError) as refused:
-            await store.rendering(Kept("1", is_changed=True), "2025-06-18")
+            await store.rendering(StoredResult("1", is_changed=True), "2025-06-18")
     assert isinstance(refused.value, ServiceRefusedError) == is_sure
 
 
@@ -56,4 +56,4 @@ async def test_service_of_an_earlier_version_is_told_of() -> None:
         with pytest.raises(
             ServiceRefusedError, match=r"tool result\. The service may be of an earlier version"
         ):
-            await store.rendering(Kept("1", is_changed=True), "2025-06-18")
+            await store.rendering(StoredResult("1", is_changed=True), "2025-06-18")

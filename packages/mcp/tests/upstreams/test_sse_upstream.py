@@ -73,5 +73,5 @@ async def test_stream_on_which_nothing_can_be_begun_is_closed(
         session = SseSession(client, "http://far.example/sse", ignore, lambda sentence: None)
         await group.start(session.run)
         with pytest.raises(NoStreamError, match=said):
-            await session.begin_anew(initialize, b"")
+            await session.restart(initialize, b"")
     assert session.has_ended

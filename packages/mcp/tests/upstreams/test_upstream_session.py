@@ -12,7 +12,7 @@ import pytest
 
 from pagefault_mcp.upstreams.http_upstream import HttpUpstream
 from pagefault_mcp.upstreams.upstream_answers import Refusal
-from pagefault_mcp.upstreams.upstream_session import is_of_no_session
+from pagefault_mcp.upstreams.upstream_session import is_unknown_session
 
 pytestmark = [pytest.mark.engines("embedded"), pytest.mark.anyio]
 
@@ -211,7 +211,7 @@ def test_refusal_says_whether_the_session_is_forgotten(
     status: int, error: object, request_id: object, is_forgotten: bool
 ) -> None:
     text = json.dumps({"jsonrpc": "2.0", "id": request_id, "error": error}).encode()
-    assert is_of_no_session(Refusal(httpx.Response(status, request=POSTED), text)) is is_forgotten
+    assert is_unknown_session(Refusal(httpx.Response(status, request=POSTED), text)) is is_forgotten
 
 
 @pytest.mark.parametrize(
@@ -220,7 +220,7 @@ def test_refusal_says_whether_the_session_is_forgotten(
 def test_refusal_that_is_a_plain_text_says_so_too(kind: str, is_forgotten: bool) -> None:
     answer = httpx.Response(400, headers={"content-type": kind}, request=POSTED)
     refusal = Refusal(answer, b"Invalid session ID\n")
-    assert is_of_no_session(refusal) is is_forgotten
+    assert is_unknown_session(refusal) is is_forgotten
 
 
 SAID = {"jsonrpc": "2.0", "method": "notifications/message"}

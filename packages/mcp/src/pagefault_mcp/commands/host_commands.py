@@ -53,13 +53,9 @@ def proxy(  # noqa: PLR0913, PLR0917 - one for each option
 
     Write it before the server's command: pagefault proxy --session demo -- npx -y some-server
     """
-    server_options: dict[str, object] = {
-        "COMMAND": command,
-        "--upstream": upstream,
-        "--header": header,
-    }
-    server_options |= {"--transport": transport != "auto", "--listen": listen}
-    _check_config(config, server_options, {"--undo": undo, "--dry-run": dry_run})
+    for_server: dict[str, object] = {"COMMAND": command, "--upstream": upstream, "--header": header}
+    for_server |= {"--transport": transport != "auto", "--listen": listen}
+    _check_config(config, for_server, {"--undo": undo, "--dry-run": dry_run})
     if config is not None and undo:
         return _rewrite_config(config, {}, [], undo=True, dry_run=dry_run)
     from pagefault_dialects.model.render_options import RenderOptions
@@ -158,11 +154,13 @@ class _Memory:
     def run_proxy(self, server: "Server", host: "Host", listen: str | None) -> int:
         """Run the proxy until the host disconnects, or at an address until a signal."""
         from app.cli.complaints import complain
-        from pagefault_mcp.proxy.proxy_services import base_address, named_service, shared_service
+        from pagefault_mcp.proxy.proxy_services import base_address, remote_service, shared_service
         from pagefault_mcp.service_client.running_service import with_key
 
         if self.url is not None:
-            remote = named_service(base_address(self.url), with_key(), self.session, host, complain)
+            remote = remote_service(
+                base_address(self.url), with_key(), self.session, host, complain
+            )
             return _run_proxy(remote, server, host)
         from app.version import VERSION
         from pagefault_mcp.service_client.shared_folder import SharedSetup
@@ -226,13 +224,13 @@ def _limit_options(rendering: "RenderOptions") -> dict[str, object]:
 
 
 def _check_config(
-    config: Path | None, server_options: dict[str, object], config_options: dict[str, object]
+    config: Path | None, for_server: dict[str, object], for_config: dict[str, object]
 ) -> None:
     """Raise if options for one server are combined with `--config`, or the reverse."""
     if config is None:
-        common.refuse(config_options, "is for --config")
+        common.refuse(for_config, "is for --config")
     else:
-        common.refuse(server_options, "cannot be combined with --config: leave one of them out")
+        common.refuse(for_server, "cannot be combined with --config: leave one of them out")
 
 
 def _rewrite_config(

@@ -1,4 +1,4 @@
-"""Who may connect to a proxy over HTTP: where keys are asked for, those of its project."""
+"""A guard for a proxy over HTTP that requires keys of its project."""
 
 from dataclasses import dataclass
 
@@ -20,7 +20,7 @@ class KeyGuard:
     app: ASGIApp
     """The application."""
     store: ServiceStore
-    """Asks the service that knows the keys."""
+    """The client of the service that has the keys."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one ASGI connection."""

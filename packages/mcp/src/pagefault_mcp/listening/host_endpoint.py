@@ -1,7 +1,8 @@
 """The proxy as a server of Streamable HTTP, for hosts that connect to servers by URL.
 
-Revisions from 2025-03-26 to 2025-11-25 have sessions, each with a server of its own; hosts of
-2026-07-28 have none, and share one. Answers are JSON unless something comes before them.
+In revisions from 2025-03-26 to 2025-11-25, each session has a server of its own. Hosts of
+2026-07-28 have no sessions, and share a server. An answer is JSON, or a stream if other messages
+precede it.
 
 Source: specification of MCP, 2026-07-28, 2025-11-25 and 2025-03-26, "Streamable HTTP".
 """
@@ -43,9 +44,9 @@ from pagefault_mcp.messages.sessionless_requests import (
     REVISIONS,
     STATUSES,
     RequestRefusedError,
-    refusal_of,
+    find_refusal,
 )
-from pagefault_mcp.proxy.proxy import ProxyOf
+from pagefault_mcp.proxy.proxy import ProxyFactory
 from pagefault_mcp.server.refusals import PATH
 from pagefault_mcp.upstreams.server_connections import Connect
 
@@ -63,29 +64,29 @@ _MOST_BODY_BYTES = 64 * 1024 * 1024
 _MOST_FIRST_BYTES = 1024 * 1024
 _MOST_MESSAGES = 1_000
 _FIRST_SECONDS = 5.0
-# Hosts of revisions before this one would read an event without data as a message.
+# Hosts of earlier revisions parse an event without data as a message.
 _PRIMED_SINCE = "2025-11-25"
 
 
 @dataclass(frozen=True, slots=True)
 class _Posted:
-    """A message, or a batch, that a host has posted."""
+    """A message or a batch that a host has posted."""
 
     value: Any
     line: bytes
-    """The same on a line, with its end."""
+    """Its line, with the line end."""
 
 
 @dataclass(slots=True, eq=False)
 class HostEndpoint:
-    """Answers the requests of hosts."""
+    """The endpoint for hosts, an ASGI application."""
 
     connect: Connect
     """Connects to a server."""
-    proxy_of: ProxyOf
+    make_proxy: ProxyFactory
     """Makes the proxy between two writers."""
     warn: Callable[[str], None]
-    """Says a sentence to the person who runs it."""
+    """Logs a sentence for the operator."""
     limits: Limits
     """The limits on bodies, and on the memory of all of them."""
     _bodies: RequestBodies = field(init=False)
@@ -101,9 +102,9 @@ class HostEndpoint:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Serve for the length of the block; what is open then is ended."""
+        """Serve for the length of the block, then end all sessions."""
         async with anyio.create_task_group() as self._group:
-            self._group.start_soon(self._end_idle_ones)
+            self._group.start_soon(self._end_idle_sessions)
             self._group.start_soon(trim_freed_memory, self._bodies.budget.memory)
             yield
             await self.end()
@@ -115,7 +116,7 @@ class HostEndpoint:
         for session in sessions:
             session.leave()
         for session in sessions:
-            await session.gone.wait()
+            await session.ended.wait()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -136,7 +137,7 @@ class HostEndpoint:
         if request.method == "POST":
             return await self._post(request)
         if request.method not in ("GET", "DELETE") or SESSION not in request.headers:
-            # Hosts without a session have nothing to listen to, and nothing to end.
+            # Without a session there is no stream to open, and nothing to delete.
             return Response(status_code=405, headers={"allow": "POST, GET, DELETE"})
         session = self._session(request)
         if request.method == "DELETE":
@@ -161,7 +162,7 @@ class HostEndpoint:
             with anyio.move_on_after(_FIRST_SECONDS):
                 first = await exchange.next_line()
             if first is not None and "error" in first.members and SESSION in headers:
-                # Nobody will come back to a session that did not begin.
+                # The session did not begin, so no later request can name it.
                 self._sessions.pop(headers.pop(SESSION)).leave()
             if first is not None and exchange.has_ended and not exchange.lines:
                 await session.release(exchange)
@@ -172,13 +173,13 @@ class HostEndpoint:
             raise
         if first is not None:
             exchange.lines.appendleft(first)
-        # An answer that came at once is all there is, and needs nothing to come back by.
+        # An answer that is there at once ends the stream, so no priming event is needed.
         is_primed = first is None and _is_primed(request)
         events = events_of(session.sent, exchange, is_primed=is_primed)
         return HostEventResponse(events, partial(session.leave_exchange, exchange, 0), headers)
 
     async def _ask(self, request: Request) -> tuple[HostSession, dict[str, str], Exchange]:
-        """Pass on what a host posts; its memory is given back then.
+        """Forward the body of a request; its memory is released afterwards.
 
         Raises:
             PagefaultError: The body is too large or too slow, or there is no memory for it.
@@ -190,7 +191,7 @@ class HostEndpoint:
             return session, headers, await session.ask(posted.line, posted.value)
 
     def _most_bytes(self, request: Request) -> int:
-        """Check the headers of a message; return how long it may be."""
+        """Check the headers of a message; return the limit of its body."""
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind != "application/json":
             raise RequestRefusedError(415, "a message is application/json")
@@ -205,16 +206,20 @@ class HostEndpoint:
                 400, f"there is no revision {version[:32]} of MCP here, but {known}"
             )
         if SESSION not in request.headers:
-            # All that it may be is `initialize`.
+            # Without a session, only `initialize` is allowed.
             return _MOST_FIRST_BYTES
         self._session(request)
         return _MOST_BODY_BYTES
 
-    async def _session_for(self, request: Request, said: Any) -> tuple[HostSession, dict[str, str]]:  # noqa: ANN401 - any JSON
-        """Return the session that a message belongs to, and headers that its host has to know."""
-        message = said if isinstance(said, dict) else {}
+    async def _session_for(
+        self,
+        request: Request,
+        value: Any,  # noqa: ANN401 - any JSON
+    ) -> tuple[HostSession, dict[str, str]]:
+        """Return the session of a message, and headers for the answer."""
+        message = value if isinstance(value, dict) else {}
         version = request.headers.get(PROTOCOL_VERSION)
-        # A message may name anything as its revision, a list too.
+        # The revision of a message may be any JSON value.
         if version in REVISIONS or member(message, "params", "_meta", REVISION) in REVISIONS:
             return await self._shared_session(request, message), {}
         if SESSION in request.headers:
@@ -232,7 +237,7 @@ class HostEndpoint:
 
     def _session(self, request: Request) -> HostSession:
         session = self._sessions.get(request.headers[SESSION])
-        if session is None or session.gone.is_set():
+        if session is None or session.ended.is_set():
             self._sessions.pop(request.headers[SESSION], None)
             raise RequestRefusedError(
                 404, "there is no such session, or it has ended: begin a new one"
@@ -240,24 +245,28 @@ class HostEndpoint:
         return session
 
     async def _shared_session(self, request: Request, message: dict[str, Any]) -> HostSession:
-        """Return the session of all hosts that have none, whose message is checked first."""
+        """Return the shared session of hosts without sessions; check the message first."""
         if "id" in message:
-            refused = refusal_of(message, dict(request.headers))
+            refused = find_refusal(message, dict(request.headers))
             if refused is not None:
                 raise refused
         elif not message:
             raise RequestRefusedError(400, "this revision of MCP has no batches")
         async with self._opening:
-            if self._shared is None or self._shared.gone.is_set() or self._shared.left.is_set():
+            if (
+                self._shared is None
+                or self._shared.ended.is_set()
+                or self._shared.disconnected.is_set()
+            ):
                 self._shared = await self._start_session(message, is_shared=True)
             return self._shared
 
     async def _new_session(self, message: dict[str, Any]) -> HostSession:
         async with self._opening:
             self._sessions = {
-                key: each for key, each in self._sessions.items() if not each.gone.is_set()
+                key: each for key, each in self._sessions.items() if not each.ended.is_set()
             }
-            if len(self._sessions) >= _MOST_SESSIONS and not self._has_ended_one(_IDLE_SECONDS):
+            if len(self._sessions) >= _MOST_SESSIONS and not self._end_longest_idle(_IDLE_SECONDS):
                 raise RequestRefusedError(
                     503,
                     f"there are {_MOST_SESSIONS} sessions already; try again in a moment",
@@ -267,33 +276,35 @@ class HostEndpoint:
             return await self._start_session(message, is_shared=False)
 
     async def _start_session(self, message: dict[str, Any], *, is_shared: bool) -> HostSession:
-        session = HostSession(self.proxy_of, self.warn, is_shared=is_shared)
-        said = await self._group.start(session.run, self.connect)
-        if said is not None:
-            raise RequestRefusedError(502, said, code=INTERNAL_ERROR, request_id=message.get("id"))
+        session = HostSession(self.make_proxy, self.warn, is_shared=is_shared)
+        problem = await self._group.start(session.run, self.connect)
+        if problem is not None:
+            raise RequestRefusedError(
+                502, problem, code=INTERNAL_ERROR, request_id=message.get("id")
+            )
         return session
 
-    def _has_ended_one(self, idle_seconds: float) -> bool:
-        """End the session that has been idle the longest, if it has been for so long."""
-        idle = [(each.used_at, key) for key, each in self._sessions.items() if each.is_idle]
-        used_at, key = min(idle, default=(anyio.current_time(), ""))
-        if anyio.current_time() - used_at < idle_seconds:
+    def _end_longest_idle(self, idle_seconds: float) -> bool:
+        """End the session that has been idle the longest, if for at least so many seconds."""
+        idle = [(each.last_used_at, key) for key, each in self._sessions.items() if each.is_idle]
+        last_used_at, key = min(idle, default=(anyio.current_time(), ""))
+        if anyio.current_time() - last_used_at < idle_seconds:
             return False
         self._sessions.pop(key).leave()
         return True
 
-    async def _end_idle_ones(self) -> None:
-        """End the sessions of hosts that have gone without a word."""
+    async def _end_idle_sessions(self) -> None:
+        """End idle sessions periodically, since hosts may disappear without ending them."""
         while True:
             await anyio.sleep(_IDLE_SECONDS)
-            while self._has_ended_one(_LONGEST_IDLE_SECONDS):
+            while self._end_longest_idle(_LONGEST_IDLE_SECONDS):
                 pass
 
 
 def _follow_stream(
     session: HostSession, stream: Exchange, request: Request, missed: Sequence[SentEvent] = ()
 ) -> HostEventResponse:
-    """Return what comes on a stream, behind what was missed of it."""
+    """Return the response of a stream, with missed events first."""
     reader = stream.attach()
     events = events_of(
         session.sent, stream, reader=reader, missed=missed, is_primed=_is_primed(request)
@@ -303,7 +314,7 @@ def _follow_stream(
 
 
 def _resume_stream(session: HostSession, request: Request) -> HostEventResponse:
-    """Return what was sent on a stream that broke, and what more comes on it."""
+    """Return the response of a resumed stream: its missed events, then its new ones."""
     try:
         missed, stream = session.resume(request.headers[LAST_EVENT])
     except NoSuchEventError as exc:
@@ -316,15 +327,15 @@ def _resume_stream(session: HostSession, request: Request) -> HostEventResponse:
 
 
 def _is_primed(request: Request) -> bool:
-    """Tell whether a host takes an event without data, by which it can come back at once."""
+    """Return whether a host accepts a priming event: one with an id and without data."""
     return request.headers.get(PROTOCOL_VERSION, "") >= _PRIMED_SINCE
 
 
 def _read(body: bytes, *, max_depth: int) -> _Posted:
-    """Parse a body, and check that it is a message or a batch; blocks unless it is short.
+    """Parse a body, and check that it is a message or a batch; blocks if it is long.
 
     Raises:
-        RefusedError: It is no message, and no batch of them.
+        RequestRefusedError: It is neither a message nor a batch.
         PagefaultError: As `parse_message`.
     """
     value = parse_message(body, max_depth=max_depth)
@@ -338,7 +349,7 @@ def _read(body: bytes, *, max_depth: int) -> _Posted:
         raise RequestRefusedError(400, "the id of a request is a string or a whole number")
     tokens = [member(each, "params", "_meta", "progressToken") for each in messages]
     if any(isinstance(each, str) and len(each) > LONGEST_ID_CHARS for each in (*ids, *tokens)):
-        # They are kept for as long as the request is open.
+        # Ids and tokens are kept in memory while the request is open.
         raise RequestRefusedError(
             400, f"an id or a token has at most {LONGEST_ID_CHARS} characters"
         )
@@ -346,8 +357,8 @@ def _read(body: bytes, *, max_depth: int) -> _Posted:
 
 
 def _read_accepted(request: Request) -> set[str]:
-    named = request.headers.get("accept", "*/*").lower().split(",")
-    ranges = {each.partition(";")[0].strip() for each in named}
+    accepted = request.headers.get("accept", "*/*").lower().split(",")
+    ranges = {each.partition(";")[0].strip() for each in accepted}
     if "*/*" in ranges:
         ranges |= {"application/json", "text/event-stream"}
     return ranges
@@ -356,18 +367,18 @@ def _read_accepted(request: Request) -> set[str]:
 def _refusal(refused: RequestRefusedError) -> Response:
     # As in `problem_response`.
     refused.__traceback__ = None
-    error: dict[str, Any] = {"code": refused.code, "message": refused.said}
+    error: dict[str, Any] = {"code": refused.code, "message": refused.text}
     if refused.data is not None:
         error["data"] = refused.data
     request_id = refused.request_id if is_id(refused.request_id) else None
     headers = {"retry-after": "10"} if refused.status == 503 else None
-    # An id may have half of a surrogate pair, which UTF-8 has no bytes for.
+    # Escaped ASCII, since an id may have a lone surrogate.
     content = json.dumps({"jsonrpc": "2.0", "id": request_id, "error": error})
     return Response(content, refused.status, headers=headers, media_type="application/json")
 
 
 def _json(line: Line, headers: dict[str, str], *, is_modern: bool) -> Response:
-    """Return an answer that nothing came before."""
+    """Return the response of a single answer."""
     status = 200
     if is_modern and "error" in line.members:
         code = member(parse_member(line, line.members["error"]), "code")

@@ -1,14 +1,14 @@
-"""Hosts that are served over HTTP: each session is a pipe to a server of its own.
+"""Sessions of hosts over HTTP: each connects the requests of a host to a server of its own.
 
-What a host posts becomes lines for the proxy, and what the proxy says becomes the answers to what
-was posted: each answer goes where its request came from, and progress before it. What the server
-says on its own goes to the one request that is open, or to the stream that the host has opened.
+Posted messages become lines for the proxy. An answer is sent to the request that it answers, after
+its progress notifications. Other messages of the server are sent to the only open request, or to
+the stream that the host has opened.
 
-A stream that breaks goes on without its host. What is said on it meanwhile is kept with what was
-sent lately, and sent when the host comes back to it.
+A broken stream stays open for its host. Messages for it are kept among the recent events, and are
+sent when the host resumes the stream.
 
-Hosts of 2026-07-28 have no sessions. They share one server, so their requests are renamed on the
-way: two hosts may have given theirs the same id.
+Hosts of 2026-07-28 have no sessions and share one server. The ids of their requests are replaced by
+unique ones, since two hosts may use the same id.
 """
 
 import json
@@ -28,17 +28,17 @@ from pagefault_mcp.listening.sent_events import SentEvent, SentEvents
 from pagefault_mcp.messages.json_spans import Span
 from pagefault_mcp.messages.lines import IN_MEMORY_BYTES, Line, locate_members, read_lines
 from pagefault_mcp.messages.message_values import answered_ids, is_id, member, parse_member
-from pagefault_mcp.messages.rewritten_messages import failure
-from pagefault_mcp.proxy.proxy import Proxy, ProxyOf
+from pagefault_mcp.messages.rewritten_messages import error_line
+from pagefault_mcp.proxy.proxy import Proxy, ProxyFactory
 from pagefault_mcp.upstreams.pending_requests import CANCELLED, cancelled_id
 from pagefault_mcp.upstreams.server_connections import CannotStartError, Connect, Connection
 
-_MOST_TOLD_BYTES = 1024 * 1024
-# Pieces of up to 256 KiB.
+_MOST_PARSED_BYTES = 1024 * 1024
+# Chunks of up to 256 KiB.
 _WAITING = 4
-# Streams that broke and whose requests are not answered.
+# Broken streams with unanswered requests.
 _MOST_BROKEN = 32
-# Longer than a server is given to end by itself.
+# Longer than the time that a server has to exit by itself.
 _LONGEST_LEAVE_SECONDS = 12.0
 _SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
 
@@ -47,66 +47,66 @@ class HostSession:
     """A host, the proxy, and the server behind it.
 
     Args:
-        proxy_of: Makes the proxy between two writers.
-        warn: Says a sentence to the person who runs it.
-        is_shared: Whether requests of several hosts come over it, and are renamed.
+        make_proxy: Returns the proxy between two writers.
+        warn: Logs a sentence for the operator.
+        is_shared: Several hosts share the session, so the ids of requests are replaced.
 
     Attributes:
-        has_succeeded: Whether the server has answered anything but an error.
-        left: The host has left.
-        gone: The server has ended.
-        used_at: When the host last said something, on the clock of the event loop.
-        stream: What the server says on its own, if the host listens.
-        sent: What was sent lately; `None` for hosts that have no sessions, and cannot come back.
+        has_succeeded: The server has answered a request without an error.
+        disconnected: The host has disconnected.
+        ended: The server has exited.
+        last_used_at: The time of the last request, on the clock of the event loop.
+        stream: The stream that the host has opened for other messages of the server.
+        sent: The recent events; `None` for hosts without sessions, which cannot resume.
     """
 
     def __init__(
-        self, proxy_of: ProxyOf, warn: Callable[[str], None], *, is_shared: bool = False
+        self, make_proxy: ProxyFactory, warn: Callable[[str], None], *, is_shared: bool = False
     ) -> None:
-        self._proxy_of = proxy_of
+        self._make_proxy = make_proxy
         self._warn = warn
         self._is_shared = is_shared
         self._to_proxy, self._from_host = anyio.create_memory_object_stream[bytes](_WAITING)
-        self._out, self._heard = anyio.create_memory_object_stream[bytes](_WAITING)
+        self._out, self._from_proxy = anyio.create_memory_object_stream[bytes](_WAITING)
         self._exchanges: list[Exchange] = []
-        self._by_id: dict[object, Exchange] = {}
-        self._by_token: dict[object, Exchange] = {}
-        self._names = map(str, count(1))
+        self._exchanges_by_id: dict[object, Exchange] = {}
+        self._exchanges_by_token: dict[object, Exchange] = {}
+        self._stream_names = map(str, count(1))
         self.stream: Exchange | None = None
-        self._heard_last = ""
-        self._unheard = Exchange()
-        self.left, self.gone = anyio.Event(), anyio.Event()
+        self._stream_name = ""
+        self._undelivered = Exchange()
+        self.disconnected, self.ended = anyio.Event(), anyio.Event()
         self.has_succeeded = False
-        self.used_at = 0.0
+        self.last_used_at = 0.0
         self.sent = None if is_shared else SentEvents()
 
     @property
     def is_idle(self) -> bool:
-        """Whether the host waits for nothing, and listens to nothing."""
+        """True if the host has no open request or stream."""
         is_open = any(each.is_attached for each in self._exchanges)
         return not is_open and self.stream is None
 
     async def run(self, connect: Connect, *, task_status: anyio.abc.TaskStatus[str | None]) -> None:
-        """Connect to a server, and serve until it ends; say first why that cannot be done."""
-        said = "the session has ended"
+        """Connect to a server and serve until it ends; report first if it cannot be started."""
+        reason = "the session has ended"
         try:
             with ExitStack() as ended:
                 async with connect() as server:
-                    proxy = self._proxy_of(self._out.send, server.write)
+                    proxy = self._make_proxy(self._out.send, server.write)
                     ended.callback(proxy.clean_up)
                     task_status.started(None)
                     await self._serve(proxy, server)
-            _, told = await server.ended()
-            if told:
-                said = told
-                self._warn(told)
+            _, message = await server.ended()
+            if message:
+                reason = message
+                self._warn(message)
         except CannotStartError as exc:
             self._warn(str(exc))
             task_status.started(str(exc))
         except Exception as exc:  # noqa: BLE001 - other sessions go on
             self._warn(f"a session has ended: {reason_of(exc)}")
         finally:
-            self._end(said)
+            self._end(reason)
 
     async def _serve(self, proxy: Proxy, server: Connection) -> None:
         async with anyio.create_task_group() as group:
@@ -121,41 +121,41 @@ class HostSession:
             group.cancel_scope.cancel()
 
     async def _end_in_time(self, scope: anyio.CancelScope) -> None:
-        """End a session that goes on: a server that reads nothing does not see its host leave."""
-        await self.left.wait()
+        """End the session some time after its host, since the server may not read its input."""
+        await self.disconnected.wait()
         await anyio.sleep(_LONGEST_LEAVE_SECONDS)
         scope.cancel()
 
     def leave(self) -> None:
-        """Say that the host has left."""
-        self.left.set()
+        """Close the input of the proxy, since the host has disconnected."""
+        self.disconnected.set()
         self._to_proxy.close()
 
-    def _end(self, said: str) -> None:
-        self.gone.set()
+    def _end(self, reason: str) -> None:
+        self.ended.set()
         for exchange in [*self._exchanges]:
             for request_id in list(exchange.waiting):
                 line = Line()
-                line.add(failure(exchange.renamed.get(str(request_id), request_id), said))
+                line.add(error_line(exchange.renamed.get(str(request_id), request_id), reason))
                 exchange.put(line)
             exchange.end()
             if not exchange.is_attached:
-                # A session that has ended is nothing to come back to.
+                # An ended session cannot be resumed.
                 exchange.close()
         if self.stream is not None:
             self.stream.end()
-        self._unheard.close()
+        self._undelivered.close()
         self._to_proxy.close()
 
-    async def ask(self, text: bytes, said: Any) -> Exchange:  # noqa: ANN401 - any JSON
-        """Pass on what a host has posted; return what it gets for that, until it is released.
+    async def ask(self, text: bytes, value: Any) -> Exchange:  # noqa: ANN401 - any JSON
+        """Forward a posted message or batch; return the exchange, which the caller releases.
 
         Args:
-            text: The line with the message, or the batch of them.
-            said: The same, parsed.
+            text: The message or batch, as a line.
+            value: The same, parsed.
         """
-        exchange = Exchange(next(self._names))
-        for message in said if isinstance(said, list) else [said]:
+        exchange = Exchange(next(self._stream_names))
+        for message in value if isinstance(value, list) else [value]:
             if "method" not in message:
                 continue
             if message["method"] == CANCELLED and not self._is_shared:
@@ -169,10 +169,10 @@ class HostSession:
                 )
             if is_id(request_id):
                 exchange.waiting.add(request_id)
-                self._by_id[request_id] = exchange
+                self._exchanges_by_id[request_id] = exchange
             if is_id(token):
-                self._by_token[token] = exchange
-        self.used_at = anyio.current_time()
+                self._exchanges_by_token[token] = exchange
+        self.last_used_at = anyio.current_time()
         if exchange.waiting:
             self._exchanges.append(exchange)
         try:
@@ -182,8 +182,8 @@ class HostSession:
         return exchange
 
     def _cancel(self, request_id: object) -> None:
-        """Wait no longer for an answer, which goes where it belongs if it comes all the same."""
-        exchange = self._by_id.get(request_id)
+        """Stop waiting for an answer; a late one is still delivered."""
+        exchange = self._exchanges_by_id.get(request_id)
         if exchange is None:
             return
         exchange.waiting.discard(request_id)
@@ -191,22 +191,22 @@ class HostSession:
             self._forget(exchange)
 
     async def release(self, exchange: Exchange) -> None:
-        """Forget an exchange. What a host without a session no longer waits for is cancelled."""
+        """Remove an exchange; cancel its open requests if the session is shared."""
         self._forget(exchange)
-        if self._is_shared and not self.gone.is_set():
+        if self._is_shared and not self.ended.is_set():
             for request_id in exchange.waiting:
                 params = {"requestId": request_id, "reason": "the host has left"}
                 cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}
                 with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
                     await self._to_proxy.send(json.dumps(cancel).encode() + b"\n")
         if self._is_shared and self.is_idle and not self.has_succeeded:
-            # It does not know the revision of those who share it; nobody will come back.
+            # The server does not support the revision of its hosts, so it is not used again.
             self.leave()
 
     def _forget(self, exchange: Exchange) -> None:
-        for names in (self._by_id, self._by_token):
-            for name in [name for name, held in names.items() if held is exchange]:
-                del names[name]
+        for exchanges in (self._exchanges_by_id, self._exchanges_by_token):
+            for key in [key for key, each in exchanges.items() if each is exchange]:
+                del exchanges[key]
         exchange.close()
         if exchange in self._exchanges:
             self._exchanges.remove(exchange)
@@ -214,7 +214,7 @@ class HostSession:
             self.sent.end(exchange.name)
 
     async def leave_exchange(self, exchange: Exchange, reader: int) -> None:
-        """Say that a connection takes no more of an exchange: all is sent, or the stream broke."""
+        """Detach a connection from an exchange: all messages are sent, or the stream broke."""
         if reader != exchange.reader:
             return
         is_broken = exchange.lines or exchange.waiting
@@ -222,15 +222,15 @@ class HostSession:
             await self.release(exchange)
             return
         exchange.is_attached = False
-        self.used_at = anyio.current_time()
+        self.last_used_at = anyio.current_time()
         self._keep_unsent(exchange)
         broken = [each for each in self._exchanges if not each.is_attached]
         for oldest in broken[: max(0, len(broken) - _MOST_BROKEN)]:
             self._forget(oldest)
 
     def _keep_unsent(self, exchange: Exchange) -> None:
-        """Keep what came for a stream that broke; forget one on which nothing more will come."""
-        assert self.sent is not None  # noqa: S101 - others do not come back
+        """Keep the unsent messages of a broken stream; remove the stream if it has ended."""
+        assert self.sent is not None  # noqa: S101 - only such sessions are resumed
         while exchange.lines:
             with exchange.lines.popleft() as line:
                 self.sent.keep(exchange.name, line)
@@ -238,63 +238,66 @@ class HostSession:
             self._forget(exchange)
 
     def resume(self, event_id: str) -> tuple[list[SentEvent], Exchange | None]:
-        """Return what was sent behind an event, and the stream if more may come on it.
+        """Return the events after an event, and the stream if it is still open.
 
         Raises:
-            NoSuchEventError: It was never sent, or not all of that is kept.
+            NoSuchEventError: The event was never sent, or later ones were dropped.
         """
-        assert self.sent is not None  # noqa: S101 - others have no event to name
+        assert self.sent is not None  # noqa: S101 - only such sessions have event ids
         name, missed = self.sent.after(event_id)
-        self.used_at = anyio.current_time()
+        self.last_used_at = anyio.current_time()
         streams = [*self._exchanges, *([self.stream] if self.stream else [])]
         exchange = next((each for each in streams if each.name == name), None)
-        if exchange is None and name == self._heard_last:
+        if exchange is None and name == self._stream_name:
             exchange = self.open_stream(name)
         return missed, exchange
 
     def open_stream(self, name: str | None = None) -> Exchange:
-        """Return what the server says on its own from now on; a stream that is open ends.
+        """Open the stream for other messages of the server; an earlier one ends.
 
         Args:
-            name: That of a stream that broke, to go on with it.
+            name: The name of a broken stream, to resume it.
         """
         if self.stream is not None:
             self.stream.end()
         if self.sent is not None and name is None:
-            self.sent.end(self._heard_last)
-        # What came before anybody listened.
-        self.stream, self._unheard = self._unheard, Exchange()
-        self._heard_last = self.stream.name = name or next(self._names)
+            self.sent.end(self._stream_name)
+        # Messages that arrived without an open stream.
+        self.stream, self._undelivered = self._undelivered, Exchange()
+        self._stream_name = self.stream.name = name or next(self._stream_names)
         return self.stream
 
     async def close_stream(self, stream: Exchange, reader: int) -> None:
-        """Say that a connection takes no more of a stream; what it did not take waits for one."""
+        """Detach a connection from a stream; its unsent messages wait for the next stream."""
         if reader != stream.reader:
             return
         if self.stream is stream:
             self.stream = None
-            self._unheard.lines.extendleft(reversed(stream.lines))
+            self._undelivered.lines.extendleft(reversed(stream.lines))
             stream.lines.clear()
         stream.close()
 
     async def _route_all(self) -> None:
-        async with aclosing(read_lines(self._heard)) as lines:
+        async with aclosing(read_lines(self._from_proxy)) as lines:
             async for line in lines:
                 self._route(line)
 
     def _route(self, line: Line) -> None:
-        """Give a line of the proxy to the exchange that it belongs to."""
+        """Deliver a line of the proxy to its exchange."""
         answered = set(answered_ids(line.messages))
-        exchange = next((self._by_id[each] for each in answered if each in self._by_id), None)
+        exchange = next(
+            (self._exchanges_by_id[each] for each in answered if each in self._exchanges_by_id),
+            None,
+        )
         if not answered:
             exchange = self._exchange_for(line)
         elif exchange is not None:
             self.has_succeeded |= any("result" in each.members for each in line.messages)
             exchange.waiting -= answered
             for each in answered:
-                self._by_id.pop(each, None)
+                self._exchanges_by_id.pop(each, None)
         if exchange is None:
-            # The answer to something that nobody waits for.
+            # An answer without an open request.
             line.close()
             return
         exchange.put(_restore_names(line, exchange.renamed) if exchange.renamed else line)
@@ -304,36 +307,36 @@ class HostSession:
             self._keep_unsent(exchange)
 
     def _exchange_for(self, line: Line) -> Exchange | None:
-        """Return where something belongs that answers nothing."""
-        is_looked_into = line.size_bytes <= _MOST_TOLD_BYTES and line.members
-        told = parse_member(line, line.whole) if is_looked_into else None
-        token = member(told, "params", "progressToken")
-        named = member(told, "params", "_meta", _SUBSCRIPTION)
-        if is_id(token) and token in self._by_token:
-            return self._by_token[token]
-        if is_id(named) and named in self._by_id:
-            return self._by_id[named]
-        waited_for = [each for each in self._exchanges if each.waiting]
-        if len(waited_for) == 1:
-            return waited_for[0]
+        """Return the exchange for a notification or a request of the server, if there is one."""
+        is_parsed = line.size_bytes <= _MOST_PARSED_BYTES and line.members
+        message = parse_member(line, line.whole) if is_parsed else None
+        token = member(message, "params", "progressToken")
+        subscription = member(message, "params", "_meta", _SUBSCRIPTION)
+        if is_id(token) and token in self._exchanges_by_token:
+            return self._exchanges_by_token[token]
+        if is_id(subscription) and subscription in self._exchanges_by_id:
+            return self._exchanges_by_id[subscription]
+        open_exchanges = [each for each in self._exchanges if each.waiting]
+        if len(open_exchanges) == 1:
+            return open_exchanges[0]
         if self._is_shared:
-            # Nobody could say whose it is.
+            # Its host is unknown.
             return None
         if self.stream is not None:
             return self.stream
-        return self._exchanges[-1] if self._exchanges else self._unheard
+        return self._exchanges[-1] if self._exchanges else self._undelivered
 
 
 def _rename_request(
     text: bytes, request_id: object, token: object, exchange: Exchange
 ) -> tuple[bytes, object, object]:
-    """Return a request with an id, and a token of its progress, that no other host has."""
+    """Replace the id and the progress token of a request by unique ones."""
     line = Line()
     line.add(text)
     places = [(request_id, line.members.get("id")), (token, _token_place(line))]
     line.close()
     names: dict[Span | None, str] = {}
-    # The last one first, so that the places before it stay where they are.
+    # From the end, so that earlier positions stay valid.
     for own, place in sorted(places, key=lambda each: each[1] or (0, 0), reverse=True):
         if not is_id(own) or place is None:
             continue
@@ -352,18 +355,18 @@ def _token_place(line: Line) -> Span | None:
 
 
 def _restore_names(line: Line, renamed: Mapping[str, object]) -> Line:
-    """Return a line in which names that the server knows are again those of the host.
+    """Return a line with the ids and tokens of the host restored.
 
-    Nobody could guess them, so they stand for nothing else, wherever they are.
+    The replacements are random, so every occurrence in the line is one of them.
     """
-    is_short = line.size_bytes <= _MOST_TOLD_BYTES
+    is_short = line.size_bytes <= _MOST_PARSED_BYTES
     place = line.whole if is_short else line.members.get("id", Span(0, 0))
     text = line.read(place)
     for name, own in renamed.items():
         text = text.replace(b'"%s"' % name.encode(), json.dumps(own).encode())
-    behind = line.pieces(Span(place.end, line.size_bytes))
-    back = Line()
-    for piece in chain(line.pieces(Span(0, place.start)), [text], behind):
-        back.add(piece)
+    suffix = line.pieces(Span(place.end, line.size_bytes))
+    restored = Line()
+    for piece in chain(line.pieces(Span(0, place.start)), [text], suffix):
+        restored.add(piece)
     line.close()
-    return back
+    return restored

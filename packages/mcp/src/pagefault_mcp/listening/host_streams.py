@@ -1,6 +1,6 @@
-"""What is sent to a host that is served over HTTP, and the streams of events that it goes over.
+"""Messages for a host over HTTP, and the streams of events that send them.
 
-Where a host has a session, each event has an id by which the host can come back to its stream.
+In a session, each event has an id, with which the host can resume the stream.
 
 Source: specification of MCP, 2025-11-25, "Streamable HTTP"; HTML Living Standard, "Server-sent
 events".
@@ -24,47 +24,47 @@ _PING = b": nothing yet\n\n"
 
 @dataclass(eq=False)
 class Exchange:
-    """What a host has posted and waits for, or the stream that it has opened."""
+    """An open POST of a host with its unsent answers, or a stream that it has opened."""
 
     name: str = ""
     """Its name within the session."""
     waiting: set[object] = field(default_factory=set)
-    """The ids of its requests that are not answered, as the server knows them."""
+    """The ids of its unanswered requests, as they were sent to the server."""
     renamed: dict[str, object] = field(default_factory=dict)
-    """What stands for ids and tokens of the host, by the names that the server knows."""
+    """The ids and tokens of the host, by their replacements."""
     lines: deque[Line] = field(default_factory=deque)
-    """What is to be sent. Whoever takes a line closes it."""
+    """The unsent messages. The consumer of a line closes it."""
     has_ended: bool = False
-    """Nothing more will come."""
+    """No more messages will arrive."""
     reader: int = 0
-    """Which connection takes the lines: the last one that was attached."""
+    """The number of the connection that takes the lines, the last one attached."""
     is_attached: bool = True
-    """Whether there is one."""
+    """A connection is attached."""
     can_resume: bool = False
-    """Whether the host was told an event by which it can go on."""
+    """The host has received an event id with which it can resume."""
     _news: anyio.Event = field(default_factory=anyio.Event)
 
     def put(self, line: Line) -> None:
-        """Take a line; of too many the oldest are dropped, since nobody takes them."""
+        """Queue a line; drop the oldest above the limit."""
         self.lines.append(line)
         if len(self.lines) > _MOST_WAITING_LINES:
             self.lines.popleft().close()
         self._news.set()
 
     def attach(self) -> int:
-        """Let a connection take the lines, in the place of any other; return which it is."""
+        """Attach a connection in place of the current one; return its number."""
         self.reader += 1
         self.is_attached = True
         self._news.set()
         return self.reader
 
     def end(self) -> None:
-        """Say that nothing more will come."""
+        """Mark the end of the messages."""
         self.has_ended = True
         self._news.set()
 
     async def next_line(self, reader: int = 0) -> Line | None:
-        """Return the next line; `None` at the end, or if another connection takes them."""
+        """Return the next line; `None` at the end, or if another connection was attached."""
         while reader == self.reader and not self.lines:
             if self.has_ended:
                 return None
@@ -73,14 +73,14 @@ class Exchange:
         return self.lines.popleft() if reader == self.reader else None
 
     def close(self) -> None:
-        """Drop what was not taken."""
+        """End the exchange, and drop its unsent messages."""
         self.end()
         while self.lines:
             self.lines.popleft().close()
 
 
 class HostEventResponse(StreamingResponse):
-    """A stream of events, and what is to be done when it has ended, or nobody takes it any more."""
+    """A stream of events that detaches its connection when it ends or breaks."""
 
     def __init__(
         self,
@@ -111,14 +111,14 @@ async def events_of(
     missed: Sequence[SentEvent] = (),
     is_primed: bool = False,
 ) -> AsyncGenerator[bytes, None]:
-    """Yield what is sent on a stream.
+    """Yield the bytes of a stream.
 
     Args:
-        sent: Keeps the events; `None` for a host that cannot come back.
+        sent: The recent events; `None` for a host that cannot resume.
         exchange: The stream.
-        reader: As which it is read.
-        missed: Events that the host did not get when they were sent.
-        is_primed: Whether the host is told at once by which event it can come back.
+        reader: The number of the connection.
+        missed: Events that the host did not receive before the stream broke.
+        is_primed: The stream begins with an event id, so that the host can resume it.
     """
     for event in missed:
         for text in event.texts():
@@ -147,8 +147,8 @@ async def events_of(
 
 
 def _head(event_id: str | None) -> bytes:
-    written = b"" if event_id is None else b"id: %s\n" % event_id.encode()
-    return written + b"event: message\ndata: "
+    id_field = b"" if event_id is None else b"id: %s\n" % event_id.encode()
+    return id_field + b"event: message\ndata: "
 
 
 def _data(piece: bytes) -> bytes:

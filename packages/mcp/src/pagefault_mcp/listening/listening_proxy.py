@@ -1,4 +1,4 @@
-"""`pagefault proxy --listen`: the proxy as a server of Streamable HTTP."""
+"""Serve the proxy over Streamable HTTP, for `pagefault proxy --listen`."""
 
 import socket
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from app.config.settings import Settings
 from app.http.browser_guard import BrowserGuard
 from pagefault_mcp.listening.host_access import KeyGuard
 from pagefault_mcp.listening.host_endpoint import HostEndpoint
-from pagefault_mcp.proxy.proxy import ProxyOf
+from pagefault_mcp.proxy.proxy import ProxyFactory
 from pagefault_mcp.proxy.proxy_process import end_on_signals
 from pagefault_mcp.proxy.proxy_services import Service
 from pagefault_mcp.server.refusals import PATH, McpRefusals
@@ -30,22 +30,22 @@ _MOST_CONNECTIONS = 512
 
 @dataclass(frozen=True, slots=True)
 class Entrance:
-    """Where hosts connect, and who may."""
+    """The address that hosts connect to, with its access rules."""
 
     host: str
-    """The address that is listened on."""
+    """The address to listen on."""
     port: int
     """The port; 0 takes a free one."""
     settings: Settings
-    """Whether keys are asked for, and which names the proxy is called by."""
+    """The settings of authentication and of host names."""
 
     @property
     def is_open(self) -> bool:
-        """Whether no keys are asked for."""
+        """True if no keys are required."""
         return self.settings.auth == "none"
 
     def add_guards(self, app: ASGIApp, store: ServiceStore) -> McpRefusals:
-        """Put before an application what turns away others."""
+        """Wrap an application in the guards of keys, hosts and origins."""
         settings = self.settings
         guard = BrowserGuard(
             app if self.is_open else KeyGuard(app, store),
@@ -57,45 +57,47 @@ class Entrance:
         return McpRefusals(guard)
 
 
-def serve_hosts(entrance: Entrance, service: Service, connect: Connect, proxy_of: ProxyOf) -> int:
-    """Serve hosts until told to end; return the exit status.
+def serve_hosts(
+    entrance: Entrance, service: Service, connect: Connect, make_proxy: ProxyFactory
+) -> int:
+    """Serve hosts until a signal; return the exit status.
 
     Args:
-        entrance: Where they connect.
-        service: Keeps results, and knows the keys.
+        entrance: The address, and its access rules.
+        service: The service that has the results and the keys.
         connect: Connects to a server.
-        proxy_of: Makes a proxy between two writers.
+        make_proxy: Returns a proxy between two writers.
     """
     host, port = entrance.host, entrance.port
-    shown = f"[{host}]" if ":" in host else host
+    shown_host = f"[{host}]" if ":" in host else host
     if entrance.is_open and not is_loopback(host):
         complain(
-            f"--listen {shown}:{port} is not loopback, and no keys are asked for: whoever "
+            f"--listen {shown_host}:{port} is not loopback, and no keys are asked for: whoever "
             "reaches it could use the server. Listen on 127.0.0.1, or set PAGEFAULT_AUTH=api-key."
         )
         return CANNOT
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        listening = socket.create_server((host, port), family=family, backlog=2048)
+        listener = socket.create_server((host, port), family=family, backlog=2048)
     except OSError as exc:
         complain(
-            f"cannot listen on {shown}:{port}: {exc.strerror}. Name another port; "
+            f"cannot listen on {shown_host}:{port}: {exc.strerror}. Name another port; "
             "`--listen 127.0.0.1:0` takes a free one."
         )
         return CANNOT
-    url = f"http://{shown}:{listening.getsockname()[1]}{PATH}"
+    url = f"http://{shown_host}:{listener.getsockname()[1]}{PATH}"
     say(f"The MCP server is at {url}", to=ERR)
-    return anyio.run(_serve, entrance, listening, service, connect, proxy_of)
+    return anyio.run(_serve, entrance, listener, service, connect, make_proxy)
 
 
 async def _serve(
     entrance: Entrance,
-    listening: socket.socket,
+    listener: socket.socket,
     service: Service,
     connect: Connect,
-    proxy_of: ProxyOf,
+    make_proxy: ProxyFactory,
 ) -> int:
-    endpoint = HostEndpoint(connect, proxy_of, complain, entrance.settings.limits)
+    endpoint = HostEndpoint(connect, make_proxy, complain, entrance.settings.limits)
     config = uvicorn.Config(
         entrance.add_guards(endpoint, service.store),
         log_config=None,
@@ -111,13 +113,13 @@ async def _serve(
     async with service.used(), anyio.create_task_group() as group:
         async with endpoint.running():
             group.start_soon(end_on_signals, partial(setattr, server, "should_exit", True))
-            await server.serve(sockets=[listening])
+            await server.serve(sockets=[listener])
         group.cancel_scope.cancel()
     return 0
 
 
 class _Server(uvicorn.Server):
-    """uvicorn, which ends the sessions before it waits for the answers to them."""
+    """A uvicorn server that ends all sessions before it waits for open connections."""
 
     def __init__(self, config: uvicorn.Config, endpoint: HostEndpoint) -> None:
         super().__init__(config)
@@ -125,7 +127,7 @@ class _Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Leave signals to `end_on_signals`: servers are to be ended before this process is."""
+        """Leave signals to `end_on_signals`, which ends the servers before this process."""
         yield
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:

@@ -1,8 +1,8 @@
-"""Events of a session's streams that were sent lately, for a host whose stream broke.
+"""Recent events of a session's streams, for hosts that resume a broken stream.
 
-A host names the last event that it got, and gets those that came behind it on the same stream.
-What is kept has bounds, and the oldest gives way first. Of what was too large to be kept, a host
-that waits for it is told so.
+A host sends the id of the last event it received, and receives the later events of that stream.
+Number and size of the events are limited, and the oldest are dropped first. An answer that was too
+large to be kept is replaced by an error.
 
 Source: specification of MCP, 2025-11-25, "Resumability and Redelivery".
 """
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from pagefault_mcp.messages.lines import Line
 from pagefault_mcp.messages.message_values import RequestId, answered_ids
-from pagefault_mcp.messages.rewritten_messages import failure
+from pagefault_mcp.messages.rewritten_messages import error_line
 
 MOST_EVENTS = 256
 MOST_BYTES = 4 * 1024 * 1024
@@ -25,7 +25,7 @@ _TOO_LARGE = (
 
 
 class NoSuchEventError(Exception):
-    """An event that was never sent, or behind which something was sent that is not kept."""
+    """The event was never sent, or later events were dropped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,42 +37,42 @@ class SentEvent:
     number: int
     """Its number among the events of all streams."""
     text: bytes | None
-    """Its data; `None` if that was too large to be kept."""
+    """Its data; `None` if it was too large to be kept."""
     answers: tuple[RequestId, ...] = ()
-    """The requests that it answers, if it was."""
+    """The requests that it answers, if its data was too large."""
 
     def texts(self) -> Sequence[bytes]:
-        """Return the data of the event, or what is said to each request that it answered."""
+        """Return the data of the event, or an error for each request that it answered."""
         if self.text is not None:
             return [self.text]
-        return [failure(request_id, _TOO_LARGE) for request_id in self.answers]
+        return [error_line(request_id, _TOO_LARGE) for request_id in self.answers]
 
 
 class SentEvents:
-    """The last events of all streams of one session."""
+    """The recent events of all streams of one session."""
 
     def __init__(self) -> None:
         self._events: deque[SentEvent] = deque()
         self._kept_bytes = 0
         self._last_number = 0
-        # The last event of each stream that is not kept any more, of those that are known.
+        # The last dropped event of each known stream.
         self._dropped: dict[str, int] = {}
         self._ended: set[str] = set()
 
     def begin(self, stream: str) -> str:
-        """Begin a stream, or go on with it; return the id that stands for all that was sent."""
+        """Begin or resume a stream; return the id of its position so far."""
         self._dropped.setdefault(stream, 0)
         self._ended.discard(stream)
         return f"{stream}-{self._last_number}"
 
     def end(self, stream: str) -> None:
-        """Say that nothing more comes on a stream; it is known for as long as its events are."""
+        """Mark the end of a stream, which stays known while its events are kept."""
         if stream in self._dropped:
             self._ended.add(stream)
             self._forget(stream)
 
     def keep(self, stream: str, line: Line) -> str:
-        """Keep what is sent on a stream; return the id of the event."""
+        """Keep a message that is sent on a stream; return the id of the event."""
         self._last_number += 1
         event_id = f"{stream}-{self._last_number}"
         is_kept = line.size_bytes <= MOST_BYTES
@@ -88,14 +88,14 @@ class SentEvents:
         return event_id
 
     def after(self, event_id: str) -> tuple[str, list[SentEvent]]:
-        """Return the stream of an event, and what was sent on it behind that.
+        """Return the stream of an event, and its later events.
 
         Raises:
-            NoSuchEventError: It was never sent, or not all of that is kept.
+            NoSuchEventError: The event was never sent, or later ones were dropped.
         """
-        stream, _, written = event_id.rpartition("-")
-        is_number = written.isascii() and written.isdigit() and len(written) < _MOST_DIGITS
-        number = int(written) if is_number else -1
+        stream, _, digits = event_id.rpartition("-")
+        is_number = digits.isascii() and digits.isdigit() and len(digits) < _MOST_DIGITS
+        number = int(digits) if is_number else -1
         dropped = self._dropped.get(stream)
         if dropped is None or not dropped <= number <= self._last_number:
             raise NoSuchEventError

@@ -1,1 +1,1 @@
-"""Messages of JSON-RPC of any length: found in lines, read in parts, limited, rewritten."""
+"""Messages of JSON-RPC of any length: their lines, values, limits and rewriting."""

@@ -1,7 +1,7 @@
-"""Handles in the arguments of calls: where a tool's schema wants a file, and which it is given.
+"""Handles in the arguments of calls, where the schema of a tool expects a file.
 
-A handle is resolved where the schema says that bytes or an address belong, and nowhere else: in a
-text it is a text. It is all of the string, or the line in brackets that it was shown in.
+A handle is resolved only where the schema expects bytes, an address or a path; in other strings it
+stays text. It is the whole string, either bare or as the line in brackets of a rendering.
 """
 
 import re
@@ -23,16 +23,16 @@ _PATH_NAMES = re.compile(r"(?:^|_)(?:file|path|file_?path|filename)s?$|(?:Path|F
 _DEEPEST = 16
 _LONGEST_REFERENCE_CHARS = 1_000
 _MOST_PLACES = 100
-# Schemas may refer to themselves, and each level may refer to the next one several times.
+# Schemas may be recursive, and their references may multiply with each level.
 _MOST_SCHEMAS = 2_000
 
 Step: TypeAlias = str | int | frozenset[str]
-"""From a value to one in it: a member, an item, or all members but those that are named."""
+"""A step into a value: a member, an item, or all members except those in a set."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileArgument:
-    """Where in the arguments a file may stand, `*` for every item of a list, and in which form."""
+    """A path in the arguments where a file is expected, `*` for all items, and its form."""
 
     path: tuple[Step, ...]
     form: Form
@@ -40,7 +40,7 @@ class FileArgument:
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A handle in arguments: what holds it, under which key, which resource, in which form."""
+    """A handle in arguments: its container and key, its resource, and the expected form."""
 
     holder: Any
     key: str | int
@@ -48,67 +48,67 @@ class Mention:
     form: Form
 
 
-def places_of(schema: JsonValue, *, takes_paths: bool) -> Sequence[FileArgument]:
-    """Return where a tool takes files, by its input schema.
+def find_file_arguments(schema: JsonValue, *, takes_paths: bool) -> Sequence[FileArgument]:
+    """Return the places in the arguments of a tool where its schema expects files.
 
     Args:
-        schema: The schema, a JSON Schema; references to places in it are followed.
-        takes_paths: Whether paths of files are among them.
+        schema: The input schema, a JSON Schema; internal references are followed.
+        takes_paths: Include the paths of files.
     """
-    found = dict.fromkeys(_places(schema, takes_paths))
+    found = dict.fromkeys(_find_places(schema, takes_paths))
     return list(islice(found, _MOST_PLACES))
 
 
-def _places(schema: JsonValue, takes_paths: bool) -> Iterator[FileArgument]:
-    """Yield places, the shallow ones first."""
-    left: deque[tuple[JsonValue, tuple[Step, ...]]] = deque([(schema, ())])
+def _find_places(schema: JsonValue, takes_paths: bool) -> Iterator[FileArgument]:
+    """Yield places breadth-first."""
+    queue: deque[tuple[JsonValue, tuple[Step, ...]]] = deque([(schema, ())])
     for _ in range(_MOST_SCHEMAS):
-        if not left:
+        if not queue:
             return
-        held, path = left.popleft()
-        if not isinstance(held, dict) or len(path) > _DEEPEST:
+        schema_node, path = queue.popleft()
+        if not isinstance(schema_node, dict) or len(path) > _DEEPEST:
             continue
-        form = _form(held, _name_of(path), takes_paths)
+        form = _form(schema_node, _name_of(path), takes_paths)
         if path and form is not None:
             yield FileArgument(path, form)
-        inner = ((each, (*path, *steps)) for each, steps in _inner(held, schema))
-        left.extend(islice(inner, max(0, _MOST_SCHEMAS - len(left))))
+        inner = ((each, (*path, *steps)) for each, steps in _inner(schema_node, schema))
+        queue.extend(islice(inner, max(0, _MOST_SCHEMAS - len(queue))))
 
 
 def _name_of(path: Sequence[Step]) -> str:
-    """Return what a value is called, an item as its list is; nothing if it may have any name."""
+    """Return the name of a value; that of its list for an item, and "" for any other member."""
     steps = (step for step in reversed(path) if step != "*" and not isinstance(step, int))
     last = next(steps, "")
     return last if isinstance(last, str) else ""
 
 
 def _inner(
-    held: Mapping[str, JsonValue], root: JsonValue
+    schema_node: Mapping[str, JsonValue], root: JsonValue
 ) -> Iterator[tuple[JsonValue, list[Step]]]:
-    """Yield the schemas that one is made of, and the steps from its values to theirs."""
-    properties = held.get("properties")
+    """Yield the subschemas of a schema, with the steps to their values."""
+    properties = schema_node.get("properties")
     named = properties if isinstance(properties, dict) else {}
     for name, member in named.items():
         yield member, [name]
-    if isinstance(held.get("additionalProperties"), dict):
-        yield held["additionalProperties"], [frozenset(named)]
-    yield held.get("items"), ["*"]
-    for number, item in enumerate(_read_list(held, "prefixItems")):
+    if isinstance(schema_node.get("additionalProperties"), dict):
+        yield schema_node["additionalProperties"], [frozenset(named)]
+    yield schema_node.get("items"), ["*"]
+    for number, item in enumerate(_read_list(schema_node, "prefixItems")):
         yield item, [number]
     for key in ("anyOf", "oneOf", "allOf"):
-        for option in _read_list(held, key):
+        for option in _read_list(schema_node, key):
             yield option, []
-    if isinstance(held.get("$ref"), str):
-        yield _follow_reference(root, held["$ref"]), []
+    if isinstance(schema_node.get("$ref"), str):
+        yield _follow_reference(root, schema_node["$ref"]), []
 
 
-def _read_list(held: Mapping[str, JsonValue], key: str) -> Sequence[JsonValue]:
-    listed = held.get(key)
+def _read_list(schema_node: Mapping[str, JsonValue], key: str) -> Sequence[JsonValue]:
+    listed = schema_node.get(key)
     return listed if isinstance(listed, list) else ()
 
 
 def _follow_reference(root: JsonValue, reference: str) -> JsonValue:
-    """Return what a reference leads to in a schema; `None` if that is nothing, or elsewhere."""
+    """Return the target of a reference within a schema, or `None`."""
     start, *tokens = unquote(reference[:_LONGEST_REFERENCE_CHARS]).split("/")
     if start != "#" or len(reference) > _LONGEST_REFERENCE_CHARS:
         return None
@@ -124,24 +124,24 @@ def _form(schema: Mapping[str, JsonValue], name: str, takes_paths: bool) -> Form
     if not is_text:
         return None
     named = schema.get("format")
-    wanted = named if isinstance(named, str) else None
-    if schema.get("contentEncoding") == "base64" or wanted in _BASE64_FORMATS:
+    text_format = named if isinstance(named, str) else None
+    if schema.get("contentEncoding") == "base64" or text_format in _BASE64_FORMATS:
         return "base64"
-    if wanted in ("uri", "url"):
-        # Never a link to this service: whoever gets it may be on another machine.
+    if text_format in ("uri", "url"):
+        # Not a link to this service, which other machines may not reach.
         return "data-uri"
-    if takes_paths and (wanted in _PATH_FORMATS or _PATH_NAMES.search(name)):
+    if takes_paths and (text_format in _PATH_FORMATS or _PATH_NAMES.search(name)):
         return "path"
     return None
 
 
 def is_handle(text: JsonValue) -> bool:
-    """Tell whether a value is a text that is a handle, and nothing else."""
+    """Return whether a value is a string with a handle and nothing else."""
     return isinstance(text, str) and _HANDLE.fullmatch(text) is not None
 
 
-def mentions_in(arguments: JsonValue, places: Sequence[FileArgument]) -> Iterator[Mention]:
-    """Yield the handles that stand where files may stand."""
+def find_mentions(arguments: JsonValue, places: Sequence[FileArgument]) -> Iterator[Mention]:
+    """Yield the handles where files are expected."""
     for place in places:
         *inner, last = place.path
         holders: list[JsonValue] = [arguments]
@@ -154,7 +154,7 @@ def mentions_in(arguments: JsonValue, places: Sequence[FileArgument]) -> Iterato
 
 
 def _members(value: JsonValue, step: Step) -> Iterable[tuple[str | int, JsonValue]]:
-    """Return what a step leads to in a value, with the keys under which it is there."""
+    """Return the values that a step leads to, with their keys."""
     if isinstance(value, list):
         if step == "*":
             return enumerate(value)

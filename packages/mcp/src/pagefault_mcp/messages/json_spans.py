@@ -1,4 +1,4 @@
-"""Where members of a JSON object, or items of a list, are in its text, found without parsing it."""
+"""Positions of the members of a JSON object, or the items of a list, found without parsing."""
 
 import re
 from typing import NamedTuple
@@ -8,10 +8,10 @@ _STRUCTURE = re.compile(rb'["{}\[\],:]')
 _STRING_REST = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
 _OPENING = frozenset(b"{[")
 _QUOTE, _COMMA, _COLON, _OBJECT, _LIST = b'",:{['
-# One search keeps the interpreter's lock.
+# A search holds the interpreter lock, so it is limited to a window.
 _WINDOW_BYTES = 128 * 1024
-# A text of which more would have to be held is one of which nothing is known.
-_MOST_HELD = 10_000
+# A text with more members or items counts as one without any.
+_MOST_MEMBERS = 10_000
 
 
 class Span(NamedTuple):
@@ -29,15 +29,15 @@ class MemberSpan(NamedTuple):
 
 
 class MemberScanner:
-    """Finds the members of an object, or the items of a list, whose text arrives in pieces.
+    """A scanner for the members of an object, or the items of a list, whose text comes in pieces.
 
-    It holds no text. Strings are crossed at the speed of a search for their end, so that base64 of
-    any length costs little. Text that is not one object has no members, and text that is not one
-    list no items; nothing is checked beyond that. Of more than 10,000 nothing is known, unless
-    `take_items` takes them as they are found.
+    It keeps no text. Strings are skipped by a search for their end, so base64 of any length is
+    cheap. A text that is not one object has no members, and one that is not one list no items; JSON
+    is not validated further. Above 10,000 members or items there are none, unless `take_items`
+    consumes them as they are found.
 
     Args:
-        start: Where the text begins; what is found is where it is from there on.
+        start: The position of the text; spans count from there.
     """
 
     def __init__(self, start: int = 0) -> None:
@@ -48,7 +48,7 @@ class MemberScanner:
         self._is_object = self._is_list = self._has_begun = self._is_too_long = False
         self._item_start = 0
         self._in_string = False
-        # Characters at the beginning of the next piece that a backslash has escaped: one, or none.
+        # The number of escaped characters at the beginning of the next piece, 0 or 1.
         self._escaped = 0
         self._key: Span | None = None
         self._string_start = 0
@@ -56,21 +56,21 @@ class MemberScanner:
 
     @property
     def is_whole(self) -> bool:
-        """Whether the text so far is an object that has ended."""
+        """True if the text so far is a complete object."""
         return self._is_object and self._depth == 0 and not self._is_too_long
 
     @property
     def is_whole_list(self) -> bool:
-        """Whether the text so far is a list that has ended."""
+        """True if the text so far is a complete list."""
         return self._is_list and self._depth == 0 and not self._is_too_long
 
     def take_items(self) -> list[Span]:
-        """Return the items that were found since they were last taken."""
-        taken, self.items = self.items, []
-        return taken
+        """Return and remove the items found so far."""
+        items, self.items = self.items, []
+        return items
 
     def feed(self, piece: bytes) -> None:
-        """Take the next piece of the text."""
+        """Scan the next piece of the text."""
         for start in range(0, len(piece), _WINDOW_BYTES):
             self._feed(piece[start : start + _WINDOW_BYTES])
 
@@ -84,7 +84,7 @@ class MemberScanner:
                     break
                 at += 1
                 if piece[at - 1] != _QUOTE:
-                    # What the backslash escapes is in the next piece.
+                    # The escaped character is in the next piece.
                     at += 1
                     break
                 self._in_string = False
@@ -95,12 +95,12 @@ class MemberScanner:
             if found is None:
                 break
             at = found.end()
-            self._take(piece[found.start()], self._position + found.start())
+            self._process(piece[found.start()], self._position + found.start())
         self._escaped = max(0, at - len(piece))
         self._position += len(piece)
 
-    def _take(self, character: int, position: int) -> None:
-        """Follow one character of the structure."""
+    def _process(self, character: int, position: int) -> None:
+        """Process one structural character."""
         if character == _QUOTE:
             self._in_string = True
             self._string_start = position
@@ -123,7 +123,7 @@ class MemberScanner:
             self._depth -= 1
 
     def _end_member(self, position: int) -> None:
-        if max(len(self.members), len(self.items)) >= _MOST_HELD:
+        if max(len(self.members), len(self.items)) >= _MOST_MEMBERS:
             self._is_too_long = True
             return
         if self._is_list:

@@ -1,6 +1,6 @@
 """Lines of a pipe, of any length: short ones in memory, long ones in a temporary file.
 
-A line holds a message, or a batch of them, whose items are messages as well.
+A line is a message or a batch of messages.
 """
 
 import codecs
@@ -16,23 +16,23 @@ import anyio.to_thread
 from pagefault_mcp.messages.json_spans import MemberScanner, Span
 
 IN_MEMORY_BYTES = 1024 * 1024
-"""A longer line is kept in a file until it has been passed on."""
+"""A longer line is kept in a file until it has been forwarded."""
 
 _PIECE_BYTES = 256 * 1024
-_LOOKED_INTO = frozenset({"params", "result"})
+_SCANNED_MEMBERS = frozenset({"params", "result"})
 
-Looked = TypeVar("Looked")
+Scanned = TypeVar("Scanned")
 
 
 class Line:
-    """A line of a pipe, with its end, and where the members of the object on it are.
+    """A line of a pipe, with its end, and the positions of its object's members.
 
-    To be closed, which removes the file of a long one.
+    Callers close it, which removes the file of a long line.
     """
 
     def __init__(self) -> None:
         self.size_bytes = 0
-        # Closed by whoever takes the line.
+        # Closed by the consumer of the line.
         self._file: IO[bytes] = tempfile.SpooledTemporaryFile(IN_MEMORY_BYTES)  # noqa: SIM115
         self._scanner = MemberScanner()
         self._found: dict[Span, dict[str, Span]] = {}
@@ -49,11 +49,11 @@ class Line:
 
     @property
     def is_long(self) -> bool:
-        """Whether it is kept in a file."""
+        """True if it is kept in a file."""
         return self.size_bytes > IN_MEMORY_BYTES
 
     def add(self, piece: bytes) -> None:
-        """Take the next piece of the line."""
+        """Append the next piece of the line."""
         self._file.write(piece)
         self._scanner.feed(piece)
         self.size_bytes += len(piece)
@@ -65,29 +65,29 @@ class Line:
 
     @cached_property
     def members(self) -> dict[str, Span]:
-        """Where the value of each member of the object is; empty if the line is not one object.
+        """The spans of the object's values by name; empty if the line is not one object.
 
-        Of two members of one name the last counts, as for most readers of JSON.
+        The last of two members of one name counts, as for most readers of JSON.
         """
-        return _named(self, self._scanner)
+        return _name_members(self, self._scanner)
 
     @cached_property
     def batch(self) -> Sequence["LinePiece"]:
-        """The messages on the line, if it is a batch of them; else none."""
+        """The messages of a batch; empty for any other line."""
         if not self._scanner.is_whole_list:
             return ()
         items = [LinePiece(self, span) for span in self._scanner.items]
         return [item for item in items if item.members] and items
 
     def members_at(self, place: Span) -> dict[str, Span]:
-        """Return where the value of each member of an object on the line is; looked for once."""
+        """Return the spans of the values of an object on the line; cached."""
         if place not in self._found:
-            self._found[place] = _named(self, locate_piece_members(self, place))
+            self._found[place] = _name_members(self, locate_piece_members(self, place))
         return self._found[place]
 
     @property
     def messages(self) -> Sequence["Message"]:
-        """The messages of a batch, or the line itself."""
+        """The messages of the batch, or the line itself."""
         return self.batch or (self,)
 
     def read(self, span: Span | None = None) -> bytes:
@@ -107,31 +107,31 @@ class Line:
 class LinePiece:
     """A piece of a line that is JSON: a message of a batch, or a value.
 
-    What is said of where things are is said of the line.
+    Spans are positions on the line.
     """
 
     line: Line
     whole: Span
-    """Where on the line the piece is."""
+    """The span of the piece."""
 
     @cached_property
     def members(self) -> dict[str, Span]:
-        """Where the value of each member of the object is; empty if it is not one object."""
-        # There may be thousands of them on a line, which would all be kept.
-        return _named(self.line, locate_piece_members(self.line, self.whole))
+        """The spans of the object's values by name; empty if the piece is not one object."""
+        # Not cached on the line, which may have thousands of pieces.
+        return _name_members(self.line, locate_piece_members(self.line, self.whole))
 
     def items(self) -> Iterator["LinePiece"]:
         """Yield the items of a list of any length, while it is read.
 
         Raises:
-            ValueError: It is not one list, which may be found out last.
+            ValueError: The piece is not one list, which may become known only at its end.
         """
         scanner = MemberScanner(self.whole.start)
         for piece in self.pieces():
             scanner.feed(piece)
             for span in scanner.take_items():
                 item = LinePiece(self.line, span)
-                # Nothing stands between the brackets of an empty list.
+                # The brackets of an empty list enclose one blank item.
                 if any(map(bytes.strip, item.pieces())):
                     yield item
         if not scanner.is_whole_list:
@@ -149,42 +149,42 @@ class LinePiece:
 Message: TypeAlias = Line | LinePiece
 
 
-def locate_piece_members(message: Message, held: Span) -> MemberScanner:
-    """Return where on the line the members of a piece are, if it is an object."""
-    scanner = MemberScanner(held.start)
-    for piece in message.pieces(held):
+def locate_piece_members(message: Message, span: Span) -> MemberScanner:
+    """Return a scanner of the members of a piece of the line."""
+    scanner = MemberScanner(span.start)
+    for piece in message.pieces(span):
         scanner.feed(piece)
     return scanner
 
 
-def locate_members(message: Message, held: Span) -> dict[str, Span]:
-    """Return where on the line the value of each member of an object is; none if it is no object.
+def locate_members(message: Message, span: Span) -> dict[str, Span]:
+    """Return the spans of the values of an object on the line; empty for any other value.
 
     Args:
         message: The line, or a message on it.
-        held: Where the object is.
+        span: The span of the object.
     """
-    return (message.line if isinstance(message, LinePiece) else message).members_at(held)
+    return (message.line if isinstance(message, LinePiece) else message).members_at(span)
 
 
-def _named(message: Message, scanner: MemberScanner) -> dict[str, Span]:
+def _name_members(message: Message, scanner: MemberScanner) -> dict[str, Span]:
     try:
-        found = scanner.members if scanner.is_whole else ()
-        return {str(json.loads(message.read(key))): value for key, value in found}
+        spans = scanner.members if scanner.is_whole else ()
+        return {str(json.loads(message.read(key))): value for key, value in spans}
     except ValueError:
         return {}
 
 
 def join_lines(text: bytes) -> bytes:
-    """Return JSON without line ends: they stand between its tokens, where a blank does as well."""
+    """Return JSON with blanks in place of line ends, which can only be between tokens."""
     return text.replace(b"\r", b" ").replace(b"\n", b" ")
 
 
 async def read_lines(pieces: AsyncIterator[bytes]) -> AsyncGenerator[Line, None]:
-    """Yield the lines of a pipe, each with its line end; whoever takes one closes it.
+    """Yield the lines of a pipe, each with its line end; the consumer closes them.
 
     Args:
-        pieces: What the pipe gives, as it comes.
+        pieces: The bytes of the pipe.
     """
     line = Line()
     try:
@@ -192,19 +192,19 @@ async def read_lines(pieces: AsyncIterator[bytes]) -> AsyncGenerator[Line, None]
             start = 0
             while (end := piece.find(b"\n", start) + 1) > 0:
                 await _add(line, piece[start:end])
-                taken, line = line, Line()
-                yield taken
+                complete, line = line, Line()
+                yield complete
                 start = end
             await _add(line, piece[start:])
         if line.size_bytes:
-            taken, line = line, Line()
-            yield taken
+            complete, line = line, Line()
+            yield complete
     finally:
         line.close()
 
 
 async def read_text(pieces: AsyncIterator[bytes]) -> Line:
-    """Return one JSON text, however many lines it has, as one; whoever takes it closes it.
+    """Return a JSON text of several lines as one line; the caller closes it.
 
     Raises:
         UnicodeDecodeError: It is not UTF-8.
@@ -222,20 +222,20 @@ async def read_text(pieces: AsyncIterator[bytes]) -> Line:
     return line
 
 
-async def look_into(text: Line, look: Callable[[Line], Looked]) -> Looked:
-    """Return what is found in a text: in a thread if it is long, since all of it is read.
+async def scan_text(text: Line, scan: Callable[[Line], Scanned]) -> Scanned:
+    """Return the result of a scan of a text, in a thread if the text is long.
 
     Args:
         text: The text.
-        look: Looks into it.
+        scan: Reads it.
     """
-    return await anyio.to_thread.run_sync(look, text) if text.is_long else look(text)
+    return await anyio.to_thread.run_sync(scan, text) if text.is_long else scan(text)
 
 
 async def find_members(line: Line) -> None:
-    """Find in a thread where the members of parameters and results are on a long line.
+    """Locate the members of parameters and results of a long line in a thread.
 
-    It is known from then on, so that the event loop does not have to look for it.
+    The spans are cached, so the event loop need not search for them.
     """
     if line.is_long:
         await anyio.to_thread.run_sync(_find_members, line)
@@ -243,12 +243,12 @@ async def find_members(line: Line) -> None:
 
 def _find_members(line: Line) -> None:
     for message in line.messages:
-        for name in _LOOKED_INTO & message.members.keys():
+        for name in _SCANNED_MEMBERS & message.members.keys():
             line.members_at(message.members[name])
 
 
 async def _add(line: Line, piece: bytes) -> None:
-    """Take a piece in: of a long line in a thread, for it is written to a file."""
+    """Append a piece; in a thread for a long line, which is written to a file."""
     if line.size_bytes + len(piece) <= IN_MEMORY_BYTES:
         line.add(piece)
     else:

@@ -1,7 +1,7 @@
-"""Limits on one message of JSON-RPC. They hold before anything else reads the message.
+"""Limits on one message of JSON-RPC, which are checked before any other code reads it.
 
-The SDK parses a message in the event loop, and the proxy looks for members in Python. Both take
-time for each value of a message, and little for the characters of a string.
+The SDK parses a message in the event loop, and the proxy scans for members in Python. The time of
+both grows with the number of values, and little with the length of strings.
 """
 
 import json
@@ -34,7 +34,7 @@ _MOST_DIGITS = 4_000
 
 
 def parse_message(body: bytes, *, max_depth: int) -> Any:  # noqa: ANN401 - any JSON
-    """Return the value of a message, in which numbers may be infinite, or not a number.
+    """Return the value of a message; its numbers may be infinite or NaN.
 
     Raises:
         InvalidJsonError: It is not JSON in UTF-8.
@@ -49,14 +49,14 @@ def parse_message(body: bytes, *, max_depth: int) -> Any:  # noqa: ANN401 - any 
 
 
 def check_message(message: Mapping[str, Any], body: bytes) -> None:
-    """Raise if a message of the memory's clients is larger than what any of them sends.
+    """Raise if a message to the memory is larger than any that clients send.
 
     Args:
         message: The message.
         body: The same, as it was sent.
 
     Raises:
-        InvalidPayloadError: Its method or its id is too long; each would be repeated in the answer.
+        InvalidPayloadError: Its method or its id is too long; the answer would repeat it.
         PayloadTooLargeError: It has more than 1 MiB beside its longest string.
     """
     for name, most_chars in (("method", LONGEST_METHOD_CHARS), ("id", LONGEST_ID_CHARS)):
@@ -77,10 +77,10 @@ def check_message(message: Mapping[str, Any], body: bytes) -> None:
 
 
 def check_uri(uri: str) -> None:
-    """Raise if a URI is longer than any of the memory.
+    """Raise if a URI is longer than any URI of the memory.
 
     Raises:
-        InvalidPayloadError: It is.
+        InvalidPayloadError: The URI is too long.
     """
     if len(uri) > LONGEST_URI_CHARS:
         raise InvalidPayloadError(
@@ -89,5 +89,5 @@ def check_uri(uri: str) -> None:
 
 
 def _integer(digits: str) -> float:
-    """Return a whole number; one that the interpreter makes no integer of is infinite."""
+    """Return an integer, or infinity for more digits than the interpreter converts."""
     return int(digits) if len(digits) <= _MOST_DIGITS else math.inf

@@ -1,4 +1,4 @@
-"""Values of members of messages: parsed one at a time, and no more than is needed."""
+"""Values of members of messages, parsed one at a time."""
 
 import json
 import math
@@ -17,7 +17,7 @@ RequestId: TypeAlias = str | float
 
 
 def parse_member(line: Message, span: Span) -> JsonValue:
-    """Return the value of a member; `None` if it is no JSON."""
+    """Return the value of a span; `None` if it is not JSON."""
     try:
         value: JsonValue = json.loads(line.read(span))
     except (ValueError, RecursionError):
@@ -28,7 +28,7 @@ def parse_member(line: Message, span: Span) -> JsonValue:
 def member_value(
     line: Message, members: Mapping[str, Span], name: str, *, most_bytes: int = MOST_PARSED_BYTES
 ) -> JsonValue:
-    """Return the value of one of the members of an object; `None` if it has none."""
+    """Return the value of a member of an object; `None` if it is missing or too long."""
     span = members.get(name)
     if span is None or span.end - span.start > most_bytes:
         return None
@@ -36,34 +36,34 @@ def member_value(
 
 
 def value_of(line: Message, name: str) -> JsonValue:
-    """Return the value of a member of a message; `None` if it has none."""
+    """Return the value of a member of a message; `None` if it is missing."""
     return member_value(line, line.members, name)
 
 
 def members_of(line: Message, name: str) -> Mapping[str, Span]:
-    """Return where the members of a member of a message are."""
+    """Return the spans of the values of an object in a message, by name."""
     span = line.members.get(name)
     return {} if span is None else locate_members(line, span)
 
 
 def id_of(line: Message) -> RequestId | None:
-    """Return the id of a message, as its answer has it; `None` if it has none that will do."""
+    """Return the id of a message; `None` if it is missing or invalid."""
     value = member_value(line, line.members, "id", most_bytes=_MOST_ID_BYTES)
     return value if is_id(value) else None
 
 
 def member(value: JsonValue, *path: str) -> JsonValue:
-    """Return the member that a path of names leads to; `None` if there is none."""
+    """Return the member at a path of names; `None` if it is missing."""
     for name in path:
         value = value.get(name) if isinstance(value, dict) else None
     return value
 
 
 def is_id(value: object) -> TypeGuard[RequestId]:
-    """Tell whether a value is the id of a request: any string, and any number."""
+    """Return whether a value is a valid id of a request: a string or a finite number."""
     if isinstance(value, float):
         return math.isfinite(value)
-    # `True` is equal to 1, and is no id.
+    # `True` is an instance of int, but not a valid id.
     return isinstance(value, str | int) and not isinstance(value, bool)
 
 

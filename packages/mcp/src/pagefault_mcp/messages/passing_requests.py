@@ -1,4 +1,4 @@
-"""Requests that pass by: which of them call a tool, and which message answers them."""
+"""Tracking of the requests of a host: the calls of tools, and the messages that answer them."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -12,7 +12,7 @@ import uuid_utils
 
 from pagefault_dialects.json.values import JsonValue, json_text
 from pagefault_dialects.model.render_options import McpRevision
-from pagefault_mcp.messages.argument_handles import FileArgument, places_of
+from pagefault_mcp.messages.argument_handles import FileArgument, find_file_arguments
 from pagefault_mcp.messages.json_spans import Span
 from pagefault_mcp.messages.lines import LinePiece, Message
 from pagefault_mcp.messages.message_values import (
@@ -44,117 +44,116 @@ _FIRST_LIST = "the first page of tools/list"
 _REVISIONS: tuple[McpRevision, ...] = get_args(McpRevision.__value__)
 
 UNREADABLE = "longer than 8 MiB, nested too deeply, or have a number that JSON does not have"
-"""What arguments are that cannot be looked into."""
+"""Description of arguments that cannot be parsed."""
 
 _PROTOCOL = "io.modelcontextprotocol/"
 REVISION = f"{_PROTOCOL}protocolVersion"
-"""Under which name a request without a connection of its own says its revision, in `_meta`."""
+"""The member of `_meta` with the revision of a request without a session."""
 _SERVER = f"{_PROTOCOL}serverInfo"
 
 _Key = TypeVar("_Key")
-_Kept = TypeVar("_Kept")
+_Value = TypeVar("_Value")
 
 
 @dataclass(frozen=True, slots=True)
 class PendingCall:
-    """A call of a tool that waits for its answer."""
+    """An unanswered call of a tool."""
 
     call_id: str
-    """Its name in the history: MCP has none, and ids of JSON-RPC begin anew with each
-    connection."""
+    """Its id in the history. MCP has none, and ids of JSON-RPC are unique to a connection only."""
     name: str
     """The tool."""
     arguments: JsonValue
-    """What it was called with; `None` for what cannot be looked into."""
+    """Its arguments; `None` if they cannot be parsed."""
     written: str
-    """The same as JSON text, for the history: of what is too long, words about it."""
+    """The arguments as JSON text for the history; a summary if they are too long."""
     request_id: bytes
-    """That of the request, as it was written."""
-    asked_as: str | float | None
-    """The same, parsed; `None` for one that no answer can be told by."""
+    """The id of the request, as it was written."""
+    parsed_id: str | float | None
+    """The parsed id; `None` if it is invalid."""
     about: Mapping[str, JsonValue]
-    """What a request without a connection of its own says of its protocol, in `_meta`."""
+    """The members of the protocol in `_meta`, of a request without a session."""
     state: str | None = None
-    """Which answer that asked for input this goes on from; `None` if it is the first request."""
+    """The state of the answer that required input; `None` for a first request."""
     own_name: str | None = None
-    """Which of our tools it is; `None` for one of the server's."""
+    """The name of our tool; `None` for a tool of the server."""
     server: str | None = None
-    """What the server is called; `None` while it has not said so."""
+    """The name of the server; `None` while it is unknown."""
     is_noted: bool = False
-    """Whether the history has it already."""
+    """The history has the call already."""
 
 
 @dataclass(slots=True, eq=False)
 class OwnList:
-    """A page of the server's tools that the proxy has asked for itself."""
+    """A request of the proxy for a page of the server's tools."""
 
     line: bytes
     """The request."""
     is_first: bool
     is_answered: anyio.Event = field(default_factory=anyio.Event)
     cursor: JsonValue = None
-    """By which the next page is asked for, if there is one."""
+    """The cursor of the next page, if there is one."""
 
 
 @dataclass(frozen=True, slots=True)
 class TaskPoll:
-    """A request for the task that a call has become."""
+    """A request for the task of a call."""
 
     call: PendingCall
 
 
 @dataclass(frozen=True, slots=True)
 class CallAnswer:
-    """A message that has the result of a call, or its error."""
+    """A message with the result or the error of a call."""
 
     call: PendingCall
     end: TaskEnd
-    """The place of either in the message."""
+    """The span of either in the message."""
 
 
-Answered: TypeAlias = CallAnswer | OwnList | Literal["tools/list"]
+AnsweredRequest: TypeAlias = CallAnswer | OwnList | Literal["tools/list"]
 
 
 @dataclass(slots=True, eq=False)
 class PassingRequests:
-    """What a host has asked and the server has not answered, as far as the proxy needs it."""
+    """The unanswered requests of a host that the proxy has to recognise."""
 
     own_tools: Mapping[str, str]
-    """Our tools, by the names that the host is shown."""
+    """Our tools, by their names for the host."""
     takes_paths: bool
-    """Whether tools are given files by their paths."""
+    """Tools receive files as paths."""
     warn: Callable[[str], None]
-    """Says a sentence to the person who runs it."""
+    """Logs a sentence for the operator."""
     server: str | None = None
-    """What the server is called."""
+    """The name of the server."""
     revision: McpRevision = _REVISIONS[0]
     """The revision of MCP that both sides agreed on."""
     typed_tools: set[str] = field(default_factory=set)
-    """The tools that promise a schema of their `structuredContent`."""
+    """The tools that declare a schema of their `structuredContent`."""
     tool_names: set[str] = field(default_factory=set)
-    """All tools of the server that were listed."""
+    """The names of the server's tools in the last list."""
     is_listed: bool = False
-    """Whether a list of them has been seen to its end."""
+    """The last list is complete."""
     places: dict[str, Sequence[FileArgument]] = field(default_factory=dict)
-    """Where the tools of the server take files."""
-    _is_agreed: bool = False
-    _has_asked: bool = False
+    """The arguments of the server's tools that are files."""
+    _is_negotiated: bool = False
+    _has_requested: bool = False
     _waiting: dict[RequestId, PendingCall | TaskPoll | OwnList | str] = field(default_factory=dict)
     _cancelled: dict[RequestId, PendingCall | TaskPoll] = field(default_factory=dict)
-    # By the ids of tasks; those of the second kind have their results in them.
+    # By task ids; a `TaskPoll` marks a task that has its result as a member.
     _tasks: dict[str, PendingCall | TaskPoll] = field(default_factory=dict)
-    # By tool, arguments and state: the ids of the calls that were answered by a request for input.
+    # By tool, arguments and state: the ids of calls that were answered with a request for input.
     _interrupted: dict[tuple[str, bytes, str], str] = field(default_factory=dict)
 
     def note(self, line: Message) -> PendingCall | None:
-        """Take a message of the host; return the call of a tool that it is, if it is one."""
+        """Process a message of the host; return its call of a tool, if it is one."""
         method = value_of(line, "method")
         if method == "notifications/cancelled":
             cancelled = member(value_of(line, "params"), "requestId")
-            called = self._waiting.pop(cancelled, None) if is_id(cancelled) else None
-            if is_id(cancelled) and isinstance(called, PendingCall | TaskPoll):
-                # Its server may have answered already, or does all the same.
-                _keep(self._cancelled, cancelled, called, most=_MOST_CANCELLED)
+            pending = self._waiting.pop(cancelled, None) if is_id(cancelled) else None
+            if is_id(cancelled) and isinstance(pending, PendingCall | TaskPoll):
+                # The server may answer a cancelled request nevertheless.
+                _keep(self._cancelled, cancelled, pending, most=_MOST_CANCELLED)
         if method == "tools/call" and "id" in line.members:
             return self._note_call(line)
         request_id = id_of(line)
@@ -176,9 +175,9 @@ class PassingRequests:
         if not isinstance(name, str) or not name:
             return None
         meta = member_value(line, params, "_meta")
-        # A call without a connection of its own says its revision itself.
-        if (named := member(meta, REVISION)) is not None:
-            self.revision = nearest_revision(named)
+        # A call without a session has the revision in `_meta`.
+        if (revision := member(meta, REVISION)) is not None:
+            self.revision = nearest_revision(revision)
         about = meta if isinstance(meta, dict) else {}
         arguments, written = _arguments(line, params.get("arguments"))
         return PendingCall(
@@ -187,49 +186,49 @@ class PassingRequests:
             arguments=arguments,
             written=written,
             request_id=line.read(line.members["id"]).strip(),
-            asked_as=id_of(line),
-            about={key: held for key, held in about.items() if key.startswith(_PROTOCOL)},
+            parsed_id=id_of(line),
+            about={key: value for key, value in about.items() if key.startswith(_PROTOCOL)},
             state=_state(line, params),
             server=self.server,
         )
 
     def lacks_list(self, call: PendingCall, *, is_remote: bool) -> bool:
-        """Tell whether it takes a list of the server's tools to say what a call is, or gets.
+        """Return whether the list of the server's tools has to be requested for a call.
 
-        A host may know that list from elsewhere. It is asked for once, until the server says that
-        it has changed, and of a server that has agreed on a revision, or has no need to. Of one
-        that is far, it says which arguments headers repeat.
+        The list decides whose tool it is, where it takes files, and, for a remote server, which
+        arguments are repeated in headers. A host may have it cached, so the proxy may not have seen
+        it. It is requested once until it changes, after the revision was negotiated.
         """
         is_modern = REVISION in call.about
-        is_new = not (self.is_listed or self._has_asked or call.name in self.tool_names)
+        is_unknown = not (self.is_listed or self._has_requested or call.name in self.tool_names)
         has_handles = "@blob:" in call.written
-        is_asked = call.name in self.own_tools or has_handles or (is_remote and is_modern)
-        return is_new and is_asked and (self._is_agreed or is_modern)
+        is_needed = call.name in self.own_tools or has_handles or (is_remote and is_modern)
+        return is_unknown and is_needed and (self._is_negotiated or is_modern)
 
     def ask_for_list(self, call: PendingCall, cursor: JsonValue) -> OwnList:
-        """Return a request for a page of the server's tools, whose answer is awaited.
+        """Return a request for a page of the server's tools, and wait for its answer.
 
         Args:
-            call: The call that it is needed for.
-            cursor: That of the page; `None` for the first one.
+            call: The call that needs the list.
+            cursor: The cursor of the page; `None` for the first one.
         """
-        self._has_asked = True
+        self._has_requested = True
         request_id = f"pagefault-{uuid_utils.uuid7()!s}"
         params: dict[str, JsonValue] = {"_meta": dict(call.about)} if call.about else {}
         if cursor:
             params["cursor"] = cursor
-        asked = {"jsonrpc": "2.0", "id": request_id, "method": "tools/list", "params": params}
-        page = OwnList(json.dumps(asked).encode() + b"\n", is_first=not cursor)
+        request = {"jsonrpc": "2.0", "id": request_id, "method": "tools/list", "params": params}
+        page = OwnList(json.dumps(request).encode() + b"\n", is_first=not cursor)
         self._waiting[request_id] = page
         return page
 
     def take_call(self, call: PendingCall) -> PendingCall | None:
-        """Return a call as one of ours, or as one whose answer is awaited; `None` for neither."""
+        """Return a call of our tools, or a call to track; `None` if its id is invalid."""
         own_name = None if call.name in self.tool_names else self.own_tools.get(call.name)
         if own_name is not None:
             return replace(call, own_name=own_name)
-        asked_as = call.asked_as
-        if asked_as is None:
+        parsed_id = call.parsed_id
+        if parsed_id is None:
             self.warn(
                 f"a call of {call.name} is not stored, and no file is put into it: "
                 "its id is no string and no number, or too long"
@@ -241,11 +240,11 @@ class PassingRequests:
             first_id = self._interrupted.pop(_interruption(call, call.state), None)
             if first_id is not None:
                 call = replace(call, call_id=first_id, is_noted=True)
-        self._waiting[asked_as] = call
+        self._waiting[parsed_id] = call
         return call
 
-    def take_answer(self, line: Message) -> "Answered | None":
-        """Take a message of the server; return what it answers, a call or a list, and forget it."""
+    def take_answer(self, line: Message) -> "AnsweredRequest | None":
+        """Process a message of the server; return and remove the request that it answers."""
         members = line.members
         if "method" in members:
             return self._take_notification(line, value_of(line, "method"))
@@ -253,84 +252,83 @@ class PassingRequests:
             return None
         request_id = id_of(line)
         late = None if request_id is None else self._cancelled.pop(request_id, None)
-        asked = late if request_id is None else self._waiting.pop(request_id, late)
-        if isinstance(asked, PendingCall):
+        request = late if request_id is None else self._waiting.pop(request_id, late)
+        if isinstance(request, PendingCall):
             answer = members["result"] if "result" in members else members["error"]
-            return CallAnswer(asked, TaskEnd(answer, is_success="result" in members))
-        if isinstance(asked, OwnList):
+            return CallAnswer(request, TaskEnd(answer, is_success="result" in members))
+        if isinstance(request, OwnList):
             try:
-                # One that comes late must not take the place of what the host has read meanwhile.
+                # A late list must not replace a newer one that the host has requested.
                 if not self.is_listed:
-                    asked.cursor = self._read_list(line, is_first=asked.is_first)
+                    request.cursor = self._read_list(line, is_first=request.is_first)
             finally:
-                asked.is_answered.set()
-            return asked
-        if asked in ("tools/list", _FIRST_LIST):
-            self._read_list(line, is_first=asked == _FIRST_LIST)
-        return None if asked is None or "result" not in members else self._read(asked, line)
+                request.is_answered.set()
+            return request
+        if request in ("tools/list", _FIRST_LIST):
+            self._read_list(line, is_first=request == _FIRST_LIST)
+        return None if request is None or "result" not in members else self._read(request, line)
 
-    def _take_notification(self, line: Message, method: JsonValue) -> "Answered | None":
-        """Take a message that answers nothing; return which call it says the end of, if any."""
+    def _take_notification(self, line: Message, method: JsonValue) -> "AnsweredRequest | None":
+        """Process a notification; return the call that it ends, if any."""
         if method == "notifications/tools/list_changed":
-            self.is_listed = self._has_asked = False
+            self.is_listed = self._has_requested = False
         if method == TASK_CHANGED and "params" in line.members:
             task = self._task(member_value(line, members_of(line, "params"), "taskId"))
             return _end_task(task, line, line.members["params"])
         return None
 
-    def _read(self, asked: TaskPoll | str, line: Message) -> "Answered | None":
-        """Take what answers a request that is neither a call nor the proxy's own."""
+    def _read(self, request: TaskPoll | str, line: Message) -> "AnsweredRequest | None":
+        """Process the result of a request that is neither a call nor the proxy's own."""
         result = line.members["result"]
-        if isinstance(asked, TaskPoll):
-            return _end_task(asked, line, result)
-        if asked in ("tools/list", _FIRST_LIST):
+        if isinstance(request, TaskPoll):
+            return _end_task(request, line, result)
+        if request in ("tools/list", _FIRST_LIST):
             return "tools/list"
-        self._read_agreement(value_of(line, "result"), is_handshake=asked == "initialize")
+        self._read_server_info(value_of(line, "result"), is_handshake=request == "initialize")
         return None
 
-    def defer(self, call: PendingCall, later: Deferral) -> None:
-        """Note how the result of a call comes: by its task, or when it is made again with input."""
-        if later.task_id is not None:
-            _keep(self._tasks, later.task_id, TaskPoll(call) if later.is_in_task else call)
-        elif later.state is not None:
-            _keep(self._interrupted, _interruption(call, later.state), call.call_id)
+    def defer(self, call: PendingCall, deferral: Deferral) -> None:
+        """Track the task of a call, or the state with which it will be repeated."""
+        if deferral.task_id is not None:
+            _keep(self._tasks, deferral.task_id, TaskPoll(call) if deferral.is_in_task else call)
+        elif deferral.state is not None:
+            _keep(self._interrupted, _interruption(call, deferral.state), call.call_id)
 
     def _task(self, task_id: JsonValue) -> PendingCall | TaskPoll | None:
         return self._tasks.get(task_id) if isinstance(task_id, str) else None
 
-    def _read_agreement(self, result: JsonValue, *, is_handshake: bool) -> None:
+    def _read_server_info(self, result: JsonValue, *, is_handshake: bool) -> None:
         if is_handshake:
             self.revision = nearest_revision(member(result, "protocolVersion"))
-            self._is_agreed = True
+            self._is_negotiated = True
         self._read_name(member(result, "serverInfo"))
         self._read_name(member(result, "_meta", _SERVER))
 
     def _read_name(self, about: JsonValue) -> None:
-        """Take what a server says of itself, as far as it is a name."""
+        """Set the name of the server from its description."""
         name = member(about, "name")
         if isinstance(name, str) and name:
             self.server = name[:_MOST_NAME_CHARS]
 
     def _read_list(self, line: Message, *, is_first: bool) -> JsonValue:
-        """Read a page of the server's tools; return by what the next one is asked for."""
+        """Read a page of the server's tools; return the cursor of the next one."""
         if "result" not in line.members:
             return None
         if is_first:
-            # What the server had before it may have no longer.
-            for known in (self.tool_names, self.typed_tools, self.places):
-                known.clear()
+            for tools in (self.tool_names, self.typed_tools, self.places):
+                tools.clear()
         result = members_of(line, "result")
         if "tools" in result:
             whole = line.line if isinstance(line, LinePiece) else line
             self._read_tools(LinePiece(whole, result["tools"]))
         self._read_name(member(member_value(line, result, "_meta"), _SERVER))
         cursor = member_value(line, result, "nextCursor")
-        # Servers end a list with an empty cursor, too.
+        # Some servers end a list with an empty cursor.
         self.is_listed = not cursor
         return cursor
 
     def _read_tools(self, tools: LinePiece) -> None:
-        """Read tools one by one: one that cannot be read takes none of the others along."""
+        """Read tools one by one, so that an invalid one does not affect the others."""
         with suppress(ValueError):
             for tool in tools.items():
                 self._read_tool(tool)
@@ -343,7 +341,7 @@ class PassingRequests:
         schema = tool.members.get("outputSchema")
         if schema is not None and tool.read(schema).strip() != b"null":
             self.typed_tools.add(name)
-        places = places_of(value_of(tool, "inputSchema"), takes_paths=self.takes_paths)
+        places = find_file_arguments(value_of(tool, "inputSchema"), takes_paths=self.takes_paths)
         if places:
             self.places[name] = places
 
@@ -351,43 +349,43 @@ class PassingRequests:
 def _end_task(
     task: PendingCall | TaskPoll | None, line: Message, described: Span
 ) -> CallAnswer | None:
-    """Return the end of a call, if its task has ended and has the result in it."""
+    """Return the end of a call if its task has ended."""
     end = task_end(line, described) if isinstance(task, TaskPoll) else None
     return CallAnswer(task.call, end) if isinstance(task, TaskPoll) and end else None
 
 
-def _keep(calls: dict[_Key, _Kept], key: _Key, call: _Kept, most: int = _MOST_TASKS) -> None:
-    """Keep a call for what comes later, and forget the oldest if there are too many."""
+def _keep(calls: dict[_Key, _Value], key: _Key, call: _Value, most: int = _MOST_TASKS) -> None:
+    """Add a call to a bounded mapping, which drops the oldest."""
     while len(calls) >= most:
         del calls[next(iter(calls))]
     calls[key] = call
 
 
 def _interruption(call: PendingCall, state: str) -> tuple[str, bytes, str]:
-    """Return what tells a call that is made again; long arguments are told by their digest."""
+    """Return the key by which a repeated call is recognised."""
     return call.name, sha256(call.written.encode("utf-8", "surrogatepass")).digest(), state
 
 
 def _arguments(line: Message, span: Span | None) -> tuple[JsonValue, str]:
-    """Return the arguments of a call, `None` if they cannot be looked into, and for the history."""
+    """Return the arguments of a call, `None` if they cannot be parsed, and their JSON text."""
     if span is None:
         return {}, "{}"
     size = span.end - span.start
     if size <= MOST_PARSED_BYTES:
         arguments = parse_member(line, span)
-        # There may be a number that is larger than any, or none.
+        # Infinite numbers and NaN, which Python parses, are not JSON.
         with suppress(ValueError):
             if arguments is not None or line.read(span).strip() == b"null":
                 arguments = {} if arguments is None else arguments
                 return arguments, json_text(arguments)
         return None, line.read(span).decode("utf-8", "replace").strip()
     beginning = line.read(Span(span.start, span.start + _BEGINNING_BYTES)).decode("utf-8", "ignore")
-    said = f"{size / 1e6:.1f} MB of arguments, which are not kept. They begin: {beginning.strip()}"
-    return None, json_text({"input": said})
+    text = f"{size / 1e6:.1f} MB of arguments, which are not kept. They begin: {beginning.strip()}"
+    return None, json_text({"input": text})
 
 
 def _state(line: Message, params: Mapping[str, Span]) -> str | None:
-    """Return which answer that asked for input a call goes on from, if it does."""
+    """Return the state of the answer that a call continues; `None` for a first request."""
     if "requestState" not in params and "inputResponses" not in params:
         return None
     state = member_value(line, params, "requestState")
@@ -395,6 +393,6 @@ def _state(line: Message, params: Mapping[str, Span]) -> str | None:
 
 
 def nearest_revision(revision: JsonValue) -> McpRevision:
-    """Return the newest revision known here that is not newer than the one that was agreed on."""
+    """Return the newest known revision that is not newer than the negotiated one."""
     known = [each for each in _REVISIONS if isinstance(revision, str) and each <= revision]
     return known[-1] if known else _REVISIONS[0]

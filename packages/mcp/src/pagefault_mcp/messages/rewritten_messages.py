@@ -1,4 +1,4 @@
-"""Messages as the other side gets them: those that came, with something else in them."""
+"""Rewriting of messages: pieces of the original line, with replacements."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,29 +18,26 @@ from pagefault_mcp.messages.message_values import member, parse_member
 from pagefault_mcp.messages.sessionless_requests import INTERNAL_ERROR
 
 Piece: TypeAlias = bytes | Span | LinePiece
-"""Of a message that is sent: bytes, a piece of the line that came, or a piece of another."""
+"""A piece of a rewritten message: bytes, a span of its line, or a piece of another line."""
 
-_MOST_KEPT_BYTES = 1024 * 1024
-"""A member of a result that is longer, other than `structuredContent`, is left out."""
+_LONGEST_KEPT_BYTES = 1024 * 1024
+"""A longer member of a result is omitted, except `structuredContent`."""
 
 
 def with_content(
     line: Message, result: Span, rendering: LinePiece, *, is_typed: bool
 ) -> list[Piece] | None:
-    """Return a message whose result has other content, as bytes and pieces of the line.
+    """Return a message with the content of its result replaced, or `None` if it stays as it is.
 
-    `None` if the result is no object, or the rendering has no content, or nothing else than the
-    result.
-
-    Everything around the content stays as the server wrote it: the envelope, `_meta`, `isError`,
-    and members that nobody here knows.
+    It stays if the result is no object, or the rendering has no content, or the same content. The
+    envelope, `_meta`, `isError` and unknown members stay as the server wrote them.
 
     Args:
         line: The message.
-        result: Where its result is.
-        rendering: The result as the host is to get it, of which the content is taken.
-        is_typed: Whether the tool may promise a schema of `structuredContent`, which then stays
-            as it is, whatever its length.
+        result: The span of its result.
+        rendering: The result as rendered for the host, which has the new content.
+        is_typed: The tool may declare a schema of `structuredContent`, which is then kept at any
+            length.
     """
     pieces: list[Piece] = [Span(line.whole.start, result.start), b"{"]
     found = locate_piece_members(line, result)
@@ -51,7 +48,7 @@ def with_content(
     is_changed = not is_same
     for name, key, value in members:
         written: Piece = value
-        is_short = value.end - value.start <= _MOST_KEPT_BYTES
+        is_short = value.end - value.start <= _LONGEST_KEPT_BYTES
         if name == "content":
             written = value if is_same else LinePiece(rendering.line, rendering.members[name])
         elif not is_short and name == "structuredContent" and not is_typed:
@@ -66,21 +63,21 @@ def with_content(
 
 
 def _is_same_content(line: Message, members: Mapping[str, Span], rendering: LinePiece) -> bool:
-    """Tell whether a rendering has the very content of a result, as far as both are short."""
-    held, shown = members.get("content"), rendering.members["content"]
-    if held is None or max(held.end - held.start, shown.end - shown.start) > _MOST_KEPT_BYTES:
+    """Return whether a rendering and a result have the same content; False if either is long."""
+    old, new = members.get("content"), rendering.members["content"]
+    if old is None or max(old.end - old.start, new.end - new.start) > _LONGEST_KEPT_BYTES:
         return False
-    content = parse_member(line, held)
-    return content is not None and content == parse_member(rendering, shown)
+    content = parse_member(line, old)
+    return content is not None and content == parse_member(rendering, new)
 
 
-def is_handles_alone(line: Message, result: Span) -> bool:
-    """Tell whether all that a result says are handles: words, and not what they stand for."""
+def has_only_handles(line: Message, result: Span) -> bool:
+    """Return whether the content of a result is nothing but handles."""
     members = locate_members(line, result)
-    held = members.get("content")
-    if held is None or held.end - held.start > _MOST_KEPT_BYTES:
+    span = members.get("content")
+    if span is None or span.end - span.start > _LONGEST_KEPT_BYTES:
         return False
-    content = parse_member(line, held)
+    content = parse_member(line, span)
     return (
         isinstance(content, list)
         and bool(content)
@@ -91,17 +88,17 @@ def is_handles_alone(line: Message, result: Span) -> bool:
 
 
 def with_tools(line: Message, result: Span, tools: Sequence[JsonValue]) -> list[Piece] | None:
-    """Return a list of tools with more of them at its end; `None` if the list goes on, or is none.
+    """Return a list of tools with others appended; `None` if it is invalid or has another page.
 
     Args:
         line: The message.
-        result: Where its result is.
-        tools: What is to stand behind the server's tools.
+        result: The span of its result.
+        tools: The tools to append.
     """
     members = locate_members(line, result)
     listed = members.get("tools")
     cursor = members.get("nextCursor")
-    # Servers end a list with an empty cursor, too.
+    # Some servers end a list with an empty cursor.
     if listed is None or (cursor is not None and parse_member(line, cursor)):
         return None
     text = line.read(listed)
@@ -117,27 +114,24 @@ def with_tools(line: Message, result: Span, tools: Sequence[JsonValue]) -> list[
 
 def with_arguments(line: Message, arguments: JsonValue) -> list[Piece]:
     """Return the call of a tool with other arguments."""
-    held = locate_members(line, line.members["params"])["arguments"]
+    span = locate_members(line, line.members["params"])["arguments"]
     written = json_bytes(arguments)
-    return [Span(line.whole.start, held.start), written, Span(held.end, line.whole.end)]
+    return [Span(line.whole.start, span.start), written, Span(span.end, line.whole.end)]
 
 
 def _with_items(line: Line, items: Sequence[list[Piece] | None]) -> list[Piece]:
-    """Return a batch that has other items, those that are `None` as they came.
-
-    An item that is an empty list is left out.
-    """
+    """Return a batch with replaced items; `None` keeps an item, and an empty list omits it."""
     pieces: list[Piece] = [b"["]
-    for came, item in zip(line.batch, items, strict=True):
-        written = [came.whole] if item is None else item
+    for original, item in zip(line.batch, items, strict=True):
+        written = [original.whole] if item is None else item
         if written:
             pieces += [b"," if len(pieces) > 1 else b"", *written]
     return [*pieces, b"]\n"]
 
 
-def failure(request_id: object, said: str) -> bytes:
-    """Return the line that tells a host why a request has no answer."""
-    error = {"code": INTERNAL_ERROR, "message": said}
+def error_line(request_id: object, text: str) -> bytes:
+    """Return a line that answers a request with an error."""
+    error = {"code": INTERNAL_ERROR, "message": text}
     return json.dumps({"jsonrpc": "2.0", "id": request_id, "error": error}).encode() + b"\n"
 
 
@@ -154,16 +148,16 @@ def result_of(request_id: bytes, result: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def rewrite_line(line: Line, changed: Sequence[list[Piece] | None]) -> Iterator[bytes]:
-    """Yield a line with what has been changed of the messages on it; nothing if none is left.
+    """Yield a line with rewritten messages; nothing if all of them are omitted.
 
     Args:
         line: The line.
-        changed: What each message is to be; `None` for one that stays as it came.
+        changed: The pieces of each message; `None` for an unchanged one.
     """
     if not any(each is None or each for each in changed):
         return
-    is_other_batch = line.batch and any(each is not None for each in changed)
-    pieces = _with_items(line, changed) if is_other_batch else changed[0]
+    is_changed_batch = line.batch and any(each is not None for each in changed)
+    pieces = _with_items(line, changed) if is_changed_batch else changed[0]
     for piece in [line.whole] if pieces is None else pieces:
         if isinstance(piece, bytes):
             yield piece

@@ -1,7 +1,7 @@
-"""Requests of revisions without sessions: each says itself which revision it is of, and for whom.
+"""Requests of revisions without sessions, which have their revision and client in `_meta`.
 
-Headers repeat what those in between may want to know, and have to agree with what they repeat. The
-SDK has the same, and takes 24 to 30 MiB of memory, which no other part of a proxy needs.
+Headers repeat members of a request for intermediaries, and must agree with them. The SDK has this
+too, but takes 24 to 30 MiB of memory, and no other part of the proxy needs it.
 
 Source: specification of MCP, 2026-07-28, "Per-request protocol fields" and "Streamable HTTP", with
 its "Custom Headers".
@@ -25,7 +25,7 @@ NAME = "mcp-name"
 NAMED_BY: Mapping[str, str] = MappingProxyType(
     {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 )
-"""The parameter that `Mcp-Name` repeats, by method. Requests without it are refused."""
+"""The parameter that `Mcp-Name` repeats, by method. Requests must have the header."""
 _NAMED_WHEN_SENT: Mapping[str, str] = MappingProxyType(
     {**NAMED_BY, **dict.fromkeys(("tasks/get", "tasks/update", "tasks/cancel"), "taskId")}
 )
@@ -57,36 +57,36 @@ STATUSES: Mapping[int, int] = MappingProxyType(
         -32601: 404,
     }
 )
-"""The status of HTTP that stands beside an error of JSON-RPC; 200 for any other."""
+"""The HTTP status for an error code of JSON-RPC; 200 for any other code."""
 
 
 @dataclass(eq=False)
 class RequestRefusedError(Exception):
-    """A request that is not passed on: the status, and what JSON-RPC says of it."""
+    """A request is refused with an HTTP status and an error of JSON-RPC."""
 
     status: int
-    said: str
+    text: str
     code: int = INVALID_REQUEST
     request_id: object = None
     data: object = None
 
 
-def refusal_of(
+def find_refusal(
     message: Mapping[str, Any], headers: Mapping[str, str]
 ) -> RequestRefusedError | None:
-    """Return what is wrong with a request; `None` if it can be passed on.
+    """Return the refusal of an invalid request; `None` if it is valid.
 
     Args:
         message: The request.
-        headers: Those it came with, by their names in lower case.
+        headers: Its headers, by their names in lower case.
     """
     request_id, method, params = message.get("id"), message.get("method"), message.get("params")
     meta = member(params, "_meta")
     meta = meta if isinstance(meta, dict) else {}
     missing = [name for name in (REVISION, _CAPABILITIES) if name not in meta]
     if missing:
-        said = f"params._meta has no {' and no '.join(missing)}"
-        return RequestRefusedError(400, said, code=_INVALID_PARAMS, request_id=request_id)
+        text = f"params._meta has no {' and no '.join(missing)}"
+        return RequestRefusedError(400, text, code=_INVALID_PARAMS, request_id=request_id)
     revision = meta[REVISION]
     if headers.get(PROTOCOL_VERSION) is None or headers[PROTOCOL_VERSION] != revision:
         return _mismatch(request_id, PROTOCOL_VERSION, f"params._meta's {REVISION}")
@@ -108,32 +108,32 @@ def refusal_of(
 
 
 def _mismatch(request_id: object, header: str, place: str) -> RequestRefusedError:
-    said = f"the header {header} does not say what {place} says"
-    return RequestRefusedError(400, said, code=_HEADER_MISMATCH, request_id=request_id)
+    text = f"the header {header} does not say what {place} says"
+    return RequestRefusedError(400, text, code=_HEADER_MISMATCH, request_id=request_id)
 
 
 def _text_of(value: str | None) -> str | None:
-    """Return the text that a header holds; `None` if it holds none."""
+    """Return the decoded value of a header; `None` if it cannot be decoded."""
     if value is None or not (value.startswith(_BEGINNING) and value.endswith(_END)):
         return value
     try:
         text = base64.b64decode(value[len(_BEGINNING) : -len(_END)], validate=True).decode()
     except (binascii.Error, UnicodeDecodeError):
         return None
-    # Of the ways to write it in base64 there is one.
+    # Only the canonical base64 is valid.
     return text if value == _encode(text) else None
 
 
 def is_plain(text: str) -> bool:
-    """Return whether a header holds a text as it is."""
+    """Return whether a text is valid as the value of a header."""
     return _PLAIN.fullmatch(text) is not None
 
 
 def header_value(text: str) -> str:
-    """Return a text as a header holds it: as it is, or in base64 if it would not come through.
+    """Return a text as the value of a header, in base64 if needed.
 
     Raises:
-        UnicodeEncodeError: It has half of a surrogate pair, which is no character.
+        UnicodeEncodeError: It has a lone surrogate.
     """
     if _PLAIN.fullmatch(text) and not _ENCODED.fullmatch(text):
         return text
@@ -147,14 +147,14 @@ def _encode(text: str) -> str:
 def request_headers(
     message: Mapping[str, Any], tools: Mapping[str, Mapping[Path, str]]
 ) -> dict[str, str]:
-    """Return the headers that repeat what a message says, in the revisions that have them.
+    """Return the headers that repeat members of a message; none for revisions without them.
 
     Args:
         message: The message.
-        tools: Which parameters are repeated, by the names of tools.
+        tools: The parameters to repeat, by the names of tools.
 
     Raises:
-        UnicodeEncodeError: What is to be repeated has half of a surrogate pair.
+        UnicodeEncodeError: A repeated value has a lone surrogate.
     """
     version = member(message, "params", "_meta", REVISION)
     if not isinstance(version, str) or not is_plain(version):
@@ -173,33 +173,33 @@ def request_headers(
 
 
 def mirrored_parameters(schema: object) -> Mapping[Path, str]:
-    """Return which parameters of a tool are repeated in headers, and how these end.
+    """Return the parameters of a tool that headers repeat, with the suffixes of the headers.
 
     Args:
         schema: The tool's input schema.
     """
-    found: dict[Path, str] = {}
-    left: list[tuple[Path, object]] = [((), schema)]
-    while left:
-        path, held = left.pop()
-        if not isinstance(held, dict):
+    mirrored: dict[Path, str] = {}
+    stack: list[tuple[Path, object]] = [((), schema)]
+    while stack:
+        path, node = stack.pop()
+        if not isinstance(node, dict):
             continue
-        token = held.get(_ANNOTATION)
+        token = node.get(_ANNOTATION)
         if path and isinstance(token, str):
-            found[path] = token
-        properties = held.get("properties")
-        # Parameters that a header may repeat are reached by nothing but properties.
+            mirrored[path] = token
+        properties = node.get("properties")
+        # Only parameters reached by properties alone may be repeated.
         for name, inner in properties.items() if isinstance(properties, dict) else ():
-            left.append(((*path, name), inner))
-    return found
+            stack.append(((*path, name), inner))
+    return mirrored
 
 
 def parameter_headers(mirrored: Mapping[Path, str], arguments: Mapping[str, Any]) -> dict[str, str]:
-    """Return the headers that repeat the arguments of a call; none for one that is not given."""
+    """Return the headers that repeat the arguments of a call; none for missing arguments."""
     headers = {}
     for path, token in mirrored.items():
         written = _write(member(arguments, *path))
-        # What a server calls a header need not be the name of one.
+        # The suffix is the server's, and may be invalid in the name of a header.
         if written is not None and _NAME_OF_A_HEADER.fullmatch(token):
             headers[_PARAMETER + token] = header_value(written)
     return headers
@@ -213,5 +213,5 @@ def _write(value: object) -> str | None:
     try:
         return str(value)
     except ValueError:
-        # The interpreter does not write integers of more than 4,300 digits.
+        # The interpreter does not format integers of more than 4,300 digits.
         return None

@@ -1,9 +1,9 @@
-"""Results that come behind the answer to a call: those of tasks, and of calls that ask for input.
+"""Deferred results of calls: those of tasks, and of calls that require input.
 
-A server may answer a call with a task. In 2025-11-25 its host asks for the result by
-`tasks/result`, whose answer is that of the call. In the extension of 2026-07-28 the answer to
-`tasks/get`, and `notifications/tasks`, are the task, which has the result or the error in it once
-it has ended.
+A server may answer a call with a task. In 2025-11-25 the host requests the result with
+`tasks/result`, whose answer has the form of the call's. In the extension of 2026-07-28 the answer
+to `tasks/get`, and `notifications/tasks`, have the task, with its result or error once it has
+ended.
 
 Source: specification of MCP, 2025-11-25, "Tasks"; extension `io.modelcontextprotocol/tasks`,
 2026-07-28; specification of MCP, 2026-07-28, "Multi Round-Trip Requests".
@@ -28,18 +28,18 @@ _WITHOUT_RESULT = ("failed", "cancelled")
 
 @dataclass(frozen=True, slots=True)
 class Deferral:
-    """An answer behind which the result of a call comes: as that of a task, or of another call."""
+    """An answer without the result of a call, which follows from a task or a repeated call."""
 
     task_id: str | None = None
     """The task that has the result."""
     is_in_task: bool = False
-    """The task itself has the result in it, as in 2026-07-28."""
+    """The result is a member of the task, as in 2026-07-28."""
     state: str | None = None
-    """The `requestState` of the answer; the call is made again with it."""
+    """The `requestState` of the answer, with which the call is repeated."""
 
 
-def deferral(line: Message, result: Span) -> Deferral | None:
-    """Return how the result of a call comes later; `None` if this is the result."""
+def find_deferral(line: Message, result: Span) -> Deferral | None:
+    """Return the deferral in an answer; `None` if it has the result."""
     members = locate_members(line, result)
     kind = member_value(line, members, "resultType")
     if kind == "input_required":
@@ -57,20 +57,20 @@ def deferral(line: Message, result: Span) -> Deferral | None:
 
 @dataclass(frozen=True, slots=True)
 class TaskEnd:
-    """The end of a call: its result, or why it has none."""
+    """The end of a call: its result or its error."""
 
     answer: Span
-    """The place of the result, of the error, or of words about the end."""
+    """The span of the result, of the error, or of the status message."""
     is_success: bool
     """The answer is a result."""
 
 
 def task_end(line: Message, task: Span) -> TaskEnd | None:
-    """Return the end of a task; `None` while it goes on.
+    """Return the end of a task; `None` while it is running.
 
     Args:
         line: The message.
-        task: Where the task is, as in 2026-07-28.
+        task: The span of the task, as in 2026-07-28.
     """
     members = locate_members(line, task)
     status = member_value(line, members, "status")

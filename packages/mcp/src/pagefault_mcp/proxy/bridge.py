@@ -1,6 +1,6 @@
-"""`pagefault mcp --url`: a running memory, for a host that starts its servers itself.
+"""Serve a running memory over pipes, for `pagefault mcp --url`.
 
-What the host says goes to the service's `/mcp` as it is, and what that answers comes back.
+Messages are forwarded unchanged between the host and `/mcp` of the service.
 """
 
 from collections.abc import Callable
@@ -13,8 +13,8 @@ from pagefault_mcp.service_client.running_service import (
     CONNECT_SECONDS,
     FIRST_SECONDS,
     Headers,
-    is_near,
-    problem_of,
+    find_problem,
+    is_local,
     service_address,
     with_key,
 )
@@ -28,15 +28,15 @@ _ACCEPTED = {"Accept": "application/json, text/event-stream"}
 def run_bridge(
     url: str, session_id: str | None, headers: Headers, warn: Callable[[str], None]
 ) -> str | None:
-    """Serve the memory of a running service over standard input and output until the host leaves.
+    """Serve the memory of a service over standard input and output until the host disconnects.
 
     Returns the reason if the service cannot be reached, or refuses the key.
 
     Args:
-        url: Where the service is, or its `/mcp`.
-        session_id: Where calls are kept; `None` for what the URL says, or each call.
-        headers: What every request carries, beside the key of the environment.
-        warn: Prints what goes wrong later.
+        url: The URL of the service, or of its `/mcp`.
+        session_id: The session of calls; `None` for that of the URL, or of each call.
+        headers: Headers of every request, in addition to the key of the environment.
+        warn: Logs later problems.
     """
     return anyio.run(_run_bridge, _endpoint(url, session_id), with_key(headers), warn)
 
@@ -51,24 +51,26 @@ def _endpoint(url: str, session_id: str | None) -> httpx.URL:
 async def _run_bridge(
     endpoint: httpx.URL, headers: httpx.Headers, warn: Callable[[str], None]
 ) -> str | None:
-    """Pass on what both sides say; return why that cannot begin, if it cannot."""
+    """Forward the messages of both sides; return a reason if the service cannot be used."""
     timeout = httpx.Timeout(None, connect=CONNECT_SECONDS)
-    near = is_near(endpoint)
-    async with httpx.AsyncClient(headers=headers, timeout=timeout, trust_env=not near) as client:
+    is_on_host = is_local(endpoint)
+    async with httpx.AsyncClient(
+        headers=headers, timeout=timeout, trust_env=not is_on_host
+    ) as client:
         ping = client.build_request(
             "POST", endpoint, json=_PING, headers=_ACCEPTED, timeout=FIRST_SECONDS
         )
-        if (problem := await problem_of(client, ping, takes_headers=True)) is not None:
+        if (problem := await find_problem(client, ping, takes_headers=True)) is not None:
             return problem
         service = HttpUpstream(client, str(endpoint), warn)
         async with anyio.create_task_group() as group:
-            group.start_soon(_pass_on, service)
+            group.start_soon(_forward_answers, service)
             async with service.running():
                 async for piece in standard_input():
                     await service.write(piece)
     return None
 
 
-async def _pass_on(service: HttpUpstream) -> None:
+async def _forward_answers(service: HttpUpstream) -> None:
     async for piece in service.received():
         await write_out(piece)

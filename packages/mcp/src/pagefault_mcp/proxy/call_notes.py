@@ -1,4 +1,4 @@
-"""When a call of a tool is noted in the history: before its answer, or with it."""
+"""Recording of calls in the history, either before their answers or in one request with them."""
 
 from typing import Final
 
@@ -6,21 +6,21 @@ import anyio
 
 from pagefault_mcp.messages.passing_requests import PendingCall
 
-# How soon an answer comes that carries its call, and how long such a call is.
+# The longest wait for an answer that is stored with its call, and the longest such call.
 _SOON_SECONDS = 0.05
 _SHORT_CHARS = 16_384
 
 
 class CallNote:
-    """A call that is noted in the history before its answer is, or that its answer carries there.
+    """A call that has to be recorded in the history, alone or with its answer.
 
-    Both are one request where the server answers at once, and nothing else is called meanwhile.
-    Calls are noted in their order, but for those that go with their answers.
+    One request stores both if the server answers at once and no other call follows. Other calls are
+    recorded in their order.
     """
 
     def __init__(self, call: PendingCall, *, behind: "CallNote | None") -> None:
         self.call: Final = call
-        self.is_settled: Final = anyio.Event()
+        self.is_finished: Final = anyio.Event()
         self._behind = behind
         self._is_due = anyio.Event()
         self._is_answered = False
@@ -29,9 +29,9 @@ class CallNote:
             behind._is_due.set()
 
     async def wait_for_early_answer(self) -> bool:
-        """Wait for an answer that comes soon; return whether it came, and carries the call."""
+        """Wait briefly for the answer; return True if it will be stored with the call."""
         if self._behind is not None:
-            await self._behind.is_settled.wait()
+            await self._behind.is_finished.wait()
             self._behind = None
         if len(self.call.written) <= _SHORT_CHARS:
             with anyio.move_on_after(_SOON_SECONDS):
@@ -40,12 +40,12 @@ class CallNote:
         return self._is_carried
 
     async def take_answer(self) -> bool:
-        """Say that the answer is there; return whether it carries the call."""
+        """Report the answer; return True if the call is to be stored with it."""
         self._is_answered = True
-        await self.settle()
+        await self.finish()
         return self._is_carried
 
-    async def settle(self) -> None:
-        """Wait no longer for an answer; return when the call is noted, or its answer carries it."""
+    async def finish(self) -> None:
+        """Stop waiting for the answer, and wait until it is known how the call is recorded."""
         self._is_due.set()
-        await self.is_settled.wait()
+        await self.is_finished.wait()

@@ -1,4 +1,4 @@
-"""What a host of a proxy is given."""
+"""The options of a proxy for its host."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,17 +11,17 @@ from pagefault_mcp.service_client.tool_files import ToolFiles
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """What the host is given."""
+    """The options for a host: limits, tools and files."""
 
     options: RenderOptions
-    """What it takes of a result."""
+    """The limits of a rendered result."""
     prefix: str | None
-    """What stands before the names of our own tools; `None` to add none of them."""
+    """The prefix of our tools' names; `None` to add no tools."""
     files: ToolFiles | None = None
-    """Where files that tools are given by their paths are written; `None` to write none."""
+    """The folder of files for tools that take paths; `None` to write no files."""
 
     def own_tools(self) -> Mapping[str, ToolDefinition]:
-        """Return our tools, by the names that the host is shown."""
+        """Return our tools, by their names for the host."""
         if self.prefix is None:
             return {}
         return {f"{self.prefix}{tool.name}": tool for tool in definitions()}

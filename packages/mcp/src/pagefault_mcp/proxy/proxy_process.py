@@ -1,4 +1,4 @@
-"""`pagefault proxy`: between a host and its MCP server, to store what the server's tools return."""
+"""Run a proxy between a host and its MCP server, for `pagefault proxy`."""
 
 import shutil
 import signal
@@ -9,7 +9,7 @@ import anyio
 
 from pagefault_mcp.proxy.pipes import host_left, standard_input, write_out
 from pagefault_mcp.proxy.proxied_host import Host
-from pagefault_mcp.proxy.proxy import Proxy, ProxyOf
+from pagefault_mcp.proxy.proxy import Proxy, ProxyFactory
 from pagefault_mcp.proxy.proxy_services import Service
 from pagefault_mcp.upstreams.server_connections import (
     CannotStartError,
@@ -21,12 +21,12 @@ from pagefault_mcp.upstreams.server_connections import (
     start_server,
 )
 
-# How long a server may take to read on, once its host has left.
+# The longest time without reads by the server, once its host has disconnected.
 _UNREAD_SECONDS = 5.0
 
 Server = Sequence[str] | Upstream
-Serve = Callable[[Service, Connect, ProxyOf], int]
-"""Serves hosts over HTTP until told to end, and returns the status."""
+Serve = Callable[[Service, Connect, ProxyFactory], int]
+"""Serves hosts over HTTP until a signal, and returns the exit status."""
 
 
 def run_proxy(
@@ -36,14 +36,14 @@ def run_proxy(
     warn: Callable[[str], None],
     serve: Serve | None = None,
 ) -> int:
-    """Put a server between this process's standard input and output; return its status.
+    """Connect a server to this process's standard input and output; return its exit status.
 
     Args:
-        service: Keeps calls and results.
-        server: The command that runs it, or where it is.
-        host: What the host is given.
-        warn: Prints what goes wrong.
-        serve: Serves hosts; `None` for one host over pipes.
+        service: The service that stores calls and results.
+        server: The command of the server, or its address.
+        host: The options for the host.
+        warn: Logs problems.
+        serve: Serves hosts over HTTP; `None` for one host over pipes.
 
     Raises:
         CannotStartError: The server cannot be started, or reached.
@@ -56,7 +56,7 @@ def run_proxy(
     else:
         connect = partial(start_server, server)
 
-    def proxy(write_to_host: Write, write_to_server: Write) -> Proxy:
+    def make_proxy(write_to_host: Write, write_to_server: Write) -> Proxy:
         return Proxy(
             *(write_to_host, write_to_server, service.store, warn),
             own_tools=host.own_tools(),
@@ -65,33 +65,33 @@ def run_proxy(
 
     try:
         if serve is None:
-            return anyio.run(_run_pipes, service, connect, proxy, warn)
-        return serve(service, connect, proxy)
+            return anyio.run(_run_pipes, service, connect, make_proxy, warn)
+        return serve(service, connect, make_proxy)
     finally:
         if host.files is not None:
             host.files.clean_up()
 
 
 async def _run_pipes(
-    service: Service, connect: Connect, proxy_of: ProxyOf, warn: Callable[[str], None]
+    service: Service, connect: Connect, make_proxy: ProxyFactory, warn: Callable[[str], None]
 ) -> int:
     async with connect() as server, service.used():
         to_server = _CountedWrites(server.write)
-        proxy = proxy_of(write_out, to_server)
+        proxy = make_proxy(write_out, to_server)
         async with anyio.create_task_group() as host:
             host.start_soon(proxy.from_host, standard_input(), server)
             host.start_soon(_end_without_host, server, to_server)
             host.start_soon(end_on_signals, server.interrupt)
             await proxy.from_server(server.received())
             host.cancel_scope.cancel()
-    status, said = await server.ended()
-    if said:
-        warn(said)
+    status, message = await server.ended()
+    if message:
+        warn(message)
     return status
 
 
 class _CountedWrites:
-    """Writes to a server, and how many it has taken."""
+    """A writer to a server that counts completed writes."""
 
     def __init__(self, write: Write) -> None:
         self._write = write
@@ -103,7 +103,7 @@ class _CountedWrites:
 
 
 async def _end_without_host(server: Connection, to_server: _CountedWrites) -> None:
-    """End a server that reads nothing of what a host has left behind."""
+    """Terminate a server that does not read the remaining input of a disconnected host."""
     await host_left()
     count = -1
     while count != to_server.count:
@@ -113,7 +113,7 @@ async def _end_without_host(server: Connection, to_server: _CountedWrites) -> No
 
 
 async def end_on_signals(end: Callable[[], None]) -> None:
-    """End something whenever this process is told to end."""
+    """Call a function at each SIGTERM or SIGINT."""
     with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
         async for _ in signals:
             end()

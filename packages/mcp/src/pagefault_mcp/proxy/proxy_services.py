@@ -1,4 +1,4 @@
-"""The service that a proxy asks: the one at `--url`, or the one that proxies of a user share."""
+"""The service of a proxy: the one at `--url`, or the one that the proxies of a user share."""
 
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
@@ -15,43 +15,43 @@ from pagefault_mcp.service_client.running_service import (
     CONNECT_SECONDS,
     FIRST_SECONDS,
     LIMITS,
-    is_near,
-    problem_of,
+    find_problem,
+    is_local,
     service_address,
 )
 from pagefault_mcp.service_client.service_store import ServiceStore
 from pagefault_mcp.service_client.shared_folder import SharedSetup
 from pagefault_mcp.service_client.shared_service import SharedService
 
-# A result of hundreds of megabytes is synced before it is answered. Hosts seldom wait for longer
+# A result of hundreds of megabytes is synced to disk before the answer. Hosts seldom wait longer
 # than a minute.
 _TIMEOUT = httpx.Timeout(45.0, connect=CONNECT_SECONDS)
 _LIST = "/api/sessions"
-# A name that is answered wherever the shared service listens.
+# A host name that the shared service accepts.
 _SHARED_URL = httpx.URL("http://localhost")
 
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """A service that a proxy asks to keep and to show results."""
+    """A service that stores and renders results for a proxy."""
 
     store: ServiceStore
-    """Asks it."""
-    ask_first: Callable[[httpx.AsyncClient], Coroutine[Any, Any, None]]
-    """Asks whether it answers, and tells if it does not."""
+    """The client of the service."""
+    check: Callable[[httpx.AsyncClient], Coroutine[Any, Any, None]]
+    """Sends a first request, and logs a failure."""
 
     @asynccontextmanager
     async def used(self) -> AsyncIterator[None]:
-        """Use it for the length of the block; whether it answers is found out meanwhile."""
+        """Open the client for the length of the block; check the service meanwhile."""
         async with self.store.client as client, anyio.create_task_group() as group:
-            # Nothing waits for it: the host is answered meanwhile.
-            group.start_soon(self.ask_first, client)
+            # In the background, so that the host does not wait.
+            group.start_soon(self.check, client)
             yield
             group.cancel_scope.cancel()
 
 
 class _NoService(httpx.AsyncBaseTransport):
-    """Answers nothing, and says why."""
+    """A transport that fails each request with a reason."""
 
     def __init__(self, why: str) -> None:
         self._why = why
@@ -61,29 +61,29 @@ class _NoService(httpx.AsyncBaseTransport):
         raise httpx.ConnectError(self._why, request=request)
 
 
-def named_service(
+def remote_service(
     url: httpx.URL, headers: httpx.Headers, session_id: str, host: Host, warn: Callable[[str], None]
 ) -> Service:
     """Return the service at a URL."""
-    made = partial(httpx.AsyncClient, base_url=url, headers=headers, timeout=_TIMEOUT)
+    make_client = partial(httpx.AsyncClient, base_url=url, headers=headers, timeout=_TIMEOUT)
     try:
-        client = made(
+        client = make_client(
             limits=LIMITS,
-            trust_env=not is_near(url),
-            # Certificates take longer to load than all else, and are for one of the two.
+            trust_env=not is_local(url),
+            # Loading certificates is slow, and only HTTPS needs them.
             verify=url.scheme == "https",
         )
-    except Exception as exc:  # noqa: BLE001 - what the environment says of certificates and proxies
-        client = made(trust_env=False, transport=_NoService(reason_of(exc)))
+    except Exception as exc:  # noqa: BLE001 - proxies and certificates of the environment may be invalid
+        client = make_client(trust_env=False, transport=_NoService(reason_of(exc)))
     place = str(url.copy_with(userinfo=b""))
     store = ServiceStore(client, session_id, host.options, host.files, place)
-    return Service(store, partial(_tell_problem, warn))
+    return Service(store, partial(_warn_of_problem, warn))
 
 
 def shared_service(
     setup: SharedSetup, session_id: str, host: Host, warn: Callable[[str], None]
 ) -> Service:
-    """Return the service that proxies of a setup share; it is started when it is used."""
+    """Return the service that proxies of a setup share; it is started on first use."""
     client = httpx.AsyncClient(
         base_url=_SHARED_URL, timeout=_TIMEOUT, trust_env=False, transport=SharedService(setup)
     )
@@ -91,9 +91,9 @@ def shared_service(
     return Service(store, partial(_start_shared, warn))
 
 
-async def _tell_problem(warn: Callable[[str], None], client: httpx.AsyncClient) -> None:
+async def _warn_of_problem(warn: Callable[[str], None], client: httpx.AsyncClient) -> None:
     first = client.build_request("GET", _LIST, params={"limit": 1}, timeout=FIRST_SECONDS)
-    if (problem := await problem_of(client, first, takes_headers=False)) is not None:
+    if (problem := await find_problem(client, first, takes_headers=False)) is not None:
         stop = "" if problem.endswith((".", "?")) else "."
         warn(f"{problem}{stop} Results are passed on and not stored until it takes them.")
 
@@ -101,11 +101,11 @@ async def _tell_problem(warn: Callable[[str], None], client: httpx.AsyncClient) 
 async def _start_shared(warn: Callable[[str], None], client: httpx.AsyncClient) -> None:
     try:
         await client.get("/healthz")
-    except Exception as exc:  # noqa: BLE001 - whatever fails here, messages pass
+    except Exception as exc:  # noqa: BLE001 - messages are forwarded in any case
         warn(f"results are passed on and not stored: {reason_of(exc)}")
 
 
 def base_address(url: str) -> httpx.URL:
-    """Return where the paths of a service begin; refuse an address that is none."""
+    """Return the base URL of a service; raise if it is invalid."""
     address = service_address(url).copy_with(query=None, fragment=None)
     return address.copy_with(path=address.path.rstrip("/").removesuffix("/mcp"))

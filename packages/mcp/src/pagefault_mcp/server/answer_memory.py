@@ -1,4 +1,4 @@
-"""The memory that an answer at `/mcp` takes: the SDK makes its JSON of one whole value."""
+"""The memory of an answer at `/mcp`, which the SDK serialises as one value."""
 
 from contextlib import ExitStack
 
@@ -10,9 +10,9 @@ from app.services.memory_budget.responses import ResponseMemory
 
 
 class AnswerMemory(ExitStack):
-    """Holds memory for one answer until the end of the block; nothing at first.
+    """A reservation of memory for one answer, until the end of the block.
 
-    Clients who read a long answer slowly are cut off where others need the memory.
+    Clients that read a long answer slowly are cut off if others need the memory.
 
     Args:
         scope: The scope of the request.
@@ -23,39 +23,41 @@ class AnswerMemory(ExitStack):
         super().__init__()
         self._scope = scope
         self._send = send
-        self._held: ResponseMemory | None = None
+        self._reservation: ResponseMemory | None = None
         self._is_counted = False
-        self._is_over = False
+        self._is_closed = False
         self.callback(self._release)
 
     async def hold(self, size_bytes: int) -> None:
-        """Take so many bytes of the share of answers, once.
+        """Reserve memory for the answer, once.
 
         Raises:
-            OverloadedError: They are not free for a second, or the client has gone.
+            OverloadedError: It is not free within a second, or the client has disconnected.
         """
-        held = await find_response_budget(self._scope).hold(size_bytes)
-        # What answers a request may go on for a moment after its client has gone.
-        if self._is_over:
-            held.release()
+        reservation = await find_response_budget(self._scope).hold(size_bytes)
+        # The handler may still run for a moment after its client has disconnected.
+        if self._is_closed:
+            reservation.release()
             raise OverloadedError
-        self._held = held
+        self._reservation = reservation
 
     async def send(self, message: Message) -> None:
         """Send a message of the answer."""
-        if self._held is not None and not self._is_counted:
+        if self._reservation is not None and not self._is_counted:
             self._is_counted = True
-            self._send = self.enter_context(count_reader(self._scope, self._held, self._send))
+            self._send = self.enter_context(
+                count_reader(self._scope, self._reservation, self._send)
+            )
         body = message.get("body", b"")
         if len(body) <= PIECE_BYTES:
             await self._send(message)
             return
-        # The server waits before each piece until most of the one before is taken.
+        # The server waits before each piece until most of the previous one is sent.
         for start in range(0, len(body), PIECE_BYTES):
             await self._send(body_message(body[start : start + PIECE_BYTES]))
         await self._send(body_message(b"", more=message.get("more_body", False)))
 
     def _release(self) -> None:
-        self._is_over = True
-        if self._held is not None:
-            self._held.release()
+        self._is_closed = True
+        if self._reservation is not None:
+            self._reservation.release()

@@ -1,37 +1,37 @@
-"""A process that goes on when whoever started it has ended, and tells it that it serves."""
+"""Detach a process from its parent, and report readiness through a pipe."""
 
 import os
 from collections.abc import Callable
 from contextlib import suppress
 from typing import TypeAlias
 
-Tell: TypeAlias = Callable[[], None]
-"""Lets the process end that was started, unless it has ended."""
+Notify: TypeAlias = Callable[[], None]
+"""Reports that the detached process serves, so that the original one exits."""
 
 _SERVES = b"1"
 
 
-def detach(*, failed: int) -> Tell:
-    """Go on in a process of its own, in no group with the one that was started, and no child of it.
+def detach(*, failed: int) -> Notify:
+    """Continue in a child process, in a session of its own.
 
-    The one that was started never returns from here. It waits, and ends: with status 0 once the
-    other one calls what this returns, with another status if that ends before. Hosts that end a
-    proxy end all of its group, or all that came of it.
+    The original process does not return. It exits with status 0 when the child calls the returned
+    function, or with `failed` when the child exits before. Hosts that end a proxy end its process
+    group or its descendants.
 
     Args:
-        failed: That other status.
+        failed: The exit status if the child fails.
     """
-    said, to_say = os.pipe()
+    read_end, write_end = os.pipe()
     if os.fork() > 0:
-        os.close(to_say)
-        os._exit(0 if os.read(said, 1) == _SERVES else failed)
-    os.close(said)
+        os.close(write_end)
+        os._exit(0 if os.read(read_end, 1) == _SERVES else failed)
+    os.close(read_end)
     os.setsid()
 
-    def tell() -> None:
-        # It is killed when the proxy that has started it leaves meanwhile.
+    def notify() -> None:
+        # The original process is killed if its proxy disconnects meanwhile.
         with suppress(BrokenPipeError):
-            os.write(to_say, _SERVES)
-        os.close(to_say)
+            os.write(write_end, _SERVES)
+        os.close(write_end)
 
-    return tell
+    return notify

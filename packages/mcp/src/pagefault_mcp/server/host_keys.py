@@ -1,4 +1,4 @@
-"""Whose keys a proxy takes that listens: the shared service knows them, and is asked for each."""
+"""The route of the shared service that checks keys for proxies over HTTP."""
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -12,7 +12,7 @@ async def get_host_key(request: Request) -> Response:
     """Answer 204 to a key of the service's project.
 
     Raises:
-        UnauthorizedError: It is another one, or none.
+        UnauthorizedError: The key is missing, or of another project.
     """
     services = request.state.services
     access = Access(services[Records], None)

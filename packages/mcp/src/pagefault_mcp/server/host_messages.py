@@ -1,7 +1,7 @@
-"""What a host says to `pagefault mcp` over pipes, line by line, so that each line has its answer.
+"""Messages of a host to `pagefault mcp` over pipes.
 
-The SDK drops a line that it cannot read, and a host would wait for its answer for ever. A lone
-surrogate, which JSON can spell and no text can hold, is repaired as in the rest of the service.
+The SDK drops a line that it cannot parse, so the host would wait for its answer. Such lines are
+answered here with an error. Lone surrogates are replaced as in the rest of the service.
 """
 
 from dataclasses import dataclass
@@ -21,25 +21,25 @@ from pagefault_mcp.messages.message_limits import LONGEST_METHOD_CHARS
 _NO_MESSAGE = "This is no message of JSON-RPC: one object with jsonrpc, id, method and params."
 
 Received: TypeAlias = SessionMessage | Exception
-"""What the SDK makes of a line."""
+"""The SDK's result for a line."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Messages:
-    """The messages of a host; what cannot be one is answered here."""
+    """The messages of a host; invalid ones are answered with an error."""
 
     received: Any
-    """What the SDK has read: a stream of `Received`."""
+    """The stream of `Received` from the SDK."""
     sent: Any
-    """Takes the messages for the host."""
+    """The stream of messages for the host."""
     limits: Limits
-    """What a message is held to."""
+    """The limits of a message."""
 
     async def receive(self) -> Received:
         """Return the next message.
 
         Raises:
-            EndOfStream: The host has gone.
+            EndOfStream: The host has disconnected.
         """
         while True:
             item: Received = await self.received.receive()
@@ -53,7 +53,7 @@ class Messages:
                 return SessionMessage(read)
 
     async def aclose(self) -> None:
-        """Take no more of them."""
+        """Close the stream of messages."""
         await self.received.aclose()
 
     def __aiter__(self) -> Self:
@@ -78,23 +78,23 @@ class Messages:
 
 
 def _refusal_of(item: Received) -> types.JSONRPCMessage | None:
-    """Return the error for a method that is longer than any, which the SDK would repeat."""
+    """Return an error for a method above the limit, which the SDK would repeat in its own."""
     message = item.message if isinstance(item, SessionMessage) else None
     if not isinstance(message, types.JSONRPCRequest) or len(message.method) <= LONGEST_METHOD_CHARS:
         return None
-    words = f"The method of a message has {LONGEST_METHOD_CHARS} characters at most."
-    return _refusal(types.INVALID_REQUEST, words, message.id)
+    text = f"The method of a message has {LONGEST_METHOD_CHARS} characters at most."
+    return _refusal(types.INVALID_REQUEST, text, message.id)
 
 
 def read_again(error: ValidationError, limits: Limits) -> types.JSONRPCMessage | None:
-    """Return the message that a line was meant to be, or the error that answers it.
+    """Return the repaired message of a line, or the error that answers it.
 
     Args:
-        error: Why the SDK could not read it.
-        limits: What it is held to.
+        error: The error of the SDK.
+        limits: The limits of the message.
 
     Returns:
-        `None` for an empty line, which nobody waits for.
+        `None` for an empty line, which has no answer.
     """
     fault = error.errors(include_url=False)[0]
     if fault["type"] != "json_invalid":
@@ -115,7 +115,7 @@ def read_again(error: ValidationError, limits: Limits) -> types.JSONRPCMessage |
 
 
 def _id_in(error: ValidationError) -> types.RequestId | None:
-    """Return the id of a message that is none; it is in what a member is missing from."""
+    """Return the id of an invalid message, from the errors of its missing members."""
     for fault in error.errors(include_url=False):
         value = fault["input"]
         named = value.get("id") if fault["type"] == "missing" and isinstance(value, dict) else None
@@ -124,6 +124,6 @@ def _id_in(error: ValidationError) -> types.RequestId | None:
     return None
 
 
-def _refusal(code: int, words: str, request_id: types.RequestId | None) -> types.JSONRPCError:
-    told = types.ErrorData(code=code, message=words)
-    return types.JSONRPCError(jsonrpc="2.0", id=request_id, error=told)
+def _refusal(code: int, text: str, request_id: types.RequestId | None) -> types.JSONRPCError:
+    error_data = types.ErrorData(code=code, message=text)
+    return types.JSONRPCError(jsonrpc="2.0", id=request_id, error=error_data)

@@ -1,8 +1,8 @@
 """`/mcp`: the memory for clients of MCP, over Streamable HTTP.
 
-It keeps no state between requests, whichever revision a client speaks, so that any process can
-answer any of them. Keys, quotas, the checks of `Host` and `Origin`, and what reads bodies are those
-of the API. The SDK, which parses a message again in the event loop, gets one of a bounded size.
+It keeps no state between requests in any revision, so any process can answer any request. Keys,
+quotas, the checks of `Host` and `Origin`, and the readers of bodies are those of the API. The size
+of a message is limited, since the SDK parses it again in the event loop.
 """
 
 from collections.abc import AsyncIterator
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from pagefault_mcp.server.page_changes import Context
 
 _MOST_BODY_BYTES = 4 * 1024 * 1024
-# The most that is read of a refused body: an image of 40 MB in base64.
+# The most bytes read of a refused body: an image of 40 MB in base64.
 _MOST_DROPPED_BYTES = 64 * 1024 * 1024
 _DROP_SECONDS = 30.0
 _LISTEN = "subscriptions/listen"
@@ -55,32 +55,32 @@ _QUERY = QueryNames(get_dependant(path=PATH, call=_declare_query))
 
 @dataclass(frozen=True, slots=True)
 class _Received:
-    """A message that was checked, as it was sent."""
+    """The body of a checked message."""
 
     body: bytes
     is_listen: bool
-    """Its answer is a stream without an end."""
+    """Its answer is an endless stream."""
 
 
 class McpEndpoint:
-    """Takes the requests of clients of MCP. The SDK is loaded with the first of them."""
+    """The endpoint for clients of MCP. The SDK is loaded with the first request."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
-        # Requests come while it is running, which sets this.
+        # Set by `running`, before any request.
         self._group: anyio.abc.TaskGroup
         self._manager: StreamableHTTPSessionManager | None = None
         self._starting = anyio.Lock()
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Take requests for the length of the block."""
+        """Serve requests for the length of the block."""
         async with anyio.create_task_group() as self._group:
             yield
             self._group.cancel_scope.cancel()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request; what is not taken is a problem, which `McpRefusals` translates."""
+        """Answer one request; a refusal is a problem, which `McpRefusals` translates."""
         request, limits = Request(scope, receive), self._services[Limits]
         async with AsyncExitStack() as memory:
             try:
@@ -97,7 +97,7 @@ class McpEndpoint:
                 await refusal(scope, receive, send)
                 return
             if received.is_listen:
-                # It is short, and stays for as long as the client listens.
+                # The message is short, and its stream long.
                 await memory.aclose()
             answer = memory.enter_context(AnswerMemory(scope, send))
             scope["state"][_CALLER] = replace(
@@ -108,13 +108,13 @@ class McpEndpoint:
 
     @staticmethod
     async def _admit(request: Request) -> McpCaller:
-        """Return who a request is from, and for which session.
+        """Return the caller of a request, with its session.
 
         Raises:
             UnauthorizedError: There is no valid key.
             QuotaExceededError: The key has sent too many requests.
-            InvalidPayloadError: The address names a session that cannot be one, or two of them, or
-                has another parameter.
+            InvalidPayloadError: The query has an invalid session, two sessions, or another
+                parameter.
         """
         caller = await caller_by_key(request)
         _QUERY.check(request.scope["query_string"])
@@ -152,7 +152,7 @@ class McpEndpoint:
 
 
 async def _chunks(request: Request, limits: Limits) -> AsyncIterator[bytes]:
-    """Yield a body, counted and paced as any other. Raises as `limited_body` does."""
+    """Yield a body within the limits of `limited_body`; raise as that does."""
     most_bytes = min(limits.body_bytes, _MOST_BODY_BYTES)
     limits = limits.model_copy(update={"body_bytes": most_bytes})
     try:
@@ -164,11 +164,11 @@ async def _chunks(request: Request, limits: Limits) -> AsyncIterator[bytes]:
 
 
 def _read(body: bytes, *, max_depth: int) -> _Received:
-    """Check a message; whether it is JSON-RPC is for the SDK to check.
+    """Check the limits of a message; the SDK checks that it is JSON-RPC.
 
     Raises:
         InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: As `parse_message` and
-            `check_message`; or it asks for more subscriptions than a stream may have.
+            `check_message`; or the request has too many subscriptions.
     """
     message = parse_message(body, max_depth=max_depth)
     if not isinstance(message, dict):
@@ -184,26 +184,26 @@ def _read(body: bytes, *, max_depth: int) -> _Received:
 
 
 def _caller_of(context: "Context") -> McpCaller:
-    """Return who a request is from, as it was noted when it came."""
+    """Return the caller of a request, which `__call__` has stored in its scope."""
     assert context.request is not None  # noqa: S101 - HTTP always gives it
     caller: McpCaller = context.request.scope["state"][_CALLER]
     return caller
 
 
 def _replay_body(body: bytes, receive: Receive) -> Receive:
-    """Return what gives a body that was read to the SDK."""
-    whole: list[Message] = [{"type": "http.request", "body": body}]
+    """Return a `receive` that replays a body for the SDK."""
+    messages: list[Message] = [{"type": "http.request", "body": body}]
 
     async def read() -> Message:
-        return whole.pop() if whole else await receive()
+        return messages.pop() if messages else await receive()
 
     return read
 
 
 async def _drop_rest(receive: Receive) -> None:
-    """Read the rest of a body to nowhere, unless it takes long: clients send all before they read.
+    """Read and drop the rest of a body, within limits.
 
-    A connection that was ended before would be no answer to them.
+    Clients send the whole body before they read the answer, which a closed connection would lose.
     """
     size_bytes = 0
     with anyio.move_on_after(_DROP_SECONDS):

@@ -1,4 +1,4 @@
-"""The caller of the memory, and the sessions it may use: those of its address or its command."""
+"""The caller of the memory, and the sessions of its address or command."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -11,15 +11,15 @@ from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.model.client_ids import CLIENT_ID, CLIENT_ID_RULE
 
 DEFAULT_SESSION: Final = "mcp"
-"""The session of calls where nothing names one."""
+"""The session of calls without another one."""
 
 
 async def _hold_nothing(_: int) -> None:
-    """Take no memory from a budget: a host over pipes has the process to itself."""
+    """Reserve no memory: over pipes, the process has one host only."""
 
 
 class ForeignSessionError(Exception):
-    """A call names a session that it may not use; the words are for the model."""
+    """A call names a session that it may not use; the message is for the model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,24 +28,24 @@ class McpCaller:
 
     caller: Caller
     session_id: str = DEFAULT_SESSION
-    """The session of calls that name none."""
+    """The session of calls without an explicit one."""
     scope: Scope = "session"
-    """How far calls reach: to this session, or to all sessions of the project and their handles."""
+    """The scope of calls: this session, or all sessions of the project and their handles."""
     body_bytes: int = 0
     """The size of the message; 0 over pipes."""
     hold: Callable[[int], Awaitable[None]] = _hold_nothing
-    """Takes bytes of the memory budget until the answer is sent, or raises OverloadedError."""
+    """Reserves memory until the answer is sent, or raises OverloadedError."""
 
     @property
     def project_id(self) -> str:
-        """The project that is asked about."""
+        """The project of the caller."""
         return self.caller.project_id
 
     def take_session(self, arguments: dict[str, Any]) -> str:
-        """Take the session that a call names out of its arguments; return the one that it is for.
+        """Remove the session from the arguments of a call; return the session of the call.
 
         Raises:
-            ForeignSessionError: It is not the caller's, or cannot be one.
+            ForeignSessionError: The session is not the caller's, or is invalid.
         """
         named = arguments.pop("session", None)
         if named is None or named == self.session_id:
@@ -63,19 +63,19 @@ class McpCaller:
 
 
 def caller_at(caller: Caller, query: bytes) -> McpCaller:
-    """Read the query of an address.
+    """Return the caller with the session and scope of a query.
 
     Raises:
-        InvalidPayloadError: The session cannot be one, or the scope is none.
+        InvalidPayloadError: The session or the scope is invalid.
     """
-    named = parse_qs(query.decode("latin-1"), keep_blank_values=True)
-    (session_id,) = named.get("session", [DEFAULT_SESSION])
+    parameters = parse_qs(query.decode("latin-1"), keep_blank_values=True)
+    (session_id,) = parameters.get("session", [DEFAULT_SESSION])
     if not CLIENT_ID.match(session_id):
         raise InvalidPayloadError(
             "The session in the address cannot be the id of one; `errors` says why.",
             faults=[Fault("/query/session", f"is no id, which {CLIENT_ID_RULE}")],
         )
-    (scope,) = named.get("scope", ["session"])
+    (scope,) = parameters.get("scope", ["session"])
     if scope not in ("session", "project"):
         raise InvalidPayloadError(
             "The scope in the address is none; `errors` says which there are.",

@@ -1,4 +1,4 @@
-"""`pagefault mcp`: the memory for a host that starts its MCP servers itself."""
+"""Serve the memory over pipes, for `pagefault mcp`."""
 
 import anyio
 from mcp.server import NotificationOptions
@@ -14,12 +14,12 @@ from pagefault_mcp.server.page_changes import HostSubscriptions
 
 
 def run_mcp(settings: Settings, project_id: str, session_id: str | None) -> None:
-    """Serve the memory over this process's standard input and output until the host leaves.
+    """Serve the memory over this process's standard input and output until the host disconnects.
 
     Args:
-        settings: Where the stores are.
-        project_id: Whose memory it is.
-        session_id: Where calls are kept; `None` where each call names it.
+        settings: The settings of the stores.
+        project_id: The project.
+        session_id: The session of all calls; `None` if each call names its own.
     """
     caller = McpCaller(
         Caller(project_id, is_operator=True),
@@ -30,8 +30,7 @@ def run_mcp(settings: Settings, project_id: str, session_id: str | None) -> None
 
 
 async def _serve(settings: Settings, caller: McpCaller) -> None:
-    # A server sweeps and scrubs; hosts start many of these on one data directory, which would all
-    # do it.
+    # No sweeps and scrubs, since hosts start many of these processes on one data directory.
     sweep = settings.sweep.model_copy(update={"interval_seconds": 0.0})
     scrub = settings.scrub.model_copy(update={"period_seconds": 0.0})
     idle = settings.model_copy(update={"sweep": sweep, "scrub": scrub})
@@ -40,7 +39,7 @@ async def _serve(settings: Settings, caller: McpCaller) -> None:
         async with anyio.create_task_group() as group, stdio_server() as (received, sent):
             subscriptions = HostSubscriptions(services, caller.caller, group)
             server = MemoryServer(services, lambda _: caller, subscriptions).server()
-            told = NotificationOptions(resources_changed=True)
+            notifications = NotificationOptions(resources_changed=True)
             messages = Messages(received, sent, settings.limits)
-            await server.run(messages, sent, server.create_initialization_options(told))
+            await server.run(messages, sent, server.create_initialization_options(notifications))
             group.cancel_scope.cancel()

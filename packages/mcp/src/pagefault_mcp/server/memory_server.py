@@ -1,8 +1,7 @@
-"""The memory as a server of MCP: its tools, its pages and resources, and what changes of them.
+"""The memory as a server of MCP: its tools, its pages and resources, and subscriptions to them.
 
-Every request says whose it is, and is answered from that project alone: a subscription reads the
-log of its project, so that those of two projects never meet. Tools run as they do over HTTP, in a
-session that the address or the call names.
+Every request has a caller, and is answered from the caller's project alone; subscriptions read the
+log of that project. Tools run as over HTTP, in the session of the address or the call.
 
 Source: `agents`, "MCP server".
 """
@@ -68,26 +67,26 @@ RESOURCES = f"{SCHEME}resources/"
 _LISTED = 50
 _MOST_READ_BYTES = 8 * 1024 * 1024
 _MOST_LINES_BYTES = 1024 * 1024
-# Of an answer, while the SDK makes its JSON. Measured: 3.0 times its length.
+# Copies of an answer while the SDK serialises it. Measured: 3.0 times its length.
 _COPIES = 3
-# Without links an image at a URL becomes text: resource contents have no links.
+# A revision without links, since resource contents have none: an image at a URL becomes text.
 _WITHOUT_LINKS: McpRevision = "2025-03-26"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MemoryServer:
-    """Answers what clients of MCP ask."""
+    """The handlers of requests of MCP."""
 
     services: Services
     """The stores and services."""
     caller_of: Callable[[Context], McpCaller]
-    """Says who a request is from."""
+    """Returns the caller of a request."""
     subscriptions: HostSubscriptions | None = None
-    """Those of a host over pipes; `None` where no connection remembers any."""
+    """The subscriptions of a host over pipes; `None` over HTTP, which has no connections."""
 
     def server(self) -> Server[Any]:
-        """Return what the SDK runs."""
-        kept = self.subscriptions
+        """Return the server of the SDK."""
+        subscriptions = self.subscriptions
         return Server(
             "pagefault",
             version=VERSION,
@@ -95,12 +94,12 @@ class MemoryServer:
             instructions=instructions("strict"),
             on_list_tools=self._list_tools,
             on_call_tool=self._call_tool,
-            on_list_resources=self._list_and_watch if kept else self._list_resources,
+            on_list_resources=self._list_and_watch if subscriptions else self._list_resources,
             on_list_resource_templates=_list_templates,
             on_read_resource=self._read_resource,
             on_subscriptions_listen=self._listen,
-            on_subscribe_resource=kept.subscribe if kept else None,
-            on_unsubscribe_resource=kept.unsubscribe if kept else None,
+            on_subscribe_resource=subscriptions.subscribe if subscriptions else None,
+            on_unsubscribe_resource=subscriptions.unsubscribe if subscriptions else None,
         )
 
     async def _list_tools(
@@ -113,18 +112,18 @@ class MemoryServer:
         return types.ListToolsResult(tools=[types.Tool.model_validate(each) for each in written])
 
     async def _call_tool(
-        self, context: Context, called: types.CallToolRequestParams
+        self, context: Context, params: types.CallToolRequestParams
     ) -> types.CallToolResult:
         caller = self.caller_of(context)
-        arguments: dict[str, Any] = dict(called.arguments or {})
+        arguments: dict[str, Any] = dict(params.arguments or {})
         try:
             session_id = caller.take_session(arguments)
         except ForeignSessionError as exc:
             return _refuse_call(str(exc))
-        asked: dict[str, JsonValue] = {
+        request_body: dict[str, JsonValue] = {
             "target": "mcp",
             "id": new_id(),
-            "name": called.name[:512] or "none",
+            "name": params.name[:512] or "none",
             "arguments": arguments,
             "scope": caller.scope,
             "protocolVersion": nearest_revision(context.protocol_version),
@@ -134,7 +133,7 @@ class MemoryServer:
         services = self.services
         with _translate_errors():
             request = await services[LargeWork].run(
-                caller.body_bytes, _tool_call, asked, services[Limits]
+                caller.body_bytes, _tool_call, request_body, services[Limits]
             )
             if request is None:
                 return _refuse_call(
@@ -147,7 +146,7 @@ class MemoryServer:
     async def _list_resources(
         self, context: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
-        """List the pages, newest first, and behind them the resources."""
+        """List the pages, newest first, then the resources."""
         project_id = self.caller_of(context).project_id
         place = (params.cursor if params else None) or "pages:"
         services = self.services
@@ -180,13 +179,13 @@ class MemoryServer:
         caller = self.caller_of(context)
         with _translate_errors():
             check_uri(params.uri)
-            address, _, asked = params.uri.partition("?")
-            query = {name: values[0] for name, values in parse_qs(asked).items()}
+            address, _, query_string = params.uri.partition("?")
+            query = {name: values[0] for name, values in parse_qs(query_string).items()}
             if address.startswith(PAGES):
                 contents = await self._page(caller, params.uri, address[len(PAGES) :], query)
             elif address.startswith(RESOURCES):
-                held = address[len(RESOURCES) :]
-                contents = [await self._resource(caller, params.uri, held, query)]
+                resource_id = address[len(RESOURCES) :]
+                contents = [await self._resource(caller, params.uri, resource_id, query)]
             else:
                 raise NotFoundError("resource")
         return types.ReadResourceResult(contents=contents)
@@ -194,7 +193,7 @@ class MemoryServer:
     async def _page(
         self, caller: McpCaller, uri: str, page_id: str, query: dict[str, str]
     ) -> list[types.TextResourceContents | types.BlobResourceContents]:
-        """Return a page at a level, by default whole: what it says, and its image."""
+        """Return a page at a level, by default the whole page: its text and its image."""
         level = parse_level(query.get("level", "0"))
         if level is None:
             raise InvalidPayloadError("The level is one of 0 to 3.")
@@ -205,14 +204,14 @@ class MemoryServer:
         rendered = await self.services[Renders].page(
             caller.project_id, unquote(page_id), level, render_query, tool_call_id=None
         )
-        words, *others = (await _read(rendered, caller))["messages"][0]["content"]
-        images = [block for block in others if block["type"] == "image"]
-        return [_contents(uri, block) for block in (words, *images)]
+        text, *blocks = (await _read(rendered, caller))["messages"][0]["content"]
+        images = [block for block in blocks if block["type"] == "image"]
+        return [_contents(uri, block) for block in (text, *images)]
 
     async def _resource(
         self, caller: McpCaller, uri: str, resource_id: str, query: dict[str, str]
     ) -> types.TextResourceContents | types.BlobResourceContents:
-        """Return a file: text as text, or lines of it, anything else as its bytes."""
+        """Return a file: a text, or lines of it, or the bytes of any other file."""
         project_id = caller.project_id
         resource = await self.services[Resources].get(project_id, resource_id)
         mime_type = resource.mime_type
@@ -232,15 +231,15 @@ class MemoryServer:
         blob = base64.b64encode(data).decode()
         return types.BlobResourceContents(uri=uri, mime_type=mime_type, blob=blob)
 
-    async def _lines(self, project_id: str, resource: Resource, asked: str) -> str:
-        lines = parse_line_range(asked)
+    async def _lines(self, project_id: str, resource: Resource, range_text: str) -> str:
+        lines = parse_line_range(range_text)
         if lines is None:
             raise InvalidPayloadError("The lines are a range such as 10-40 or 100-.")
-        texts, wanted = self.services[ResourceTexts], lines
+        texts, next_lines = self.services[ResourceTexts], lines
         pieces: list[str] = []
         size_bytes = 0
         while True:
-            query = TextQuery(lines=wanted)
+            query = TextQuery(lines=next_lines)
             found = await texts.find(project_id, resource.resource_id, query)
             answer = await found.read()
             resource, total_lines = answer.resource, answer.total_lines
@@ -252,17 +251,17 @@ class MemoryServer:
                     f"that are sent at once. Ask for those before line {record['from']} first."
                 )
             pieces.append(record["text"])
-            # Each answer is of a piece, and says where the next one begins.
+            # Each answer has a piece, and the number of the next line.
             if record["nextLine"] is None:
                 return "\n".join(pieces)
-            wanted = LineRange(record["nextLine"], lines.last)
+            next_lines = LineRange(record["nextLine"], lines.last)
 
     async def _listen(
         self, context: Context, params: types.SubscriptionsListenRequestParams
     ) -> types.SubscriptionsListenResult:
         caller = self.caller_of(context).caller
         if context.request is not None:
-            # As a stream of events: none of the requests that are worked on.
+            # A stream does not count against the limit of concurrent requests.
             context.request.state.slot.leave()
         with _translate_errors():
             for uri in params.notifications.resource_subscriptions or ():
@@ -272,43 +271,48 @@ class MemoryServer:
     async def _list_and_watch(
         self, context: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
-        """List, for a host over pipes, which is told from then on when that changes."""
-        assert self.subscriptions is not None  # noqa: S101 - only where there are some
+        """List for a host over pipes, and notify it of later changes."""
+        assert self.subscriptions is not None  # noqa: S101 - registered only with subscriptions
         if context.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS:
             with _translate_errors():
                 await self.subscriptions.watch(context)
         return await self._list_resources(context, params)
 
 
-_OF_READING = (InvalidJsonError, InvalidPayloadError, PayloadTooLargeError)
-_OF_WHO_ASKS = (NotFoundError, MalformedRequestError, *_OF_READING)
+_CLIENT_ERRORS = (
+    NotFoundError,
+    MalformedRequestError,
+    InvalidJsonError,
+    InvalidPayloadError,
+    PayloadTooLargeError,
+)
 
 
 @contextmanager
 def _translate_errors() -> Iterator[None]:
-    """Turn errors of the service into those of MCP."""
+    """Raise errors of the service as errors of MCP."""
     try:
         yield
-    except _OF_WHO_ASKS as exc:
+    except _CLIENT_ERRORS as exc:
         raise MCPError(types.INVALID_PARAMS, exc.detail) from exc
     except PagefaultError as exc:
         raise MCPError(types.INTERNAL_ERROR, exc.detail) from exc
 
 
-def _refuse_call(why: str) -> types.CallToolResult:
-    """Return what a model is told of a call that cannot even be an entry of a history."""
-    said = types.TextContent(type="text", text=f"The call was not run: {why}.")
-    return types.CallToolResult(content=[said], is_error=True)
+def _refuse_call(reason: str) -> types.CallToolResult:
+    """Return the error result of a call that cannot be stored in a history."""
+    content = types.TextContent(type="text", text=f"The call was not run: {reason}.")
+    return types.CallToolResult(content=[content], is_error=True)
 
 
-def _tool_call(asked: JsonValue, limits: Limits) -> ToolCallRequest | None:
-    """Return a call that a model made; `None` if a number in it is none of JSON. Blocks.
+def _tool_call(request_body: JsonValue, limits: Limits) -> ToolCallRequest | None:
+    """Return the call of a model; `None` if it has an infinite number or NaN. Blocks.
 
     Raises:
-        InvalidPayloadError, PayloadTooLargeError: It is not one that can be run.
+        InvalidPayloadError, PayloadTooLargeError: The call cannot be run.
     """
     try:
-        body = json_bytes(asked)
+        body = json_bytes(request_body)
     except ValueError:
         return None
     return read_tool_call(body, limits=limits)
@@ -333,7 +337,7 @@ async def _list_templates(
 
 
 def _with_session(tool: JsonValue, default: str) -> JsonValue:
-    """Return a tool that also takes the session; without one it is called in the default."""
+    """Return a tool with a parameter for the session, which has a default."""
     assert isinstance(tool, dict)  # noqa: S101 - as `write_tools` writes them
     schema: Any = tool["inputSchema"]
     properties = {**schema["properties"], "session": _session_schema(default)}
@@ -344,8 +348,8 @@ def _with_session(tool: JsonValue, default: str) -> JsonValue:
 
 
 def _session_schema(default: str) -> JsonValue:
-    said = f'A name for your conversation, the same in all calls, such as trip-2; null: "{default}"'
-    return {"type": ["string", "null"], "description": said}
+    text = f'A name for your conversation, the same in all calls, such as trip-2; null: "{default}"'
+    return {"type": ["string", "null"], "description": text}
 
 
 def _page_resource(page: StoredPage) -> types.Resource:

@@ -1,12 +1,12 @@
-"""What changes of pages and of the list, told to the clients of MCP that subscribe to them.
+"""Notifications of changes of pages, and of the list of resources, for clients of MCP.
 
-From 2026-07-28 on a subscription is a request that stays open, which any process can answer. Before
-that it is a request that is answered at once, and what changes is told later: only a connection can
-remember that, so that it works over pipes and not at `/mcp`, which keeps nothing.
+From 2026-07-28 on, a subscription is a request that stays open, which any process can answer. In
+earlier revisions it is answered at once, and notifications follow on the connection. That works
+over pipes, but not at `/mcp`, which keeps no state.
 
-A subscription reads the log of its project, so that those of two projects never meet. What changes
-is told by the URI that was subscribed to, however that is spelled and at whichever level. The log
-has no word of files: whether others are listed is looked up every few seconds.
+A subscription reads the log of its project. Notifications have the URI that the client subscribed
+to, in its spelling and with its level. The log does not cover files, so their list is polled every
+few seconds.
 """
 
 import json
@@ -50,9 +50,9 @@ PAGES = f"{SCHEME}pages/"
 _TYPES = ("page:created", "page:updated", "page:deleted")
 _AGAIN_SECONDS = 5.0
 _MOST_URIS = 1_000
-_LOOK_SECONDS = 2.0
-# In a project of a million files a look takes its time, and is taken the more seldom.
-_LOOK_SHARE = 50
+_POLL_SECONDS = 2.0
+# The share of time spent on polls, which are slow in a project of a million files.
+_POLL_SHARE = 50
 
 
 def page_uri(page_id: str) -> str:
@@ -61,22 +61,22 @@ def page_uri(page_id: str) -> str:
 
 
 async def listen(
-    services: Services, caller: Caller, context: Context, asked: types.SubscriptionFilter
+    services: Services, caller: Caller, context: Context, params: types.SubscriptionFilter
 ) -> types.SubscriptionsListenResult:
-    """Tell of changes until the client goes, or its key is revoked, or it takes nothing.
+    """Send notifications until the client disconnects or stops reading, or its key is revoked.
 
     Raises:
         PagefaultError: There are too many streams, or the log cannot be read.
     """
-    uris = frozenset(asked.resource_subscriptions or ())
-    is_list = bool(asked.resources_list_changed)
+    uris = frozenset(params.resource_subscriptions or ())
+    is_list = bool(params.resources_list_changed)
     honored = types.SubscriptionFilter(
         resources_list_changed=is_list or None, resource_subscriptions=list(uris) or None
     )
     meta: dict[str, Any] = {SUBSCRIPTION_ID_META_KEY: context.request_id}
     opened = services[EventStreams].opened(caller, session_id=None, after=None)
     async with opened as stream:
-        files = await ListedFiles.found(services, caller.project_id) if is_list else None
+        files = await ListedFiles.load(services, caller.project_id) if is_list else None
         acknowledged = types.SubscriptionsAcknowledgedNotificationParams(
             notifications=honored, _meta=meta
         )
@@ -85,55 +85,55 @@ async def listen(
             related_request_id=context.request_id,
         )
 
-        async def tell(event: ServerEvent) -> None:
+        async def notify(event: ServerEvent) -> None:
             await context.session.send_notification(
                 event_to_notification(event, meta), related_request_id=context.request_id
             )
 
         async with (
-            run_beside(files.watch(tell)) if files else nullcontext(),
+            run_beside(files.watch(notify)) if files else nullcontext(),
             aclosing(stream.batches()) as batches,
         ):
             async for batch in batches:
                 for event in _changes(batch, uris, is_list=is_list):
-                    await tell(event)
+                    await notify(event)
     return types.SubscriptionsListenResult(_meta=meta)
 
 
 @dataclass(slots=True, eq=False)
 class ListedFiles:
-    """Which files a project lists, as far as their number and the newest of them tell."""
+    """The files that a project lists, identified by their number and the newest one."""
 
     services: Services
-    """Has them."""
+    """The services, with the records of the files."""
     project_id: str
-    """Whose they are."""
+    """The project."""
     _known: tuple[int, datetime | None]
 
     @classmethod
-    async def found(cls, services: Services, project_id: str) -> Self:
-        """Return the files that are listed now.
+    async def load(cls, services: Services, project_id: str) -> Self:
+        """Load the files that are listed now.
 
         Raises:
-            StoreUnavailableError: They cannot be looked up.
+            StoreUnavailableError: The records cannot be read.
         """
         return cls(services, project_id, await _extent(services, project_id))
 
-    async def watch(self, tell: Callable[[ServerEvent], Awaitable[None]]) -> None:
-        """Tell whenever other files are listed, until cancelled."""
-        took = 0.0
+    async def watch(self, notify: Callable[[ServerEvent], Awaitable[None]]) -> None:
+        """Send a notification whenever the list changes, until cancelled."""
+        poll_seconds = 0.0
         while True:
-            await anyio.sleep(max(_LOOK_SECONDS, _LOOK_SHARE * took))
-            began = monotonic()
+            await anyio.sleep(max(_POLL_SECONDS, _POLL_SHARE * poll_seconds))
+            started = monotonic()
             try:
                 extent = await _extent(self.services, self.project_id)
             except PagefaultError:
-                # The next look finds what has changed meanwhile.
+                # The next poll detects the change.
                 continue
-            took = monotonic() - began
+            poll_seconds = monotonic() - started
             if extent != self._known:
                 self._known = extent
-                await tell(ResourcesListChanged())
+                await notify(ResourcesListChanged())
 
 
 async def _extent(services: Services, project_id: str) -> tuple[int, datetime | None]:
@@ -145,45 +145,45 @@ class HostSubscriptions:
     """The subscriptions of a host at the other end of a pipe, in the older revisions of MCP."""
 
     services: Services
-    """Has the log."""
+    """The services, with the log."""
     caller: Caller
-    """Whose log it is."""
+    """The caller, whose project has the log."""
     group: anyio.abc.TaskGroup
-    """Where it is read, for as long as the host is there."""
+    """The tasks that read the log until the host disconnects."""
     _uris: set[str] = field(default_factory=set)
     _starting: anyio.Lock = field(default_factory=anyio.Lock)
     _is_watching: bool = False
 
     async def subscribe(
-        self, context: Context, asked: types.SubscribeRequestParams
+        self, context: Context, params: types.SubscribeRequestParams
     ) -> types.EmptyResult:
-        """Tell of what changes of a page from now on."""
+        """Subscribe to a page."""
         try:
-            check_uri(asked.uri)
+            check_uri(params.uri)
         except PagefaultError as exc:
             raise MCPError(types.INVALID_PARAMS, exc.detail) from exc
-        if not asked.uri.startswith(SCHEME):
+        if not params.uri.startswith(SCHEME):
             raise MCPError(types.INVALID_PARAMS, f"URIs of this server begin with {SCHEME}")
-        if len(self._uris) >= _MOST_URIS and asked.uri not in self._uris:
+        if len(self._uris) >= _MOST_URIS and params.uri not in self._uris:
             raise MCPError(types.INVALID_PARAMS, f"{_MOST_URIS} subscriptions are the most")
-        self._uris.add(asked.uri)
+        self._uris.add(params.uri)
         await self.watch(context)
         return types.EmptyResult()
 
     async def unsubscribe(
-        self, _: Context, asked: types.UnsubscribeRequestParams
+        self, _: Context, params: types.UnsubscribeRequestParams
     ) -> types.EmptyResult:
-        """Tell no more of a page."""
-        self._uris.discard(asked.uri)
+        """End the subscription to a page."""
+        self._uris.discard(params.uri)
         return types.EmptyResult()
 
     async def watch(self, context: Context) -> None:
-        """Begin to read the log, unless it is read already; changes of the list are told too."""
+        """Begin to read the log, and to poll the list, unless that has begun."""
         async with self._starting:
             if not self._is_watching:
-                files = await ListedFiles.found(self.services, self.caller.project_id)
+                files = await ListedFiles.load(self.services, self.caller.project_id)
                 await self.group.start(self._watch, context)
-                self.group.start_soon(files.watch, partial(self._tell_one, context))
+                self.group.start_soon(files.watch, partial(self._notify_one, context))
                 self._is_watching = True
 
     async def _watch(self, context: Context, *, task_status: anyio.abc.TaskStatus[None]) -> None:
@@ -195,31 +195,31 @@ class HostSubscriptions:
                 )
                 async with opened as stream:
                     if has_begun:
-                        # Anything may have changed while nobody read the log.
-                        await self._tell(context, map(ResourceUpdated, [*self._uris]))
+                        # Any page may have changed while the log was not read.
+                        await self._notify(context, map(ResourceUpdated, [*self._uris]))
                     else:
                         task_status.started()
                         has_begun = True
                     async with aclosing(stream.batches()) as batches:
                         async for batch in batches:
-                            await self._tell(context, _changes(batch, self._uris, is_list=True))
+                            await self._notify(context, _changes(batch, self._uris, is_list=True))
             except PagefaultError:
                 if not has_begun:
                     raise
             await anyio.sleep(_AGAIN_SECONDS)
 
-    async def _tell(self, context: Context, events: Iterator[ServerEvent]) -> None:
+    async def _notify(self, context: Context, events: Iterator[ServerEvent]) -> None:
         for event in events:
-            await self._tell_one(context, event)
+            await self._notify_one(context, event)
 
-    async def _tell_one(self, context: Context, event: ServerEvent) -> None:
+    async def _notify_one(self, context: Context, event: ServerEvent) -> None:
         await context.session.send_notification(event_to_notification(event, {}))
 
 
 def _changes(
     batch: Sequence[EventItem], uris: Collection[str], *, is_list: bool
 ) -> Iterator[ServerEvent]:
-    """Yield what events of pages are to a client."""
+    """Yield the notifications for events of pages."""
     by_page: defaultdict[str, list[str]] = defaultdict(list)
     for uri in uris:
         address, _, _ = uri.partition("?")

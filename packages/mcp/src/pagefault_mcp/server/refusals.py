@@ -1,7 +1,7 @@
-"""Refusals at `/mcp` in words that clients of MCP read, wherever in the service they are written.
+"""Translation of problem documents at `/mcp` into errors of JSON-RPC.
 
-A client of MCP makes nothing of a problem document: all that its user reads is that there was an
-error. So it becomes the `data` of an error of JSON-RPC, under the same status and headers.
+Clients of MCP do not read problem documents, so a user would see only that there was an error. The
+problem becomes the `data` of the error, with the same status and headers.
 """
 
 import json
@@ -20,7 +20,7 @@ _OWN_HEADERS = (b"content-length", b"content-type")
 
 
 class McpRefusals:
-    """Answers with an error of JSON-RPC what the application answers with a problem."""
+    """A middleware that translates problems into errors of JSON-RPC."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -33,7 +33,7 @@ class McpRefusals:
         started: Message | None = None
         problem = b""
 
-        async def say(message: Message) -> None:
+        async def translate(message: Message) -> None:
             nonlocal started, problem
             if message["type"] == "http.response.start" and _is_problem(message):
                 started = message
@@ -44,21 +44,21 @@ class McpRefusals:
                 if not message.get("more_body"):
                     await _error(started, problem)(scope, receive, send)
 
-        await self._app(scope, receive, say)
+        await self._app(scope, receive, translate)
 
 
 def _is_problem(start: Message) -> bool:
     return (b"content-type", PROBLEM_MEDIA_TYPE.encode()) in start["headers"]
 
 
-def _error(start: Message, told: bytes) -> JSONResponse:
-    """Return a problem as an error; what was asked is not looked into, so that it has no id."""
-    status, problem = start["status"], json.loads(told)
+def _error(start: Message, body: bytes) -> JSONResponse:
+    """Return a problem as an error, without an id, since the request is not parsed."""
+    status, problem = start["status"], json.loads(body)
     code = INVALID_REQUEST if status < 500 else INTERNAL_ERROR
     if problem["code"] == _NO_JSON:
         code = PARSE_ERROR
-    said = {"code": code, "message": problem["detail"], "data": problem}
-    answer = JSONResponse({"jsonrpc": "2.0", "id": None, "error": said}, status)
+    error = {"code": code, "message": problem["detail"], "data": problem}
+    answer = JSONResponse({"jsonrpc": "2.0", "id": None, "error": error}, status)
     kept = [each for each in start["headers"] if each[0] not in _OWN_HEADERS]
     answer.raw_headers.extend(kept)
     return answer

@@ -9,7 +9,7 @@ from pagefault_mcp.server.refusals import PATH
 
 
 class _Endpoint:
-    """Hands requests to the endpoint of the process."""
+    """An ASGI application that calls the endpoint of the process."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         services: Services = scope["state"]["services"]

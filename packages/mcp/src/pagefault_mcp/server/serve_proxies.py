@@ -1,7 +1,7 @@
-"""`pagefault serve-proxies`: the service that stores for all proxies of a user.
+"""Run the service that the proxies of a user share, for `pagefault serve-proxies`.
 
-A proxy starts it, see `pagefault_mcp.service_client.shared_service`. It serves for as long as any
-proxy uses it.
+A proxy starts it, see `pagefault_mcp.service_client.shared_service`. It serves while any proxy uses
+it.
 """
 
 import fcntl
@@ -25,14 +25,14 @@ from app.config.settings import Settings
 from app.features import open_services
 from app.server.uvicorn_config import allow_open_files, served_app, server_config
 from app.wiring.stores import migrate_apart
-from pagefault_mcp.server.detached import Tell
+from pagefault_mcp.server.detached import Notify
 from pagefault_mcp.server.host_keys import get_host_key
 from pagefault_mcp.service_client.shared_folder import KEY_PATH, is_at, socket_of, try_to_lock
 
 # Hosts end their servers and start them again when their configuration changes.
 _UNUSED_SECONDS = 3.0
 _AGAIN_SECONDS = 0.05
-# A service that is told to end answers for half a minute what it was asked.
+# A service that shuts down answers open requests for half a minute.
 _ENDING_SECONDS = 60.0
 _MOST_WAITING = 2_048
 # macOS takes 103 bytes, Linux 107.
@@ -42,80 +42,80 @@ _TEMPORARY = "pagefault-"
 
 
 def serve_proxies(
-    folder: Path, data_dir: Path, env_file: Path | None, project: str | None, tell: Tell
+    folder: Path, data_dir: Path, env_file: Path | None, project: str | None, notify: Notify
 ) -> None:
-    """Serve until no proxy uses it.
+    """Serve until no proxy uses the service.
 
     Args:
-        folder: Where proxies find it; see `pagefault_mcp.service_client.shared_folder`.
+        folder: The shared folder; see `pagefault_mcp.service_client.shared_folder`.
         data_dir: The data directory.
-        env_file: A file of settings.
-        project: The project of what it stores; `None` for the default one.
-        tell: Is called as soon as a service serves.
+        env_file: A settings file.
+        project: The project; `None` for the default one.
+        notify: Called as soon as a service serves.
 
     Raises:
-        SystemExit: A setting makes no sense.
+        SystemExit: A setting is invalid.
     """
     settings, project_id = project_settings(data_dir, env_file, project)
-    shared = _limit_to_user(settings, project_id)
+    shared = _user_settings(settings, project_id)
     with (folder / "serving").open("ab") as serving, (folder / "used").open("ab") as used:
         if not _is_alone(serving.fileno(), folder):
-            tell()
+            notify()
             return
         signal.signal(signal.SIGTERM, _end)
-        # Also one that hangs while it opens its stores is not to be left behind.
+        # In a thread, so that a service that hangs while it opens its stores ends too.
         threading.Thread(target=_end_unused, args=(used.fileno(),), daemon=True).start()
         serving.truncate(0)
         serving.write(b"%d\n" % os.getpid())
         serving.flush()
         try:
-            # Relative paths in settings are the same for whichever proxy starts it.
+            # Relative paths in settings do not depend on the proxy that starts the service.
             os.chdir(data_dir)
             anyio.run(_open_once, shared)
-            _serve(shared, folder, tell)
+            _serve(shared, folder, notify)
         finally:
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
             serving.truncate(0)
 
 
-def _serve(settings: Settings, folder: Path, tell: Tell) -> None:
-    # One that was killed has left it.
+def _serve(settings: Settings, folder: Path, notify: Notify) -> None:
+    # A killed service leaves its socket behind.
     _forget_socket(folder, socket_of(folder))
     listening, address = _listen_in(folder)
     made = address.stat()
     try:
         (folder / "address").write_bytes(os.fsencode(address))
         allow_open_files(settings)
-        server = _SharedServer(server_config(settings, partial(_served_app, settings)), tell)
+        server = _SharedServer(server_config(settings, partial(_served_app, settings)), notify)
         threading.Thread(target=_end_unreachable, args=(address, made), daemon=True).start()
         server.run(sockets=[listening])
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        # Another service is there if the folder was removed meanwhile, and made anew.
+        # If the folder was removed and created again, it may have another service.
         if is_at(address, made):
             _forget_socket(folder, address)
 
 
 def _served_app(settings: Settings) -> FastAPI:
-    """Return the application, which also tells proxies whose keys they may take."""
+    """Return the application, with the route that checks keys for proxies."""
     app = served_app(settings)
     app.add_route(KEY_PATH, get_host_key, methods=["GET"], include_in_schema=False)
     return app
 
 
 def _end(_number: int, _frame: FrameType | None) -> None:
-    """End this process in order; uvicorn repeats the signal that has ended it."""
+    """End this process normally; uvicorn raises the signal again after its shutdown."""
     raise SystemExit(0)
 
 
-def _limit_to_user(settings: Settings, project_id: str) -> Settings:
-    """Return settings for a service that only the user reaches."""
+def _user_settings(settings: Settings, project_id: str) -> Settings:
+    """Return the settings of a service that only its user can reach."""
     changes = {"auth": "none", "default_project": project_id, "workers": 1, "log_level": "warning"}
     return settings.model_copy(update=changes)
 
 
 def _is_alone(serving: int, folder: Path) -> bool:
-    """Wait until no other service serves, which may be ending; tell whether there is none.
+    """Return False if another service serves; wait for the end of one that is shutting down.
 
     Raises:
         CommandError: It does not end.
@@ -136,21 +136,21 @@ def _is_alone(serving: int, folder: Path) -> bool:
 
 
 async def _open_once(settings: Settings) -> None:
-    """Find out whether the stores can be opened, of which the server would make a traceback."""
+    """Open the stores once, so that a failure is an error and not a traceback of the server."""
     await migrate_apart(settings)
     async with open_services(settings):
         return
 
 
 def _listen_in(folder: Path) -> tuple[socket.socket, Path]:
-    """Listen on a socket in a folder, or else in a temporary one; return it and its path.
+    """Listen on a socket in a folder, or in a temporary folder; return it and its path.
 
-    Programs in sandboxes have temporary folders of their own. But a path may be too long for a
-    socket, and not every file system has sockets.
+    The folder comes first, since sandboxed programs have temporary folders of their own. Its path
+    may be too long for a socket, or its file system may not support sockets.
     """
     address = folder / "socket"
     if len(os.fsencode(address)) <= _LONGEST_ADDRESS_BYTES:
-        # One that was killed may have left it without its address.
+        # A killed service may have left its socket without the address file.
         address.unlink(missing_ok=True)
         with suppress(OSError):
             return _listen(address), address
@@ -173,7 +173,7 @@ def _listen(address: Path) -> socket.socket:
 
 
 def _forget_socket(folder: Path, address: Path | None) -> None:
-    """Remove the socket of a service that has ended, its temporary folder, and its address."""
+    """Remove the socket of an ended service, its temporary folder, and its address file."""
     if address is None:
         return
     with suppress(OSError):
@@ -186,9 +186,9 @@ def _forget_socket(folder: Path, address: Path | None) -> None:
 
 
 def _end_unreachable(address: Path, made: os.stat_result) -> None:
-    """End the service when its socket is gone, so that proxies can start another.
+    """End the service when its socket is removed, so that proxies can start another.
 
-    Old files are removed from temporary folders, and people remove folders.
+    Cleaners remove old files from temporary folders, and users remove folders.
     """
     while is_at(address, made):
         time.sleep(_SOCKET_SECONDS)
@@ -196,7 +196,7 @@ def _end_unreachable(address: Path, made: os.stat_result) -> None:
 
 
 def _end_unused(used: int) -> None:
-    """End the service when no proxy has used it for a while; those that come wait for its end."""
+    """End the service when no proxy has used it for a while; new proxies wait for its end."""
     while True:
         fcntl.flock(used, fcntl.LOCK_EX)
         fcntl.flock(used, fcntl.LOCK_UN)
@@ -207,13 +207,13 @@ def _end_unused(used: int) -> None:
 
 
 class _SharedServer(uvicorn.Server):
-    """uvicorn, which tells whoever waits for it that it serves."""
+    """A uvicorn server that reports when it serves."""
 
-    def __init__(self, config: uvicorn.Config, tell: Tell) -> None:
+    def __init__(self, config: uvicorn.Config, notify: Notify) -> None:
         super().__init__(config)
-        self._tell = tell
+        self._notify = notify
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to serve, and say so."""
+        """Begin to serve, and report it."""
         await super().startup(sockets)
-        self._tell()
+        self._notify()

@@ -1,4 +1,4 @@
-"""The running service that `--url` names: its address, the key for it, and whether it answers."""
+"""The running service at `--url`: its address, its key, and a first check."""
 
 import ipaddress
 import os
@@ -9,17 +9,17 @@ from typing import TypeAlias
 import httpx
 import typer
 
-from pagefault_mcp.errors import unreachable_because
+from pagefault_mcp.errors import unreachable_reason
 from pagefault_mcp.service_client.service_exchange import NoAnswerError
 from pagefault_mcp.service_client.service_store import detail_of, object_of
 
 Headers: TypeAlias = Sequence[tuple[str, str]]
 
 FIRST_SECONDS = 30.0
-"""How long the first answer may take."""
+"""The timeout of the first answer."""
 CONNECT_SECONDS = 10.0
 LIMITS = httpx.Limits(keepalive_expiry=2.0)
-"""A service closes a connection that nothing is asked on for five seconds."""
+"""Shorter than the five seconds after which a service closes an idle connection."""
 _PORTS = 65_536
 _KEY_VARIABLE = "PAGEFAULT_API_KEY"
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
@@ -28,27 +28,27 @@ _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 def service_address(
     url: str, option: str = "--url", example: str = "http://127.0.0.1:8000"
 ) -> httpx.URL:
-    """Return the address of a service; refuse one that is none.
+    """Return the address of a service; raise if it is invalid.
 
     Args:
-        url: What was given.
-        option: The option that it was given with.
-        example: An address that would do.
+        url: The value of the option.
+        option: The name of the option.
+        example: A valid address.
     """
     try:
         address = httpx.URL(url)
         host = address.host
     except (httpx.InvalidURL, UnicodeError):
         address, host = httpx.URL(), ""
-    # Of a host that is none, what no name of one can have is escaped.
+    # httpx escapes invalid characters of a host.
     is_web = address.scheme in ("http", "https") and host and "%" not in host
     if not is_web or not 0 < (address.port or 80) < _PORTS:
         raise typer.BadParameter(f"has to be as in {example}", param_hint=option)
     return address
 
 
-def is_near(address: httpx.URL) -> bool:
-    """Tell whether a service is on this machine, where `HTTP_PROXY` is not to be asked for it."""
+def is_local(address: httpx.URL) -> bool:
+    """Return whether a service is on this machine, where `HTTP_PROXY` does not apply."""
     if address.host == "localhost":
         return True
     try:
@@ -63,7 +63,7 @@ def parse_header(header: str) -> tuple[str, str]:
     name, value = name.strip(), value.strip()
     if not colon or not name:
         raise typer.BadParameter("has to be NAME: VALUE", param_hint="--header")
-    # The value may be secret, and is not repeated.
+    # The value may be secret, so errors do not repeat it.
     if not _HEADER_NAME.fullmatch(name):
         raise typer.BadParameter(
             "its name may have letters from A to Z, digits and !#$%&'*+-.^_`|~",
@@ -80,32 +80,32 @@ def parse_header(header: str) -> tuple[str, str]:
 def with_key(headers: Headers = ()) -> httpx.Headers:
     """Return headers with the key of the environment, unless they have an `Authorization`.
 
-    It is taken out of the environment: no program that is started from here is to have it.
+    The key is removed from the environment, so that no child process inherits it.
     """
-    sent = httpx.Headers(list(headers))
+    all_headers = httpx.Headers(list(headers))
     if key := os.environ.pop(_KEY_VARIABLE, "").strip():
         if not (key.isascii() and key.isprintable()):
             raise typer.BadParameter("has characters that no key has", param_hint=_KEY_VARIABLE)
-        sent.setdefault("Authorization", f"Bearer {key}")
-    return sent
+        all_headers.setdefault("Authorization", f"Bearer {key}")
+    return all_headers
 
 
-async def problem_of(
+async def find_problem(
     client: httpx.AsyncClient, request: httpx.Request, *, takes_headers: bool
 ) -> str | None:
-    """Send a first request; return why the service cannot be used, `None` if it can.
+    """Send a first request; return a problem of the service, or `None`.
 
     Args:
-        client: Sends it.
+        client: Sends the request.
         request: A request that every service answers.
-        takes_headers: Whether the command has `--header` for requests to the service.
+        takes_headers: The command has `--header` for requests to the service.
     """
-    # Where it is, without what may be secret in an address.
+    # Without the parts of an address that may be secret.
     place = request.url.copy_with(userinfo=b"", query=None)
     try:
         answer = await client.send(request)
     except httpx.HTTPError as exc:
-        return f"{place} cannot be reached: {unreachable_because(exc)}"
+        return f"{place} cannot be reached: {unreachable_reason(exc)}"
     if answer.status_code in (401, 403):
         has_key = "authorization" in client.headers
         header = ", or give --header 'Authorization: Bearer pf_…'" if takes_headers else ""
@@ -115,8 +115,8 @@ async def problem_of(
         )
     if not answer.is_success:
         detail = detail_of(answer)
-        said = "" if detail is None else f": {detail}".rstrip(".")
-        return f"{place} answered {answer.status_code}{said}. Is it a Pagefault?"
+        suffix = "" if detail is None else f": {detail}".rstrip(".")
+        return f"{place} answered {answer.status_code}{suffix}. Is it a Pagefault?"
     try:
         object_of(answer)
     except NoAnswerError as exc:

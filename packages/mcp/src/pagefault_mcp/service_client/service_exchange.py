@@ -1,6 +1,6 @@
-"""What the service that keeps a proxy's results is asked, and what is made of its answers.
+"""Bodies of requests to the service that stores a proxy's results, and readers of its answers.
 
-`pagefault_mcp.service_client.service_store` asks it.
+`pagefault_mcp.service_client.service_store` sends the requests.
 """
 
 import json
@@ -15,38 +15,38 @@ from pagefault_mcp.messages.json_spans import Span
 from pagefault_mcp.messages.lines import (
     Line,
     LinePiece,
-    Looked,
     Message,
+    Scanned,
     locate_piece_members,
-    look_into,
     read_text,
+    scan_text,
 )
 from pagefault_mcp.messages.message_values import parse_member
 from pagefault_mcp.messages.passing_requests import PendingCall
 
 _SERVER = "pagefault/server"
-"""Under which name a call and its result say in `_meta` which server they went to."""
+"""The member of `_meta` with the server of a call or result."""
 
 _LIMITS = frozenset(
     {"evicted", "too-many-bytes", "too-many-pixels", "too-many-media", "request-too-large"}
 )
-"""What a rendering says in its account of the loss where the limits of a host have changed it."""
+"""The codes in the loss of a rendering that the limits of a host cause."""
 
 NO_JSON = "the service answered something else than JSON objects. Is it a Pagefault?"
 
 
 class NoAnswerError(Exception):
-    """A service cannot be reached, or refuses what it is asked; the words say which, and why."""
+    """A service cannot be reached, or refuses a request; the message has the reason."""
 
 
 class ServiceRefusedError(NoAnswerError):
-    """A service refuses what it is asked, and has done nothing."""
+    """A service refuses a request, and has stored nothing."""
 
 
 def message_of(call: PendingCall) -> JsonValue:
     """Return a call as the message of an assistant.
 
-    The tool has the name that the model knows it by. Which server's it is stands beside that.
+    The tool has its name for the model. The server is in `_meta`.
     """
     function = {"name": call.name, "arguments": call.written}
     calls = [{"id": call.call_id, "type": "function", "function": function}]
@@ -55,22 +55,22 @@ def message_of(call: PendingCall) -> JsonValue:
 
 
 def build_own_call(call: PendingCall, revision: McpRevision, options: RenderOptions) -> JsonValue:
-    """Return a call of one of our tools, as it is asked to be run."""
-    asked: dict[str, JsonValue] = {
+    """Return the body of the request to run a call of one of our tools."""
+    body: dict[str, JsonValue] = {
         "target": "mcp",
         "id": call.call_id,
         "name": call.own_name,
         "arguments": call.arguments,
         "protocolVersion": revision,
-        # The host is given the message alone.
+        # The host receives the message alone.
         "countTokens": False,
     }
     limits = {"maxImagePixels": options.max_image_pixels, "maxTokens": options.max_tokens}
-    return asked | {name: most for name, most in limits.items() if most is not None}
+    return body | {name: most for name, most in limits.items() if most is not None}
 
 
-def refusal_of(call: PendingCall, session_id: str, text: str) -> JsonValue:
-    """Return a call that was not passed on as a result that failed, with the call."""
+def refused_result(call: PendingCall, session_id: str, text: str) -> JsonValue:
+    """Return the body that stores a refused call with its error result."""
     return {
         "toolName": call.name,
         "toolCallId": call.call_id,
@@ -90,7 +90,7 @@ async def result_body(
     success: bool,
     has_call: bool = False,
 ) -> AsyncIterator[bytes]:
-    """Yield the body of the request that stores what a call was answered with.
+    """Yield the body of the request that stores the answer to a call.
 
     The arguments are those of `ServiceStore.keep`, and the session.
     """
@@ -109,18 +109,18 @@ async def result_body(
 
 
 def _add_server(call: PendingCall, line: Message, answer: Span) -> list[bytes | Span]:
-    """Return a result with the server's name in its `_meta`, if it is one of MCP and has room."""
+    """Return a result with the server's name in its `_meta`, if it is a valid result of MCP."""
     if call.server is None:
         return [answer]
     found = locate_piece_members(line, answer)
     members = {str(parse_member(line, key)): value for key, value in found.members}
-    # Some SDKs write `meta`, which is read as `_meta` where there is no such member.
+    # Some SDKs write `meta`, which is read as `_meta` if that is missing.
     if not found.is_whole or "content" not in members or "meta" in members:
         return [answer]
-    named: JsonValue = {_SERVER: call.server}
+    server: JsonValue = {_SERVER: call.server}
     meta = members.get("_meta")
     holder = found if meta is None else locate_piece_members(line, meta)
-    written = json_bytes({"_meta": named} if meta is None else named)
+    written = json_bytes({"_meta": server} if meta is None else server)
     if not holder.is_whole:
         return [answer]
     if meta is not None and not holder.members:
@@ -129,22 +129,22 @@ def _add_server(call: PendingCall, line: Message, answer: Span) -> list[bytes | 
     return [Span(answer.start, at), written[1:-1] + b",", Span(at, answer.end)]
 
 
-async def read_answer(pieces: AsyncIterator[bytes], look: Callable[[Line], Looked]) -> Looked:
-    """Return what is found in the JSON text that answers a request; whoever takes it closes that.
+async def read_answer(pieces: AsyncIterator[bytes], look: Callable[[Line], Scanned]) -> Scanned:
+    """Return the result of a scan of a JSON answer; the caller closes its line.
 
     Args:
-        pieces: The text.
-        look: Looks into it.
+        pieces: The answer.
+        look: Scans it.
 
     Raises:
-        NoAnswerError: It is not UTF-8, or does not have what is looked for.
+        NoAnswerError: It is not UTF-8, or has another form.
     """
     try:
         text = await read_text(pieces)
     except UnicodeDecodeError as exc:
         raise NoAnswerError(NO_JSON) from exc
     try:
-        return await look_into(text, look)
+        return await scan_text(text, look)
     except BaseException as exc:
         text.close()
         if isinstance(exc, ValueError | KeyError | TypeError | AttributeError | RecursionError):
@@ -155,11 +155,11 @@ async def read_answer(pieces: AsyncIterator[bytes], look: Callable[[Line], Looke
 def rendered_message(text: Line) -> LinePiece:
     """Return the message of a rendering, whose content is a list.
 
-    A short one is JSON. Of a long one no more is known than where its members are: whoever is asked
-    for it is trusted to write nothing else.
+    A short rendering is checked to be JSON. Of a long one only the members are located, so the
+    service is trusted to write valid JSON.
 
     Raises:
-        ValueError, KeyError, RecursionError: There is none.
+        ValueError, KeyError, RecursionError: The text is no rendering.
     """
     if not text.is_long:
         strict_json(text.read())
@@ -174,7 +174,7 @@ def strict_json(text: bytes) -> JsonValue:
     """Return the value of a JSON text.
 
     Raises:
-        ValueError, RecursionError: It is none, or has numbers that JSON has not.
+        ValueError, RecursionError: The text is not JSON, or has infinite numbers or NaN.
     """
 
     def refuse(constant: str) -> NoReturn:
@@ -184,7 +184,7 @@ def strict_json(text: bytes) -> JsonValue:
 
 
 def limited_message(text: Line) -> LinePiece | None:
-    """Return the message of a rendering; `None`, and closes it, if no limit has changed it.
+    """Return the message of a rendering that a limit has changed; else close it, and return `None`.
 
     Raises:
         ValueError, KeyError, RecursionError: As for `rendered_message`.
@@ -197,14 +197,14 @@ def limited_message(text: Line) -> LinePiece | None:
 
 
 def is_changed(record: LinePiece, options: RenderOptions) -> bool:
-    """Tell whether a host gets something else than the server's own answer, whatever it takes.
+    """Return whether a rendering for a host differs from the server's answer in any case.
 
     Args:
-        record: The normalized result, of which one part at a time is held.
-        options: What the host takes.
+        record: The normalized result, whose parts are read one at a time.
+        options: The limits of the host.
 
     Raises:
-        KeyError, ValueError: It is no record.
+        KeyError, ValueError: The record is invalid.
     """
     most_chars = options.max_text or PREVIEW_LIMIT_CHARS
     has_resources = next(_items(record, "resources"), None) is not None
@@ -212,23 +212,20 @@ def is_changed(record: LinePiece, options: RenderOptions) -> bool:
 
 
 def may_be_limited(record: LinePiece, options: RenderOptions) -> bool:
-    """Tell whether an answer that is not changed otherwise may be more than a host takes.
-
-    The arguments, and what is raised, are those of `is_changed`.
-    """
-    of_images = (options.max_images, options.max_bytes, options.max_image_pixels)
-    # Images of a few bytes are part of the record, and may be many, or have many pixels.
-    has_limits = any(limit is not None for limit in of_images)
+    """Return whether an answer may exceed the limits of a host; see `is_changed`."""
+    image_limits = (options.max_images, options.max_bytes, options.max_image_pixels)
+    # Small images are inline in the record, but may be many, or have many pixels.
+    has_limits = any(limit is not None for limit in image_limits)
     return options.max_tokens is not None or (
         has_limits and any(part["type"] == "image" for part in _parts(record))
     )
 
 
-def _items(held: Message, name: str) -> Iterator[LinePiece]:
-    line = held.line if isinstance(held, LinePiece) else held
-    return LinePiece(line, held.members[name]).items()
+def _items(owner: Message, name: str) -> Iterator[LinePiece]:
+    line = owner.line if isinstance(owner, LinePiece) else owner
+    return LinePiece(line, owner.members[name]).items()
 
 
 def _parts(record: LinePiece) -> Iterator[Any]:
-    # Numbers may have more digits than Python makes integers of.
+    # Integers may have more digits than Python converts.
     return (json.loads(each.read(), parse_int=str) for each in _items(record, "parts"))

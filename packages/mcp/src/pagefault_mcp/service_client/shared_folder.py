@@ -1,17 +1,16 @@
-"""Where the proxies of a user find the service that stores for all of them, and each other.
+"""The folder through which the proxies of a user find their shared service.
 
-They share a service if nothing that decides how it stores differs: the program, the settings, the
-data directory, the project. Each such setup has a folder in the data directory:
+Proxies share a service if they have the same setup: program, settings, data directory and project.
+Each setup has a folder in the data directory:
 
-socket      where the service listens, unless its path is too long, or there can be none here
-address     the path of that socket, wherever it is
-used        locked, with others, by each proxy for as long as it runs
+socket      the socket of the service, unless its path is too long or the file system has no sockets
+address     the path of the socket
+used        locked, shared, by each proxy while it runs
 starting    locked by the proxy that starts the service
-serving     locked by the service for as long as it runs; has its process id then
-log         what the service has to say
+serving     locked by the service while it runs; contains its process id
+log         the log of the service
 
-Only the user gets into these folders. The kernel gives a lock back when its holder has ended, in
-whatever way.
+Only the user can access these folders. The kernel releases the locks of a process when it ends.
 """
 
 import fcntl
@@ -29,10 +28,10 @@ import anyio
 import pagefault_mcp
 
 _FOLDER = "proxies"
-# Settings, and what the libraries for buckets and databases read themselves.
+# Settings, and variables that the libraries for buckets and databases read.
 _DECIDING = ("PAGEFAULT_", "AWS_", "DECTO_", "PG")
 _NOT_DECIDING = ("PAGEFAULT_API_KEY", "PAGEFAULT_DATA_DIR")
-# The same, and what any program reads.
+# The same, and variables that all programs read.
 _INHERITED = re.compile(
     "(PAGEFAULT|AWS|DECTO|PROMETHEUS|SSL|LC|LD|DYLD|XDG|NIX|CONDA|MALLOC)_.*|(PG|PYTHON).*"
     "|.*_PROXY|[A-Z]+_CA_BUNDLE|PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|TZ|TMPDIR|TEMP|TMP"
@@ -42,30 +41,30 @@ _INHERITED = re.compile(
 _AGAIN_SECONDS = 0.02
 
 KEY_PATH = "/host-key"
-"""Where the service answers 204 to a key of its project, and 401 to any other."""
+"""The path that answers 204 to a key of the service's project, and 401 to any other key."""
 
 
 @dataclass(frozen=True, slots=True)
 class SharedSetup:
-    """What proxies have in common that share a service."""
+    """The setup that proxies with a shared service have in common."""
 
     data_dir: Path
     """The data directory."""
     project: str | None
-    """The project of what they store; `None` for the default one."""
+    """The project; `None` for the default one."""
     env_file: Path | None
     """The file of settings; `None` for the one in the data directory, if there is one."""
     version: str
     """The version of the service."""
 
     def folder(self) -> Path:
-        """Return their folder."""
+        """Return the folder of the setup."""
         deciding = [
             (name, value)
             for name, value in sorted(os.environ.items())
             if name.upper().startswith(_DECIDING) and name not in _NOT_DECIDING
         ]
-        # A data directory may be on a disk that several machines share.
+        # The host name, since several machines may share a data directory.
         program = [os.uname().nodename, self.version, pagefault_mcp.__file__]
         setup = json.dumps([program, self.project, deciding])
         digest = hashlib.sha256(setup.encode())
@@ -76,7 +75,7 @@ class SharedSetup:
 
 
 def filter_environment() -> dict[str, str]:
-    """Return the environment of the service: it outlives a proxy, whose server may have tokens."""
+    """Return the environment of the service, without the tokens of a proxy's server."""
     return {
         name: value
         for name, value in os.environ.items()
@@ -85,12 +84,12 @@ def filter_environment() -> dict[str, str]:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder that only the user gets into, and those above it which are not there.
+    """Create a folder that only the user can access, with its missing parents.
 
     Raises:
-        OSError: It cannot be made.
+        OSError: It cannot be created.
     """
-    # The data directory may be among them; `Path.mkdir` would let others read that.
+    # `Path.mkdir` would create parents, such as the data directory, that others can read.
     for each in (*reversed(folder.parents), folder):
         if not each.exists():
             each.mkdir(mode=0o700, exist_ok=True)
@@ -98,10 +97,10 @@ def make_folder(folder: Path) -> None:
 
 
 def socket_of(folder: Path) -> Path | None:
-    """Return where the service listens, or has listened when it was killed; `None` for nowhere."""
+    """Return the socket of the service, which may have been killed; `None` without an address."""
     with suppress(FileNotFoundError):
         written = (folder / "address").read_bytes()
-        # A full disk, or the end of the machine's power, leaves nothing or zeros.
+        # A full disk or a loss of power may leave an empty file, or zeros.
         if written and b"\0" not in written:
             return Path(os.fsdecode(written))
     return None
@@ -109,9 +108,9 @@ def socket_of(folder: Path) -> Path | None:
 
 @asynccontextmanager
 async def lock_file(path: Path, how: int) -> AsyncIterator[int]:
-    """Lock a file for the length of the block, once others let it be; it is made if need be.
+    """Lock a file for the length of the block; wait for its lock, and create it if needed.
 
-    Yields the number of the open file.
+    Yields the descriptor of the open file.
 
     Args:
         path: The file.
@@ -120,16 +119,16 @@ async def lock_file(path: Path, how: int) -> AsyncIterator[int]:
     Raises:
         OSError: It cannot be locked.
     """
-    # NFS locks nothing with others that is not open for reading.
+    # NFS requires a file that is open for reading.
     with path.open("a+b") as file:
-        # Nobody is told when a lock is given back.
+        # There is no notification of a released lock.
         while not try_to_lock(file.fileno(), how):  # noqa: ASYNC110
             await anyio.sleep(_AGAIN_SECONDS)
         yield file.fileno()
 
 
 def try_to_lock(file: int, how: int) -> bool:
-    """Lock an open file, unless others keep it from being."""
+    """Lock an open file; return False if it is locked by others."""
     try:
         fcntl.flock(file, how | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -138,7 +137,7 @@ def try_to_lock(file: int, how: int) -> bool:
 
 
 def is_at(path: Path, file: os.stat_result) -> bool:
-    """Tell whether a path still leads to a file, and not to another one, or to none."""
+    """Return whether a path still leads to a file, and not to another one."""
     try:
         return os.path.samestat(path.stat(), file)
     except OSError:

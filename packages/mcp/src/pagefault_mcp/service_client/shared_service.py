@@ -1,7 +1,7 @@
-"""The service that stores for all proxies of a user: a proxy finds it, or starts it.
+"""The transport to the service that the proxies of a user share, which starts it if needed.
 
-It is asked over a socket in a folder that only the user gets into. Whoever cannot reach it starts
-it, at first and whenever it has ended since.
+The service listens on a socket in a folder that only the user can access. A proxy that cannot
+connect starts it, at first and whenever it has ended.
 """
 
 import fcntl
@@ -28,35 +28,35 @@ from pagefault_mcp.service_client.shared_folder import (
     socket_of,
 )
 
-# How long nothing is started after a start that failed: each result would wait for another.
+# The pause after a failed start, so that not every result waits for another one.
 _FAILED_SECONDS = 5.0
-# How long a result waits for a start, or for the end of a service that is ending.
+# The longest wait for a start, or for the shutdown of the previous service.
 _LONGEST_START_SECONDS = 30.0
-_MOST_SAID_BYTES = 4_096
-# With how much of a log, at the most, another start goes on writing it.
+_LONGEST_MESSAGE_BYTES = 4_096
+# A larger log is truncated at the next start.
 _LARGEST_LOG_BYTES = 1024 * 1024
 _ENDED_AT_ONCE = "it has ended without a word"
 
 
 class _NotStartedError(Exception):
-    """The service does not start; the words say why."""
+    """The service does not start; the message has the reason."""
 
 
 class SharedService(httpx.AsyncBaseTransport):
-    """Sends requests to the service that the proxies of a setup share.
+    """A transport to the service that the proxies of a setup share.
 
-    It is used from the first request on until this is closed, and ends some time after its last
-    user has gone.
+    The service is in use from the first request until the transport is closed, and ends some time
+    after its last use.
     """
 
     def __init__(self, setup: SharedSetup) -> None:
         self._setup: Final = setup
         self._folder: Final = setup.folder()
-        self._held = AsyncExitStack()
-        self._used: int | None = None
+        self._locks = AsyncExitStack()
+        self._used_file: int | None = None
         self._sender: httpx.AsyncHTTPTransport | None = None
         self._earlier: httpx.AsyncHTTPTransport | None = None
-        self._one_at_a_time = anyio.Lock()
+        self._connecting = anyio.Lock()
         self._failure = ""
         self._not_before = 0.0
 
@@ -71,22 +71,22 @@ class SharedService(httpx.AsyncBaseTransport):
         if sender is not None:
             with suppress(httpx.ConnectError):
                 return await sender.handle_async_request(request)
-        # Nothing of the request has been sent.
+        # No part of the request has been sent.
         sender = await self._find(sender)
         return await sender.handle_async_request(request)
 
     async def aclose(self) -> None:
-        """Use the service no longer."""
+        """Close the connections, and release the service."""
         for sender in (self._sender, self._earlier):
             if sender is not None:
                 await sender.aclose()
-        await self._held.aclose()
+        await self._locks.aclose()
 
     async def _find(self, failed: httpx.AsyncHTTPTransport | None) -> httpx.AsyncHTTPTransport:
-        """Find the service, or start it; after a failure say for a while what it was."""
-        async with self._one_at_a_time:
+        """Find the service, or start it; after a failure, raise it again for a while."""
+        async with self._connecting:
             if self._sender is not None and self._sender is not failed:
-                # Another request has found it meanwhile.
+                # Another request has connected meanwhile.
                 return self._sender
             if time.monotonic() < self._not_before:
                 raise NoAnswerError(self._failure)
@@ -94,19 +94,19 @@ class SharedService(httpx.AsyncBaseTransport):
                 with anyio.fail_after(_LONGEST_START_SECONDS):
                     return await self._connect()
             except (OSError, _NotStartedError) as exc:
-                self._failure = f"the shared service cannot be started: {self._why(exc)}"
+                self._failure = f"the shared service cannot be started: {self._failure_reason(exc)}"
                 self._not_before = time.monotonic() + _FAILED_SECONDS
                 raise NoAnswerError(self._failure) from exc
 
-    def _why(self, error: Exception) -> str:
-        """Return why it is not started."""
+    def _failure_reason(self, error: Exception) -> str:
+        """Return the reason of a failed start."""
         if isinstance(error, TimeoutError) and not error.args:
             log = self._folder / "log"
             return f"it has not answered for {_LONGEST_START_SECONDS:g} seconds; {log} may say why"
         return reason_of(error)
 
     async def _connect(self) -> httpx.AsyncHTTPTransport:
-        """Use the service, and start it unless it listens; return what sends requests to it."""
+        """Connect to the service, and start it unless it listens; return the transport."""
         await self._use()
         async with lock_file(self._folder / "starting", fcntl.LOCK_EX):
             if not await _listens(socket_of(self._folder)):
@@ -116,39 +116,39 @@ class SharedService(httpx.AsyncBaseTransport):
             raise _NotStartedError(_ENDED_AT_ONCE)
         if self._earlier is not None:
             await self._earlier.aclose()
-        # A service that is ending still answers what it was asked by the one before.
+        # The previous service still answers open requests while it shuts down.
         self._earlier = self._sender
-        # To verify nothing takes no certificates, which take long to load.
+        # Without verification, no certificates are loaded, which is slow.
         self._sender = httpx.AsyncHTTPTransport(uds=str(address), verify=False, limits=LIMITS)
         return self._sender
 
     async def _use(self) -> None:
-        """Hold the lock by which the service knows its users; another one if the folder is new."""
+        """Lock the file of the service's users; lock it again if the folder is new."""
         make_folder(self._folder)
         path = self._folder / "used"
-        if self._used is not None and is_at(path, os.fstat(self._used)):
+        if self._used_file is not None and is_at(path, os.fstat(self._used_file)):
             return
-        self._used = None
-        await self._held.aclose()
-        # A service that is ending holds this until it has ended.
-        self._used = await self._held.enter_async_context(lock_file(path, fcntl.LOCK_SH))
+        self._used_file = None
+        await self._locks.aclose()
+        # A service that shuts down holds an exclusive lock until it has ended.
+        self._used_file = await self._locks.enter_async_context(lock_file(path, fcntl.LOCK_SH))
 
     async def _start(self) -> None:
-        """Start the service; what is run here ends as soon as that serves, or cannot."""
+        """Start the service; the command exits as soon as it serves or has failed."""
         setup = self._setup
-        given: list[str | Path] = ["--folder", self._folder, "--data-dir", setup.data_dir]
-        given += [] if setup.project is None else ["--project", setup.project]
-        given += [] if setup.env_file is None else ["--env-file", setup.env_file]
-        command = [*_program(), "serve-proxies", *map(str, given)]
-        nothing = subprocess.DEVNULL
+        options: list[str | Path] = ["--folder", self._folder, "--data-dir", setup.data_dir]
+        options += [] if setup.project is None else ["--project", setup.project]
+        options += [] if setup.env_file is None else ["--env-file", setup.env_file]
+        command = [*_program(), "serve-proxies", *map(str, options)]
+        no_stream = subprocess.DEVNULL
         with (self._folder / "log").open("a+b") as log:
             if log.tell() > _LARGEST_LOG_BYTES:
                 log.truncate(0)
             before = log.seek(0, os.SEEK_END)
             done = await anyio.run_process(
                 command,
-                stdin=nothing,
-                stdout=nothing,
+                stdin=no_stream,
+                stdout=no_stream,
                 stderr=log,
                 env=filter_environment(),
                 check=False,
@@ -171,11 +171,11 @@ async def _listens(socket: Path | None) -> bool:
 
 
 def _program() -> list[str]:
-    """Return the program that this process was started as, without its arguments."""
+    """Return the command of this process, without its arguments."""
     # On macOS `sys.orig_argv` begins with an interpreter outside of the virtual environment.
     return [sys.executable, *sys.orig_argv[1 : len(sys.orig_argv) - len(sys.argv[1:])]]
 
 
-def _last_line(said: bytes) -> str:
-    lines = said[-_MOST_SAID_BYTES:].decode(errors="replace").strip().splitlines()
+def _last_line(log: bytes) -> str:
+    lines = log[-_LONGEST_MESSAGE_BYTES:].decode(errors="replace").strip().splitlines()
     return lines[-1].removeprefix("pagefault: ") if lines else ""

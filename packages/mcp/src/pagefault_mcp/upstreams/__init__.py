@@ -1,1 +1,1 @@
-"""Servers of MCP as the proxy connects to them: programs, and servers at addresses."""
+"""Connections of the proxy to servers of MCP, which are programs or have an address."""

@@ -1,4 +1,4 @@
-"""What a host has sent to a server at an address, and which answers to it are still to come."""
+"""Lines that were sent to a server at an address, with their unanswered requests."""
 
 import json
 from collections.abc import Mapping
@@ -14,42 +14,42 @@ CANCELLED: Final = "notifications/cancelled"
 
 @dataclass(slots=True)
 class SentLine:
-    """A line that was sent, and the ids of its requests that are not answered."""
+    """A sent line, and the ids of its unanswered requests."""
 
     line: bytes
     message: dict[str, Any]
     waiting: set[object] = field(default_factory=set)
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
-    """That of the exchange with the server."""
+    """The scope of the exchange with the server."""
     is_cancelled_by_its_end: bool = False
-    """In revisions that have no other way; in the others the server is told."""
+    """Closing the stream cancels the request, in revisions without a notification for that."""
     is_cancelled: bool = False
-    """Nobody waits for its end."""
+    """The host has cancelled it."""
     is_writing_answer: bool = False
-    """A line of its answer is being given to the host, and is not to be cut."""
+    """A line of its answer is being written to the host, and must not be cut."""
 
     @property
     def method(self) -> object:
-        """The method of the message, if it is one alone."""
+        """The method of a single message."""
         return self.message.get("method")
 
 
 def parse_sent_line(line: bytes) -> SentLine:
-    """Return what a line asks for; nothing, if it is no JSON."""
+    """Return a line with the ids of its requests; none if it is not JSON."""
     try:
-        said = json.loads(line)
+        value = json.loads(line)
     except (ValueError, RecursionError):
-        said = {}
-    messages = said if isinstance(said, list) else [said]
+        value = {}
+    messages = value if isinstance(value, list) else [value]
     ids = {
         each["id"]
         for each in messages
         if isinstance(each, dict) and "method" in each and is_id(each.get("id"))
     }
-    return SentLine(line, said if isinstance(said, dict) else {}, ids)
+    return SentLine(line, value if isinstance(value, dict) else {}, ids)
 
 
 def cancelled_id(message: Mapping[str, Any]) -> object:
-    """Return the id of the request that a notification cancels, `None` if it names none."""
-    named = member(message, "params", "requestId")
-    return named if is_id(named) else None
+    """Return the id of the request that a notification cancels, or `None`."""
+    request_id = member(message, "params", "requestId")
+    return request_id if is_id(request_id) else None

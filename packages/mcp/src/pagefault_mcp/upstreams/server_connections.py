@@ -1,6 +1,6 @@
-"""Connections to the servers that the proxy stands before: programs, and those at addresses.
+"""Connections to the servers behind the proxy: programs, and servers at an address.
 
-Either is at the other end of a pipe, as far as the proxy knows.
+Both have the interface of a pipe.
 """
 
 import os
@@ -15,10 +15,10 @@ from typing import Literal, TypeAlias
 import anyio
 import anyio.abc
 
-# A server is told to end, then made to.
+# The pause between the end of input, SIGTERM and SIGKILL.
 _GRACE_SECONDS = 5.0
-# How often it is looked whether one that has ended is still waited for.
-_LOOKS = 50
+# The number of checks whether the output of an ended server is still read.
+_CHECKS = 50
 _CONNECT_SECONDS = 10.0
 _PIECE_BYTES = 256 * 1024
 
@@ -26,12 +26,12 @@ Write = Callable[[bytes], Awaitable[None]]
 
 
 class CannotStartError(Exception):
-    """A server cannot be started; the words are for who runs the proxy."""
+    """A server cannot be started; the message is for the operator."""
 
 
 @dataclass(frozen=True, slots=True)
 class Upstream:
-    """A server at an address, the headers that every request to it carries, and how it is asked."""
+    """A server at an address, with the headers of its requests, and its transport."""
 
     url: str
     headers: Sequence[tuple[str, str]]
@@ -39,10 +39,10 @@ class Upstream:
 
 
 class ServerProcess:
-    """A server that was started by its command. Its standard error is ours.
+    """A server that runs as a child process, with our standard error.
 
-    To `write` to one that has ended raises BrokenResourceError or ClosedResourceError. Its `name`
-    is that of the program.
+    `write` raises BrokenResourceError or ClosedResourceError after the end of the process. `name`
+    is the name of the program.
     """
 
     def __init__(self, process: anyio.abc.Process, name: str) -> None:
@@ -57,7 +57,7 @@ class ServerProcess:
         self._is_waiting = True
 
     async def received(self) -> AsyncGenerator[bytes, None]:
-        """Yield what it writes to its standard output, until it ends."""
+        """Yield its standard output until it ends."""
         with suppress(anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError):
             while True:
                 self._is_waiting = True
@@ -67,21 +67,21 @@ class ServerProcess:
         self._is_read.set()
 
     async def leave(self) -> None:
-        """End it as `end` does, and wait no more than a while for what it writes.
+        """End the process, and wait for its remaining output, with a timeout.
 
-        What it has started may go on, and hold its standard output open. How long a host takes to
-        read what was written does not count.
+        Its children may keep running with its standard output open. The time that the host takes to
+        read does not count.
         """
         await self.end()
-        seconds, looks = _GRACE_SECONDS / _LOOKS, _LOOKS
-        while looks and not self._is_read.is_set():
+        seconds, checks = _GRACE_SECONDS / _CHECKS, _CHECKS
+        while checks and not self._is_read.is_set():
             with anyio.move_on_after(seconds):
                 await self._is_read.wait()
-            looks -= self._is_waiting
+            checks -= self._is_waiting
         await self._stdout.aclose()
 
     async def end(self) -> None:
-        """Close its standard input; one that goes on is told to end, then made to."""
+        """Close the standard input; if the process keeps running, terminate it, then kill it."""
         await self._stdin.aclose()
         for number in (signal.SIGTERM, signal.SIGKILL):
             with anyio.move_on_after(_GRACE_SECONDS):
@@ -90,7 +90,7 @@ class ServerProcess:
             self._send(number)
 
     def interrupt(self) -> None:
-        """Terminate it."""
+        """Terminate the process."""
         self._send(signal.SIGTERM)
 
     def _send(self, number: int) -> None:
@@ -101,13 +101,13 @@ class ServerProcess:
                 os.kill(self._process.pid, number)
 
     async def ended(self) -> tuple[int, str]:
-        """Return the exit status of one that has ended, and a sentence unless that is 0."""
+        """Wait for the end; return the exit status, and a message unless it is 0."""
         status = await self._process.wait()
         if not status:
             return 0, ""
-        told = f"status {status}" if status > 0 else f"signal {-status}"
-        said = f"the server {self._command} ended with {told}"
-        return status if status > 0 else 128 - status, said
+        cause = f"status {status}" if status > 0 else f"signal {-status}"
+        message = f"the server {self._command} ended with {cause}"
+        return status if status > 0 else 128 - status, message
 
 
 @asynccontextmanager
@@ -134,28 +134,28 @@ async def start_server(command: Sequence[str]) -> AsyncIterator[ServerProcess]:
 
 @dataclass(slots=True, eq=False)
 class UpstreamConnection:
-    """A server at an address, which is named by its host."""
+    """A server at an address; its name is that of its host."""
 
     name: str
     write: Write
     received: Callable[[], AsyncGenerator[bytes, None]]
-    left: anyio.Event = field(default_factory=anyio.Event)
+    closing: anyio.Event = field(default_factory=anyio.Event)
 
     async def leave(self) -> None:
-        """End its session, when what was asked is answered or has taken too long."""
-        self.left.set()
+        """End the session, once open requests are answered or have timed out."""
+        self.closing.set()
 
     def interrupt(self) -> None:
-        """End its session."""
-        self.left.set()
+        """End the session."""
+        self.closing.set()
 
     async def ended(self) -> tuple[int, str]:
-        """Return that nothing went wrong: it has no status."""
+        """Return status 0, since a server at an address has none."""
         return 0, ""
 
 
 Connection: TypeAlias = ServerProcess | UpstreamConnection
-"""A server that can be spoken to."""
+"""A connected server."""
 Connect: TypeAlias = Callable[[], AbstractAsyncContextManager[Connection]]
 
 
@@ -164,7 +164,7 @@ async def connect_server(
     server: Upstream, warn: Callable[[str], None]
 ) -> AsyncIterator[UpstreamConnection]:
     """Connect to a server at an address, and end its session at the end of the block."""
-    # A client of HTTP, of which nothing is needed before a server that is a program.
+    # Imported here, since a proxy before a program does not need the HTTP client.
     import httpx  # noqa: PLC0415
 
     from pagefault_mcp.upstreams.http_upstream import HttpUpstream  # noqa: PLC0415
@@ -183,7 +183,7 @@ async def connect_server(
         async def run(*, task_status: anyio.abc.TaskStatus[None]) -> None:
             async with upstream.running():
                 task_status.started()
-                await connection.left.wait()
+                await connection.closing.wait()
 
         await group.start(run)
         yield connection

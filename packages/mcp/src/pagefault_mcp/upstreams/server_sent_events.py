@@ -1,4 +1,4 @@
-"""Server-sent events of any length: the data of each in the lines that it came on.
+"""Server-sent events of any length, with their data on the lines of the stream.
 
 Source: HTML Living Standard, "Server-sent events"; a line ends with LF or CR LF here.
 """
@@ -26,7 +26,7 @@ _LONGEST_BLANK = 32
 
 @dataclass(slots=True)
 class ServerEvent:
-    """An event: its type, what a broken stream is resumed by, and its data."""
+    """An event: its type, its id and retry delay, and its data."""
 
     name: str = "message"
     event_id: str | None = None
@@ -37,7 +37,7 @@ class ServerEvent:
         """Yield the data as one line of JSON, in pieces that fit into memory."""
         for index, item in enumerate(self.data):
             if index:
-                # A line end in JSON stands between its tokens.
+                # Line ends in JSON can only be between tokens.
                 yield b" "
             yield from (piece.replace(b"\r", b" ") for piece in item.pieces())
         yield b"\n"
@@ -47,9 +47,9 @@ class ServerEvent:
         return b"".join(self.pieces()).strip()
 
     def is_message(self, warn: Callable[[str], None]) -> bool:
-        """Return whether the data is a message, or a batch of them; warn if it is anything else.
+        """Return whether the data is a message or a batch; warn if it is not.
 
-        An event of another type is none, such as one that keeps a stream open.
+        Events of other types, such as keep-alives, are no messages.
         """
         if not self.data or self.name not in ("", "message"):
             return False
@@ -60,33 +60,33 @@ class ServerEvent:
         return True
 
     def _parse(self) -> JsonValue:
-        said: JsonValue = None
+        value: JsonValue = None
         with suppress(ValueError, RecursionError):
-            said = json.loads(self.text())
-        return said
+            value = json.loads(self.text())
+        return value
 
     def answered_ids(self) -> set[object]:
         """Return the ids of the requests that the messages in the data answer."""
         if len(self.data) == 1 and self.data[0].members:
             return set(answered_ids(self.data))
-        said = self._parse()
+        value = self._parse()
         return {
             each["id"]
-            for each in (said if isinstance(said, list) else [said])
+            for each in (value if isinstance(value, list) else [value])
             if isinstance(each, dict) and "method" not in each and is_id(each.get("id"))
         }
 
 
 @dataclass(slots=True)
 class Position:
-    """How far a stream was heard: by which event it is resumed, and how long after it broke off."""
+    """The position in a stream: the id of the last event, and the delay of a resumption."""
 
     event_id: str = ""
-    """Nothing, if it cannot be resumed."""
+    """The id; empty if the stream cannot be resumed."""
     wait_seconds: float = _AGAIN_SECONDS
 
     def note(self, event: ServerEvent) -> None:
-        """Take what an event says of that."""
+        """Update the position from an event."""
         if event.event_id is not None:
             self.event_id = event.event_id
         if event.retry_seconds is not None:
@@ -94,50 +94,50 @@ class Position:
             self.wait_seconds = min(wait, _LONGEST_AGAIN_SECONDS)
 
     def headers(self, session: Mapping[str, str]) -> httpx.Headers:
-        """Return the headers of a request for the stream from there on.
+        """Return the headers of a request that resumes the stream.
 
         Args:
-            session: Those that name the session.
+            session: The headers of the session.
         """
-        named = {_LAST_EVENT: self.event_id} if self.event_id else {}
-        headers = {"accept": "text/event-stream", **session, **named}
+        last_event = {_LAST_EVENT: self.event_id} if self.event_id else {}
+        headers = {"accept": "text/event-stream", **session, **last_event}
         return httpx.Headers(headers, encoding="utf-8")
 
 
 async def read_events(pieces: AsyncIterator[bytes]) -> AsyncGenerator[ServerEvent, None]:
-    """Yield events; what one holds is gone when the next is asked for."""
+    """Yield events; the data of an event is closed before the next one."""
     event = ServerEvent()
-    with ExitStack() as held:
+    with ExitStack() as data_lines:
         async with aclosing(read_lines(pieces)) as lines:
             async for line in lines:
-                with ExitStack() as unless_kept:
-                    unless_kept.enter_context(line)
+                with ExitStack() as unused:
+                    unused.enter_context(line)
                     if line.size_bytes > 2 or line.read().strip():
                         many = len(event.data)
                         _read_field(event, line)
                         if len(event.data) > many:
-                            held.push(unless_kept.pop_all())
+                            data_lines.push(unused.pop_all())
                         continue
                 if event != ServerEvent(event.name):
                     yield event
-                held.pop_all().close()
+                data_lines.pop_all().close()
                 event = ServerEvent()
 
 
 def _read_field(event: ServerEvent, line: Line) -> None:
     if line.read(Span(0, len(_DATA))) == _DATA:
         if line.size_bytes <= _LONGEST_BLANK and not line.read()[len(_DATA) :].strip():
-            # The first event of a stream may be one that has nothing but an id.
+            # The first event of a stream may have only an id.
             return
         event.data.append(LinePiece(line, Span(len(_DATA), line.size_bytes - 1)))
         return
-    name, _, value = line.read(Span(0, _LONGEST_FIELD_BYTES)).rstrip(b"\r\n").partition(b":")
-    said = value.strip().decode("utf-8", "replace")
+    name, _, text = line.read(Span(0, _LONGEST_FIELD_BYTES)).rstrip(b"\r\n").partition(b":")
+    value = text.strip().decode("utf-8", "replace")
     if name == b"event":
-        event.name = said
+        event.name = value
     elif name == b"id":
-        # By what no header can hold, no stream is resumed.
-        is_whole = said.isprintable() and line.size_bytes <= _LONGEST_FIELD_BYTES
-        event.event_id = said if is_whole else ""
-    elif name == b"retry" and said.isascii() and said.isdigit():
-        event.retry_seconds = int(said[:9]) / 1000
+        # An id that is invalid in a header cannot resume the stream.
+        is_whole = value.isprintable() and line.size_bytes <= _LONGEST_FIELD_BYTES
+        event.event_id = value if is_whole else ""
+    elif name == b"retry" and value.isascii() and value.isdigit():
+        event.retry_seconds = int(value[:9]) / 1000

@@ -1,4 +1,4 @@
-"""HTTP+SSE of 2024: one stream of events from the server, and an address to send messages to.
+"""HTTP+SSE of 2024: a stream of events from the server, and a URL for messages to it.
 
 Source: specification of MCP, 2024-11-05, "HTTP with SSE".
 """
@@ -12,36 +12,36 @@ import anyio
 import anyio.abc
 import httpx
 
-from pagefault_mcp.errors import unreachable_because
-from pagefault_mcp.messages.rewritten_messages import failure
+from pagefault_mcp.errors import unreachable_reason
+from pagefault_mcp.messages.rewritten_messages import error_line
 from pagefault_mcp.upstreams.pending_requests import parse_sent_line
 from pagefault_mcp.upstreams.server_sent_events import ServerEvent, read_events
 from pagefault_mcp.upstreams.upstream_answers import TROUBLE, is_stream
 
 _OPEN_SECONDS = 10.0
-_GONE = "the server has ended its stream"
+_ENDED_STREAM = "the server has ended its stream"
 _TYPE = {"content-type": "application/json"}
 
 
 class NoStreamError(ValueError):
-    """A server does not open a stream of 2024; the words say what it does."""
+    """A server does not open a stream of 2024; the message has the reason."""
 
 
 @dataclass(slots=True, eq=False)
 class SseSession:
-    """A stream that is kept open, and what has been asked and not answered."""
+    """An open stream, with its unanswered requests."""
 
     client: httpx.AsyncClient
-    """Sends requests."""
+    """The HTTP client."""
     url: str
-    """That of the stream."""
-    give: Callable[[Iterable[bytes]], Awaitable[None]]
-    """Takes each message of the server."""
+    """The URL of the stream."""
+    forward: Callable[[Iterable[bytes]], Awaitable[None]]
+    """Receives each message of the server."""
     warn: Callable[[str], None]
-    """Says a sentence to the person who runs it."""
+    """Logs a sentence for the operator."""
     _endpoint: str = ""
     has_ended: bool = False
-    """Whether the stream is over, and nothing can be asked."""
+    """The stream has ended, so no requests can be sent."""
     _waiting: set[object] = field(default_factory=set)
     _answered: anyio.Event = field(default_factory=anyio.Event)
     _opening: anyio.CancelScope = field(default_factory=anyio.CancelScope)
@@ -49,10 +49,10 @@ class SseSession:
     _begun: anyio.Event = field(default_factory=anyio.Event)
 
     async def run(self, *, task_status: anyio.abc.TaskStatus[None]) -> None:
-        """Open the stream, and give what comes over it until it ends.
+        """Open the stream, and forward its messages until it ends.
 
         Raises:
-            NoStreamError: It is no such stream.
+            NoStreamError: The server does not open such a stream.
             httpx.HTTPError: The server cannot be reached.
         """
         self._opening.deadline = anyio.current_time() + _OPEN_SECONDS
@@ -78,11 +78,11 @@ class SseSession:
             raise NoStreamError("its stream names no endpoint")
         await self._end()
 
-    async def begin_anew(self, initialize: bytes, initialized: bytes) -> None:
-        """Say on a new stream what a host began with; what that is answered is not passed on.
+    async def restart(self, initialize: bytes, initialized: bytes) -> None:
+        """Repeat the handshake of the host on a new stream; the answer is not forwarded.
 
         Raises:
-            NoStreamError: The server does not take it.
+            NoStreamError: The server refuses it.
             httpx.HTTPError: The server cannot be reached.
         """
         self._silent = parse_sent_line(initialize).waiting
@@ -102,36 +102,36 @@ class SseSession:
                 self._opening.cancel()
 
     async def send(self, line: bytes, pending: set[object]) -> str | None:
-        """Send messages; return why it was in vain, or `None`.
+        """Send messages; return the reason of a failure, or `None`.
 
         Args:
             line: The messages.
-            pending: The ids of the requests among them.
+            pending: The ids of their requests.
         """
         if self.has_ended:
-            return _GONE
+            return _ENDED_STREAM
         self._waiting |= {*pending}
         try:
             answer = await self.client.post(self._endpoint, content=line, headers=_TYPE)
         except TROUBLE as exc:
-            said = f"the server cannot be reached: {unreachable_because(exc)}"
+            reason = f"the server cannot be reached: {unreachable_reason(exc)}"
         else:
             if answer.is_success:
                 return None
-            said = f"the server answered {answer.status_code}"
-        # What was answered over the stream, or failed with it, has had its answer.
+            reason = f"the server answered {answer.status_code}"
+        # Some requests may have been answered over the stream, or failed with it.
         unanswered = pending & self._waiting
         self._waiting -= unanswered
         pending.intersection_update(unanswered)
-        return said
+        return reason
 
     def forget(self, request_id: object) -> None:
-        """Wait no longer for the answer to a request, which was cancelled."""
+        """Stop waiting for the answer to a cancelled request."""
         self._waiting.discard(request_id)
         self._answered.set()
 
     async def wait_for_answers(self, seconds: float) -> None:
-        """Wait until all is answered that was asked, or for so long."""
+        """Wait until all requests are answered, with a timeout."""
         with anyio.move_on_after(seconds):
             while self._waiting and not self.has_ended:
                 self._answered = anyio.Event()
@@ -145,22 +145,22 @@ class SseSession:
                 self._begun.set()
                 return
             self._waiting -= answered
-            await self.give(event.pieces())
+            await self.forward(event.pieces())
             self._answered.set()
 
     async def _end(self) -> None:
         self.has_ended = True
         self._begun.set()
-        self.warn(_GONE)
+        self.warn(_ENDED_STREAM)
         waiting, self._waiting = self._waiting, set()
         for request_id in waiting:
-            await self.give([failure(request_id, _GONE)])
+            await self.forward([error_line(request_id, _ENDED_STREAM)])
         self._answered.set()
 
-    def _address(self, said: bytes) -> str:
-        """Return where messages are sent to: never another origin, which would get credentials."""
+    def _address(self, endpoint: bytes) -> str:
+        """Return the URL for messages; raise for another origin, which would get credentials."""
         try:
-            address = urljoin(self.url, said.decode())
+            address = urljoin(self.url, endpoint.decode())
             httpx.URL(address)
         except (httpx.InvalidURL, ValueError) as exc:
             raise NoStreamError("it names no address") from exc

@@ -1,6 +1,6 @@
-"""Answers of a server at an address: what they are, and in which words they refuse.
+"""Answers of a server at an address, and their refusals.
 
-A server may answer with anything. What cannot be used is told of, and ends nothing but itself.
+A server may send any answer. An invalid one fails its own request only.
 """
 
 import json
@@ -16,10 +16,10 @@ from pagefault_mcp.messages.lines import Line, join_lines
 from pagefault_mcp.messages.message_values import answered_ids, is_id, member
 
 TROUBLE: Final = (httpx.HTTPError, httpx.InvalidURL, ValueError)
-"""What an exchange can fail with; the last: a header or the name of a host cannot be written."""
+"""The errors of an exchange. ValueError is raised for an invalid header or host name."""
 
 _LONGEST_REFUSAL_BYTES = 1024 * 1024
-_MOST_SAID_CHARS = 1_000
+_LONGEST_REASON_CHARS = 1_000
 _MASK = "•••"
 _SHORTEST_SECRET = 8
 _USUAL_HEADERS = frozenset(
@@ -29,16 +29,16 @@ _USUAL_HEADERS = frozenset(
 
 
 class PlainCookies(DefaultCookiePolicy):
-    """Keeps the cookies that can be sent back: of any other, each later request would fail."""
+    """A policy that keeps only valid cookies, since an invalid one would fail later requests."""
 
     def set_ok(self, cookie: Cookie, request: Request) -> bool:
-        """Return whether a cookie is kept."""
-        sent = f"{cookie.name}{cookie.value or ''}"
-        return sent.isascii() and sent.isprintable() and super().set_ok(cookie, request)
+        """Return whether to keep a cookie."""
+        text = f"{cookie.name}{cookie.value or ''}"
+        return text.isascii() and text.isprintable() and super().set_ok(cookie, request)
 
 
 def kind_of(answer: httpx.Response) -> str:
-    """Return the media type of an answer, as far as it says one."""
+    """Return the media type of an answer, or an empty string."""
     return str(answer.headers.get("content-type", "")).partition(";")[0].strip().lower()
 
 
@@ -48,53 +48,53 @@ def is_stream(answer: httpx.Response) -> bool:
 
 
 def answers(line: Line) -> tuple[bool, set[object]]:
-    """Return whether a line is a message or a batch of them, and which requests it answers."""
+    """Return whether a line is a message or a batch, and the ids of the requests it answers."""
     messages = line.messages
     return any(each.members for each in messages), set(answered_ids(messages))
 
 
 class Refusal:
-    """What a server refuses messages with."""
+    """The refusal of messages by a server."""
 
     def __init__(self, answer: httpx.Response, text: bytes) -> None:
-        said: Any = None
+        body: Any = None
         with suppress(ValueError, RecursionError):
-            said = json.loads(text.decode())
-        error = member(said, "error")
+            body = json.loads(text.decode())
+        error = member(body, "error")
         self.status = answer.status_code
         self.error: Mapping[str, Any] = error if isinstance(error, dict) else {}
-        self.request_id: object = said.get("id") if self.error and is_id(said.get("id")) else None
+        self.request_id: object = body.get("id") if self.error and is_id(body.get("id")) else None
         self.line = join_lines(text) + b"\n"
-        self.why = _why(answer, self.error, text)
+        self.reason = _find_reason(answer, self.error, text)
 
     @property
-    def words(self) -> str:
-        """The status, and what is said of it, in a line."""
-        return f"the server answered {self.status}" + (f": {self.why}" if self.why else "")
+    def message(self) -> str:
+        """The status and the reason, on one line."""
+        return f"the server answered {self.status}" + (f": {self.reason}" if self.reason else "")
 
 
-def _why(answer: httpx.Response, error: Mapping[str, Any], text: bytes) -> str:
-    """Return what a refusal says of itself, in a line; nothing, if it says nothing."""
-    why: object = error.get("message")
+def _find_reason(answer: httpx.Response, error: Mapping[str, Any], text: bytes) -> str:
+    """Return the reason in a refusal, on one line; empty without one."""
+    reason: object = error.get("message")
     if answer.has_redirect_location:
-        why = f"what is asked for is at another address{_host_of(answer)}"
-    elif why is None and kind_of(answer) == "text/plain":
-        why = text.decode("utf-8", "replace")
-    said = why.strip()[:_MOST_SAID_CHARS] if isinstance(why, str) else ""
+        reason = f"what is asked for is at another address{_host_of(answer)}"
+    elif reason is None and kind_of(answer) == "text/plain":
+        reason = text.decode("utf-8", "replace")
+    text_line = reason.strip()[:_LONGEST_REASON_CHARS] if isinstance(reason, str) else ""
     for value in _secrets_of(answer.request):
-        said = said.replace(value, _MASK)
-    return "".join(each if each.isprintable() else " " for each in said)
+        text_line = text_line.replace(value, _MASK)
+    return "".join(each if each.isprintable() else " " for each in text_line)
 
 
 def _host_of(answer: httpx.Response) -> str:
-    """Return on which host a redirect goes on; of the rest of an address anything may be a key."""
+    """Return the host of a redirect, without the rest of its URL, which may have a key."""
     with suppress(httpx.InvalidURL, ValueError):
         return f" on {answer.request.url.join(answer.headers['location']).host}"
     return ""
 
 
 def _secrets_of(request: httpx.Request) -> Iterator[str]:
-    """Yield what a request has in headers of its own: a server may say it again."""
+    """Yield the secrets in the headers of a request, which a server may repeat."""
     for name, value in request.headers.items():
         if name not in _USUAL_HEADERS and len(value) >= _SHORTEST_SECRET:
             yield value
@@ -102,7 +102,7 @@ def _secrets_of(request: httpx.Request) -> Iterator[str]:
 
 
 async def refusal_in(answer: httpx.Response) -> Refusal:
-    """Read what a server refuses messages with; all of it, unless it is very long."""
+    """Read the refusal of a server, up to a limit."""
     text = bytearray()
     async for piece in answer.aiter_bytes():
         text += piece

@@ -1,4 +1,4 @@
-"""The client of a server at an address: it goes on where the server has moved on its own origin."""
+"""The HTTP client of a server at an address, which follows redirects on the same origin."""
 
 from typing import Any
 
@@ -8,9 +8,9 @@ _MOST_REDIRECTS = 5
 
 
 class UpstreamClient(httpx.AsyncClient):
-    """Sends requests, and again where the server says that an address has a slash, or none.
+    """A client that follows redirects, such as those that add or remove a trailing slash.
 
-    Another origin gets nothing: headers have credentials, under any name.
+    Redirects to another origin are not followed, since any header may have credentials.
     """
 
     async def send(
@@ -18,18 +18,22 @@ class UpstreamClient(httpx.AsyncClient):
         request: httpx.Request,
         **options: Any,  # noqa: ANN401 - those of httpx
     ) -> httpx.Response:
-        """Send a request; the answer is that of the last address, or another redirect."""
+        """Send a request; return the last answer, which may be a redirect."""
         answer = await super().send(request, **options)
         for _ in range(_MOST_REDIRECTS):
-            again = answer.next_request
-            # To many redirects a browser's answer is a GET, which has no message.
-            if again is None or again.method != request.method or not _is_near(request, again):
+            redirected = answer.next_request
+            # Some redirects change the method to GET, which has no body.
+            if (
+                redirected is None
+                or redirected.method != request.method
+                or not _has_same_origin(request, redirected)
+            ):
                 break
             await answer.aclose()
-            answer = await super().send(again, **options)
+            answer = await super().send(redirected, **options)
         return answer
 
 
-def _is_near(one: httpx.Request, other: httpx.Request) -> bool:
+def _has_same_origin(one: httpx.Request, other: httpx.Request) -> bool:
     here, there = one.url, other.url
     return (here.scheme, here.netloc) == (there.scheme, there.netloc)

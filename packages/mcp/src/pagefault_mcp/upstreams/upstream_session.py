@@ -1,10 +1,10 @@
-"""The session of a server of Streamable HTTP: what names it, and another one where it has ended.
+"""The session of a server of Streamable HTTP: its headers, and its renewal.
 
-A host over pipes cannot begin anew when a server has forgotten it, by a restart or after a time.
-So the session is begun again with what the host began it with, and the host notices nothing.
+A server may drop a session after a restart or a timeout, but a host over pipes cannot begin a new
+one. So the proxy repeats the handshake of the host, which does not notice the new session.
 
-Source: specification of MCP, 2025-11-25, "Session Management". It has 404 for a session that has
-ended; servers also answer 400, and say that they do not know it.
+Source: specification of MCP, 2025-11-25, "Session Management". It requires 404 for an ended
+session; some servers answer 400 with a message about an unknown session.
 """
 
 import json
@@ -17,7 +17,7 @@ from typing import Any, Final
 import anyio
 import httpx
 
-from pagefault_mcp.errors import unreachable_because
+from pagefault_mcp.errors import unreachable_reason
 from pagefault_mcp.messages.message_values import member
 from pagefault_mcp.messages.sessionless_requests import PROTOCOL_VERSION, is_plain
 from pagefault_mcp.upstreams.pending_requests import SentLine
@@ -28,13 +28,13 @@ ACCEPTED: Final = {
     "accept": "application/json, text/event-stream",
     "content-type": "application/json",
 }
-"""What every message is posted with."""
+"""The headers of every posted message."""
 
 _SESSION = "mcp-session-id"
 _BEGIN_SECONDS = 30.0
 _END_SECONDS = 10.0
 _UNKNOWN_METHOD = -32601
-# Where others have null, a server of the official SDK for Python has this.
+# The id in refusals of the official SDK for Python; others have null.
 _NO_REQUEST = "server-error"
 _IS_UNKNOWN = re.compile(
     r"session.*\b(not|invalid|unknown|expired|missing|no longer|required)\b"
@@ -43,53 +43,53 @@ _IS_UNKNOWN = re.compile(
     re.IGNORECASE,
 )
 
-Seen = tuple[int, int]
+Attempt = tuple[int, int]
 
 
-def is_of_no_session(refusal: Refusal) -> bool:
-    """Return whether a server says that it does not know the session of a request."""
-    # What has the id of a request answers that request, in its session.
+def is_unknown_session(refusal: Refusal) -> bool:
+    """Return whether a server refuses a request because its session is unknown."""
+    # A refusal with the id of a request is an answer in a known session.
     is_answer = refusal.request_id is not None and refusal.request_id != _NO_REQUEST
-    says_so = bool(_IS_UNKNOWN.search(refusal.why))
+    is_unknown = bool(_IS_UNKNOWN.search(refusal.reason))
     if refusal.status == 404:
-        return says_so or (not is_answer and refusal.error.get("code") != _UNKNOWN_METHOD)
-    return refusal.status == 400 and not is_answer and says_so
+        return is_unknown or (not is_answer and refusal.error.get("code") != _UNKNOWN_METHOD)
+    return refusal.status == 400 and not is_answer and is_unknown
 
 
 @dataclass(slots=True, eq=False)
 class UpstreamSession:
-    """What every request of a session carries, and what the session was begun with."""
+    """The headers of a session, and the handshake that it began with."""
 
     client: httpx.AsyncClient
-    """Sends requests."""
+    """The HTTP client."""
     url: str
-    """The server's."""
+    """The URL of the server."""
     warn: Callable[[str], None]
-    """Says a sentence to the person who runs it."""
+    """Logs a sentence for the operator."""
     headers: dict[str, str] = field(default_factory=dict)
-    """Those that name the session, and the revision that was agreed on."""
+    """The headers with the id of the session and the negotiated revision."""
     number: int = 0
-    """How many sessions there have been, with it."""
+    """The number of the session, counted from 1."""
     initialize: bytes = b""
-    """With what the host began it: its request."""
+    """The line of the host's `initialize` request."""
     initialized: bytes = b""
-    """Its notification behind that."""
+    """The line of its `initialized` notification."""
     _tries: int = 0
     _renewing: anyio.Lock = field(default_factory=anyio.Lock)
     _renewed: anyio.Event = field(default_factory=anyio.Event)
 
     @property
     def is_named(self) -> bool:
-        """Whether the server has given it a name, and may forget that."""
+        """True if the server has assigned an id, which it may drop."""
         return _SESSION in self.headers
 
     @property
-    def seen(self) -> Seen:
-        """Which session it is, and how often another one was tried: what `renew` wants to know."""
+    def attempt(self) -> Attempt:
+        """The number of the session and of attempts to renew it, for `renew`."""
         return self.number, self._tries
 
     def note(self, pending: SentLine) -> None:
-        """Note what the host begins a session with."""
+        """Record the handshake of the host."""
         if pending.method == "initialize":
             self.initialize = pending.line
             self.headers = {}
@@ -97,7 +97,7 @@ class UpstreamSession:
             self.initialized = pending.line
 
     def begin(self, answer: httpx.Response) -> None:
-        """Take the name that the answer to `initialize` gives the session."""
+        """Set the id of the session from the answer to `initialize`."""
         name = answer.headers.get(_SESSION)
         if name and is_plain(name):
             self.headers[_SESSION] = name
@@ -111,74 +111,74 @@ class UpstreamSession:
         self._renewed = anyio.Event()
 
     def agree(self, revision: object) -> None:
-        """Take the revision that was agreed on."""
+        """Set the negotiated revision."""
         if isinstance(revision, str) and is_plain(revision):
             self.headers[PROTOCOL_VERSION] = revision
 
     async def wait_for_renewal(self, number: int) -> None:
-        """Wait until there is another session than that one."""
+        """Wait until the session has another number."""
         while self.number == number:
             await self._renewed.wait()
 
-    async def renew(self, seen: Seen) -> bool:
-        """Begin another session, once for all requests that the server has refused together.
+    async def renew(self, attempt: Attempt) -> bool:
+        """Begin a new session, once for all requests that the server has refused.
 
         Args:
-            seen: What was seen when the request was sent.
+            attempt: The value of `attempt` when the request was sent.
 
         Returns:
-            Whether there is another one.
+            True if there is a new session.
         """
         async with self._renewing:
-            if self.seen == seen and self.initialize:
+            if self.attempt == attempt and self.initialize:
                 self._tries += 1
-                await self._begin_anew()
-            return self.number != seen[0]
+                await self._renew()
+            return self.number != attempt[0]
 
-    async def _begin_anew(self) -> None:
-        why = "it took too long"
+    async def _renew(self) -> None:
+        reason = "it took too long"
         try:
             with anyio.move_on_after(_BEGIN_SECONDS):
-                why = await self._try_to_begin()
+                reason = await self._repeat_handshake()
         except TROUBLE as exc:
-            why = f"it cannot be reached: {unreachable_because(exc)}"
-        if why:
-            self.warn(f"the server has forgotten the session, and begins no other one: {why}")
+            reason = f"it cannot be reached: {unreachable_reason(exc)}"
+        if reason:
+            self.warn(f"the server has forgotten the session, and begins no other one: {reason}")
             return
         self.warn("the server has forgotten the session; another one was begun")
         self._count()
 
-    async def _try_to_begin(self) -> str:
-        """Say again what the host began with; return why that was in vain, or nothing."""
+    async def _repeat_handshake(self) -> str:
+        """Repeat the handshake of the host; return the reason of a failure, or ""."""
         new = UpstreamSession(self.client, self.url, self.warn)
         async with self.client.stream(
             "POST", self.url, content=self.initialize, headers=ACCEPTED
         ) as answer:
             if not answer.is_success:
-                return (await refusal_in(answer)).words
+                return (await refusal_in(answer)).message
             result = member(await _answer_in(answer), "result")
             new.begin(answer)
         if not isinstance(result, dict):
             return "it refuses to"
         new.agree(result.get("protocolVersion"))
         if self.initialized:
-            taken = await self.client.post(
+            answer = await self.client.post(
                 self.url, content=self.initialized, headers={**ACCEPTED, **new.headers}
             )
-            if not taken.is_success:
-                return f"it answered {taken.status_code}"
+            if not answer.is_success:
+                return f"it answered {answer.status_code}"
         self.headers = new.headers
         return ""
 
     async def end(self) -> None:
-        """Tell the server that its session is over."""
+        """End the session of the server."""
         if self.is_named:
             with anyio.move_on_after(_END_SECONDS, shield=True), suppress(*TROUBLE):
                 await self.client.delete(self.url, headers=self.headers)
 
 
 async def _answer_in(answer: httpx.Response) -> Any:  # noqa: ANN401 - any JSON
-    """Return the message that answers `initialize`, the only request that was made."""
+    """Return the message that answers `initialize`, the only open request."""
     with suppress(ValueError, RecursionError):
         if not is_stream(answer):
             return json.loads(await answer.aread())
