@@ -24,7 +24,7 @@ def caused(error: Exception, *causes: BaseException) -> Exception:
 
 
 @pytest.mark.parametrize(
-    ("error", "said"),
+    ("error", "text"),
     [
         (ValueError("it is wrong"), "it is wrong"),
         (ExceptionGroup("several", [ExceptionGroup("one", [OSError("broken")])]), "broken"),
@@ -32,8 +32,8 @@ def caused(error: Exception, *causes: BaseException) -> Exception:
         (ExceptionGroup("one", [anyio.EndOfStream()]), "an error of the kind EndOfStream"),
     ],
 )
-def test_reason_is_what_the_innermost_error_says(error: Exception, said: str) -> None:
-    assert reason_of(error) == said
+def test_reason_is_that_of_the_innermost_error(error: Exception, text: str) -> None:
+    assert reason_of(error) == text
 
 
 REFUSED = ConnectionRefusedError(111, "Connect call failed ('127.0.0.1', 1)")
@@ -42,7 +42,7 @@ ATTEMPTS = "All connection attempts failed"
 
 
 @pytest.mark.parametrize(
-    ("error", "said"),
+    ("error", "text"),
     [
         (
             caused(httpx.ConnectError(ATTEMPTS), OSError(ATTEMPTS), REFUSED),
@@ -75,12 +75,12 @@ ATTEMPTS = "All connection attempts failed"
         ),
     ],
 )
-def test_why_an_address_does_not_answer_is_said_in_words(error: Exception, said: str) -> None:
-    assert unreachable_reason(error) == said
+def test_reason_of_a_failed_exchange_is_a_text(error: Exception, text: str) -> None:
+    assert unreachable_reason(error) == text
 
 
 async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Answer what is no request, as a server without TLS does."""
+    """Answer a TLS handshake as a server without TLS does."""
     await reader.read(1)
     writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
     writer.close()
@@ -101,5 +101,5 @@ async def test_server_without_tls_is_told_of_in_words() -> None:
 def test_certificate_that_is_not_trusted_is_told_of_in_words() -> None:
     error = ssl.SSLCertVerificationError(1, "certificate verify failed")
     error.verify_message = "self-signed certificate"
-    said = unreachable_reason(caused(httpx.ConnectError("[SSL]"), error))
-    assert said == "its certificate is not trusted (self-signed certificate)"
+    text = unreachable_reason(caused(httpx.ConnectError("[SSL]"), error))
+    assert text == "its certificate is not trusted (self-signed certificate)"

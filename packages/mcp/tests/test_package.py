@@ -1,4 +1,4 @@
-"""The package as its users meet it: its front page, what it loads, what it needs."""
+"""The examples of the package's README, its imports and its dependencies."""
 
 import ast
 import doctest
@@ -30,10 +30,10 @@ def test_examples_of_the_front_page_do_what_they_say() -> None:
 def test_it_needs_what_it_names_and_nothing_else() -> None:
     project = tomllib.loads((PACKAGE / "pyproject.toml").read_text())["project"]
     homes = importlib.metadata.packages_distributions()
-    others = set().union(*map(imported_packages, MODULES)) - sys.stdlib_module_names - OURS
+    dependencies = set().union(*map(imported_packages, MODULES)) - sys.stdlib_module_names - OURS
     needed = {
         distribution.lower().replace("_", "-")
-        for package in others
+        for package in dependencies
         for distribution in homes[package]
     }
     # The SDK brings its types along, and both are of one version.

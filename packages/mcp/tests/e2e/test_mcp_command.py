@@ -70,14 +70,14 @@ def test_every_line_of_a_host_has_its_answer(tmp_path: Path) -> None:
         stdout=subprocess.PIPE,
         text=True,
     ) as process:
-        said, heard = process.stdin, process.stdout
-        assert said is not None
-        assert heard is not None
+        stdin, stdout = process.stdin, process.stdout
+        assert stdin is not None
+        assert stdout is not None
 
         def ask(line: str) -> Any:  # noqa: ANN401 - JSON
-            said.write(f"{line}\n")
-            said.flush()
-            return json.loads(heard.readline())
+            stdin.write(f"{line}\n")
+            stdin.flush()
+            return json.loads(stdout.readline())
 
         def words(arguments: str) -> str:
             called = f'{{"name": "page_fault", "arguments": {arguments}}}'
@@ -92,7 +92,7 @@ def test_every_line_of_a_host_has_its_answer(tmp_path: Path) -> None:
         assert ask("no JSON") == {"jsonrpc": "2.0", "id": None, "error": no_json}
         initialize = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": INITIALIZE}
         assert ask(json.dumps(initialize))["id"] == 0
-        # Nobody waits for an answer to the first two.
+        # The first two lines have no answer.
         notification = '{"jsonrpc": "2.0", "method": "notifications/initialized"}'
         no_message = ask(f'\n{notification}\n{{"jsonrpc": "2.0", "id": 2}}')
         refused = {"code": -32600, "message": NO_MESSAGE}
@@ -107,22 +107,22 @@ def test_every_line_of_a_host_has_its_answer(tmp_path: Path) -> None:
         assert words('{"page_id": 1e999}') == (
             "The call was not run: a number in its arguments is too large for JSON, such as 1e999."
         )
-        said.close()
+        stdin.close()
         assert process.wait(20) == 0
 
 
-class Heard:
-    """What a client was told, as the older revisions have it: the method, and the URI if any."""
+class NotificationLog:
+    """The notifications of a client in the older revisions: each with its method and its URI."""
 
     def __init__(self) -> None:
-        self._told: asyncio.Queue[tuple[str, str]] = asyncio.Queue()
+        self._notifications: asyncio.Queue[tuple[str, str]] = asyncio.Queue()
 
     async def take(self, message: Any) -> None:  # noqa: ANN401 - as the SDK calls it
-        self._told.put_nowait((message.method, getattr(message.params, "uri", "")))
+        self._notifications.put_nowait((message.method, getattr(message.params, "uri", "")))
 
     async def next(self) -> tuple[str, str]:
         with anyio.fail_after(20):
-            return await self._told.get()
+            return await self._notifications.get()
 
 
 UPDATED, LISTED = "notifications/resources/updated", "notifications/resources/list_changed"
@@ -134,7 +134,7 @@ async def test_older_clients_are_told_what_another_process_changes_in_their_proj
     tmp_path: Path,
 ) -> None:
     data_dir = tmp_path / "data"
-    here, there = Heard(), Heard()
+    here, there = NotificationLog(), NotificationLog()
     with PagefaultProcess(data_dir) as served, served.client() as http:
         put = {"modality": "text", "content": "Ten sheep."}
         http.put("/api/pages/notes", json=put).raise_for_status()
@@ -153,8 +153,8 @@ async def test_older_clients_are_told_what_another_process_changes_in_their_proj
             with pytest.raises(MCPError, match="begin with pagefault://"):
                 await client.subscribe_resource("file:///etc/passwd")
             http.put("/api/pages/notes", json={**put, "content": "Nine."}).raise_for_status()
-            told = {await here.next(), await here.next()}
-            assert told == {(UPDATED, NOTES), (UPDATED, f"{NOTES}?level=2")}
+            notifications = {await here.next(), await here.next()}
+            assert notifications == {(UPDATED, NOTES), (UPDATED, f"{NOTES}?level=2")}
             await client.unsubscribe_resource(NOTES)
             await client.unsubscribe_resource(f"{NOTES}?level=2")
             http.put("/api/pages/notes", json={**put, "content": "Eight."}).raise_for_status()
@@ -216,16 +216,16 @@ class TestRunningService:
         with far.client(key) as http:
             async with (
                 Client(self.bridged(far, key)) as client,
-                client.listen(resource_subscriptions=[f"{NOTES}?level=2"]) as told,
+                client.listen(resource_subscriptions=[f"{NOTES}?level=2"]) as subscription,
             ):
                 page = {"modality": "text", "content": "Ten sheep."}
                 http.put("/api/pages/notes", json=page).raise_for_status()
                 with anyio.fail_after(20):
-                    assert await anext(told) == ResourceUpdated(f"{NOTES}?level=2")
+                    assert await anext(subscription) == ResourceUpdated(f"{NOTES}?level=2")
                 async with open_access(far.settings) as access:
                     assert await access.revoke_key(key.split("_")[1])
                 with anyio.fail_after(20):
-                    assert [event async for event in told] == []
+                    assert [event async for event in subscription] == []
 
     @OLDER
     @pytest.mark.anyio
@@ -242,30 +242,30 @@ class TestRunningService:
             opened = http.get("/mcp", headers={"Accept": "text/event-stream"})
         assert (opened.status_code, opened.headers["allow"]) == (405, "POST")
 
-    def test_service_that_cannot_be_used_is_told_of(
+    def test_service_that_cannot_be_used_is_reported(
         self, far: LiveService, key: str, pagefault: LoadedCommand
     ) -> None:
-        def said(url: str, *options: str, **env: str) -> str:
+        def error_of(url: str, *options: str, **env: str) -> str:
             done = pagefault.run("mcp", "--url", url, *options, env=env)
             assert (done.returncode, done.stdout) == (2, "")
             return done.stderr
 
-        nowhere = said("http://u:secret@127.0.0.1:9")
+        nowhere = error_of("http://u:secret@127.0.0.1:9")
         assert "http://127.0.0.1:9/mcp cannot be reached: the connection was refused\n" in nowhere
         assert "secret" not in nowhere
-        assert f"{far.base_url}/mcp asks for a key. Set PAGEFAULT_API_KEY" in said(far.base_url)
-        wrong = said(far.base_url, PAGEFAULT_API_KEY=f"{key}x")
+        assert f"{far.base_url}/mcp asks for a key. Set PAGEFAULT_API_KEY" in error_of(far.base_url)
+        wrong = error_of(far.base_url, PAGEFAULT_API_KEY=f"{key}x")
         assert f"{far.base_url}/mcp refuses the key" in wrong
         assert key not in wrong
-        assert "answered 404" in said(f"{far.base_url}/api/nothing", PAGEFAULT_API_KEY=key)
-        odd = said(f"{far.base_url}/mcp?sesion=a", PAGEFAULT_API_KEY=key)
+        assert "answered 404" in error_of(f"{far.base_url}/api/nothing", PAGEFAULT_API_KEY=key)
+        odd = error_of(f"{far.base_url}/mcp?sesion=a", PAGEFAULT_API_KEY=key)
         assert (
             f"{far.base_url}/mcp answered 422: The address has parameters that are not taken" in odd
         )
         for url in ("127.0.0.1:8000", "file:///mcp", "http://", "http://xn--.a"):
-            assert "http://127.0.0.1:8000" in said(url)
-        wrong = said(far.base_url, "--project", "p")
+            assert "http://127.0.0.1:8000" in error_of(url)
+        wrong = error_of(far.base_url, "--project", "p")
         assert "--project: cannot be combined with --url" in wrong
-        line_end = said(far.base_url, "--header", f"Authorization: Bearer {key}\nA: b")
+        line_end = error_of(far.base_url, "--header", f"Authorization: Bearer {key}\nA: b")
         assert "--header: its value may have the printable" in line_end
         assert key not in line_end

@@ -98,11 +98,11 @@ def talking(
 
 @contextmanager
 def proxied(
-    folder: Path, *given: str, data: Path | None = None, server: tuple[str, ...] = ()
+    folder: Path, *more: str, data: Path | None = None, server: tuple[str, ...] = ()
 ) -> Iterator[Conversation]:
     """Run the scripted server behind the proxy; `server` has its arguments."""
     near = data or with_a_database(folder / "data")
-    options: list[str | Path] = ["--session", "demo", "--data-dir", near, *given]
+    options: list[str | Path] = ["--session", "demo", "--data-dir", near, *more]
     with talking(
         *program(), "proxy", *options, "--", *SERVER, *server, stderr=folder / "stderr"
     ) as host:
@@ -137,15 +137,15 @@ REQUESTS: list[tuple[str, Json]] = [
 ]
 
 
-def test_what_has_no_media_passes_byte_for_byte(tmp_path: Path) -> None:
-    heard = []
+def test_messages_without_media_pass_byte_for_byte(tmp_path: Path) -> None:
+    answers = []
     for server in (direct(tmp_path), proxied(tmp_path, "--no-tools")):
         with server as host:
-            heard.append(
+            answers.append(
                 [host.ask(n, method, **params) for n, (method, params) in enumerate(REQUESTS)]
             )
             assert host.leave() == 0
-    assert heard[1] == heard[0]
+    assert answers[1] == answers[0]
 
 
 def test_long_text_arrives_as_a_preview_that_names_the_whole(tmp_path: Path) -> None:
@@ -175,24 +175,24 @@ def test_calls_and_results_are_in_the_history(tmp_path: Path) -> None:
             meta = entry["sanitized"]["meta"]
             parts = [part.get("text", part["type"]) for part in entry["sanitized"]["parts"]]
             answers.append((calls[entry["toolCallId"]], meta["success"], parts))
-    given = '{"of":"this test"}'
+    arguments = '{"of":"this test"}'
     assert answers == [
-        ({"name": "word", "arguments": given}, True, ["a"]),
-        ({"name": "fails", "arguments": given}, False, ["no such file"]),
+        ({"name": "word", "arguments": arguments}, True, ["a"]),
+        ({"name": "fails", "arguments": arguments}, False, ["no such file"]),
         (
-            {"name": "error", "arguments": given},
+            {"name": "error", "arguments": arguments},
             False,
             ['{"code":-32602,"message":"Unknown tool"}'],
         ),
-        ({"name": "picture", "arguments": given}, True, ["a picture", "image"]),
+        ({"name": "picture", "arguments": arguments}, True, ["a picture", "image"]),
     ]
 
 
 def test_result_that_comes_later_is_stored_when_it_comes(tmp_path: Path) -> None:
-    heard = []
+    answers = []
     for server in (direct(tmp_path), proxied(tmp_path)):
         with server as host:
-            heard.append(
+            answers.append(
                 [
                     host.call(1, "asks"),
                     host.call(2, "later"),
@@ -201,7 +201,7 @@ def test_result_that_comes_later_is_stored_when_it_comes(tmp_path: Path) -> None
                 ]
             )
             assert host.leave() == 0
-    assert heard[1] == heard[0]
+    assert answers[1] == answers[0]
     entries = history(tmp_path / "data")
     assert [each["role"] for each in entries] == ["assistant", "assistant", "tool"]
     (result,) = [each for each in entries if "sanitized" in each]
@@ -209,10 +209,10 @@ def test_result_that_comes_later_is_stored_when_it_comes(tmp_path: Path) -> None
     assert calls_in(entries)[1]["id"] == result["toolCallId"]
 
 
-def test_end_of_a_task_is_what_its_call_is_answered_with(tmp_path: Path) -> None:
-    """As the extension of 2026-07-28 has them: the task has its result in it."""
+def test_end_of_a_task_answers_its_call(tmp_path: Path) -> None:
+    """In the extension of 2026-07-28 the task has its result as a member."""
     ids = [*mcp_server.ENDS, "told"]
-    heard = []
+    received = []
     for server in (direct(tmp_path), proxied(tmp_path)):
         with server as host:
             host.ask(0, "initialize", protocolVersion="2026-07-28", capabilities={})
@@ -220,18 +220,18 @@ def test_end_of_a_task_is_what_its_call_is_answered_with(tmp_path: Path) -> None
                 host.call(task_id, "task", ends=task_id)
             polls = [host.ask(n, "tasks/get", taskId=each) for n, each in enumerate(ids * 2, 10)]
             answers = [json.loads(each) for each in (*polls, host.hear())]
-            # What is stored comes behind what is not.
-            heard.append(sorted(answers, key=lambda each: each.get("id", 100)))
+            # Stored answers arrive after the others.
+            received.append(sorted(answers, key=lambda each: each.get("id", 100)))
             assert host.leave() == 0
-    shown = [
-        heard[1][5]["result"]["result"]["content"],
-        heard[1][10]["params"]["result"]["content"],
+    contents = [
+        received[1][5]["result"]["result"]["content"],
+        received[1][10]["params"]["result"]["content"],
     ]
-    assert [[each["type"] for each in content] for content in shown] == [
+    assert [[each["type"] for each in content] for content in contents] == [
         ["text", "image", "text"]
     ] * 2
-    assert shown[0][2]["text"] == HANDLE
-    assert [*map(_without_content, heard[1])] == [*map(_without_content, heard[0])]
+    assert contents[0][2]["text"] == HANDLE
+    assert [*map(_without_content, received[1])] == [*map(_without_content, received[0])]
     entries = history(tmp_path / "data")
     called = {each["id"]: json.loads(each["function"]["arguments"]) for each in calls_in(entries)}
     results = [each["sanitized"] for each in entries if "sanitized" in each]
@@ -252,7 +252,7 @@ def test_end_of_a_task_is_what_its_call_is_answered_with(tmp_path: Path) -> None
 
 
 def _without_content(message: Json) -> Json:
-    """A message without what a host is shown in the place of media."""
+    """Return a message without its content."""
     task = message.get("result", message.get("params"))
     assert task is not None
     task.get("result", {}).pop("content", None)
@@ -294,7 +294,7 @@ def test_picture_arrives_with_everything_around_it(tmp_path: Path) -> None:
 
 
 def text(words: str) -> Json:
-    """A block of text."""
+    """Return a block of text."""
     return {"type": "text", "text": words}
 
 
@@ -325,7 +325,7 @@ def test_host_gets_media_as_the_revision_knows_them_that_it_has_agreed_on(
         host.ask(1, "initialize", protocolVersion=revision, capabilities={})
         tools(host, 2)
         mixed = json.loads(host.call(3, "mixed"))["result"]
-        seen = json.loads(host.call(4, "view_media", ref=SOUND_HANDLE))["result"]
+        viewed = json.loads(host.call(4, "view_media", ref=SOUND_HANDLE))["result"]
         assert host.leave() == 0
     sound = SOUND_BLOCKS[min(revision, "2025-03-26")]
     assert mixed == {
@@ -333,12 +333,12 @@ def test_host_gets_media_as_the_revision_knows_them_that_it_has_agreed_on(
             *(*mcp_server.MIXED[:2], text(HANDLE), sound, text(SOUND_HANDLE)),
             LINK_BLOCKS[max(revision, "2025-03-26")],
             {"type": "resource", "resource": WORDS},
-            # What older hosts do not read elsewhere.
+            # Older hosts do not read `structuredContent`.
             *([] if revision >= "2025-06-18" else [text('{"n":1}')]),
         ],
         "structuredContent": {"n": 1},
     }
-    assert seen["content"][:1] == [sound]
+    assert viewed["content"][:1] == [sound]
 
 
 @pytest.mark.parametrize("is_listed", [True, False])
@@ -379,8 +379,8 @@ def test_result_of_more_tokens_than_the_host_takes_names_the_call_that_shows_it(
     [block] = answer["result"]["content"]
     head, line, tail = block["text"].splitlines()
     left_out = 5_000 - len(head) - len(tail)
-    way = 'read_text("@entry:2") shows all of it'
-    assert line == f"[… {left_out} characters left out; {way} …]"
+    hint = 'read_text("@entry:2") shows all of it'
+    assert line == f"[… {left_out} characters left out; {hint} …]"
     assert count_tokens(block["text"]) <= 200
 
 
@@ -392,10 +392,10 @@ def test_host_gets_texts_and_images_no_larger_than_it_takes(tmp_path: Path) -> N
             for answer in (host.call(1, "long", characters=n) for n in (1_000, 1_001, 20_000))
         ]
         host.call(4, "picture")
-        _, said, image, line = json.loads(host.hear())["result"]["content"]
+        _, note, image, line = json.loads(host.hear())["result"]["content"]
         tools(host, 5)
         whole = json.loads(host.call(6, "read_text", ref="@entry:4"))
-        seen = json.loads(host.call(7, "view_media", ref=HANDLE))
+        viewed = json.loads(host.call(7, "view_media", ref=HANDLE))
         assert host.leave() == 0
     x, rest = "x", "\n" + "x" * 125
     (stored,) = history(tmp_path / "data")[5]["sanitized"]["resources"]
@@ -407,11 +407,11 @@ def test_host_gets_texts_and_images_no_larger_than_it_takes(tmp_path: Path) -> N
             f"[text @{stored['uri']} 20,000 characters]",
         ],
     ]
-    assert "shown as 32x24 instead of 64x48 pixels" in said["text"]
+    assert "shown as 32x24 instead of 64x48 pixels" in note["text"]
     assert images.opened(base64.b64decode(image["data"])).size == (32, 24)
     assert line["text"] == HANDLE
     assert x * 1_001 in whole["result"]["content"][0]["text"]
-    assert "shown as 32x24" in seen["result"]["content"][0]["text"]
+    assert "shown as 32x24" in viewed["result"]["content"][0]["text"]
 
 
 def test_host_that_takes_longer_texts_gets_them_whole(tmp_path: Path) -> None:
@@ -429,7 +429,7 @@ def test_host_that_takes_longer_texts_gets_them_whole(tmp_path: Path) -> None:
 
 
 def batch_of(*calls: tuple[object, str]) -> bytes:
-    """A batch of calls of tools, and a notification."""
+    """Return a batch of calls of tools, and a notification."""
     return json.dumps(
         [
             {"jsonrpc": "2.0", "method": "notifications/initialized"},
@@ -442,17 +442,17 @@ def batch_of(*calls: tuple[object, str]) -> bytes:
 
 
 def test_batch_without_media_passes_byte_for_byte_within_all_limits(tmp_path: Path) -> None:
-    heard = []
+    answers = []
     limits = ("--max-tokens", "10000", "--max-bytes", "9", "--max-images", "1")
     calls = [(n, name) for n, name in enumerate(mcp_server.ANSWERS) if name != "no-json"]
     for server in (direct(tmp_path), proxied(tmp_path, *limits)):
         with server as host:
             host.say(batch_of(*calls))
-            heard.append(host.hear())
+            answers.append(host.hear())
             host.say(b"[]")
-            heard.append(host.hear())
+            answers.append(host.hear())
             assert host.leave() == 0
-    assert heard[2:] == heard[:2]
+    assert answers[2:] == answers[:2]
     assert len(history(tmp_path / "data")) == 2 * 7 - 2
 
 
@@ -460,22 +460,22 @@ def test_calls_in_a_batch_are_stored_and_rendered_like_single_ones(tmp_path: Pat
     with proxied(tmp_path) as host:
         tools(host, 1)
         host.say(batch_of((2, "word"), (3, "picture"), (4, "list_media")))
-        heard = [host.hear(), host.hear(), host.hear()]
+        received = [host.hear(), host.hear(), host.hear()]
         host.say(batch_of((5, "list_media"))[:-1] + b', {"id": 6, "method": "tools/list"}]')
-        heard += [host.hear(), host.hear()]
+        received += [host.hear(), host.hear()]
         host.say(b'[{"id": 7, "method": "tools/call", "params": {"name": "list_media"}}]')
         own_alone = json.loads(host.hear())
         assert host.leave() == 0
-    batches = [each for each in heard if each.startswith(b"[")]
-    others = [json.loads(each) for each in heard if not each.startswith(b"[")]
+    batches = [each for each in received if each.startswith(b"[")]
+    singles = [json.loads(each) for each in received if not each.startswith(b"[")]
     assert mcp_server.ANSWERS["word"] % 2 in batches[0]
     _, picture = json.loads(batches[0])
     assert [each["type"] for each in picture["result"]["content"]] == ["text", "image", "text"]
     assert picture["result"]["content"][2]["text"] == HANDLE
     ((listed,),) = (json.loads(batches[1]),)
     assert [each["name"] for each in listed["result"]["tools"]][-6:] == OWN_TOOLS
-    # Progress comes before its answer; our tools answer by themselves.
-    assert sorted(str(each.get("id", each.get("method"))) for each in others) == [
+    # Progress precedes its answer; our tools answer separately.
+    assert sorted(str(each.get("id", each.get("method"))) for each in singles) == [
         "4",
         "5",
         "notifications/progress",
@@ -489,23 +489,24 @@ def test_server_that_dies_is_reported_as_its_own_end(tmp_path: Path) -> None:
         host.call(1, "word")
         assert host.call(2, "exit") == b""
         assert host.process.wait(WAIT_SECONDS) == 3
-    told = (tmp_path / "stderr").read_text()
+    stderr = (tmp_path / "stderr").read_text()
     assert (
-        told == f"the server gives up\npagefault: the server {sys.executable} ended with status 3\n"
+        stderr
+        == f"the server gives up\npagefault: the server {sys.executable} ended with status 3\n"
     )
-    # What ended it was noted, though nothing answers it.
+    # The call that ended it is recorded without an answer.
     roles = [each["role"] for each in history(tmp_path / "data")]
     assert roles == ["assistant", "tool", "assistant"]
 
 
 def test_host_that_leaves_while_it_is_written_to_ends_its_server(tmp_path: Path) -> None:
-    said = '{"jsonrpc":"2.0","method":"notifications/message"}'
-    # It says something without an end, until it is told that nobody is there.
-    server = [sys.executable, "-c", TALKATIVE, said]
+    message = '{"jsonrpc":"2.0","method":"notifications/message"}'
+    # The server writes without end until it is terminated.
+    server = [sys.executable, "-c", TALKATIVE, message]
     options: list[str | Path] = ["--session", "demo", "--data-dir", tmp_path / "data"]
     command = [*program(), "proxy", *options, "--", *server]
     with talking(*command, stderr=tmp_path / "stderr") as host:
-        assert host.hear() == said.encode()
+        assert host.hear() == message.encode()
         host.close()
         assert host.leave() == 0
     assert (tmp_path / "stderr").read_text() == ""
@@ -527,11 +528,11 @@ def test_without_a_store_results_pass_as_they_came(tmp_path: Path) -> None:
     with direct(tmp_path) as host:
         expected = [host.call(1, "picture"), host.hear(), host.call(2, "word")]
     with proxied(tmp_path, data=tmp_path / "file" / "data") as host:
-        heard = [host.call(1, "picture"), host.hear(), host.call(2, "word")]
+        answers = [host.call(1, "picture"), host.hear(), host.call(2, "word")]
         assert host.leave() == 0
-    told = (tmp_path / "stderr").read_text()
-    assert heard == expected
-    assert told.startswith("pagefault: results are passed on and not stored: ")
+    stderr = (tmp_path / "stderr").read_text()
+    assert answers == expected
+    assert stderr.startswith("pagefault: results are passed on and not stored: ")
 
 
 def test_host_that_reads_no_warnings_is_served_all_the_same(tmp_path: Path) -> None:
@@ -542,9 +543,9 @@ def test_host_that_reads_no_warnings_is_served_all_the_same(tmp_path: Path) -> N
     options: list[str | Path] = ["--session", "demo", "--data-dir", tmp_path / "file" / "data"]
     with talking(*program(), "proxy", *options, "--", *SERVER, stderr=warnings) as host:
         os.close(reader)
-        heard = [json.loads(host.call(number, "word"))["id"] for number in (1, 2)]
+        ids = [json.loads(host.call(number, "word"))["id"] for number in (1, 2)]
         assert host.leave() == 0
-    assert heard == [1, 2]
+    assert ids == [1, 2]
 
 
 def test_command_that_is_not_there_is_named(tmp_path: Path) -> None:
@@ -574,8 +575,8 @@ def test_any_id_of_a_request_is_given_back(tmp_path: Path, number: object) -> No
 def test_prefix_that_makes_names_which_providers_refuse_is_refused(
     pagefault: LoadedCommand, tmp_path: Path, prefix: str
 ) -> None:
-    given = ("--session", "demo", "--data-dir", str(tmp_path), "--prefix", prefix)
-    done = pagefault.run("proxy", *given, "--", *SERVER)
+    options = ("--session", "demo", "--data-dir", str(tmp_path), "--prefix", prefix)
+    done = pagefault.run("proxy", *options, "--", *SERVER)
     assert (done.returncode, "up to 52" in done.stderr) == (2, True)
 
 
@@ -587,7 +588,7 @@ OWN_TOOLS = ["page_fault", "search_pages", "read_text", "view_media", "save_page
 
 
 def tools(host: Conversation, number: int, **params: object) -> list[str]:
-    """The names of the tools in one answer to `tools/list`."""
+    """Return the names of the tools in one answer to `tools/list`."""
     listed = json.loads(host.ask(number, "tools/list", **params))["result"]["tools"]
     return [tool["name"] for tool in listed]
 
@@ -627,10 +628,10 @@ def test_proxies_that_start_at_once_migrate_once(tmp_path: Path) -> None:
             host.say(b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"word"}}')
         assert [host.hear() for host in hosts] == [mcp_server.ANSWERS["word"] % 1] * TOGETHER
         assert [host.leave() for host in hosts] == [0] * TOGETHER
-    told = [(tmp_path / str(number) / "stderr").read_text() for number in range(TOGETHER)]
-    assert told == [""] * TOGETHER
+    stderr = [(tmp_path / str(number) / "stderr").read_text() for number in range(TOGETHER)]
+    assert stderr == [""] * TOGETHER
     assert len(history(data)) == 2 * TOGETHER
-    # One service is there for all, and migrates.
+    # All share one service, which migrates.
     assert len(list((data / "proxies").iterdir())) == 1
 
 
@@ -639,11 +640,11 @@ def test_our_tools_are_run_here_and_the_server_never_sees_their_calls(tmp_path: 
         tools(host, 1)
         host.call(2, "picture")
         host.hear()
-        seen = json.loads(host.call("a", "view_media", ref=HANDLE))
+        viewed = json.loads(host.call("a", "view_media", ref=HANDLE))
         wrong = json.loads(host.call(4, "page_fault", page_id="absent"))
         assert host.leave() == 0
-    image, line = seen["result"]["content"]
-    assert (seen["id"], image["data"], line["text"]) == ("a", media.b64(mcp_server.PNG), HANDLE)
+    image, line = viewed["result"]["content"]
+    assert (viewed["id"], image["data"], line["text"]) == ("a", media.b64(mcp_server.PNG), HANDLE)
     assert wrong["result"]["isError"] is True
     assert "There is no page absent" in wrong["result"]["content"][0]["text"]
     assert len(history(tmp_path / "data")) == 6
@@ -675,8 +676,8 @@ def test_call_with_a_cut_argument_is_answered_and_the_server_never_sees_it(
         call = {"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": params}
         ping = {"jsonrpc": "2.0", "id": 4, "method": "ping"}
         host.say(json.dumps([call, ping]).encode())
-        heard = [json.loads(host.hear()) for _ in range(2)]
-        assert {"jsonrpc": "2.0", "id": 3, "result": answered} in heard
+        received = [json.loads(host.hear()) for _ in range(2)]
+        assert {"jsonrpc": "2.0", "id": 3, "result": answered} in received
         read = json.loads(host.call(5, "read_text", ref=cut))
         assert read["result"]["content"][0]["text"].endswith("\n" + "x" * 900)
         assert host.leave() == 0
@@ -697,24 +698,24 @@ def test_answer_of_our_tools_fits_the_budget_of_the_host(tmp_path: Path) -> None
     assert f'an answer has 300 tokens at most; read_text("{page_id}", offset=' in words
 
 
-def test_host_is_given_what_is_for_its_user_and_is_told_so(tmp_path: Path) -> None:
+def test_content_for_the_user_is_annotated_for_the_host(tmp_path: Path) -> None:
     with proxied(tmp_path) as host:
         image, line = json.loads(host.call(1, "for_user"))["result"]["content"]
         assert host.leave() == 0
-    told = {"annotations": {"audience": ["user"]}}
+    annotations = {"annotations": {"audience": ["user"]}}
     assert image == {
         "type": "image",
         "data": media.b64(mcp_server.PNG),
         "mimeType": "image/png",
-        **told,
+        **annotations,
     }
-    assert line == {"type": "text", "text": HANDLE, **told}
+    assert line == {"type": "text", "text": HANDLE, **annotations}
 
 
 def test_handles_become_files_where_the_schema_takes_them(tmp_path: Path) -> None:
     handle = HANDLE.split()[1]
     files = tmp_path / "files"
-    given = {
+    arguments = {
         "image": handle,
         "images": [HANDLE, "other"],
         "url": handle,
@@ -723,16 +724,16 @@ def test_handles_become_files_where_the_schema_takes_them(tmp_path: Path) -> Non
     }
     with proxied(tmp_path, "--files", str(files)) as host:
         tools(host, 1, cursor="more")
-        before = json.loads(host.call(2, "upload", **given))
+        before = json.loads(host.call(2, "upload", **arguments))
         host.call(3, "picture")
         host.hear()
-        echoed = json.loads(host.call(4, "upload", **given))
+        echoed = json.loads(host.call(4, "upload", **arguments))
         got = json.loads(echoed["result"]["content"][0]["text"])
         path = Path(got["file_path"])
         assert (path.parent, path.read_bytes()) == (files, mcp_server.PNG)
         assert host.leave() == 0
-    # Nothing in the session had been seen by then.
-    assert json.loads(before["result"]["content"][0]["text"]) == given
+    # The session had no media at that time.
+    assert json.loads(before["result"]["content"][0]["text"]) == arguments
     base64 = media.b64(mcp_server.PNG)
     expected = {
         "image": base64,
@@ -745,10 +746,10 @@ def test_handles_become_files_where_the_schema_takes_them(tmp_path: Path) -> Non
     assert not files.exists()
     # The history has the call as the model made it.
     calls = calls_in(history(tmp_path / "data"))
-    assert json.loads(calls[-1]["function"]["arguments"]) == given
+    assert json.loads(calls[-1]["function"]["arguments"]) == arguments
 
 
-def test_files_of_tools_are_removed_when_the_proxy_is_told_to_end(tmp_path: Path) -> None:
+def test_files_of_tools_are_removed_when_the_proxy_is_terminated(tmp_path: Path) -> None:
     files = tmp_path / "files"
     files.mkdir()
     (files / "somebody's").write_text("kept")
@@ -776,7 +777,7 @@ def test_paths_are_left_alone_without_a_folder_for_files(tmp_path: Path) -> None
 
 
 def start(host: Conversation) -> None:
-    """Agree on a revision, and ask for no list of tools."""
+    """Negotiate a revision, without a request for the list of tools."""
     host.ask("start", "initialize", protocolVersion="2025-06-18", capabilities={})
     host.say(b'{"jsonrpc":"2.0","method":"notifications/initialized"}')
 
@@ -793,7 +794,7 @@ def test_host_that_asks_for_no_list_has_its_handles_resolved_all_the_same(tmp_pa
         assert host.leave() == 0
     got = json.loads(echoed["result"]["content"][0]["text"])
     assert got == json.loads(mcp_server.told({"image": media.b64(mcp_server.PNG), "note": handle}))
-    # The server has a tool of that name, which no list of the host's has told of.
+    # The server has a tool of that name, which the host has not listed.
     assert namesake["result"]["content"][0]["text"] == '{"content": "a"}'
     assert ours["result"]["content"][0]["type"] == "image"
     assert (tmp_path / "stderr").read_text() == ""
@@ -809,15 +810,15 @@ def test_server_that_lists_no_tools_gets_calls_as_they_came_and_none_of_ours(
         assert host.leave() == 0
     assert echoed["result"]["content"][0]["text"] == '{"image": "@blob:1"}'
     assert "saved" in ours["result"]["content"][0]["text"].lower()
-    told = (
+    warning = (
         "pagefault: the server has not listed all its tools: handles for upload stay as they are, "
         "and a call with the name of a memory's tool runs that tool\n"
     )
-    assert (tmp_path / "stderr").read_text() == told
+    assert (tmp_path / "stderr").read_text() == warning
 
 
 def test_numbers_that_are_none_pass_and_their_calls_are_stored(tmp_path: Path) -> None:
-    given = ['{"t":1e999}', '{"t": NaN}']
+    texts = ['{"t":1e999}', '{"t": NaN}']
     request = (
         '{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"word","arguments":%s}}'
     )
@@ -826,16 +827,16 @@ def test_numbers_that_are_none_pass_and_their_calls_are_stored(tmp_path: Path) -
         tools(host, 1, cursor="more")
         host.say(upload.encode())
         echoed = json.loads(host.hear())
-        heard = []
-        for number, arguments in enumerate(given):
+        answers = []
+        for number, arguments in enumerate(texts):
             host.say((request % (number, arguments)).encode())
-            heard.append(host.hear())
+            answers.append(host.hear())
         assert host.leave() == 0
     assert echoed["result"]["content"][0]["text"] == '{"image": "@blob:1", "t": Infinity}'
-    assert heard == [mcp_server.ANSWERS["word"] % number for number in range(2)]
+    assert answers == [mcp_server.ANSWERS["word"] % number for number in range(2)]
     entries = history(tmp_path / "data")
     calls = calls_in(entries)
-    assert [each["function"]["arguments"] for each in calls[1:]] == given
+    assert [each["function"]["arguments"] for each in calls[1:]] == texts
     assert len(entries) == 2 * 3
 
 
@@ -844,10 +845,10 @@ def test_arguments_that_are_too_long_leave_the_call_in_the_history(tmp_path: Pat
     with proxied(tmp_path) as host:
         tools(host, 1)
         host.call(2, "picture", of="x" * size)
-        shown = json.loads(host.hear())
+        rendered = json.loads(host.hear())
         own = json.loads(host.call(1.5, "save_page", content="x" * size))
         assert host.leave() == 0
-    assert [each["type"] for each in shown["result"]["content"]] == ["text", "image", "text"]
+    assert [each["type"] for each in rendered["result"]["content"]] == ["text", "image", "text"]
     assert (own["id"], own["result"]["isError"]) == (1.5, True)
     assert "longer than 8 MiB" in own["result"]["content"][0]["text"]
     call, result = history(tmp_path / "data")
@@ -855,11 +856,11 @@ def test_arguments_that_are_too_long_leave_the_call_in_the_history(tmp_path: Pat
     beginning = "9.4 MB of arguments, which are not kept. They begin: "
     assert written == {"input": beginning + '{"of": "' + "x" * 991}
     assert calls_in([call])[0]["id"] == result["toolCallId"]
-    told = f"pagefault: handles for picture stay as they are: its arguments are {UNREADABLE}\n"
-    assert (tmp_path / "stderr").read_text() == told
+    warning = f"pagefault: handles for picture stay as they are: its arguments are {UNREADABLE}\n"
+    assert (tmp_path / "stderr").read_text() == warning
 
 
-def test_any_number_is_the_id_of_a_call_and_what_is_none_is_told(tmp_path: Path) -> None:
+def test_any_number_is_the_id_of_a_call_and_others_are_reported(tmp_path: Path) -> None:
     call = '{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":"%s","arguments":{}}}'
     with proxied(tmp_path) as host:
         tools(host, 1)
@@ -874,11 +875,11 @@ def test_any_number_is_the_id_of_a_call_and_what_is_none_is_told(tmp_path: Path)
         assert len(json.loads(host.hear())["result"]["content"]) == 2
         assert host.leave() == 0
     assert (long["id"], "result" in long, null["id"]) == ("i" * 5_000, True, None)
-    told = (
+    warning = (
         "pagefault: a call of picture is not stored, and no file is put into it: "
         "its id is no string and no number, or too long\n"
     )
-    assert (tmp_path / "stderr").read_text() == told
+    assert (tmp_path / "stderr").read_text() == warning
 
 
 def test_call_that_was_asked_for_input_is_one_call_with_one_result(tmp_path: Path) -> None:
@@ -897,13 +898,13 @@ def test_text_that_is_a_handle_arrives_as_the_same_bytes(tmp_path: Path) -> None
     with proxied(tmp_path) as host:
         host.call(1, "picture")
         host.hear()
-        heard = host.call(2, "echo", text=handle)
+        answer = host.call(2, "echo", text=handle)
         assert host.leave() == 0
     with direct(tmp_path) as host:
-        assert host.call(2, "echo", text=handle) == heard
+        assert host.call(2, "echo", text=handle) == answer
 
 
-def test_history_tells_which_server_a_call_went_to(tmp_path: Path) -> None:
+def test_history_names_the_server_of_a_call(tmp_path: Path) -> None:
     with proxied(tmp_path) as host:
         start(host)
         host.call(1, "picture")
@@ -924,7 +925,7 @@ def test_history_tells_which_server_a_call_went_to(tmp_path: Path) -> None:
         server,
         server,
     ]
-    # A model can call a tool by the name that its host gives it, and by no other.
+    # A model can call a tool only by the name of its host.
     calls = [each["tool_calls"][0] for each in rendered["messages"] if "tool_calls" in each]
     assert [each["function"]["name"] for each in calls] == ["picture", "word"]
     assert "said" not in json.dumps(rendered["messages"])

@@ -87,9 +87,17 @@ def listening(
 ) -> Iterator[Listening]:
     """Run a proxy that listens on a free port of loopback; the installed command, or a fork."""
     data = with_a_database(folder / "data")
-    given = ["--session", "demo", "--data-dir", str(data), "--listen", "127.0.0.1:0", *options]
+    arguments = [
+        "--session",
+        "demo",
+        "--data-dir",
+        str(data),
+        "--listen",
+        "127.0.0.1:0",
+        *options,
+    ]
     with subprocess.Popen(  # noqa: S603 - our own command
-        [*([COMMAND] if is_installed else program()), "proxy", *given, *server],
+        [*([COMMAND] if is_installed else program()), "proxy", *arguments, *server],
         cwd=ROOT,
         env={**environment(), **more},
         stderr=subprocess.PIPE,
@@ -118,12 +126,12 @@ async def accept(context: object, params: object) -> types.ElicitResult:
 
 
 async def working(host: Client, name: str) -> str:
-    """Do what hosts do; return the process that did it."""
-    told: list[float] = []
+    """Use the features of a host; return the process of the server."""
+    steps: list[float] = []
     begun = anyio.Event()
 
     async def note(progress: float, total: float | None, message: str | None) -> None:
-        told.append(progress)
+        steps.append(progress)
 
     async def begin(progress: float, total: float | None, message: str | None) -> None:
         begun.set()
@@ -131,7 +139,7 @@ async def working(host: Client, name: str) -> str:
     names = [tool.name for tool in (await host.list_tools()).tools]
     assert {"count", "page_fault"}.issubset(names)
     counted = await host.call_tool("count", {"to": 3}, progress_callback=note)
-    assert (texts(counted), told) == (["counted to 3"], [0, 1, 2])
+    assert (texts(counted), steps) == (["counted to 3"], [0, 1, 2])
     picture = await host.call_tool("picture")
     assert [each.type for each in picture.content] == ["image", "text"]
     async with anyio.create_task_group() as group:
@@ -182,10 +190,10 @@ async def test_results_are_stored_in_the_session(proxy: Listening) -> None:
 def test_answers_that_nothing_comes_before_are_json(proxy: Listening) -> None:
     session = proxy.session()
     ready = proxy.post({"jsonrpc": "2.0", "method": "notifications/initialized"}, **session)
-    asked = proxy.post(call("a", "process"), mcp_protocol_version="2025-03-26", **session)
+    answer = proxy.post(call("a", "process"), mcp_protocol_version="2025-03-26", **session)
     assert (ready.status_code, ready.content) == (202, b"")
-    assert asked.headers["content-type"] == "application/json"
-    assert (asked.json()["id"], len(asked.json()["result"]["content"])) == ("a", 1)
+    assert answer.headers["content-type"] == "application/json"
+    assert (answer.json()["id"], len(answer.json()["result"]["content"])) == ("a", 1)
 
 
 def test_batch_is_answered_on_one_stream_with_what_comes_before(tmp_path: Path) -> None:
@@ -194,20 +202,20 @@ def test_batch_is_answered_on_one_stream_with_what_comes_before(tmp_path: Path) 
         session = own.session()
         own.post({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}, **session)
         answer = own.post([call(2, "picture"), call(3, "list_media"), call(4, "word")], **session)
-    said = [
+    messages = [
         json.loads(line.removeprefix("data: "))
         for line in answer.text.splitlines()
         if line.startswith("data: ")
     ]
-    # The memory answers by itself, before what the server says or after it.
-    of_the_server = [each for each in said if isinstance(each, list) or "method" in each]
-    (alone,) = (each for each in said if each not in of_the_server)
-    heard = [[one.get("id", one.get("method")) for one in _batch(each)] for each in of_the_server]
-    assert (heard, alone["id"]) == ([["notifications/progress"], [2, 4]], 3)
+    # The memory answers separately, before or after the server.
+    of_the_server = [each for each in messages if isinstance(each, list) or "method" in each]
+    (alone,) = (each for each in messages if each not in of_the_server)
+    ids = [[one.get("id", one.get("method")) for one in _batch(each)] for each in of_the_server]
+    assert (ids, alone["id"]) == ([["notifications/progress"], [2, 4]], 3)
 
 
-def _batch(said: Json | list[Json]) -> list[Json]:
-    return said if isinstance(said, list) else [said]
+def _batch(value: Json | list[Json]) -> list[Json]:
+    return value if isinstance(value, list) else [value]
 
 
 def test_call_with_numbers_that_are_none_ends_nobody_elses_server(tmp_path: Path) -> None:
@@ -234,16 +242,16 @@ def test_session_ends_with_delete(proxy: Listening) -> None:
         "GET", proxy.url, headers={**ACCEPT, **header_names(session)}, trust_env=False
     ) as stream:
         assert stream.headers["content-type"].startswith("text/event-stream")
-        gone = httpx.delete(proxy.url, headers=header_names(session), trust_env=False)
+        deleted = httpx.delete(proxy.url, headers=header_names(session), trust_env=False)
         # The stream ends when the server has.
-        assert (gone.status_code, stream.read()) == (204, b"")
+        assert (deleted.status_code, stream.read()) == (204, b"")
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
     assert proxy.post(call(2, "process"), **session).status_code == 404
 
 
 @pytest.mark.parametrize(
-    ("body", "headers", "status", "said"),
+    ("body", "headers", "status", "message"),
     [
         (call(1, "count"), {}, 400, "send `initialize` first"),
         (call(1, "count"), {"mcp_session_id": "none"}, 404, "no such session"),
@@ -280,11 +288,11 @@ def test_session_ends_with_delete(proxy: Listening) -> None:
         (initialize(), {"content_type": "text/plain"}, 415, "application/json"),
     ],
 )
-def test_requests_that_are_not_passed_on_are_told_why(
-    proxy: Listening, body: object, headers: dict[str, str], status: int, said: str
+def test_refused_requests_get_the_reason(
+    proxy: Listening, body: object, headers: dict[str, str], status: int, message: str
 ) -> None:
     answer = proxy.post(body, **headers)
-    assert (answer.status_code, said in answer.text) == (status, True)
+    assert (answer.status_code, message in answer.text) == (status, True)
     assert answer.json()["error"]["code"] < 0
 
 
@@ -320,9 +328,9 @@ async def test_server_that_dies_is_reported_to_its_host_alone(tmp_path: Path) ->
             assert texts(await other.call_tool("count", {"to": 0})) == ["counted to 0"]
         own.process.terminate()
         assert own.process.wait(WAIT_SECONDS) == 0
-        told = own.errors.read()
-    assert "the server gives up" in told
-    assert f"the server {sys.executable} ended with status 3" in told
+        stderr = own.errors.read()
+    assert "the server gives up" in stderr
+    assert f"the server {sys.executable} ended with status 3" in stderr
 
 
 def test_stop_ends_sessions_and_their_servers(tmp_path: Path) -> None:
@@ -350,15 +358,15 @@ def test_files_of_tools_are_removed_with_the_last_session_that_was_given_them(
         for session in (first, second):
             listed = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
             own.post({**listed, "params": {"cursor": "more"}}, **session)
-        seen = [own.post(call(2, tool, seconds=1), **first) for tool in ("picture", "sound")]
-        picture, sound = (re.findall("@blob:[0-9a-f]{32}", each.text)[0] for each in seen)
-        given = [
+        answers = [own.post(call(2, tool, seconds=1), **first) for tool in ("picture", "sound")]
+        picture, sound = (re.findall("@blob:[0-9a-f]{32}", each.text)[0] for each in answers)
+        uploads = [
             own.post(call(3, "upload", file_path=handle), **session)
             for handle, session in ((picture, first), (picture, second), (sound, first))
         ]
         paths = [
             Path(json.loads(each.json()["result"]["content"][0]["text"])["file_path"])
-            for each in given
+            for each in uploads
         ]
         assert {*files.iterdir()} == {*paths}
         with httpx.stream("GET", own.url, headers={**ACCEPT, **header_names(first)}) as stream:
@@ -406,9 +414,9 @@ def test_command_that_is_not_there_is_named_at_start(
         (("--listen", "0.0.0.0:0", "--", "sh"), "is not loopback"),
         (("--listen", "here", "--", "sh"), "HOST:PORT"),
     ]
-    for given, said in cases:
-        done = pagefault.run("proxy", *options, *given)
-        assert (done.returncode, said in done.stderr) == (2, True)
+    for arguments, message in cases:
+        done = pagefault.run("proxy", *options, *arguments)
+        assert (done.returncode, message in done.stderr) == (2, True)
 
 
 @pytest.mark.promise(

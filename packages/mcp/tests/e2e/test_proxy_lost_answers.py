@@ -1,4 +1,4 @@
-"""Connections that break when the service has done what it was asked: the proxy asks once more."""
+"""The proxy repeats requests whose connections break after the service has processed them."""
 
 import json
 from collections import Counter
@@ -13,7 +13,14 @@ import pytest
 
 from app.config.settings import Settings
 from packages.mcp.tests.e2e.test_proxy_command import HANDLE
-from packages.mcp.tests.e2e.test_proxy_url import OWN_CALLS, Json, heard, kept_by, nameless, said
+from packages.mcp.tests.e2e.test_proxy_url import (
+    OWN_CALLS,
+    Json,
+    answers_to,
+    kept_by,
+    nameless,
+    stderr_of,
+)
 from tests.kit.servers import LiveService, serving
 
 # Arguments of this length are noted by themselves, and not with their result.
@@ -23,12 +30,12 @@ SAVED = "A thing to remember."
 
 @contextmanager
 def answers_lost(service: LiveService, times: int) -> Iterator[tuple[str, Counter[str]]]:
-    """Hand on what a service is asked, and close the connection the first times of each request.
+    """Forward requests to a service, and drop the first answers to each request.
 
     Yields:
         The address, and how many answers were lost of each method and path, without identities.
     """
-    asked: dict[tuple[str, str, bytes], int] = {}
+    counts: dict[tuple[str, str, bytes], int] = {}
     lost: Counter[str] = Counter()
 
     class Relay(BaseHTTPRequestHandler):
@@ -45,9 +52,9 @@ def answers_lost(service: LiveService, times: int) -> Iterator[tuple[str, Counte
                 },
             )
             key = (self.command, self.path, body)
-            asked[key] = asked.get(key, 0) + 1
-            # What is asked at first only finds out whether anybody answers.
-            if asked[key] <= times and not self.path.startswith("/api/sessions?"):
+            counts[key] = counts.get(key, 0) + 1
+            # The first request only checks the service.
+            if counts[key] <= times and not self.path.startswith("/api/sessions?"):
                 lost[f"{self.command} {_route(self.path)}"] += 1
                 return
             self.send_response(answer.status_code)
@@ -89,13 +96,13 @@ def _route(path: str) -> str:
 
 @contextmanager
 def served(folder: Path) -> Iterator[LiveService]:
-    """A service that asks nobody for a key."""
+    """Yield a service that requires no key."""
     with serving(Settings(data_dir=folder, auth="none", log_level="error")) as live:
         yield live
 
 
 def stored_in(service: LiveService) -> list[str]:
-    """What the session has, and the pages, without what is another in each run."""
+    """Return the entries of the session, and the pages, without values that differ in each run."""
     messages = httpx.get(f"{service.base_url}/api/sessions/demo/messages").json()["items"]
     pages = httpx.get(f"{service.base_url}/api/pages").json()["items"]
     return [*map(nameless, messages), str(len(pages))]
@@ -111,17 +118,17 @@ def stored_in(service: LiveService) -> list[str]:
 def test_lost_answers_cost_nothing_and_double_nothing(tmp_path: Path) -> None:
     save: tuple[str, Json] = ("save_page", {"content": SAVED})
     upload: tuple[str, Json] = ("upload", {"image": HANDLE})
-    # The last one is longer than what is held in memory.
+    # The last one is longer than the limit for lines in memory.
     texts: list[tuple[str, Json]] = [("word", {}), ("long", {"characters": 3_000_000})]
     calls = [*texts, ("picture", {}), LONG_CALL, upload, *OWN_CALLS, save]
     with served(tmp_path / "whole") as whole, kept_by(whole.base_url, tmp_path) as host:
-        expected = heard(host, calls)
+        expected = answers_to(host, calls)
         history = stored_in(whole)
     with served(tmp_path / "broken") as broken, answers_lost(broken, 1) as (url, lost):
         with kept_by(url, tmp_path) as host:
-            assert heard(host, calls) == expected
+            assert answers_to(host, calls) == expected
         assert stored_in(broken) == history
-    assert said(tmp_path) == ""
+    assert stderr_of(tmp_path) == ""
     assert set(lost) >= {
         *("POST /api/tool-results", "GET /api/tool-results/*/render", "GET /api/resources/*"),
         *("POST /api/resolve", "POST /api/sessions/demo/messages"),
@@ -135,10 +142,10 @@ def test_service_that_never_answers_is_asked_three_times(tmp_path: Path) -> None
         answers_lost(service, 3) as (url, lost),
         kept_by(url, tmp_path) as host,
     ):
-        told = json.loads(host.call(1, "list_media"))["result"]
+        listed = json.loads(host.call(1, "list_media"))["result"]
         host.call(2, "word")
         assert host.leave() == 0
-    assert told["isError"]
-    assert "cannot be reached: " in told["content"][0]["text"]
-    assert "a result of word is passed on and not stored: " in said(tmp_path)
+    assert listed["isError"]
+    assert "cannot be reached: " in listed["content"][0]["text"]
+    assert "a result of word is passed on and not stored: " in stderr_of(tmp_path)
     assert lost["POST /api/sessions/demo/tool-calls"] == lost["POST /api/tool-results"] == 3

@@ -1,4 +1,4 @@
-"""How much memory a proxy of MCP takes: the whole process, from its start on."""
+"""The memory of a proxy: the whole process, from its start on."""
 
 import json
 import re

@@ -50,9 +50,9 @@ def begin(proxy: Listening, version: str = "2025-11-25") -> dict[str, str]:
 
 def hold(number: object) -> Json:
     """A call that is answered when `let_go` is called."""
-    asked = call(number, "hold")
-    asked["params"]["_meta"] = {"progressToken": number}
-    return asked
+    request = call(number, "hold")
+    request["params"]["_meta"] = {"progressToken": number}
+    return request
 
 
 @contextmanager
@@ -86,13 +86,13 @@ def events(lines: Iterator[str]) -> Iterator[Event]:
 
 
 def let_go(proxy: Listening, session: dict[str, str], **given: int) -> None:
-    """Have what is held answered; what was said of it has been passed on when this returns."""
+    """Answer the held calls; their progress has been forwarded when this returns."""
     answer = proxy.post(call(_LET_GO, "let_go", **given), **session)
     assert answer.json()["id"] == _LET_GO
 
 
-def told(event: Event) -> object:
-    """What an event says, in short: a step, an id that is answered, or a method."""
+def summarize(event: Event) -> object:
+    """Return a summary of an event: its step, the id that it answers, or its method."""
     _, message = event
     assert message is not None
     return message.get("params", {}).get("progress") or message.get("id") or message["method"]
@@ -102,12 +102,12 @@ def broken(proxy: Listening, session: dict[str, str], number: object) -> str:
     """Make a call, and cut its stream behind the first step; the id of that."""
     with stream(proxy, session, hold(number)) as sent:
         event = next(sent)
-    assert told(event) == 1
+    assert summarize(event) == 1
     return event[0]
 
 
 def missed(proxy: Listening, session: dict[str, str], last: str) -> list[Event]:
-    """Come back to a stream that has ended; what it sent behind an event."""
+    """Resume an ended stream; return its events after an event."""
     with stream(proxy, session, last=last) as sent:
         return [event for event in sent if event[1] is not None]
 
@@ -120,8 +120,8 @@ def test_host_gets_what_it_missed_of_a_stream_and_nothing_else(
     one, other = broken(proxy, session, "one"), broken(proxy, session, "other")
     let_go(proxy, session, steps=2)
     of_one, of_other = missed(proxy, session, one), missed(proxy, session, other)
-    assert [told(event) for event in of_one] == [2, 3, "one"]
-    assert [told(event) for event in of_other] == [2, 3, "other"]
+    assert [summarize(event) for event in of_one] == [2, 3, "one"]
+    assert [summarize(event) for event in of_other] == [2, 3, "other"]
     # Once more, from further on.
     assert missed(proxy, session, of_one[0][0]) == of_one[1:]
     assert missed(proxy, session, of_one[-1][0]) == []
@@ -135,7 +135,7 @@ def test_host_that_comes_back_before_the_answer_gets_that_too(proxy: Listening) 
     with stream(proxy, session, last=last) as sent:
         assert next(sent)[1] is None
         let_go(proxy, session, steps=1)
-        assert [told(event) for event in sent] == [2, "early"]
+        assert [summarize(event) for event in sent] == [2, "early"]
 
 
 def test_stream_of_what_a_server_says_on_its_own_goes_on(proxy: Listening) -> None:
@@ -144,18 +144,18 @@ def test_stream_of_what_a_server_says_on_its_own_goes_on(proxy: Listening) -> No
         first, nothing = next(sent)
         assert nothing is None
         proxy.post(_ROOTS_CHANGED, **session)
-        assert told(next(sent)) == CHANGED
-    # Nobody listens, or nobody knows yet that nobody does.
+        assert summarize(next(sent)) == CHANGED
+    # The host has closed the stream, which the server may not have noticed.
     proxy.post(_ROOTS_CHANGED, **session)
     with stream(proxy, session, last=first) as sent:
         again = [event for event in (next(sent) for _ in range(3)) if event[1] is not None]
         proxy.post(_ROOTS_CHANGED, **session)
         again.append(next(sent))
-    assert [told(event) for event in again] == [CHANGED] * 3
-    # What was sent on one stream is sent on no other.
-    held = broken(proxy, session, "held")
+    assert [summarize(event) for event in again] == [CHANGED] * 3
+    # Events of a stream are not sent on another one.
+    event_id = broken(proxy, session, "held")
     let_go(proxy, session, steps=0)
-    assert [told(event) for event in missed(proxy, session, held)] == ["held"]
+    assert [summarize(event) for event in missed(proxy, session, event_id)] == ["held"]
 
 
 def test_request_that_was_cancelled_takes_nothing_that_a_server_says_on_its_own(
@@ -168,7 +168,7 @@ def test_request_that_was_cancelled_takes_nothing_that_a_server_says_on_its_own(
     with stream(proxy, session) as sent:
         assert next(sent)[1] is None
         proxy.post(_ROOTS_CHANGED, **session)
-        assert told(next(sent)) == CHANGED
+        assert summarize(next(sent)) == CHANGED
 
 
 def test_event_that_was_never_sent_or_is_too_old_is_told(proxy: Listening) -> None:
@@ -205,7 +205,7 @@ def test_answer_that_is_too_large_to_be_kept_is_an_error_instead(proxy: Listenin
     last = broken(proxy, session, "large")
     let_go(proxy, session, steps=1, side=1_200)
     # Once it is sent, for it has not been before.
-    assert [told(event) for event in missed(proxy, session, last)] == [2, "large"]
+    assert [summarize(event) for event in missed(proxy, session, last)] == [2, "large"]
     (_, step), (_, answer) = missed(proxy, session, last)
     assert step is not None
     assert answer is not None
@@ -214,7 +214,7 @@ def test_answer_that_is_too_large_to_be_kept_is_an_error_instead(proxy: Listenin
 
 
 class Relay:
-    """What stands between a host and a proxy, and cuts their connections."""
+    """A relay between a host and a proxy that cuts their connections."""
 
     def __init__(self, port: int) -> None:
         self._port = port

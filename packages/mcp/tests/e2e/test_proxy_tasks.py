@@ -54,8 +54,8 @@ class Tasks(ClientExtension):
 
 
 async def _ended(handle: TaskHandle, context: ClaimContext) -> CallToolResult:
-    asked = GetTask(params=TaskParams(task_id=handle.task_id))
-    task = await context.session.send_request(asked, Task)
+    request = GetTask(params=TaskParams(task_id=handle.task_id))
+    task = await context.session.send_request(request, Task)
     if task.error is not None:
         raise MCPError(**task.error)
     return CallToolResult.model_validate(task.result)
@@ -72,9 +72,9 @@ async def test_client_of_the_sdk_gets_the_end_of_a_task_and_it_is_stored(
         await _use_tasks(tmp_path, None)
     entries = history(tmp_path / "data", "near")
     results = [each["sanitized"] for each in entries if "sanitized" in each]
-    said = "done at last completed" if transport == "http" else "done at last"
+    text = "done at last completed" if transport == "http" else "done at last"
     assert [(each["meta"]["success"], each["parts"][0]["text"]) for each in results] == [
-        (True, said),
+        (True, text),
         (False, results[1]["parts"][0]["text"]),
     ]
     assert FAILED["message"] in results[1]["parts"][0]["text"]

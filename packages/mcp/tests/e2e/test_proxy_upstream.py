@@ -43,7 +43,7 @@ def key(far: LiveService) -> str:
 
 
 def history_of(data_dir: Path) -> list[Any]:
-    """What the proxy has stored."""
+    """Return the entries that the proxy has stored."""
     with serving(Settings(data_dir=data_dir, auth="none", log_level="error")) as near:
         listed: list[Any] = httpx.get(f"{near.base_url}/api/sessions/near/messages").json()["items"]
     return listed
@@ -171,11 +171,11 @@ async def test_host_works_with_a_server_of_any_transport(
 ) -> None:
     url = request.getfixturevalue(server)
     started = in_front_of(url, tmp_path / "data", *options)
-    told: list[float] = []
+    steps: list[float] = []
     begun = anyio.Event()
 
     async def note(progress: float, total: float | None, message: str | None) -> None:
-        told.append(progress)
+        steps.append(progress)
 
     async def begin(progress: float, total: float | None, message: str | None) -> None:
         begun.set()
@@ -186,7 +186,7 @@ async def test_host_works_with_a_server_of_any_transport(
     name = f"{server}-{mode}"
     async with Client(started, mode=mode, elicitation_callback=answer) as host:
         counted = await host.call_tool("count", {"to": 3}, progress_callback=note)
-        assert (texts(counted), told) == (["counted to 3"], [0, 1, 2])
+        assert (texts(counted), steps) == (["counted to 3"], [0, 1, 2])
         picture = await host.call_tool("picture")
         assert [each.type for each in picture.content] == ["image", "text"]
         async with anyio.create_task_group() as group:
@@ -211,9 +211,9 @@ async def test_header_that_repeats_an_argument_repeats_the_file_of_a_handle(
 ) -> None:
     async with Client(in_front_of(newer, tmp_path / "data")) as host:
         (line,) = texts(await host.call_tool("picture"))
-        seen = texts(await host.call_tool("look", {"picture": line}))
+        digests = texts(await host.call_tool("look", {"picture": line}))
     digest = hashlib.sha256(b64(PNG).encode()).hexdigest()
-    assert seen == [digest, digest]
+    assert digests == [digest, digest]
 
 
 def test_header_repeats_an_argument_though_the_host_has_asked_for_no_list(

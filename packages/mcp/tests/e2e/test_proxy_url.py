@@ -49,7 +49,7 @@ CALL_IDS = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f
 
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[LiveService]:
-    """A service that asks nobody for a key."""
+    """Yield a service that requires no key."""
     with serving(Settings(data_dir=tmp_path / "served", auth="none", log_level="error")) as live:
         yield live
 
@@ -86,8 +86,8 @@ OWN_CALLS: list[tuple[str, Json]] = [
 ]
 
 
-def heard(host: Conversation, calls: list[tuple[str, Json]]) -> list[str]:
-    """All that a host hears when it makes calls."""
+def answers_to(host: Conversation, calls: list[tuple[str, Json]]) -> list[str]:
+    """Return all lines that a host receives for its calls."""
     lines = [host.ask(0, "initialize", protocolVersion="2025-06-18", capabilities={})]
     lines.append(host.ask(1, "tools/list"))
     lines.append(host.ask(2, "tools/list", cursor="more"))
@@ -116,23 +116,23 @@ def test_host_hears_the_same_and_the_history_is_the_same(
 ) -> None:
     calls = CALLS if "--no-tools" in options else CALLS + OWN_CALLS
     with kept_by(service.base_url, tmp_path, *options) as host:
-        by_service = heard(host, calls)
+        by_service = answers_to(host, calls)
     with proxied(tmp_path, *options) as host:
-        by_stores = heard(host, calls)
+        by_stores = answers_to(host, calls)
     assert by_service == by_stores
     entries = httpx.get(f"{service.base_url}/api/sessions/demo/messages").json()["items"]
     assert list(map(nameless, entries)) == list(map(nameless, history(tmp_path / "data")))
 
 
 def nameless(entry: Json) -> str:
-    """An entry without what is another in each run."""
+    """Return an entry without values that differ in each run."""
     for name in ("id", "created_at", "createdAt"):
         entry.pop(name, None)
     return CALL_IDS.sub("<id>", json.dumps(entry))
 
 
-def said(folder: Path) -> str:
-    """What the proxy has said to the person who runs it."""
+def stderr_of(folder: Path) -> str:
+    """Return the standard error of the proxy."""
     return (folder / "stderr").read_text()
 
 
@@ -158,7 +158,7 @@ def test_large_medium_is_kept_by_a_service_within_40_mib(
         many = json.loads(host.call(6, "many", texts=8_000))["result"]["content"]
         viewed = sound_in(host.call(5, "view_media", ref=f"@{kept[-1]['uri']}"))
         after = peak_bytes(host.process.pid)
-        assert host.leave() == 0, said(tmp_path)
+        assert host.leave() == 0, stderr_of(tmp_path)
     print(f"{before // MIB} MiB, then {after // MIB} MiB")  # noqa: T201 - the measure
     assert whole == viewed == wav(SOUND_SECONDS, 100_000)
     assert [each["size"] for each in kept] == [20_000, LARGE_BYTES, len(whole)]
@@ -188,19 +188,21 @@ def test_results_pass_while_the_service_is_away_and_are_kept_when_it_is_back(
         assert host.call(3, "word") == word % 3
         assert host.leave() == 0
     assert [each["role"] for each in entries] == ["assistant", "tool"]
-    told = said(tmp_path).replace("\n", " ")
-    assert f"{url}/api/sessions cannot be reached: the connection was refused." in told
-    assert "refused. Results are passed on and not stored until it takes them." in told
-    assert told.count("a result of word is passed on and not stored: ") == 2
+    stderr = stderr_of(tmp_path).replace("\n", " ")
+    assert f"{url}/api/sessions cannot be reached: the connection was refused." in stderr
+    assert "refused. Results are passed on and not stored until it takes them." in stderr
+    assert stderr.count("a result of word is passed on and not stored: ") == 2
 
 
 def test_handle_stays_text_while_the_service_is_away_and_that_is_told(tmp_path: Path) -> None:
     with kept_by("http://127.0.0.1:9", tmp_path) as host:
         host.ask(1, "tools/list", cursor="more")
-        (seen,) = json.loads(host.call(2, "upload", image=HANDLE))["result"]["content"]
+        (block,) = json.loads(host.call(2, "upload", image=HANDLE))["result"]["content"]
         assert host.leave() == 0
-    assert json.loads(seen["text"]) == {"image": HANDLE}
-    assert "a handle for upload is passed on as it is: http://127.0.0.1:9 cannot" in said(tmp_path)
+    assert json.loads(block["text"]) == {"image": HANDLE}
+    assert "a handle for upload is passed on as it is: http://127.0.0.1:9 cannot" in stderr_of(
+        tmp_path
+    )
 
 
 @pytest.mark.anyio
@@ -231,7 +233,7 @@ def test_key_is_that_of_the_environment(tmp_path: Path) -> None:
         with kept_by(service.base_url, tmp_path, key=key) as host:
             host.call(1, "word")
             assert host.leave() == 0
-        assert said(tmp_path) == ""
+        assert stderr_of(tmp_path) == ""
         with service.client(key) as client:
             assert len(client.get("/api/sessions/demo/messages").json()["items"]) == 2
         with kept_by(service.base_url, tmp_path, key="pf_unknown") as host:
@@ -239,17 +241,17 @@ def test_key_is_that_of_the_environment(tmp_path: Path) -> None:
             refused = json.loads(host.call(2, "list_media"))["result"]
             assert host.leave() == 0
         # A model can make no key.
-        told = (
+        message = (
             "The memory did not answer: the service takes no requests without a valid API key. "
             "Whoever runs this has to give it one, in the environment variable PAGEFAULT_API_KEY."
         )
-        content = [{"type": "text", "text": told}]
+        content = [{"type": "text", "text": message}]
         assert refused == {"resultType": "complete", "content": content, "isError": True}
         assert (
             "refuses the key. Set PAGEFAULT_API_KEY; `pagefault keys create` makes one. Results "
-            "are passed on and not stored until it takes them." in said(tmp_path)
+            "are passed on and not stored until it takes them." in stderr_of(tmp_path)
         )
-        assert "pf_unknown" not in said(tmp_path)
+        assert "pf_unknown" not in stderr_of(tmp_path)
 
 
 @pytest.mark.parametrize("key", ["pf_secret\tmore", "pf_secr\u00e9t", "pf_\x07"])
@@ -269,7 +271,7 @@ def test_key_may_have_blanks_around_it(tmp_path: Path) -> None:
         with kept_by(service.base_url, tmp_path, key=f" {service.new_key()}\r\n") as host:
             host.call(1, "word")
             assert host.leave() == 0
-        assert said(tmp_path) == ""
+        assert stderr_of(tmp_path) == ""
 
 
 @contextmanager
@@ -318,21 +320,21 @@ NO_LIST = b'{"messages": [{"content": {}, "more": "%s"}]}'
 def test_what_is_no_pagefault_is_told_and_results_pass(tmp_path: Path, answer: bytes) -> None:
     with answering(answer) as url, kept_by(url, tmp_path) as host:
         assert host.call(1, "word") == mcp_server.ANSWERS["word"] % 1
-        told = json.loads(host.call(2, "list_media"))["result"]
+        result = json.loads(host.call(2, "list_media"))["result"]
         assert host.leave() == 0
-    assert told["isError"]
-    assert "Is it a Pagefault?" in said(tmp_path)
-    assert "Is it a Pagefault?" in told["content"][0]["text"]
+    assert result["isError"]
+    assert "Is it a Pagefault?" in stderr_of(tmp_path)
+    assert "Is it a Pagefault?" in result["content"][0]["text"]
 
 
 def test_answer_of_many_lines_is_one_line_to_the_host(tmp_path: Path) -> None:
     content = [{"type": "text", "text": "x" * MIB}]
     answer = json.dumps({"messages": [{"content": content, "isError": False}]}, indent=2).encode()
     with answering(answer) as url, kept_by(url, tmp_path) as host:
-        told = json.loads(host.call(1, "list_media"))
+        answer_of_tool = json.loads(host.call(1, "list_media"))
         assert host.leave() == 0
     result = {"content": content, "isError": False}
-    assert told == {"jsonrpc": "2.0", "id": 1, "result": result}
+    assert answer_of_tool == {"jsonrpc": "2.0", "id": 1, "result": result}
 
 
 def test_result_passes_as_it_came_if_what_the_host_is_to_get_is_cut_off(tmp_path: Path) -> None:
@@ -341,12 +343,12 @@ def test_result_passes_as_it_came_if_what_the_host_is_to_get_is_cut_off(tmp_path
     cut = {f"/api/{path}": part for path in ("tool-results/a/render", "sessions/demo/tool-calls")}
     with answering(record, cut) as url, kept_by(url, tmp_path) as host:
         whole = host.call(1, "long", characters=2 * MIB)
-        told = json.loads(host.call(2, "list_media"))["result"]
+        result = json.loads(host.call(2, "list_media"))["result"]
         assert host.leave() == 0
     assert json.loads(whole)["result"]["content"][0]["text"] == "x" * 2 * MIB
-    assert told["isError"]
-    assert "cannot be reached: peer closed connection" in told["content"][0]["text"]
-    assert "a result of long is stored, and passed on as it came: " in said(tmp_path)
+    assert result["isError"]
+    assert "cannot be reached: peer closed connection" in result["content"][0]["text"]
+    assert "a result of long is stored, and passed on as it came: " in stderr_of(tmp_path)
 
 
 def test_server_behind_the_proxy_does_not_get_the_key(service: LiveService, tmp_path: Path) -> None:
@@ -361,12 +363,17 @@ def test_tools_are_given_files_of_the_service(service: LiveService, tmp_path: Pa
     files = tmp_path / "files"
     # No entry of the session has it.
     foreign = httpx.post(f"{service.base_url}/api/resources", content=b"nobody's").json()["uri"]
-    given = {"image": HANDLE, "images": [HANDLE, f"@{foreign}"], "url": HANDLE, "file_path": HANDLE}
+    arguments = {
+        "image": HANDLE,
+        "images": [HANDLE, f"@{foreign}"],
+        "url": HANDLE,
+        "file_path": HANDLE,
+    }
     with kept_by(service.base_url, tmp_path, "--files", str(files)) as host:
         host.ask(1, "tools/list", cursor="more")
         host.call(2, "picture")
         host.hear()
-        echoed = json.loads(host.call(3, "upload", **given))["result"]["content"][0]["text"]
+        echoed = json.loads(host.call(3, "upload", **arguments))["result"]["content"][0]["text"]
         path = Path(json.loads(echoed)["file_path"])
         assert (path.parent, path.read_bytes()) == (files, mcp_server.PNG)
         assert host.leave() == 0
@@ -382,11 +389,11 @@ def test_tools_are_given_files_of_the_service(service: LiveService, tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    ("inline_bytes", "given"),
+    ("inline_bytes", "expected"),
     [(10_000, f"data:image/png;base64,{b64(mcp_server.PNG)}"), (1_000, HANDLE)],
 )
 def test_address_is_the_file_itself_or_the_handle_and_never_a_link_to_the_service(
-    tmp_path: Path, inline_bytes: int, given: str
+    tmp_path: Path, inline_bytes: int, expected: str
 ) -> None:
     settings = Settings(
         data_dir=tmp_path / "served",
@@ -401,7 +408,7 @@ def test_address_is_the_file_itself_or_the_handle_and_never_a_link_to_the_servic
         host.hear()
         (echoed,) = json.loads(host.call(3, "upload", url=HANDLE))["result"]["content"]
         assert host.leave() == 0
-    assert echoed["text"] == mcp_server.told({"url": given})
+    assert echoed["text"] == mcp_server.told({"url": expected})
 
 
 @pytest.mark.parametrize(

@@ -220,15 +220,15 @@ def test_proxy_that_listens_shares_the_service_and_hands_on_no_file_of_settings(
 ) -> None:
     data = with_a_database(tmp_path / "data")
     (data / ".env").write_text("PAGEFAULT_LIMITS__TEXT_BYTES=1000000\n")
-    held = tmp_path / "held"
-    server = ["sh", "-c", f"env > {held}; exec {shlex.join(SERVER)}"]
+    dump = tmp_path / "held"
+    server = ["sh", "-c", f"env > {dump}; exec {shlex.join(SERVER)}"]
     with proxied(tmp_path, data=data) as host, listening(tmp_path, "--", *server) as other:
         host.call(1, "word")
         session = other.session()
         assert other.post(call(2, "word"), **session).status_code == 200
         assert len(folders(data)) == 1
         assert host.leave() == 0
-    assert "PAGEFAULT_" not in held.read_text()
+    assert "PAGEFAULT_" not in dump.read_text()
     assert len(stored_words(data)) == 2
 
 
@@ -302,9 +302,9 @@ def test_wrong_setting_is_told_and_results_pass(tmp_path: Path) -> None:
         refused = json.loads(host.call(3, "list_media"))["result"]
         assert host.leave() == 0
     wrong = "the shared service cannot be started: PAGEFAULT_LIMITS__TEXT_BYTES: "
-    told = (tmp_path / "stderr").read_text().splitlines()
-    assert f"pagefault: results are passed on and not stored: {wrong}" in told[0]
-    assert {line.partition(wrong)[0] for line in told[1:]} == {
+    warnings = (tmp_path / "stderr").read_text().splitlines()
+    assert f"pagefault: results are passed on and not stored: {wrong}" in warnings[0]
+    assert {line.partition(wrong)[0] for line in warnings[1:]} == {
         "pagefault: the call of word is not in the history: ",
         "pagefault: a result of word is passed on and not stored: ",
     }
@@ -371,26 +371,26 @@ def test_service_holds_nothing_of_the_host(tmp_path: Path) -> None:
         check=False,
     )
     service = pid_in(folder_of(data))
-    held = Path(f"/proc/{service}/environ").read_bytes()
+    variables = Path(f"/proc/{service}/environ").read_bytes()
     assert (done.returncode, done.stdout, done.stderr) == (0, WORD % 1 + b"\n", b"")
-    assert b"PYTHONPATH=" in held
-    assert b"secret" not in held
+    assert b"PYTHONPATH=" in variables
+    assert b"secret" not in variables
     wait_for_end(service)
     assert len(stored_words(data)) == 1
     assert "ran" not in os.listdir(folder)
 
 
-@pytest.mark.parametrize("given", [(), ("--data-dir", "near")], ids=["usual", "relative"])
+@pytest.mark.parametrize("options", [(), ("--data-dir", "near")], ids=["usual", "relative"])
 def test_memory_is_the_users_and_not_in_the_folder_of_the_host(
-    tmp_path: Path, given: tuple[str, ...]
+    tmp_path: Path, options: tuple[str, ...]
 ) -> None:
     home, folder = tmp_path / "home", tmp_path / "workspace"
     home.mkdir()
     folder.mkdir()
-    asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "word"}}
+    request = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "word"}}
     done = subprocess.run(  # noqa: S603 - our own command
-        [*program(), "proxy", "--session", "demo", *given, "--", *SERVER],
-        input=json.dumps(asked).encode() + b"\n",
+        [*program(), "proxy", "--session", "demo", *options, "--", *SERVER],
+        input=json.dumps(request).encode() + b"\n",
         capture_output=True,
         cwd=folder,
         env=environment({"HOME": str(home), "PYTHONPATH": str(ROOT)}),
@@ -398,9 +398,9 @@ def test_memory_is_the_users_and_not_in_the_folder_of_the_host(
         check=False,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, WORD % 1 + b"\n", b"")
-    data = folder / "near" if given else home / ".pagefault" / "data"
+    data = folder / "near" if options else home / ".pagefault" / "data"
     assert len(stored_words(data)) == 1
-    assert os.listdir(folder) == (["near"] if given else [])
+    assert os.listdir(folder) == (["near"] if options else [])
     wait_for_end(pid_in(folder_of(data)))
 
 
@@ -446,8 +446,8 @@ def test_text_that_is_too_long_to_be_stored_passes_and_its_call_is_kept(tmp_path
         assert host.leave() == 0
     (text,) = answer["result"]["content"]
     assert len(text["text"]) == 34_000_000
-    told = (tmp_path / "stderr").read_text()
-    assert "a result of long is passed on and not stored: The text of a request body" in told
+    stderr = (tmp_path / "stderr").read_text()
+    assert "a result of long is passed on and not stored: The text of a request body" in stderr
     assert [each["role"] for each in history(data)] == ["assistant"]
 
 

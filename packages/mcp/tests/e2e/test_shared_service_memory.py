@@ -1,4 +1,4 @@
-"""How much memory the service takes that stores for all proxies of a user."""
+"""The memory of the service that the proxies of a user share."""
 
 from pathlib import Path
 

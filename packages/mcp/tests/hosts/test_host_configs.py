@@ -258,8 +258,8 @@ def test_backup_of_the_first_time_stays_when_servers_are_added(
     config.write_text(added)
     capsys.readouterr()
     assert run(config) == 0
-    told = capsys.readouterr().out
-    assert told == f"{config}: changed; {BACKUP} has it as it was before the first change\n"
+    output = capsys.readouterr().out
+    assert output == f"{config}: changed; {BACKUP} has it as it was before the first change\n"
     assert config.with_name(BACKUP).read_text() == CLAUDE
 
 
@@ -294,8 +294,8 @@ def test_file_that_cannot_be_written_stays_and_nothing_is_left_beside_it(
 def test_options_are_those_of_every_server_and_are_not_needed_to_undo(
     config: Path, words: list[str]
 ) -> None:
-    given = Wrapping("/opt/bin/pagefault", ["--session", "demo", *words])
-    rewrite(config, given, undo=False, dry_run=False)
+    wrapping = Wrapping("/opt/bin/pagefault", ["--session", "demo", *words])
+    rewrite(config, wrapping, undo=False, dry_run=False)
     servers = json.loads(config.read_text())["mcpServers"].values()
     assert all({"--session", *words}.issubset(each["args"]) for each in servers)
     assert run(config, undo=True) == 0
@@ -373,15 +373,15 @@ def test_difference_of_undo_is_the_same_backwards(
     wrapped = config.read_bytes()
     capsys.readouterr()
     assert run(config, undo=True, dry_run=True) == 0
-    shown = capsys.readouterr().out.splitlines()
+    output = capsys.readouterr().out.splitlines()
     swapped = {"+": "-", "-": "+"}
     backwards = [swapped.get(line[0], line[0]) + line[1:] for line in SHOWN[1:].splitlines()]
-    assert sorted(shown[1:]) == sorted(backwards)
+    assert sorted(output[1:]) == sorted(backwards)
     assert config.read_bytes() == wrapped
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("{", "is no JSON"),
         ("{}", "no mcpServers"),
@@ -392,15 +392,15 @@ def test_difference_of_undo_is_the_same_backwards(
         ('{"mcpServers": {"a": {"command": 1}, "b": 2}}', "nothing to change"),
     ],
 )
-def test_what_is_no_configuration_is_left_alone(
-    config: Path, capsys: pytest.CaptureFixture[str], text: str, said: str
+def test_file_that_is_no_configuration_is_not_changed(
+    config: Path, capsys: pytest.CaptureFixture[str], text: str, message: str
 ) -> None:
-    given = text.encode("utf-8", "surrogateescape")
-    config.write_bytes(given)
-    assert run(config) == (0 if said in ("nothing to change", "no servers were found") else 2)
-    told = capsys.readouterr()
-    assert said in told.out + told.err
-    assert config.read_bytes() == given
+    content = text.encode("utf-8", "surrogateescape")
+    config.write_bytes(content)
+    assert run(config) == (0 if message in ("nothing to change", "no servers were found") else 2)
+    captured = capsys.readouterr()
+    assert message in captured.out + captured.err
+    assert config.read_bytes() == content
 
 
 def test_missing_file_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -409,7 +409,7 @@ def test_missing_file_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str
 
 
 def wrap(servers: dict[str, object]) -> dict[str, Any]:
-    """What becomes of servers, now and for good."""
+    """Return wrapped servers, after a check that a second wrapping changes nothing."""
     text = WRAPPING.wrap(json.dumps({"mcpServers": servers}).encode())
     assert WRAPPING.wrap(text) == text
     return dict(json.loads(text)["mcpServers"])
@@ -458,16 +458,16 @@ def test_server_that_is_disabled_brings_no_tools() -> None:
     ],
 )
 def test_proxy_is_recognised_however_it_is_started(command: str, args: list[str]) -> None:
-    given = {"a": {"command": command, "args": [*args, "proxy", "--session", "s", "--", "x"]}}
-    assert wrap({**given}) == given
+    servers = {"a": {"command": command, "args": [*args, "proxy", "--session", "s", "--", "x"]}}
+    assert wrap({**servers}) == servers
 
 
 @pytest.mark.parametrize("name", ["url", "serverUrl", "httpUrl"])
 def test_server_at_a_url_with_headers_is_put_behind_the_proxy_in_every_spelling(name: str) -> None:
-    given = {name: "https://example.com/mcp", "headers": {"X": "y"}, "args": [], "timeout": 5}
-    args = ["proxy", "--session", "demo", "--upstream", given[name], "--header", "X: y"]
+    server = {name: "https://example.com/mcp", "headers": {"X": "y"}, "args": [], "timeout": 5}
+    args = ["proxy", "--session", "demo", "--upstream", server[name], "--header", "X: y"]
     after = {"command": "/opt/bin/pagefault", "args": args, "timeout": 5}
-    assert wrap({"a": given}) == {"a": after}
+    assert wrap({"a": server}) == {"a": after}
 
 
 LOGIN = "it has a URL at which the host logs in by itself, if it has to"
@@ -505,12 +505,12 @@ LEFT_ALONE = {
 def test_server_that_would_not_work_behind_the_proxy_is_left_alone_with_a_reason(
     config: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    given = json.dumps({"servers": {name: server for name, (server, _) in LEFT_ALONE.items()}})
-    config.write_text(given)
+    content = json.dumps({"servers": {name: server for name, (server, _) in LEFT_ALONE.items()}})
+    config.write_text(content)
     assert run(config) == 0
     lines = [f'"{name}" is left alone: {why}' for name, (_, why) in LEFT_ALONE.items()]
     assert capsys.readouterr().out.splitlines() == [f"{config}: nothing to change", *lines]
-    assert config.read_text() == given
+    assert config.read_text() == content
 
 
 def test_half_a_pair_of_surrogates_stays() -> None:
@@ -519,9 +519,9 @@ def test_half_a_pair_of_surrogates_stays() -> None:
 
 
 def test_mark_at_the_beginning_of_the_file_stays(config: Path) -> None:
-    given = b"\xef\xbb\xbf" + CLAUDE.encode()
-    config.write_bytes(given)
+    content = b"\xef\xbb\xbf" + CLAUDE.encode()
+    config.write_bytes(content)
     assert run(config) == 0
     assert config.read_bytes().startswith(b"\xef\xbb\xbf{")
     assert run(config, undo=True) == 0
-    assert config.read_bytes() == given
+    assert config.read_bytes() == content

@@ -1,4 +1,4 @@
-"""Events that were sent lately: which are kept, and which are told of as gone."""
+"""Recent events are kept within limits, and dropped ones are reported."""
 
 import pytest
 
@@ -19,7 +19,7 @@ def keep(sent: SentEvents, stream: str, text: bytes) -> str:
 
 
 def texts(sent: SentEvents, event_id: str) -> list[bytes]:
-    """What is sent again behind an event."""
+    """Return the data that is sent again after an event."""
     return [text for event in sent.after(event_id)[1] for text in event.texts()]
 
 
@@ -56,8 +56,8 @@ def test_event_that_is_too_large_is_an_error_for_each_request_it_answers() -> No
     keep(sent, "1", b'{"jsonrpc":"2.0","method":"m","params":{"a":%s}}\n' % long)
     keep(sent, "1", b'{"jsonrpc":"2.0","id":"a","result":{"a":%s}}\n' % long)
     keep(sent, "1", b'{"jsonrpc":"2.0","id":2,"result":{}}\n')
-    told, small = texts(sent, before)
-    assert told.startswith(b'{"jsonrpc": "2.0", "id": "a", "error"')
+    replaced, small = texts(sent, before)
+    assert replaced.startswith(b'{"jsonrpc": "2.0", "id": "a", "error"')
     assert small == b'{"jsonrpc":"2.0","id":2,"result":{}}\n'
 
 

@@ -1,4 +1,4 @@
-"""Where a tool takes files, by its input schema, and which handles stand there."""
+"""The input schema of a tool decides where its arguments are files, and handles are found there."""
 
 import pytest
 

@@ -56,8 +56,8 @@ async def test_long_line_is_kept_whole_and_its_members_are_found() -> None:
 
 async def test_text_of_many_lines_becomes_one_line_that_says_the_same() -> None:
     value = {"a": ["b\nc", {}], "d": "e" * IN_MEMORY_BYTES}
-    shown = json.dumps(value, indent=2).replace("\n", "\r\n").encode()
-    with await read_text(pipe([shown[:9], shown[9:]])) as text:
+    indented = json.dumps(value, indent=2).replace("\n", "\r\n").encode()
+    with await read_text(pipe([indented[:9], indented[9:]])) as text:
         whole = text.read()
     assert (whole.count(b"\n"), whole.count(b"\r"), json.loads(whole)) == (0, 0, value)
 

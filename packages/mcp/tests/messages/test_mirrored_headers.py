@@ -1,4 +1,4 @@
-"""Headers that repeat what a message says: the same as those of the official SDK."""
+"""Headers that repeat members of a message are the same as those of the official SDK."""
 
 import pytest
 from mcp.shared import inbound

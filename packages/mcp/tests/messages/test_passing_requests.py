@@ -1,4 +1,4 @@
-"""What the proxy makes of messages that pass it, however odd they are."""
+"""The proxy recognises calls and their answers among valid and invalid messages."""
 
 import json
 from collections.abc import Callable
@@ -37,8 +37,8 @@ ODD_CALLS = {
 }
 
 
-def said(take: Callable[[Line], Taken], text: bytes) -> Taken:
-    """Have a message taken."""
+def with_line(take: Callable[[Line], Taken], text: bytes) -> Taken:
+    """Call a function with the line of a message."""
     with Line() as line:
         line.add(text + b"\n")
         return take(line)
@@ -53,16 +53,16 @@ def passing() -> PassingRequests:
 def test_tools_are_known_beside_odd_ones_in_a_list_of(kind: str) -> None:
     result, names = ODD_LISTS[kind]
     requests = passing()
-    said(requests.note, ASKED)
+    with_line(requests.note, ASKED)
     answer = b'{"jsonrpc":"2.0","id":1,"result":%s}' % result
-    assert said(requests.take_answer, answer) == "tools/list"
+    assert with_line(requests.take_answer, answer) == "tools/list"
     assert (requests.tool_names, requests.is_listed) == (names, True)
 
 
 def test_places_of_a_tool_are_known_behind_a_schema_that_is_too_deep_to_read() -> None:
     requests = passing()
-    said(requests.note, ASKED)
-    said(requests.take_answer, b'{"id":1,"result":%s}' % ODD_LISTS["10,000 levels"][0])
+    with_line(requests.note, ASKED)
+    with_line(requests.take_answer, b'{"id":1,"result":%s}' % ODD_LISTS["10,000 levels"][0])
     assert requests.places == {"t": [FileArgument(("a",), "base64")]}
 
 
@@ -70,7 +70,7 @@ def test_places_of_a_tool_are_known_behind_a_schema_that_is_too_deep_to_read() -
 def test_call_is_noted_whatever_it_was_made_with(kind: str) -> None:
     written, arguments = ODD_CALLS[kind]
     text = b'{"id":"a","method":"tools/call","params":{"name":"t","arguments":%s,"_meta":[1]}}'
-    call = said(passing().note, text % written)
+    call = with_line(passing().note, text % written)
     assert call is not None
     assert (call.arguments, call.request_id, call.about) == (arguments, b'"a"', {})
     if arguments is None:
@@ -82,9 +82,9 @@ def test_call_is_noted_whatever_it_was_made_with(kind: str) -> None:
 @pytest.mark.parametrize("revision", [b"[1]", b'{"a":1}', b"5", b"null"])
 def test_revision_that_is_no_text_is_the_oldest(revision: bytes) -> None:
     requests = passing()
-    said(requests.note, b'{"id":1,"method":"initialize","params":{"protocolVersion":[]}}')
-    told = b'{"id":1,"result":{"protocolVersion":%s,"serverInfo":{"name":["a"]}}}'
-    assert said(requests.take_answer, told % revision) is None
+    with_line(requests.note, b'{"id":1,"method":"initialize","params":{"protocolVersion":[]}}')
+    answer = b'{"id":1,"result":{"protocolVersion":%s,"serverInfo":{"name":["a"]}}}'
+    assert with_line(requests.take_answer, answer % revision) is None
     assert (requests.revision, requests.server) == ("2024-11-05", None)
 
 
@@ -96,7 +96,7 @@ def test_list_is_asked_for_once_and_where_it_matters_only() -> None:
     meta = json.dumps({**about, "progressToken": 1}).encode()
     requests = passing()
     calls = [
-        said(requests.note, text % each)
+        with_line(requests.note, text % each)
         for each in (
             (b"t", b"", meta),
             (b"t", b"@blob:", meta),
@@ -117,19 +117,19 @@ def test_list_is_asked_for_once_and_where_it_matters_only() -> None:
     ]
     assert calls[2] is not None
     page = requests.ask_for_list(calls[2], "next")
-    asked = json.loads(page.line)
-    assert asked == {
+    request = json.loads(page.line)
+    assert request == {
         "jsonrpc": "2.0",
-        "id": asked["id"],
+        "id": request["id"],
         "method": "tools/list",
         "params": {"_meta": about, "cursor": "next"},
     }
     assert [each and requests.lacks_list(each, is_remote=False) for each in calls] == [False] * 4
-    error = json.dumps({"id": asked["id"], "error": {"code": -32601, "message": "no"}}).encode()
-    assert said(requests.take_answer, error) is page
+    error = json.dumps({"id": request["id"], "error": {"code": -32601, "message": "no"}}).encode()
+    assert with_line(requests.take_answer, error) is page
     assert (page.is_answered.is_set(), page.cursor, requests.is_listed) == (True, None, False)
     changed = b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'
-    assert said(requests.take_answer, changed) is None
+    assert with_line(requests.take_answer, changed) is None
     assert [each and requests.lacks_list(each, is_remote=False) for each in calls] == [
         False,
         True,
@@ -141,33 +141,33 @@ def test_list_is_asked_for_once_and_where_it_matters_only() -> None:
 @pytest.mark.parametrize("method", ["server/discover", "tools/list"])
 def test_server_of_a_revision_without_a_handshake_says_its_name_in_meta(method: str) -> None:
     requests = passing()
-    said(requests.note, b'{"id":1,"method":"%s"}' % method.encode())
-    told = {"_meta": {"io.modelcontextprotocol/serverInfo": {"name": "files", "version": "1"}}}
-    said(requests.take_answer, json.dumps({"id": 1, "result": told}).encode())
+    with_line(requests.note, b'{"id":1,"method":"%s"}' % method.encode())
+    result = {"_meta": {"io.modelcontextprotocol/serverInfo": {"name": "files", "version": "1"}}}
+    with_line(requests.take_answer, json.dumps({"id": 1, "result": result}).encode())
     assert requests.server == "files"
 
 
 def test_result_of_a_task_is_known_though_asking_for_it_was_cancelled() -> None:
     requests = passing()
-    call = said(requests.note, b'{"id":1,"method":"tools/call","params":{"name":"t"}}')
+    call = with_line(requests.note, b'{"id":1,"method":"tools/call","params":{"name":"t"}}')
     assert call is not None
     requests.defer(call, Deferral("long"))
-    said(requests.note, b'{"id":2,"method":"tasks/result","params":{"taskId":"long"}}')
+    with_line(requests.note, b'{"id":2,"method":"tasks/result","params":{"taskId":"long"}}')
     cancelled = b'{"method":"notifications/cancelled","params":{"requestId":2}}'
-    assert said(requests.note, cancelled) is None
+    assert with_line(requests.note, cancelled) is None
     answer = CallAnswer(call, TaskEnd(Span(17, 19), is_success=True))
-    assert said(requests.take_answer, b'{"id":2,"result":{}}') == answer
-    assert said(requests.take_answer, b'{"id":1,"result":{}}') is None
+    assert with_line(requests.take_answer, b'{"id":2,"result":{}}') == answer
+    assert with_line(requests.take_answer, b'{"id":1,"result":{}}') is None
 
 
 def test_of_cancelled_calls_only_the_last_ones_are_held() -> None:
     requests = passing()
     for number in range(60):
-        asked = b'{"method":"tools/call","id":%d,"params":{"name":"a"}}' % number
-        call = said(requests.note, asked)
+        request = b'{"method":"tools/call","id":%d,"params":{"name":"a"}}' % number
+        call = with_line(requests.note, request)
         assert call is not None
         requests.take_call(call)
         cancelled = b'{"method":"notifications/cancelled","params":{"requestId":%d}}'
-        said(requests.note, cancelled % number)
-    answered = [said(requests.take_answer, b'{"id":%d,"result":{}}' % n) for n in range(60)]
+        with_line(requests.note, cancelled % number)
+    answered = [with_line(requests.take_answer, b'{"id":%d,"result":{}}' % n) for n in range(60)]
     assert [call is not None for call in answered] == [False] * 10 + [True] * 50

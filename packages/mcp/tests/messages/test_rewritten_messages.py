@@ -1,4 +1,4 @@
-"""What the host gets in the place of a result."""
+"""Results are rewritten for the host."""
 
 import json
 from collections.abc import Iterator
@@ -22,8 +22,8 @@ def line_of(value: object) -> Iterator[Line]:
         yield line
 
 
-def shown(result: object, rendering: object, *, is_typed: bool = False) -> object:
-    """What the host gets; `None` for the same bytes."""
+def rewritten(result: object, rendering: object, *, is_typed: bool = False) -> object:
+    """Return the rewritten result; `None` if it is unchanged."""
     with line_of({"id": 1, "result": result}) as line, line_of(rendering) as other:
         pieces = with_content(
             line, line.members["result"], LinePiece(other, other.whole), is_typed=is_typed
@@ -34,17 +34,17 @@ def shown(result: object, rendering: object, *, is_typed: bool = False) -> objec
 
 def test_result_whose_content_stays_keeps_what_is_long_beside_it() -> None:
     result = {"content": WORDS, "_meta": {"a": LONG}, "isError": False}
-    assert shown(result, {"content": WORDS}) is None
+    assert rewritten(result, {"content": WORDS}) is None
     long = {**result, "structuredContent": {"a": LONG}}
-    assert shown(long, {"content": WORDS}, is_typed=True) is None
-    assert shown(long, {"content": WORDS}) == {"id": 1, "result": result}
+    assert rewritten(long, {"content": WORDS}, is_typed=True) is None
+    assert rewritten(long, {"content": WORDS}) == {"id": 1, "result": result}
 
 
 def test_result_whose_content_does_not_stay_has_nothing_long_beside_it() -> None:
     result = {"content": WORDS, "_meta": {"a": LONG}, "isError": False}
     other = [{"type": "text", "text": "b"}]
     expected = {"id": 1, "result": {"content": other, "isError": False}}
-    assert shown(result, {"content": other}) == expected
+    assert rewritten(result, {"content": other}) == expected
 
 
 @pytest.mark.parametrize(

@@ -52,8 +52,8 @@ def with_line(take: Callable[[Line], Taken], message: object) -> Taken:
 def with_a_task(is_in_task: bool) -> PassingRequests:
     """A call was answered by a task."""
     requests = PassingRequests({}, takes_paths=False, warn=pytest.fail)
-    asked = {"id": 1, "method": "tools/call", "params": {"name": "a"}}
-    call = with_line(requests.note, asked)
+    request = {"id": 1, "method": "tools/call", "params": {"name": "a"}}
+    call = with_line(requests.note, request)
     assert call is not None
     requests.defer(call, Deferral("t", is_in_task=is_in_task))
     return requests
@@ -104,10 +104,10 @@ def test_task_is_read_in_the_answers_that_hold_it(
 
 def test_poll_that_fails_or_was_cancelled_ends_no_task() -> None:
     requests = with_a_task(is_in_task=True)
-    asked = {"method": "tasks/get", "params": {"taskId": "t"}}
-    with_line(requests.note, {"id": 2, **asked})
+    request = {"method": "tasks/get", "params": {"taskId": "t"}}
+    with_line(requests.note, {"id": 2, **request})
     assert with_line(requests.take_answer, {"id": 2, "error": {"code": -32602}}) is None
-    with_line(requests.note, {"id": 3, **asked})
+    with_line(requests.note, {"id": 3, **request})
     with_line(requests.note, {"method": "notifications/cancelled", "params": {"requestId": 3}})
     late = with_line(requests.take_answer, {"id": 3, "result": ENDED})
     assert isinstance(late, CallAnswer)
@@ -128,6 +128,6 @@ def test_notification_of_a_task_that_has_ended_has_its_result(
     params: object,
     ends: bool,
 ) -> None:
-    told = {"method": "notifications/tasks", "params": params}
-    answered = with_line(with_a_task(is_in_task).take_answer, told)
+    notification = {"method": "notifications/tasks", "params": params}
+    answered = with_line(with_a_task(is_in_task).take_answer, notification)
     assert isinstance(answered, CallAnswer) is ends

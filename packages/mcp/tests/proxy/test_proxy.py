@@ -23,11 +23,11 @@ pytestmark = pytest.mark.anyio
 
 
 async def ignore(piece: bytes) -> None:
-    """Take what a host would be written."""
+    """Drop the output for the host."""
 
 
-async def said(*lines: bytes) -> AsyncIterator[bytes]:
-    """Say lines, as a host does."""
+async def pipe_of(*lines: bytes) -> AsyncIterator[bytes]:
+    """Yield lines, as the pipe of a host."""
     for line in lines:
         yield line
 
@@ -44,7 +44,7 @@ async def test_server_that_no_longer_reads_ends_by_itself_with_its_own_status(
         setup = SharedSetup(tmp_path / "data", project=None, env_file=None, version="1")
         store = shared_service(setup, "s", host, pytest.fail).store
         proxy = Proxy(ignore, server.write, store, pytest.fail, {}, takes_paths=False)
-        await proxy.from_host(said(*[b'{"jsonrpc":"2.0","method":"ping","id":1}\n'] * 3), server)
+        await proxy.from_host(pipe_of(*[b'{"jsonrpc":"2.0","method":"ping","id":1}\n'] * 3), server)
         is_over.write_text("")
         assert await server.ended() == (7, "the server sh ended with status 7")
 
@@ -63,7 +63,7 @@ async def test_call_that_is_never_answered_is_not_held(tmp_path: Path) -> None:
         )
         async with store.client, anyio.create_task_group() as group:
             group.start_soon(proxy.from_server, server.received())
-            await proxy.from_host(said(called, cancelled), server)
+            await proxy.from_host(pipe_of(called, cancelled), server)
         assert len(warned) == 1
         assert not proxy._notes
 
@@ -73,13 +73,13 @@ async def test_call_waits_a_while_for_its_file_and_then_passes_with_its_handle(
 ) -> None:
     monkeypatch.setattr("pagefault_mcp.proxy.proxy._FILES_SECONDS", 0.1)
     arguments = {"image": f"@blob:{'0' * 32}"}
-    asked = {"name": "upload", "arguments": arguments, "_meta": {REVISION: "2026-07-28"}}
-    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": asked}
-    heard: list[bytes] = []
+    params = {"name": "upload", "arguments": arguments, "_meta": {REVISION: "2026-07-28"}}
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    written: list[bytes] = []
     warned: list[str] = []
 
     async def hear(piece: bytes) -> None:
-        heard.append(piece)
+        written.append(piece)
 
     hanging = socket.create_server(("127.0.0.1", 0))
     url = httpx.URL(f"http://127.0.0.1:{hanging.getsockname()[1]}")
@@ -95,13 +95,13 @@ async def test_call_waits_a_while_for_its_file_and_then_passes_with_its_handle(
         async def tell(piece: bytes) -> None:
             await server.write(piece)
             if b"tools/call" in piece:
-                # What is stored is not to wait for it.
+                # Storing the call must not wait for the answer.
                 hanging.close()
 
         proxy = Proxy(hear, tell, service.store, warned.append, {}, takes_paths=False)
         group.start_soon(proxy.from_server, server.received())
-        await proxy.from_host(said(json.dumps(call).encode() + b"\n"), server)
-    (answer,) = json.loads(b"".join(heard))["result"]["content"]
+        await proxy.from_host(pipe_of(json.dumps(call).encode() + b"\n"), server)
+    (answer,) = json.loads(b"".join(written))["result"]["content"]
     assert json.loads(answer["text"]) == arguments
     assert warned[0] == (
         "a handle for upload is passed on as it is: its file was not there after 0.1 seconds"

@@ -26,6 +26,6 @@ async def test_client_that_cannot_be_made_fails_each_result_alone_and_says_why(
         with pytest.raises(NoAnswerError, match=r"https://service\.example cannot be reached: "):
             await service.store.rendering(StoredResult("1", is_changed=True), "2025-06-18")
         await service.check(service.store.client)
-    told = "\n".join(warned)
-    assert "Results are passed on and not stored until it takes them." in told
-    assert "secret" not in told
+    warnings = "\n".join(warned)
+    assert "Results are passed on and not stored until it takes them." in warnings
+    assert "secret" not in warnings

@@ -1,4 +1,4 @@
-"""What clients of MCP send to keep the service busy is refused early, or answered briefly."""
+"""Expensive messages of clients of MCP are refused early, or answered quickly."""
 
 import json
 
@@ -51,9 +51,9 @@ def test_one_string_may_have_nearly_all_of_the_four_mebibytes(
 ) -> None:
     called = message("tools/call", name="save_page", arguments={"content": text})
     saved = client.post("/mcp?session=s", content=called, headers=HEADERS).json()["result"]
-    said = saved["content"][0]["text"]
-    assert (saved["isError"], said.partition(" page ")[0]) == (False, "Saved as")
-    page_id = said.split()[3].removesuffix(".")
+    answer = saved["content"][0]["text"]
+    assert (saved["isError"], answer.partition(" page ")[0]) == (False, "Saved as")
+    page_id = answer.split()[3].removesuffix(".")
     assert client.get(f"/api/pages/{page_id}").json()["content"] == text
 
 

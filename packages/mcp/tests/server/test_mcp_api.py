@@ -129,12 +129,12 @@ async def test_tools_run_in_the_session_of_the_address(
     put_notes(own)
     async with asking(service, key, mode=mode) as client:
         names = [tool.name for tool in (await client.list_tools()).tools]
-        shown = await client.call_tool("page_fault", {"page_id": "notes", "target_level": 0})
+        page = await client.call_tool("page_fault", {"page_id": "notes", "target_level": 0})
         failed = await client.call_tool("page_fault", {"page_id": "absent"})
     assert names == [
         *("page_fault", "search_pages", "read_text", "view_media", "save_page", "list_media")
     ]
-    assert (shown.is_error, texts(shown)) == (False, "Page notes (text, FULL):\nTen sheep.")
+    assert (page.is_error, texts(page)) == (False, "Page notes (text, FULL):\nTen sheep.")
     assert failed.is_error
     assert "There is no page absent" in texts(failed)
     assert len(listed(own, "/api/sessions/s/messages")) == 4
@@ -148,10 +148,10 @@ async def test_image_is_shown_with_its_handle(
     assert isinstance(record, dict)
     handle = record["sanitized"]["parts"][0]["image"]
     async with asking(service, key, mode=mode) as client:
-        shown = await client.call_tool("view_media", {"ref": handle})
-    (image,) = [block for block in shown.content if block.type == "image"]
+        result = await client.call_tool("view_media", {"ref": handle})
+    (image,) = [block for block in result.content if block.type == "image"]
     assert base64.b64decode(image.data) == PICTURE
-    assert handle in texts(shown)
+    assert handle in texts(result)
 
 
 @MODES
@@ -162,10 +162,10 @@ async def test_image_within_an_entry_is_shown_with_its_handle(
     call_tool(own, "seen", [{"type": "image", "data": b64(small)}])
     digest = hashlib.sha256(small).hexdigest()[:12]
     async with asking(service, key, mode=mode) as client:
-        shown = await client.call_tool("view_media", {"ref": f"@entry:1/{digest}"})
-    (image,) = [block for block in shown.content if block.type == "image"]
+        result = await client.call_tool("view_media", {"ref": f"@entry:1/{digest}"})
+    (image,) = [block for block in result.content if block.type == "image"]
     assert base64.b64decode(image.data) == small
-    assert f"@entry:3/{digest}" in texts(shown)
+    assert f"@entry:3/{digest}" in texts(result)
 
 
 @MODES
@@ -329,13 +329,13 @@ async def test_lines_that_are_asked_for_are_all_there_or_refused(
     lines = [f"line {number} é" for number in range(1, 100_001)]
     uri = upload(own, "\n".join(lines).encode(), filename="l.txt")["uri"].removeprefix("blob:")
     async with asking(service, key, mode=mode) as client:
-        asked = f"pagefault://resources/{uri}?lines="
-        (many,) = await contents(client, f"{asked}10-20000")
-        (last,) = await contents(client, f"{asked}-9000")
+        address = f"pagefault://resources/{uri}?lines="
+        (many,) = await contents(client, f"{address}10-20000")
+        (last,) = await contents(client, f"{address}-9000")
         with pytest.raises(MCPError) as refused:
-            await contents(client, f"{asked}1-")
+            await contents(client, f"{address}1-")
         before = refused.value.error.message.removesuffix(" first.").rpartition(" ")[2]
-        (begun,) = await contents(client, f"{asked}1-{int(before) - 1}")
+        (begun,) = await contents(client, f"{address}1-{int(before) - 1}")
     assert many.text.split("\n") == lines[9:20_000]
     assert last.text.split("\n") == lines[-9000:]
     assert begun.text.split("\n") == lines[: int(before) - 1]
@@ -367,11 +367,11 @@ async def test_what_is_not_there_or_another_projects_is_an_error_of_the_protocol
         put_notes(other)
         theirs = upload(other, PICTURE)["uri"].removeprefix("blob:")
     async with asking(service, key, mode=mode) as client:
-        asked = [
+        uris = [
             *(NOTES, f"{NOTES}?level=9", f"pagefault://resources/{theirs}", "file:///etc/passwd"),
             *("pagefault://resources/../../etc/passwd", "pagefault://pages/"),
         ]
-        for uri in asked:
+        for uri in uris:
             with pytest.raises(MCPError) as refused:
                 await client.read_resource(uri)
             assert refused.value.error.code == -32602
@@ -389,13 +389,15 @@ async def test_changes_of_pages_are_told_to_those_who_listen_and_to_no_other_pro
     with service.client() as other:
         async with (
             asking(service, key) as client,
-            client.listen(resources_list_changed=True, resource_subscriptions=[NOTES]) as told,
+            client.listen(
+                resources_list_changed=True, resource_subscriptions=[NOTES]
+            ) as subscription,
         ):
             put_notes(other, "Of another project.")
             put_notes(own, "Nine sheep.")
             put_notes(own, "More.", "more")
             with anyio.fail_after(20):
-                events = [await anext(told), await anext(told)]
+                events = [await anext(subscription), await anext(subscription)]
     assert events == [ResourceUpdated(NOTES), ResourcesListChanged()]
 
 
@@ -404,25 +406,25 @@ async def test_files_that_come_and_go_change_the_list_for_those_who_listen_to_it
 ) -> None:
     async with (
         asking(service, key) as client,
-        client.listen(resources_list_changed=True, resource_subscriptions=[NOTES]) as told,
+        client.listen(resources_list_changed=True, resource_subscriptions=[NOTES]) as subscription,
     ):
         stored = upload(own, PICTURE)["uri"].removeprefix("blob:")
         with anyio.fail_after(20):
-            assert await anext(told) == ResourcesListChanged()
+            assert await anext(subscription) == ResourcesListChanged()
         remove(own, stored)
         with anyio.fail_after(20):
-            assert await anext(told) == ResourcesListChanged()
+            assert await anext(subscription) == ResourcesListChanged()
 
 
 async def test_subscription_ends_when_its_key_is_revoked(service: LiveService, key: str) -> None:
     async with (
         asking(service, key) as client,
-        client.listen(resource_subscriptions=[NOTES]) as told,
+        client.listen(resource_subscriptions=[NOTES]) as subscription,
     ):
         async with open_access(service.settings) as access:
             assert await access.revoke_key(key.split("_")[1])
         with anyio.fail_after(20):
-            assert [event async for event in told] == []
+            assert [event async for event in subscription] == []
 
 
 @pytest.mark.engines("embedded")
@@ -454,10 +456,10 @@ def test_page_under_a_rebound_name_or_of_another_origin_calls_no_tool(
     refused = client.post("/mcp", json=SAVE, headers={**ACCEPTED, **headers})
     assert (refused.status_code, listed(client, "/api/pages")) == (status, [])
     problem = client.post("/api/resources", headers=headers).json()
-    told = refused.json()
-    ids = {"instance": "/mcp", "requestId": told["error"]["data"]["requestId"]}
+    answer = refused.json()
+    ids = {"instance": "/mcp", "requestId": answer["error"]["data"]["requestId"]}
     error = {"code": -32600, "message": problem["detail"], "data": {**problem, **ids}}
-    assert told == {"jsonrpc": "2.0", "id": None, "error": error}
+    assert answer == {"jsonrpc": "2.0", "id": None, "error": error}
 
 
 @MODES
@@ -479,18 +481,18 @@ async def test_quota_of_requests_that_is_used_up_is_an_error_of_the_protocol(
 async def test_body_that_is_too_large_is_an_error_of_the_protocol(
     limited: LiveService, mode: str
 ) -> None:
-    told = []
+    outcomes = []
     async with asking(limited, limited.new_key(), mode=mode) as client:
         for chars in (24 * 1024 * 1024, 4 * 1024 * 1024, 200_000, 200_000):
             try:
                 saved = await client.call_tool("save_page", {"content": "x" * chars})
             except MCPError as exc:
                 # How long it takes for more of a quota is another number each time.
-                told.append((exc.error.code, exc.error.message.partition(" in ")[0]))
+                outcomes.append((exc.error.code, exc.error.message.partition(" in ")[0]))
             else:
-                told.append((0, texts(saved).partition(" page")[0]))
+                outcomes.append((0, texts(saved).partition(" page")[0]))
     too_large = (-32600, "A request body may have 4194304 bytes at most. Nothing was stored.")
-    assert told == [
+    assert outcomes == [
         too_large,
         too_large,
         (0, "Saved as"),

@@ -1,4 +1,4 @@
-"""What is stored of a result: all that the server said, and which server it is."""
+"""A stored result has all members of the server's answer, and the name of the server."""
 
 import json
 
@@ -34,10 +34,10 @@ async def stored(result: object, server: str | None) -> object:
         body = b"".join(
             [piece async for piece in result_body(call, "s", line, answer, success=True)]
         )
-    said = json.loads(body)
+    value = json.loads(body)
     head = {"toolName": "t", "toolCallId": "c", "sessionId": "s", "success": True}
-    assert {**said, "result": None} == {**head, "result": None}
-    got: object = said["result"]
+    assert {**value, "result": None} == {**head, "result": None}
+    got: object = value["result"]
     return got
 
 

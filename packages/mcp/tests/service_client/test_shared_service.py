@@ -1,4 +1,4 @@
-"""What a proxy does about a service that cannot be started, and how it starts one."""
+"""A proxy starts the shared service, and reports a failure to start it."""
 
 import fcntl
 import socket
@@ -37,9 +37,9 @@ async def test_start_that_hangs_is_not_waited_for(
 def test_service_is_started_by_the_interpreter_of_the_proxy(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    given = ["proxy", "--session", "demo"]
-    monkeypatch.setattr("sys.orig_argv", ["/outside/Python", "-I", "/bin/pagefault", *given])
-    monkeypatch.setattr("sys.argv", ["/bin/pagefault", *given])
+    arguments = ["proxy", "--session", "demo"]
+    monkeypatch.setattr("sys.orig_argv", ["/outside/Python", "-I", "/bin/pagefault", *arguments])
+    monkeypatch.setattr("sys.argv", ["/bin/pagefault", *arguments])
     assert _program() == [sys.executable, "-I", "/bin/pagefault"]
 
 

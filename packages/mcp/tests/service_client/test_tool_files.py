@@ -1,4 +1,4 @@
-"""The folder of files that tools are given: what is written there, and what is left alone."""
+"""The folder of files for tools gets new files, and existing ones are not changed."""
 
 import os
 import stat

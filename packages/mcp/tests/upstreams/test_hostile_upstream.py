@@ -44,14 +44,14 @@ def answering(answer: bytes, *, status: int = 200) -> Handler:
     return answered
 
 
-async def said_to(
+async def exchange(
     handler: Handler,
     *lines: bytes,
     transport: Transport = "http",
     warn: Callable[[str], None] = lambda _: None,
     url: str = "http://127.0.0.1:1/mcp",
 ) -> list[Any]:
-    """What a host gets for its lines, and for a ping after them."""
+    """Return the answers to lines of a host, and to a ping after them."""
     got = b""
     async with httpx.AsyncClient(transport=httpx.MockTransport(handler)) as client:
         upstream = HttpUpstream(client, url, warn, transport)
@@ -77,12 +77,12 @@ async def said_to(
     ],
 )
 async def test_message_that_no_header_can_hold_fails_alone(sent: bytes) -> None:
-    assert await said_to(answering(b"", status=202), sent) == [PONG]
+    assert await exchange(answering(b"", status=202), sent) == [PONG]
 
 
-def failed(said: str, request_id: object = 1) -> object:
-    """What a host gets for a request that has no answer."""
-    error = {"code": -32603, "message": said}
+def failed(message: str, request_id: object = 1) -> object:
+    """Return the error for a request without an answer."""
+    error = {"code": -32603, "message": message}
     return {"jsonrpc": "2.0", "id": request_id, "error": error}
 
 
@@ -120,7 +120,7 @@ HALF = failed("a message is not sent: no header can repeat half of a surrogate p
 )
 async def test_request_with_half_a_surrogate_pair_fails_alone(message: dict[str, object]) -> None:
     sent = line({"jsonrpc": "2.0", "id": 1, **message})
-    assert await said_to(answering(b"", status=202), sent) == [HALF, PONG]
+    assert await exchange(answering(b"", status=202), sent) == [HALF, PONG]
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ async def test_argument_that_no_header_can_repeat_fails_alone(
     arguments: dict[str, object], answer: object
 ) -> None:
     listed = line({"jsonrpc": "2.0", "id": 0, "method": "tools/list"})
-    got = await said_to(listing, listed, called(**arguments))
+    got = await exchange(listing, listed, called(**arguments))
     assert sorted(map(str, got)) == sorted(map(str, [LISTED, answer, PONG]))
 
 
@@ -154,7 +154,7 @@ NO_ANSWER = failed("what the server answered with is no answer")
     ],
 )
 async def test_text_that_is_no_answer_fails_alone(answer: bytes, expected: object) -> None:
-    got = await said_to(answering(answer), called())
+    got = await exchange(answering(answer), called())
     assert sorted(map(str, got)) == sorted(map(str, [expected, PONG]))
 
 
@@ -205,7 +205,7 @@ EVENTS = b'data: <html>\n\ndata: \xff\n\ndata: {"jsonrpc":"2.0",\ndata: "id":1,"
     ],
 )
 async def test_odd_answer_is_an_error_of_its_request(handler: Handler, expected: str) -> None:
-    got = {str(each["id"]): each for each in await said_to(handler, called())}
+    got = {str(each["id"]): each for each in await exchange(handler, called())}
     assert got["9"] == PONG
     assert expected in got["1"]["error"]["message"]
     assert "s3cret" not in str(got)
@@ -215,7 +215,7 @@ async def test_odd_answer_is_an_error_of_its_request(handler: Handler, expected:
 async def test_every_request_of_a_batch_that_is_refused_is_answered() -> None:
     refusal = {"jsonrpc": "2.0", "id": 1, "error": {"code": -32600, "message": "no batches"}}
     batch = [{"jsonrpc": "2.0", "id": number, "method": "tools/call"} for number in (1, 2)]
-    got = await said_to(answering(json.dumps(refusal).encode(), status=400), line(batch))
+    got = await exchange(answering(json.dumps(refusal).encode(), status=400), line(batch))
     other = {"code": -32603, "message": "the server answered 400: no batches"}
     assert sorted(got, key=lambda each: int(each["id"])) == [
         refusal,
@@ -224,13 +224,13 @@ async def test_every_request_of_a_batch_that_is_refused_is_answered() -> None:
     ]
 
 
-async def test_event_that_is_no_message_is_told_of_and_not_passed_on() -> None:
-    told: list[str] = []
+async def test_event_that_is_no_message_is_reported_and_not_forwarded() -> None:
+    warnings: list[str] = []
     handler = odd(content=KEPT_OPEN + EVENTS, content_type=STREAM)
-    got = await said_to(handler, called(), warn=told.append)
+    got = await exchange(handler, called(), warn=warnings.append)
     answer = {"jsonrpc": "2.0", "id": 1, "result": {}}
     assert sorted(map(str, got)) == sorted(map(str, [answer, PONG]))
-    assert told == ["the server said something that is no message"] * 2
+    assert warnings == ["the server said something that is no message"] * 2
 
 
 LONG = {"jsonrpc": "2.0", "id": 1, "result": "x" * 20_000_000}
@@ -272,17 +272,17 @@ async def test_header_that_cannot_be_sent_back_is_not(header: str, value: str) -
     answer = {"jsonrpc": "2.0", "id": 1, "result": {"protocolVersion": "1\r\n"}}
 
     def begin(request: httpx.Request) -> httpx.Response:
-        given = answering(line(answer))(request)
-        given.headers = httpx.Headers([*given.headers.raw, (header.encode(), value.encode())])
-        return given
+        response = answering(line(answer))(request)
+        response.headers = httpx.Headers([*response.headers.raw, (header.encode(), value.encode())])
+        return response
 
-    asked = line({"jsonrpc": "2.0", "id": 1, "method": "initialize"})
-    assert await said_to(begin, asked) == [answer, PONG]
+    request_line = line({"jsonrpc": "2.0", "id": 1, "method": "initialize"})
+    assert await exchange(begin, request_line) == [answer, PONG]
 
 
 @pytest.mark.parametrize("transport", ["http", "sse", "auto"])
 async def test_address_that_is_none_is_an_error_of_each_request(transport: Transport) -> None:
-    got = await said_to(answering(b""), transport=transport, url="http://h/\x7f")
+    got = await exchange(answering(b""), transport=transport, url="http://h/\x7f")
     assert [each["error"]["code"] for each in got] == [-32603]
 
 
@@ -303,15 +303,15 @@ async def test_address_that_is_none_is_an_error_of_each_request(transport: Trans
 async def test_server_that_wants_a_login_is_told_of_once(
     transport: Transport, url: str, sentence: str
 ) -> None:
-    told: list[str] = []
+    warnings: list[str] = []
 
     def refuse(_: httpx.Request) -> httpx.Response:
         return httpx.Response(401)
 
-    got = await said_to(refuse, called(), transport=transport, warn=told.append, url=url)
+    got = await exchange(refuse, called(), transport=transport, warn=warnings.append, url=url)
     refusals = [failed("the server answered 401", number) for number in (1, 9)]
     assert sorted(map(str, got)) == sorted(map(str, refusals))
-    assert [each for each in told if "credentials" in each] == [sentence]
+    assert [each for each in warnings if "credentials" in each] == [sentence]
 
 
 async def test_truth_is_no_id_of_a_request() -> None:
@@ -328,24 +328,24 @@ async def test_truth_is_no_id_of_a_request() -> None:
     ],
 )
 async def test_odd_list_of_tools_is_passed_on(answer: object) -> None:
-    asked = line({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
-    assert await said_to(answering(line(answer)), asked) == [answer, PONG]
+    request = line({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
+    assert await exchange(answering(line(answer)), request) == [answer, PONG]
 
 
 async def test_revision_that_is_a_number_is_passed_on() -> None:
     answer = {"jsonrpc": "2.0", "id": 1, "result": {"protocolVersion": 5}}
-    asked = line({"jsonrpc": "2.0", "id": 1, "method": "initialize"})
-    assert await said_to(answering(line(answer)), asked) == [answer, PONG]
+    request = line({"jsonrpc": "2.0", "id": 1, "method": "initialize"})
+    assert await exchange(answering(line(answer)), request) == [answer, PONG]
 
 
 async def test_deep_refusal_is_an_error_of_its_request() -> None:
-    asked = line({"jsonrpc": "2.0", "id": 1, "method": "tools/call"})
-    got = await said_to(answering(DEEP, status=400), asked)
+    request = line({"jsonrpc": "2.0", "id": 1, "method": "tools/call"})
+    got = await exchange(answering(DEEP, status=400), request)
     assert sorted(str(each["id"]) for each in got if isinstance(each, dict)) == ["1", "9"]
 
 
 async def test_deep_line_of_the_host_ends_nothing() -> None:
-    assert await said_to(answering(b"", status=202), DEEP + b"\n") == [PONG]
+    assert await exchange(answering(b"", status=202), DEEP + b"\n") == [PONG]
 
 
 async def test_server_that_names_no_address_is_no_server_of_2024() -> None:
@@ -355,7 +355,7 @@ async def test_server_that_names_no_address_is_no_server_of_2024() -> None:
             return httpx.Response(200, content=text, headers={"content-type": "text/event-stream"})
         return answering(b"{}")(request)
 
-    assert await said_to(opened, transport="sse") == [PONG]
+    assert await exchange(opened, transport="sse") == [PONG]
 
 
 async def test_digit_that_is_no_number_is_no_time_to_wait() -> None:

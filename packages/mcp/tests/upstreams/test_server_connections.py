@@ -1,4 +1,4 @@
-"""Servers that are programs: how they are told to end, and what is told of it."""
+"""Servers that are programs are terminated, and their end is reported."""
 
 import os
 import signal
@@ -20,7 +20,7 @@ async def test_server_that_is_told_to_end_more_than_once_ends_with_its_own_statu
     ended = []
     for _ in range(10):
         async with start_server(["sleep", "60"]) as server:
-            # One of them comes when it has ended, and nobody knows yet.
+            # One of the signals hits a process that has ended but was not yet waited for.
             for _ in range(30):
                 server.interrupt()
             ended.append(await server.ended())

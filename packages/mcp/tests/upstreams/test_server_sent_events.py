@@ -56,8 +56,8 @@ EVENTS = [
 
 def test_position_is_what_the_last_events_say_of_it() -> None:
     position = Position()
-    seen = []
+    positions = []
     for event, _ in EVENTS:
         position.note(event)
-        seen.append((position.event_id, position.wait_seconds))
-    assert seen == [expected for _, expected in EVENTS]
+        positions.append((position.event_id, position.wait_seconds))
+    assert positions == [expected for _, expected in EVENTS]

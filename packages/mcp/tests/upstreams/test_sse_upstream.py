@@ -1,4 +1,4 @@
-"""A server of HTTP+SSE, and what is still waited for when its host leaves."""
+"""A server of HTTP+SSE, and its open requests when the host disconnects."""
 
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 
@@ -24,7 +24,7 @@ async def answer(request: httpx.Request) -> httpx.Response:
 
 
 async def ignore(pieces: Iterable[bytes]) -> None:
-    """Take what nobody sends."""
+    """Ignore all messages."""
 
 
 @pytest.mark.parametrize(("forgotten", "is_waited"), [([1, 2], False), ([1], True)])
@@ -54,15 +54,15 @@ async def end(request: httpx.Request) -> httpx.Response:
     """Name the endpoint, and end the stream."""
     if request.method != "GET":
         return httpx.Response(202)
-    said = b"event: endpoint\ndata: /messages\n\n"
-    return httpx.Response(200, headers={"content-type": "text/event-stream"}, content=said)
+    content = b"event: endpoint\ndata: /messages\n\n"
+    return httpx.Response(200, headers={"content-type": "text/event-stream"}, content=content)
 
 
 @pytest.mark.parametrize(
-    ("server", "said"), [(refuse, "it answered 503"), (end, "it does not begin")]
+    ("server", "reason"), [(refuse, "it answered 503"), (end, "it does not begin")]
 )
 async def test_stream_on_which_nothing_can_be_begun_is_closed(
-    server: Callable[[httpx.Request], Coroutine[None, None, httpx.Response]], said: str
+    server: Callable[[httpx.Request], Coroutine[None, None, httpx.Response]], reason: str
 ) -> None:
     initialize = b'{"jsonrpc":"2.0","id":1,"method":"initialize"}'
     async with (
@@ -72,6 +72,6 @@ async def test_stream_on_which_nothing_can_be_begun_is_closed(
     ):
         session = SseSession(client, "http://far.example/sse", ignore, lambda sentence: None)
         await group.start(session.run)
-        with pytest.raises(NoStreamError, match=said):
+        with pytest.raises(NoStreamError, match=reason):
             await session.restart(initialize, b"")
     assert session.has_ended

@@ -1,4 +1,4 @@
-"""Where a client of a server at an address goes on, and where it does not."""
+"""The HTTP client of a server follows redirects on its own origin only."""
 
 import httpx
 import pytest
@@ -17,7 +17,7 @@ def anyio_backend() -> str:
 
 
 @pytest.mark.parametrize(
-    ("status", "location", "asked", "answered"),
+    ("status", "location", "expected", "answered"),
     [
         (307, "/mcp/", [("POST", HERE), ("POST", f"{HERE}/")], 200),
         (308, f"{HERE}/", [("POST", HERE), ("POST", f"{HERE}/")], 200),
@@ -29,13 +29,13 @@ def anyio_backend() -> str:
     ],
 )
 async def test_message_goes_on_to_the_origin_that_it_was_for_and_to_no_other(
-    status: int, location: str, asked: list[tuple[str, str]], answered: int
+    status: int, location: str, expected: list[tuple[str, str]], answered: int
 ) -> None:
-    seen: list[tuple[str, str, bytes, str]] = []
+    sent: list[tuple[str, str, bytes, str]] = []
 
     def handle(request: httpx.Request) -> httpx.Response:
         key = request.headers["x-key"]
-        seen.append((request.method, str(request.url), request.content, key))
+        sent.append((request.method, str(request.url), request.content, key))
         is_here = str(request.url) == HERE
         return httpx.Response(status, headers={"location": location}) if is_here else OK
 
@@ -43,4 +43,4 @@ async def test_message_goes_on_to_the_origin_that_it_was_for_and_to_no_other(
     async with UpstreamClient(headers={"x-key": "secret"}, transport=transport) as client:
         answer = await client.post(HERE, content=b"{}")
     assert answer.status_code == answered
-    assert seen == [(*each, b"{}", "secret") for each in asked]
+    assert sent == [(*each, b"{}", "secret") for each in expected]

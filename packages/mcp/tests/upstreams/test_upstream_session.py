@@ -32,12 +32,12 @@ def request(number: int, method: str = "tools/call") -> Json:
     return {"jsonrpc": "2.0", "id": number, "method": method}
 
 
-def answer(number: int, said: object) -> Json:
-    return {"jsonrpc": "2.0", "id": number, "result": said}
+def answer(number: int, result: object) -> Json:
+    return {"jsonrpc": "2.0", "id": number, "result": result}
 
 
-def refused(number: int, said: str) -> Json:
-    error = {"code": -32603, "message": f"the server answered {said}"}
+def refused(number: int, reason: str) -> Json:
+    error = {"code": -32603, "message": f"the server answered {reason}"}
     return {"jsonrpc": "2.0", "id": number, "error": error}
 
 
@@ -53,30 +53,30 @@ class Forgetful:
         self.streams = streams
         self.begun = 0
         self.known: str | None = None
-        self.heard: list[tuple[str | None, str]] = []
+        self.requests: list[tuple[str | None, str]] = []
         self.listened: list[str | None] = []
         self.is_listened_to = anyio.Event()
         self.refuses_others = False
         self.together = 1
         self.waiting = anyio.Event()
 
-    async def __call__(self, asked: httpx.Request) -> httpx.Response:
-        name = asked.headers.get("mcp-session-id")
-        if asked.method != "POST":
+    async def __call__(self, request: httpx.Request) -> httpx.Response:
+        name = request.headers.get("mcp-session-id")
+        if request.method != "POST":
             self.listened.append(name)
             if name == "2":
                 self.is_listened_to.set()
             return httpx.Response(405)
-        said = json.loads(asked.content)
-        self.heard.append((name, said["method"]))
-        if said["method"] == "initialize":
-            return self._begin(said["id"])
+        message = json.loads(request.content)
+        self.requests.append((name, message["method"]))
+        if message["method"] == "initialize":
+            return self._begin(message["id"])
         if name != self.known:
             await self._wait_for_others()
             return httpx.Response(self.refusal.status_code, content=self.refusal.content)
-        if "id" not in said:
+        if "id" not in message:
             return httpx.Response(202)
-        return httpx.Response(200, json=answer(said["id"], name))
+        return httpx.Response(200, json=answer(message["id"], name))
 
     async def _wait_for_others(self) -> None:
         self.together -= 1
@@ -90,11 +90,13 @@ class Forgetful:
         self.begun += 1
         self.known = str(self.begun)
         named = {"mcp-session-id": self.known}
-        said = answer(number, REVISION)
+        message = answer(number, REVISION)
         if not self.streams:
-            return httpx.Response(200, json=said, headers=named)
-        told = {"jsonrpc": "2.0", "method": "notifications/message"}
-        content = b"".join(b"data: %s\n\n" % json.dumps(each).encode() for each in (told, said))
+            return httpx.Response(200, json=message, headers=named)
+        notification = {"jsonrpc": "2.0", "method": "notifications/message"}
+        content = b"".join(
+            b"data: %s\n\n" % json.dumps(each).encode() for each in (notification, message)
+        )
         return httpx.Response(200, content=content, headers={**named, **STREAM})
 
 
@@ -113,8 +115,8 @@ class Pipe:
         line = b""
         while not line.endswith(b"\n"):
             line += await anext(self.lines)
-        heard: Json = json.loads(line)
-        return heard
+        requests: Json = json.loads(line)
+        return requests
 
 
 @asynccontextmanager
@@ -143,8 +145,8 @@ async def test_request_of_a_forgotten_session_is_made_in_another_one(
     status: int, refusal: object, streams: bool
 ) -> None:
     server = Forgetful(status, refusal, streams=streams)
-    told: list[str] = []
-    async with before(server, told.append) as host:
+    warnings: list[str] = []
+    async with before(server, warnings.append) as host:
         server.known = None
         await host.say(request(1))
         assert await host.hear() == answer(1, "2")
@@ -152,8 +154,8 @@ async def test_request_of_a_forgotten_session_is_made_in_another_one(
         assert await host.hear() == answer(2, "2")
     begun = [(None, "initialize"), ("1", READY["method"])]
     again = [("1", "tools/call"), (None, "initialize"), ("2", READY["method"])]
-    assert server.heard == [*begun, *again, ("2", "tools/call"), ("2", "tools/call")]
-    assert told == [f"{LOST}; another one was begun"]
+    assert server.requests == [*begun, *again, ("2", "tools/call"), ("2", "tools/call")]
+    assert warnings == [f"{LOST}; another one was begun"]
 
 
 async def test_requests_that_fail_together_begin_one_session() -> None:
@@ -180,14 +182,14 @@ async def test_what_the_server_says_on_its_own_is_heard_in_the_other_session() -
 
 async def test_requests_are_refused_together_where_no_session_is_begun() -> None:
     server = Forgetful(404, NULL)
-    told: list[str] = []
-    async with before(server, told.append) as host:
+    warnings: list[str] = []
+    async with before(server, warnings.append) as host:
         server.known, server.together, server.refuses_others = None, 3, True
         await host.say(*map(request, (1, 2, 3)))
         got = sorted([await host.hear() for _ in range(3)], key=lambda each: int(each["id"]))
     assert got == [refused(number, "404: no such session") for number in (1, 2, 3)]
-    assert told == [f"{LOST}, and begins no other one: the server answered 503"]
-    assert [method for _, method in server.heard].count("initialize") == 2
+    assert warnings == [f"{LOST}, and begins no other one: the server answered 503"]
+    assert [method for _, method in server.requests].count("initialize") == 2
 
 
 @pytest.mark.parametrize(
@@ -234,13 +236,13 @@ class Talkative:
         self.resumed: list[bytes | None] = []
         self.over = anyio.Event()
 
-    async def __call__(self, asked: httpx.Request) -> httpx.Response:
-        if asked.method == "POST":
-            said = json.loads(asked.content)
-            if "id" not in said:
+    async def __call__(self, request: httpx.Request) -> httpx.Response:
+        if request.method == "POST":
+            message = json.loads(request.content)
+            if "id" not in message:
                 return httpx.Response(202)
-            return httpx.Response(200, json=answer(said["id"], REVISION))
-        raw = {name.lower(): value for name, value in asked.headers.raw}
+            return httpx.Response(200, json=answer(message["id"], REVISION))
+        raw = {name.lower(): value for name, value in request.headers.raw}
         self.resumed.append(raw.get(b"last-event-id"))
         if not self.parts:
             self.over.set()
