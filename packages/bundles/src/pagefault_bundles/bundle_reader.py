@@ -165,7 +165,7 @@ def _check_unpacked_size(
     require(
         size_bytes <= most_bytes,
         f"unpacks to more than {most_bytes} bytes, the most that is imported here",
-        "Who runs the service can raise `PAGEFAULT_LIMITS__BUNDLE_BYTES`.",
+        "The operator of the service can raise `PAGEFAULT_LIMITS__BUNDLE_BYTES`.",
     )
     packed_bytes = os.fstat(descriptor).st_size
     require(

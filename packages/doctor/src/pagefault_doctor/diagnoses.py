@@ -1,4 +1,4 @@
-"""Shapes of examinations: what may be sent to the doctor, and what comes back."""
+"""Shapes of requests to the doctor, and of its answers."""
 
 from typing import Any
 
@@ -46,10 +46,10 @@ _EXAMPLE: JsonDict = {
 
 
 class Examination(WireModel):
-    """A history: the request that a provider refused, or a list of messages, or a session.
+    """A history: a request that a provider refused, a list of messages, or a session.
 
-    The messages are of any dialect, also each of another; `input` and `contents` are read as
-    `messages` are, and what the system says is read from where the dialects have it.
+    Messages may be of any dialect, and of several. `input` and `contents` are read like `messages`,
+    and the system prompt from the member of each dialect.
     """
 
     model_config = ConfigDict(extra="allow", json_schema_extra={"examples": [_EXAMPLE_REQUEST]})
@@ -61,7 +61,7 @@ class Examination(WireModel):
 
 
 class Diagnosis(WireModel):
-    """What is wrong with a history, and the history healed."""
+    """The findings of a history, and the repaired history."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
 
@@ -69,14 +69,14 @@ class Diagnosis(WireModel):
     profile: str
     """Target and version of its limits and rules."""
     dialect: str | None
-    """What most of the history is written in, if that shows."""
+    """The dialect of most messages, if it can be detected."""
     findings: tuple[Finding, ...]
-    """In the order of the messages; empty if all is well."""
+    """In the order of the messages; empty for a sound history."""
     loss: tuple[LossEntry, ...]
-    """What the healed history lacks, or has that nobody said."""
+    """Content that the repaired history lacks, and content that the repair added."""
     tokens_est: int
-    """About how many tokens the healed one costs."""
+    """An estimate of the tokens of the repaired history."""
     system: str | None = None
-    """With `apply`: what the system said, where that is apart."""
+    """With `apply`: the system prompt, if the target has it outside the messages."""
     messages: tuple[JsonObject, ...] | None = None
-    """With `apply`: the healed history, to be sent to the provider."""
+    """With `apply`: the repaired history, ready for the provider."""

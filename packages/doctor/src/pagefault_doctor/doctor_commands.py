@@ -24,24 +24,24 @@ def doctor(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="The provider that gets the history: anthropic, openai-chat, gemini, bedrock …",
-            show_default="that of the history's dialect",
+            help="The target of the history: anthropic, openai-chat, gemini, bedrock …",
+            show_default="the dialect of the history",
         ),
     ] = None,
     dialect: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            help="What the history is meant to be written in.",
-            show_default="what most of it is",
+            help="The intended dialect of the history.",
+            show_default="that of most messages",
         ),
     ] = None,
     max_tokens: Annotated[
         int | None,
         typer.Option(
             min=1,
-            help="The most tokens; what is old gives way to smaller levels of itself.",
-            show_default="as many as it has",
+            help="The most tokens; old parts are evicted to smaller levels.",
+            show_default="no limit",
         ),
     ] = None,
     output: Annotated[
@@ -50,18 +50,18 @@ def doctor(
             "--output",
             "-o",
             allow_dash=True,
-            help="Where the healed request goes; - for the terminal.",
+            help="The file for the repaired request; - for standard output.",
         ),
     ] = None,
     as_json: Annotated[
         bool,
-        typer.Option("--json", help="Print what is found as JSON, as the HTTP service answers."),
+        typer.Option("--json", help="Print the findings as JSON, as in the HTTP API."),
     ] = False,
 ) -> None:
-    """Find what is wrong with a history of any dialect, and heal it.
+    """Diagnose a history of any dialect, and repair it.
 
-    The status is 1 if something is wrong and no healed history is asked for, 2 if there is no
-    history to be read. Nothing is stored.
+    The status is 1 if there are findings and no --output, and 2 if the file has no history. Nothing
+    is stored.
     """
     from pagefault_doctor.history_files import examine_file
 

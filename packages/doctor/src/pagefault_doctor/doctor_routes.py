@@ -26,21 +26,21 @@ async def examine_history(
     doctor: DoctorDep,
     target: Annotated[
         Target | None,
-        Query(description="For whom the history is; its own dialect by default."),
+        Query(description="The target of the history; by default, its own dialect."),
     ] = None,
     apply: Annotated[
-        bool, Query(description="Whether the healed history is wanted as well.")
+        bool, Query(description="Include the repaired history in the answer.")
     ] = False,
     dialect: Annotated[
         Dialect | None,
-        Query(description="What the history is meant to be in; what most of it is by default."),
+        Query(description="The intended dialect; by default, that of most messages."),
     ] = None,
     max_tokens: MaxTokensQuery = None,
 ) -> Response:
-    """Find what is wrong with a history of any dialect, and heal it.
+    """Diagnose a history of any dialect, and repair it.
 
-    Nothing is stored, and nothing is fetched. The healed history is what a rendering for the target
-    would be; `loss` says what it lacks.
+    Nothing is stored, and nothing is fetched. The repaired history is the rendering for the target;
+    `loss` lists the changes.
     """
     query = DoctorQuery(target, dialect, max_tokens, applies=apply)
     limit = call.limits.history_bytes

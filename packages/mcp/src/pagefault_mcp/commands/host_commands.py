@@ -49,7 +49,7 @@ def proxy(  # noqa: PLR0913, PLR0917 - one for each option
     data_dir: options.DataDir = None,
     env_file: common.EnvFile = None,
 ) -> None:
-    """Run an MCP server and store what its tools return; long texts become previews for the host.
+    """Run an MCP server and store the results of its tools; long texts become previews.
 
     Write it before the server's command: pagefault proxy --session demo -- npx -y some-server
     """

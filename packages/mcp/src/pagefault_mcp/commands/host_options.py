@@ -46,7 +46,7 @@ def _check_prefix(value: str) -> str:
 DataDir = Annotated[
     Path | None,
     typer.Option(
-        help="Where database, blobs and keys are.",
+        help="The folder of the database, blobs and keys.",
         show_default="PAGEFAULT_DATA_DIR or ~/.pagefault/data",
     ),
 ]
@@ -56,7 +56,7 @@ KeepingSession = Annotated[
 ]
 Upstream = Annotated[
     str | None,
-    typer.Option(metavar="URL", help="Where the MCP server is, instead of a COMMAND."),
+    typer.Option(metavar="URL", help="The URL of the MCP server, instead of a COMMAND."),
 ]
 
 Header = Annotated[list[str] | None, _header("the server at --upstream")]
@@ -64,7 +64,7 @@ ServiceHeader = Annotated[list[str] | None, _header("the service at --url")]
 Transport = Annotated[
     Literal["auto", "http", "sse"],
     typer.Option(
-        help="How a server at a URL is spoken to: Streamable HTTP, or HTTP+SSE of 2024.",
+        help="The transport to a server at a URL: Streamable HTTP, or HTTP+SSE of 2024.",
     ),
 ]
 Listen = Annotated[
@@ -75,32 +75,32 @@ Listen = Annotated[
         show_default="one host, over pipes",
     ),
 ]
-ServiceUrl = Annotated[str | None, _service("whose memory it is", "the memory in --data-dir")]
+ServiceUrl = Annotated[str | None, _service("with the memory", "the memory in --data-dir")]
 KeepingUrl = Annotated[str | None, _service("that stores results", "one that your proxies share")]
 HostConfig = Annotated[
     Path | None,
     typer.Option(
         dir_okay=False,
-        help="Put the servers of this configuration of a host behind the proxy, and end.",
+        help="Put the servers in this configuration of a host behind the proxy, and exit.",
         show_default="runs a proxy",
     ),
 ]
 Undo = Annotated[bool, typer.Option("--undo", help="With --config: restore the file as it was.")]
 HostDryRun = Annotated[
-    bool, typer.Option("--dry-run", help="With --config: only show what would be changed.")
+    bool, typer.Option("--dry-run", help="With --config: only print the changes.")
 ]
 OwnTools = Annotated[
     bool,
     typer.Option(
         "--tools/--no-tools",
-        help="Whether the memory's own tools are added; the server's are there in any case.",
+        help="Add the memory's own tools to those of the server.",
     ),
 ]
 Prefix = Annotated[
     str,
     typer.Option(
         callback=_check_prefix,
-        help="What stands before the names of the memory's tools.",
+        help="The prefix of the names of the memory's tools.",
         show_default="nothing",
     ),
 ]
@@ -131,13 +131,13 @@ MaxTokens = Annotated[
         metavar="N",
         # The placeholder of an omitted result has fewer.
         min=100,
-        help="The most tokens of one result; what is too much becomes a preview, a line or less.",
-        show_default="as many as it has",
+        help="The most tokens of one result; more becomes a preview, a line or nothing.",
+        show_default="no limit",
     ),
 ]
 MaxText = Annotated[
     int | None,
-    _number_within(500, 1_000_000, "The longest text of a result that is shown whole", "8000"),
+    _number_within(500, 1_000_000, "The longest text of a result that is not cut", "8000"),
 ]
 MaxImagePixels = Annotated[
     int | None,
