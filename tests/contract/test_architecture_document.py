@@ -44,7 +44,7 @@ def table(house: Path) -> str:
         (f"`{folder.relative_to(house.parent)}/`", folder / "__init__.py") for folder in folders
     ]
     lines = "".join(f"| {room} | {first_line(module)} |\n" for room, module in rows)
-    return f"| where | what is in it |\n|---|---|\n{lines}"
+    return f"| room | content |\n|---|---|\n{lines}"
 
 
 def layers(container: str) -> list[list[str]]:
