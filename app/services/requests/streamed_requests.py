@@ -103,14 +103,19 @@ def _read_streamed(
         value = parse(text)
         return value, read(value)
 
-    def settle(
+    def find_media(
         made: tuple[JsonValue, _T], placeholders: dict[int, Placeholder]
     ) -> tuple[tuple[JsonValue, _T], set[int]]:
         found = {uri.data for uri in media_of(made[1])} if placeholders else set()
         return made, {number for number, each in placeholders.items() if each.data not in found}
 
     (value, made), left = read_with_placeholders(
-        json, placeholders, marks, read=parsed_and_read, settle=settle, hold_text=body.hold_text
+        json,
+        placeholders,
+        marks,
+        read=parsed_and_read,
+        find_media=find_media,
+        hold_text=body.hold_text,
     )
     media = {each.data: strings[number] for number, each in left.items()}
     identity = identity_of_stream(json, value, left, prefix=identity_prefix)

@@ -262,7 +262,7 @@ def normalize_streamed(
         if placeholder := string.placeholder(marks.mark(number, first=first)):
             placeholders[number] = placeholder
 
-    def settle(
+    def find_media(
         read: ReadToolResult, placeholders: dict[int, Placeholder]
     ) -> tuple[tuple[ReadToolResult, NormalizedToolResult], set[int]]:
         normalized = _normalized(read)
@@ -273,7 +273,7 @@ def normalize_streamed(
         return (read, settled), missing | (shown & placeholders.keys())
 
     (settled, normalized), left = read_with_placeholders(
-        json, placeholders, marks, read=read, settle=settle, hold_text=hold_text
+        json, placeholders, marks, read=read, find_media=find_media, hold_text=hold_text
     )
     return NormalizedRequest(
         settled.request, normalized, identity_of_stream(json, settled.value, left)

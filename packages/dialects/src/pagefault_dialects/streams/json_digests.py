@@ -1,19 +1,16 @@
-"""The digest of a JSON value: equal values have equal ones, however they are written.
+"""Digests of JSON values, which are equal for equal values in any spelling.
 
-Members are taken in the order of their keys, strings without regard to their escapes, numbers by
-their value: an integer is itself, however long, and any other number is the double that a reader
-makes of it, so that `1`, `1.0` and `1e0` are one. Of a repeated key the last value counts, as it
-does for whoever parses the body.
+Members are sorted by their keys, escapes of strings do not count, and numbers are compared by
+value: integers exactly, other numbers as doubles, so `1`, `1.0` and `1e0` are equal. The last value
+of a repeated key counts, as in JSON parsers.
 
-A whole number below 10^16 is written in digits. From there on one that is a double is written as
-Python's `repr` writes the double: `10000000000000000` and `1e16` are both `1e+16`, while
-`10000000000000001`, which no double is, stays as it is. So nothing is written with many more digits
-than it came with, and equal values are written alike.
+Integers below 10^16 are written in digits. Larger ones that are doubles are written like Python's
+`repr` of the double: `10000000000000000` and `1e16` are both `1e+16`, while `10000000000000001`,
+which is not a double, is unchanged. So the canonical form of a number is never much longer.
 
-Long strings have short names: two of them have one name exactly if they are the same text. A string
-that is base64, or a data URI, is named by the SHA-256 of its bytes and by how they are written, any
-other by the SHA-256 of its text. So a medium that never was in memory has the name that its text
-would have.
+Long strings are replaced by short names, which are equal for equal texts only. The name of base64
+or of a data URI is the SHA-256 of its bytes and its spelling, that of another string the SHA-256 of
+its text. So the name of a medium does not need its text in memory.
 """
 
 import hashlib
@@ -29,22 +26,22 @@ from pagefault_dialects.media.base64_text import Base64Lines, NotStrictBase64Err
 from pagefault_dialects.media.data_uris import base64_head_end
 
 SCHEME = "json:"
-"""What a digest of JSON begins with where it is kept."""
+"""The prefix of a stored digest of JSON."""
 
 NAMED_CHARS = 65_536
-"""Strings of at least so many characters are named; the others stand for themselves."""
+"""The least number of characters of a string that is replaced by its name."""
 
 _NO_NAMES: Mapping[str, str] = {}
-# What is written in one go.
+# The largest text that is encoded at once.
 _SHORT_BYTES = 1024 * 1024
-# Shorter than any string that has a name.
+# Shorter than any string with a name.
 _SHORT_CHARS = 4_096
 _FLUSHED_CHARS = 64 * 1024
-# Of a value that is written in one go, itself and those in it.
+# Of a value that is encoded at once, with the values in it.
 _FEW_NODES = 64
 # Of an array of numbers, however long it is.
 _MEMBERS_AT_ONCE = 1_000
-# Most texts are found out to be no base64 by their beginning.
+# The beginning of most texts shows that they are no base64.
 _FIRST_CHARS = 4_096
 _NEXT_CHARS = 768 * 1024
 
@@ -56,13 +53,13 @@ def json_digest(
     body_bytes: int | None = None,
     names: Mapping[str, str] = _NO_NAMES,
 ) -> str:
-    """Return the digest of a JSON value, with its scheme: equal values have equal ones.
+    """Return the digest of a JSON value, with its scheme.
 
     Args:
-        value: The value, as any of the parsers here returns it.
-        prefix: What the digest covers before it.
-        body_bytes: How long the text was that it comes from, if that is known.
-        names: What is read for which of its strings, for those that only stand for others.
+        value: The value, as returned by the parsers of this package.
+        prefix: Bytes that are hashed before the value.
+        body_bytes: The size of the JSON text, if it is known.
+        names: The names of strings that are placeholders.
     """
     sha256 = hashlib.sha256(prefix)
     is_short = body_bytes is not None and body_bytes <= _SHORT_BYTES and not names
@@ -94,7 +91,7 @@ def _encodable(node: object) -> int | float:
     return value
 
 
-# Doubles are written with an exponent from there on.
+# `repr` of larger doubles has an exponent.
 _LEAST_WITH_EXPONENT = 10**16
 _ENCODER = json.JSONEncoder(
     ensure_ascii=False,
@@ -105,21 +102,20 @@ _ENCODER = json.JSONEncoder(
     default=_encodable,
 )
 _STRING = re.compile(r'("(?:[^"\\]++|\\.)*+")')
-# Of as many digits as the least one that may have to be written as a double, or more.
+# Integers with at least the digits of the least one that may be written as a double.
 _LONG_INTEGER = re.compile(r"(?<=[\[:,])-?[0-9]{17,}+(?=[,\]}])")
 _LONG_INTEGER_CHARS = 17
-# What a text has that is not canonical yet. Each is found by the characters that it begins with,
-# which takes half of the time that one expression for all of them would.
+# Marks of texts that are not canonical yet. Separate expressions with literal beginnings take half
+# of the time of a single one.
 _TO_BE_REWRITTEN = tuple(
     map(re.compile, (r"\.0[,\]}]", r'":-?[0-9]{17}', r"\[-?[0-9]{17}", r",-?[0-9]{17}"))
 )
 
 
 def _compact(value: JsonValue) -> str | None:
-    """Return the canonical text of an object or array, if the encoder writes it as such.
+    """Return the canonical text of an object or array; `None` if the encoder cannot write it.
 
-    It does not where the nesting is too deep for it, an integer too long, or a string one that
-    may begin like a name.
+    That is so if its nesting is too deep, an integer too long, or a string may begin like a name.
     """
     try:
         text = _ENCODER.encode(value)
@@ -135,10 +131,10 @@ def _compact(value: JsonValue) -> str | None:
 
 
 def _with_canonical_numbers(bare: str) -> str:
-    """Return what the encoder wrote between two strings, with numbers in their canonical form."""
+    """Return the JSON between two strings, with numbers in their canonical form."""
     if ".0" in bare:
         for end in ",]}":
-            # An exponent has two digits at least, so that `-0` is a number of its own.
+            # Exponents have at least two digits, so `-0` is a whole number here.
             bare = bare.replace(f".0{end}", end).replace(f"-0{end}", f"0{end}")
     if len(bare) > _LONG_INTEGER_CHARS:
         return _LONG_INTEGER.sub(lambda found: repr(_canonical_number(int(found[0]))), bare)
@@ -152,16 +148,13 @@ def _has_long_strings(text: str) -> bool:
 
 
 class _Raw(str):
-    """Text to be written as it is, on the stack beside values."""
+    """JSON text on the stack, beside values."""
 
     __slots__ = ()
 
 
 class _Canonical:
-    """Writes values in their canonical form, a few at a time and whatever their nesting.
-
-    Nothing but the hash sees the whole text.
-    """
+    """Writer of values of any nesting in canonical form, a few at a time, into a hash."""
 
     def __init__(self, sha256: "hashlib._Hash", names: Mapping[str, str]) -> None:
         self._sha256 = sha256
@@ -222,7 +215,7 @@ class _Canonical:
                 return name
             if len(text) >= NAMED_CHARS:
                 return name_of_text(text)
-        # Nothing but a name begins with one NUL.
+        # Only names begin with a single NUL.
         return f"\0{text}" if text.startswith("\0") else text
 
     def _put(self, piece: str) -> None:
@@ -247,7 +240,7 @@ def _open_array(node: list[JsonValue], stack: list[JsonValue]) -> None:
 
 
 def _is_plain(members: list[JsonValue]) -> bool:
-    """Return whether an array holds nothing but numbers, short strings and the like."""
+    """Return whether an array has only scalar members without long strings."""
     return not any(
         isinstance(each, dict | list) or (isinstance(each, str) and len(each) >= _SHORT_CHARS)
         for each in members
@@ -255,7 +248,7 @@ def _is_plain(members: list[JsonValue]) -> bool:
 
 
 def _is_small(value: JsonValue) -> bool:
-    """Return whether a value and those in it are few, and all strings among them are short."""
+    """Return whether a value contains few values and no long strings."""
     nodes = [value]
     for node in nodes:
         if isinstance(node, dict):
@@ -284,17 +277,17 @@ def name_of_text(text: str) -> str:
     except (NotStrictBase64Error, UnicodeEncodeError):
         sha256 = hashlib.sha256()
         for start in range(0, len(text), _NEXT_CHARS):
-            # What goes in is never read again, so that halves of a pair may come apart.
+            # The bytes are only hashed, so surrogate pairs may be split.
             sha256.update(text[start : start + _NEXT_CHARS].encode("utf-8", "surrogatepass"))
         return f"\0text:{sha256.hexdigest()}"
 
 
 def name_of_base64(head: str, form: str, digest: str) -> str:
-    """Return the name of base64 that was read to its end.
+    """Return the name of a base64 string.
 
     Args:
-        head: What stands before it.
-        form: All about it that its bytes do not say, `Base64Lines.form`.
+        head: The text before the base64.
+        form: The spelling of the base64, `Base64Lines.form`.
         digest: The SHA-256 of its bytes, in hex.
     """
     whole = f"{len(head)} {head}{form} {digest}"

@@ -1,7 +1,7 @@
-r"""A JSON body scanned while it arrives: long base64 strings into drafts, all else left as it is.
+r"""A scanner of JSON bodies that writes long base64 strings to drafts while they arrive.
 
-Short strings are passed over by one expression, and long ones are looked at for their end only.
-Nothing is parsed here: what is not JSON is found out by whoever parses what is left.
+One expression skips short strings, and in long ones only the end is searched. The scanner does not
+validate JSON; the parser of the remaining text does.
 """
 
 import hashlib
@@ -19,24 +19,24 @@ from pagefault_dialects.streams.long_strings import (
 )
 
 LONG_CHARS = 65_536
-"""Strings of at least so many characters, escapes counted as they are written, are long."""
+"""The least number of characters of a long string, with escapes as they are spelled."""
 
 _TO_STRING_END = re.compile(rb"(?:[^\"\\]++|\\.)*+", re.DOTALL)
 _BACKSLASHES = re.compile(rb"\\*\Z")
-# The end of base64 may have padding, escaped at worst.
+# The end of base64 may have padding, which may be escaped.
 _LONGEST_END = 12
 
 
 class JsonStream(Generic[DraftT]):
-    """A body in two forms of pieces: bytes of JSON text, and long strings.
+    """A body as pieces of JSON text and long strings.
 
     Blocks; one thread at a time.
 
     Args:
-        new_draft: Begins a draft for a long string; whoever gives it discards it.
-        keep_text: Is told how many bytes of text will be in memory where a string is put back
-            into it; raises where they are too many.
-        long_chars: What is long.
+        new_draft: Creates a draft for a long string. The caller discards it.
+        keep_text: Reserves memory for the number of bytes of text with a string put back; raises an
+            error if they are too many.
+        long_chars: The least number of characters of a long string.
     """
 
     def __init__(
@@ -57,20 +57,20 @@ class JsonStream(Generic[DraftT]):
         self._raw = b""
         self._is_escaped = False
         self.is_whole = False
-        """Whether all of the body was taken at once, so that nothing of it is in files."""
+        """The body was added at once, without files."""
 
     @property
     def is_begun(self) -> bool:
-        """Return whether anything was taken."""
+        """Return whether the stream has data."""
         return bool(self._pieces)
 
     @property
     def kept_bytes(self) -> int:
-        """Return how much of what was taken is in memory."""
+        """Return the number of bytes in memory."""
         return sum(map(len, self.texts))
 
     def take(self, data: bytes) -> None:
-        """Take all bytes of a body at once.
+        """Add a whole body.
 
         Raises:
             Exception: As `feed`.
@@ -82,25 +82,25 @@ class JsonStream(Generic[DraftT]):
             self._pieces.append(data)
 
     def feed(self, data: bytes) -> None:
-        """Take the next bytes.
+        """Add the next bytes of a body.
 
         Raises:
             PayloadTooLargeError: A string is larger than a medium may be.
-            StoreUnavailableError: It cannot be kept.
+            StoreUnavailableError: A draft cannot store it.
         """
         position = 0
         while position < len(data):
             position = self._scan(data, position)
 
     def finish(self) -> None:
-        """Note that there is nothing more; a string without an end stays without."""
+        """End the body. A string without an end stays as it is."""
         if self._long is not None and self._scan == self._in_base64:
             self._pieces.append(self._long)
         self._pieces += (bytes(self._opening), self._raw)
         self._opening.clear()
 
     def clear(self) -> None:
-        """Drop all bytes. A stream is in cycles, so it stays until the next garbage collection."""
+        """Release all bytes at once: a stream has reference cycles."""
         self._pieces.clear()
         self._opening.clear()
         self._long, self._raw = None, b""
@@ -116,13 +116,11 @@ class JsonStream(Generic[DraftT]):
         return [piece for piece in self._pieces if isinstance(piece, LongString)]
 
     def digest_of_bytes(self, prefix: bytes = b"") -> str:
-        """Return 64 hex digits for the body: the SHA-256 of it, or of what is left of it.
+        """Return the SHA-256 of a prefix and the body as 64 hex digits.
 
-        It is that of what the prefix and the body are together. Earlier versions knew requests by
-        it, and what they have stored is compared with it.
-
-        In the place of a long string there is what it is known by, so that no byte is hashed twice;
-        but not in a body that was there at once, in which they looked for no long strings.
+        Earlier versions stored it as the identity of requests, and it is compared with theirs. In a
+        body that was added in pieces, each long string is replaced by its `raw_identity`, so that
+        no byte is hashed twice.
         """
         sha256 = hashlib.sha256(prefix)
         if self.is_whole:
@@ -133,16 +131,16 @@ class JsonStream(Generic[DraftT]):
         return sha256.hexdigest()
 
     def body(self, raw_strings: Iterable[bytes]) -> bytes:
-        """Return the body with this raw JSON in the places of the long strings, in their order.
+        """Return the body with raw JSON in the places of the long strings, in their order.
 
-        With the raw JSON of the strings themselves it is the body that came, byte for byte.
+        The raw JSON of the strings themselves gives the original body, byte for byte.
         """
         following = iter(raw_strings)
         joined = b"".join(
             piece if isinstance(piece, bytes) else next(following) for piece in self._pieces
         )
         if not self.long_strings:
-            # The same bytes, once in memory and not twice.
+            # Frees the separate pieces.
             self._pieces = [joined]
         return joined
 
@@ -156,13 +154,13 @@ class JsonStream(Generic[DraftT]):
         return end
 
     def _at_start(self, data: bytes, start: int) -> int:
-        """Read on until the string has ended, or is long."""
+        """Read until the string has ended or is long."""
         most = start + self._long_chars - len(self._opening)
         quote = data.find(b'"', start, most)
         end = min(most, len(data)) if quote < 0 else quote
         self._opening += data[start:end]
         if quote >= 0:
-            self._go_on_as_text(self._taken_opening())
+            self._continue_as_text(self._taken_opening())
         elif len(self._opening) >= self._long_chars:
             self._begin_long(self._taken_opening())
         return end
@@ -177,7 +175,7 @@ class JsonStream(Generic[DraftT]):
         end = passed.end() if passed else start
         self._is_escaped = data[end : end + 1] == b"\\"
         if end < len(data):
-            # What stopped it is the quotation mark, or a backslash at the end of the data.
+            # The match ends at the quotation mark, or at a backslash at the end of the data.
             end += 1
             self._scan = self._in_text if self._is_escaped else self._outside
         self._pieces.append(data[start:end])
@@ -206,7 +204,7 @@ class JsonStream(Generic[DraftT]):
             self._long.take(whole[head_end:])
         except NotStrictBase64Error:
             self._raw = b""
-            self._go_on_as_text(raw)
+            self._continue_as_text(raw)
         else:
             self._scan = self._in_base64
 
@@ -225,10 +223,10 @@ class JsonStream(Generic[DraftT]):
         except NotStrictBase64Error:
             self._keep_text(self.kept_bytes + long.raw_bytes)
             self._pieces += long.abandoned()
-            held, self._raw = self._raw, b""
-            self._go_on_as_text(raw + held)
+            rest, self._raw = self._raw, b""
+            self._continue_as_text(raw + rest)
 
-    def _go_on_as_text(self, raw: bytes) -> None:
+    def _continue_as_text(self, raw: bytes) -> None:
         self._pieces.append(raw)
         backslashes = _BACKSLASHES.search(raw)
         self._is_escaped = backslashes is not None and len(backslashes[0]) % 2 == 1
@@ -241,9 +239,9 @@ class JsonStream(Generic[DraftT]):
 
 
 def _may_have_long_strings(data: bytes, long_chars: int) -> bool:
-    """Return whether so many bytes in a row may have no quotation mark; if more have none, true.
+    """Return whether a run of `long_chars` bytes may have no quotation mark.
 
-    Wherever they begin, half as many of them are one of the blocks that are looked at here.
+    Any such run contains one of the blocks of half its size that are searched.
     """
     block = max(1, long_chars // 2)
     starts = range(0, len(data) - block + 1, block)

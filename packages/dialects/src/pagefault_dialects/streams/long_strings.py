@@ -1,14 +1,12 @@
-r"""A long base64 string of a body: its bytes in a draft, its text, and its placeholder.
+r"""Long base64 strings of a body: their bytes in drafts, their text, and their placeholders.
 
-Whether a string is a medium depends on where it stands, and that is known only when the whole body
-is there. So the string is kept in a form that can be either. Until it is decided, a short text
-stands in for it that is alike in all that matters: the same beginning and end, the same alphabet
-and lines, and in the middle something that occurs nowhere else.
+The place of a string says whether it is a medium, and is known only at the end of the body. Until
+then the string is stored in a form that serves as text and as medium, and a short placeholder
+replaces it. The placeholder has the same beginning, end, alphabet and lines, and a unique middle.
 
-Its escapes are learnt while it is read, so that it can be written again. PHP writes `\/`, .NET
-`\u002B`, Gson `\u003d`. A writer spells one character the same way throughout, so one spelling for
-each character is enough to give back the raw JSON of gigabytes. A string whose raw JSON would not
-come back byte for byte is not read here.
+The escapes are recorded while the string is read, so that its raw JSON can be restored. PHP writes
+`\/`, .NET `\u002B`, Gson `\u003d`. A writer uses one spelling for each character, so one entry for
+each is enough for gigabytes. Strings with mixed spellings are not decoded here.
 """
 
 import codecs
@@ -47,7 +45,7 @@ _CHARACTER = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class JsonEscapes:
-    """How each of the characters was spelled that JSON writers escape or leave as they are.
+    """The spellings of the characters whose escape is optional in JSON.
 
     A character that has not occurred yet has no spelling.
     """
@@ -60,16 +58,16 @@ class JsonEscapes:
         return b"".join(sorted(each for each in self.spellings.values() if len(each) > 1))
 
     def read(self, raw: bytes) -> tuple[bytes, "JsonEscapes"]:
-        """Return the text that raw JSON stands for, and the escapes with what it taught.
+        """Return the text of raw JSON, and the escapes with those that occur in it.
 
         Args:
-            raw: What stands between the quotation marks, or a part of it with whole escapes.
+            raw: The bytes between the quotation marks, or a part of them with whole escapes.
 
         Raises:
-            NotStrictBase64Error: `written` would not give these bytes again.
+            NotStrictBase64Error: `written` would return other bytes.
         """
         if b"\n" in raw or b"\r" in raw:
-            # JSON has them as escapes only.
+            # JSON requires escapes for them.
             raise NotStrictBase64Error
         text, learnt = self._unescaped(raw) if b"\\" in raw else (raw, self)
         learnt = learnt.after_plain(text, 0, len(text))
@@ -78,17 +76,17 @@ class JsonEscapes:
         return text, learnt
 
     def after_plain(self, data: bytes, start: int, end: int) -> "JsonEscapes":
-        """Return the escapes after the characters `data[start:end]`, none of them escaped.
+        """Return the escapes with the characters of `data[start:end]`, which has no escapes.
 
-        The caller checks that none has another spelling already.
+        The caller checks that no character of it has another spelling already.
         """
         new = [char for char in _OPTIONALLY_ESCAPED if char not in self.spellings]
         occurring = {char: char for char in new if data.find(char, start, end) >= 0}
         return JsonEscapes({**self.spellings, **occurring}) if occurring else self
 
     def written(self, text: bytes) -> bytes:
-        """Return the raw JSON of a text, all of whose characters were read here."""
-        # No spelling has a character in it that a later step replaces.
+        """Return the raw JSON of a text whose characters have all been read."""
+        # No spelling contains a character that a later step replaces.
         for chars, spelling in (*self.spellings.items(), *_BREAK_ESCAPES):
             if spelling != chars:
                 text = text.replace(chars, spelling)
@@ -104,24 +102,24 @@ class JsonEscapes:
             text = replaced
             if b"\\" not in text:
                 return text, JsonEscapes(spellings)
-        # Another escape, or an escaped backslash before what looks like one of these.
+        # Another escape, or an escaped backslash.
         raise NotStrictBase64Error
 
 
 def without_open_escape(raw: bytes) -> tuple[bytes, bytes]:
-    """Return the bytes before an escape that may be incomplete at their end, and that escape."""
+    """Split bytes before an escape at the end that may be incomplete."""
     found = raw.find(b"\\", max(0, len(raw) - _LONGEST_ESCAPE))
     return (raw, b"") if found < 0 else (raw[:found], raw[found:])
 
 
 def raw_head_end(raw: bytes) -> int:
-    """Return where the base64 of a data URI begins in the raw JSON of a string; 0 if it is none.
+    """Return the start of the base64 of a data URI in the raw JSON of a string, otherwise 0.
 
     Args:
-        raw: The beginning of what stands between the quotation marks.
+        raw: The beginning of the bytes between the quotation marks.
 
     Raises:
-        NotStrictBase64Error: It begins as a data URI and cannot be read as JSON.
+        NotStrictBase64Error: The beginning of a data URI is not valid JSON.
     """
     if raw[:1] not in (b"d", b"D"):
         return 0
@@ -136,33 +134,33 @@ def raw_head_end(raw: bytes) -> int:
     return last
 
 
-# Whole quads, and more than anybody looks at before taking a string for what it is.
+# Whole quads, and more than any reader inspects to recognize a string.
 _KEPT_CHARS = 4_096
 # Whole quads.
 _PIECE_BYTES = 3 * 256 * 1024
-# Bytes that no readable text has: a placeholder is as unreadable as what it stands for.
+# Bytes that no readable text has, so that a placeholder is not taken for text.
 _UNREADABLE = bytes(3)
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f]")
 
 
 class Draft(Protocol):
-    """Bytes that are kept aside while a text is read. Its methods may block and raise."""
+    """Bytes that are stored while a text is read. Its methods may block and raise."""
 
     @property
     def size_bytes(self) -> int:
-        """How many bytes it has by now."""
+        """The number of bytes so far."""
 
     def digest(self) -> str:
-        """Return the SHA-256 of what it has by now, as 64 hex digits."""
+        """Return the SHA-256 of the bytes so far, as 64 hex digits."""
 
     def append(self, data: bytes) -> None:
-        """Keep the next bytes."""
+        """Append bytes."""
 
     def rest(self) -> None:
-        """Let go of what it is kept in until it is needed again."""
+        """Close the file or connection until the next use."""
 
     def read(self, start: int, size_bytes: int) -> bytes:
-        """Return bytes from `start` on, fewer than asked only at the end."""
+        """Return bytes from `start` on; fewer than requested only at the end."""
 
 
 DraftT = TypeVar("DraftT", bound=Draft)
@@ -172,8 +170,8 @@ class LongString(Generic[DraftT]):
     """One string, read from its first character to its last. Blocks; one thread at a time.
 
     Args:
-        head: The raw JSON of what comes before the base64: the head of a data URI, or nothing.
-        draft: Takes the bytes.
+        head: The raw JSON of the head of a data URI, or nothing.
+        draft: Stores the bytes.
     """
 
     def __init__(self, head: bytes, draft: DraftT) -> None:
@@ -183,16 +181,16 @@ class LongString(Generic[DraftT]):
         self._escapes = JsonEscapes()
         self._last_bytes = 0
         self.raw_bytes = len(head)
-        """How much raw JSON was taken."""
+        """The number of bytes of raw JSON so far."""
         self._utf8 = codecs.getincrementaldecoder("utf-8")()
         self._is_readable = True
 
     @property
     def must_be_text(self) -> bool:
-        """Return whether the string has to be seen whole.
+        """Return whether the whole text of the string is needed.
 
-        What base64 of readable text means depends on all of it; and of a line that has no equal
-        it cannot be said how long it would be.
+        The meaning of base64 of readable text depends on all of it, and the line length of a single
+        line is unknown.
         """
         return self._is_readable or self._lines.line_lengths == (0, 0)
 
@@ -200,19 +198,19 @@ class LongString(Generic[DraftT]):
     def plain_spelling(self) -> tuple[bool, bool] | None:
         """Return whether it has the URL-safe alphabet, and whether padding; after its end only.
 
-        `None` if the head and the bytes do not give its text back.
+        `None` if its text cannot be restored from the head and the bytes.
         """
         start = self.draft.size_bytes - self._last_bytes
         return self._lines.plain_spelling(self.draft.read(start, self._last_bytes))
 
     def take(self, raw: bytes) -> None:
-        """Decode and keep what follows, raw JSON with whole escapes.
+        """Decode and store raw JSON with whole escapes.
 
         Raises:
-            NotStrictBase64Error: It is no base64 after all, or could not be written again as it
-                is; nothing of it was kept.
-            PayloadTooLargeError: It is larger than a medium may be.
-            StoreUnavailableError: It cannot be kept.
+            NotStrictBase64Error: It is not base64, or could not be restored byte for byte. None of
+                these bytes was stored.
+            PayloadTooLargeError: The string is larger than a medium may be.
+            StoreUnavailableError: The draft cannot store it.
         """
         text, escapes = self._escapes.read(raw)
         decoded = self._lines.take(text)
@@ -221,10 +219,10 @@ class LongString(Generic[DraftT]):
         self._keep(decoded)
 
     def take_plain(self, data: bytes, start: int, end: int) -> bool:
-        """Take the data from `start` to `end` if it is nothing but base64; says whether it was.
+        """Store the data from `start` to `end` if it is plain base64; return whether it was.
 
-        What is not may be anything: an escape, a break, the end of the string. Then nothing was
-        done, and it is for those to look at who find out.
+        Other data may have an escape, a line break or the end of the string. It is not stored, and
+        the caller passes it to `take`.
 
         Raises:
             Exception: As `take`.
@@ -240,10 +238,10 @@ class LongString(Generic[DraftT]):
         return True
 
     def finish(self) -> None:
-        """Keep what is left at the end.
+        """Store the last bytes.
 
         Raises:
-            NotStrictBase64Error: The end is not that of base64; nothing of it was kept.
+            NotStrictBase64Error: The end is not that of base64, and was not stored.
             Exception: As `take`.
         """
         last = self._lines.finish()
@@ -252,14 +250,14 @@ class LongString(Generic[DraftT]):
         self.draft.rest()
 
     def raw(self) -> bytes:
-        """Return the raw JSON taken so far, byte for byte."""
+        """Return the raw JSON so far, byte for byte."""
         whole = self.draft.read(0, self.draft.size_bytes - self._last_bytes)
         return self._written(pybase64.b64encode(whole))
 
     def abandoned(self) -> Iterator[bytes]:
-        """Close the draft and give the raw JSON taken so far in pieces; nothing can be taken then.
+        """Close the draft, and yield the raw JSON so far in pieces. Nothing can be added then.
 
-        One piece only where there are line breaks: where they are depends on what is before them.
+        A text with line breaks is one piece, because their places depend on the text before them.
         """
         self.draft.rest()
         if self._lines.line_lengths is not None:
@@ -273,18 +271,18 @@ class LongString(Generic[DraftT]):
         yield self._escapes.written(self._lines.written(self._lines.quad))
 
     def raw_identity(self) -> bytes:
-        """Return what no string of other raw JSON has: its head, its digest, how it is spelled.
+        """Return a unique replacement for the raw JSON: its head, its digest and its spelling.
 
-        Earlier versions knew bodies by it. Raw JSON has no NUL, so nothing else in a body can pass
-        for it.
+        Earlier versions hashed bodies with it. Raw JSON has no NUL, so no other part of a body can
+        be equal.
         """
         spelled = f"{self.draft.digest()} {self._lines.spelling}".encode()
         escaped = b" " + self._escapes.escaped if self._escapes.escaped else b""
         return b"\0%b %b%b\0" % (self._head, spelled, escaped)
 
     def name(self) -> str:
-        """Return the name of its text, see `identity`; after its end only."""
-        # There may be more, of a head and of line breaks.
+        """Return the name of its text, see `json_digests`; after its end only."""
+        # A head and line breaks may add to it.
         least_chars = self.draft.size_bytes // 3 * 4
         if least_chars < NAMED_CHARS:
             text: str = json.loads(b'"%b"' % self.raw())
@@ -293,15 +291,15 @@ class LongString(Generic[DraftT]):
         return name_of_base64(head, self._lines.form, self.draft.digest())
 
     def placeholder(self, mark: bytes) -> Placeholder | None:
-        """Return a short text in the place of this one; `None` if it is too short for that."""
+        """Return a placeholder for this string; `None` if the string is too short for one."""
         size_bytes = self.draft.size_bytes
         chars = (size_bytes - self._last_bytes) // 3 * 4
-        first, others = self._lines.line_lengths or (0, 4)
-        end = first + _up(max(_KEPT_CHARS - first, 0), others)
-        start = first + (chars - first - _KEPT_CHARS) // others * others
+        first, line_chars = self._lines.line_lengths or (0, 4)
+        end = first + _up(max(_KEPT_CHARS - first, 0), line_chars)
+        start = first + (chars - first - _KEPT_CHARS) // line_chars * line_chars
         if start < end:
             return None
-        middle_chars = _up(len(mark) // 3 * 4 + 4, others)
+        middle_chars = _up(len(mark) // 3 * 4 + 4, line_chars)
         middle = mark.ljust(middle_chars // 4 * 3, _UNREADABLE[:1])
         tail = self.draft.read(start // 4 * 3, size_bytes)
         data = self.draft.read(0, end // 4 * 3) + middle + tail

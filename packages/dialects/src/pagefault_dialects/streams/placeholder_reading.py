@@ -1,4 +1,4 @@
-"""Reads a JSON text with placeholders for its long strings, and what it is known by."""
+"""Reading and digests of JSON texts with placeholders for their long strings."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -13,7 +13,7 @@ from pagefault_dialects.streams.long_strings import DraftT, LongString
 from pagefault_dialects.streams.placeholders import Placeholder, PlaceholderMarks, numbers_in
 
 _Read = TypeVar("_Read")
-_Settled = TypeVar("_Settled")
+_Result = TypeVar("_Result")
 _PLACE = re.compile(r"\b((?:column|byte) )(\d+)")
 
 
@@ -23,28 +23,26 @@ def read_with_placeholders(
     marks: PlaceholderMarks,
     *,
     read: Callable[[bytes], _Read],
-    settle: Callable[[_Read, dict[int, Placeholder]], tuple[_Settled, set[int]]],
+    find_media: Callable[[_Read, dict[int, Placeholder]], tuple[_Result, set[int]]],
     hold_text: Callable[[int], None],
-) -> tuple[_Settled, dict[int, Placeholder]]:
-    """Read a body with short texts for its long strings, until each of these is a medium.
+) -> tuple[_Result, dict[int, Placeholder]]:
+    """Read a body with placeholders for its long strings, until each of these is a medium.
 
-    Whoever reads knows nothing of this: in what is read every long string is a short text. Where
-    that came out as a medium, and as nothing else, the medium is the draft. Where it came out as
-    anything else, the string is needed as the text it is, and all is read again with it. A refusal
-    says what it would say of the body that came.
+    Readers need no knowledge of placeholders, which are short strings to them. If a placeholder
+    becomes a medium and nothing else, its draft is the medium. Otherwise the string is needed as
+    text, and the body is read again with it. Errors are the same as for the whole body.
 
     Args:
         json: The body.
-        placeholders: What stands in for which of its long strings; the others are read as they are.
-        marks: What the placeholders have in them.
+        placeholders: The placeholders by the numbers of long strings. Other strings are read whole.
+        marks: The marks of the placeholders.
         read: Parses and checks a body.
-        settle: Returns what came of a body, and the numbers of the placeholders that are no media
-            there; those strings are read as they are the next time.
-        hold_text: Is told how long the strings are that are read as they are, before they are in
-            memory.
+        find_media: Returns the result of a body, and the numbers of placeholders that are no media
+            in it. Those strings are read whole the next time.
+        hold_text: Reserves memory for the bytes of strings that are read whole.
 
     Returns:
-        What came of the body in the end, and the placeholders that are still in it.
+        The result of the body, and the placeholders that are left in it.
 
     Raises:
         InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: As `read` and `hold_text`.
@@ -62,14 +60,14 @@ def read_with_placeholders(
         except InvalidJsonError as exc:
             raise _as_of_whole_body(exc, strings, placeholders) from exc
         except InvalidPayloadError as exc:
-            # A fault points at its key, which may be a long string as well.
+            # The key in the pointer of a fault may be a long string.
             as_text = numbers_in(exc.faults, marks) & placeholders.keys()
             if not as_text:
                 raise
         else:
-            settled, as_text = settle(value, placeholders)
+            result, as_text = find_media(value, placeholders)
             if not as_text:
-                return settled, placeholders
+                return result, placeholders
         placeholders = {
             number: each for number, each in placeholders.items() if number not in as_text
         }
@@ -82,18 +80,18 @@ def stream_digest(
     *,
     prefix: bytes = b"",
 ) -> str:
-    """Return the digest of the JSON value that a text stands for; see `json_digest`. Blocks.
+    """Return the digest of the JSON value of a text; see `json_digest`. Blocks.
 
     Args:
         json: The text.
-        value: What it was parsed to.
-        placeholders: What stands in that value for which of the long strings.
-        prefix: What the digest covers before it.
+        value: Its value, with placeholders.
+        placeholders: The placeholders by the numbers of long strings.
+        prefix: Bytes that are hashed before the value.
     """
     strings = json.long_strings
     named: dict[str, dict[str, None]] = {}
     for number, each in placeholders.items():
-        # Those that share a mark may differ in a character that is not in the short text.
+        # Strings with the same mark may differ in a character that the placeholder lacks.
         named.setdefault(each.text, {})[strings[number].name()] = None
     names = {text: "".join(each) for text, each in named.items()}
     body_bytes = None if strings else json.kept_bytes
@@ -103,7 +101,7 @@ def stream_digest(
 def _as_of_whole_body(
     error: InvalidJsonError, strings: list[LongString[DraftT]], placeholders: dict[int, Placeholder]
 ) -> InvalidJsonError:
-    """Return the error with the place it names as it is in the body that came."""
+    """Return the error with its place in the whole body."""
     cause = error.__cause__
     if isinstance(cause, JSONDecodeError):
         body = cause.doc[: cause.pos].encode()
@@ -111,12 +109,12 @@ def _as_of_whole_body(
         body = cause.object[: cause.start]
     else:
         return error
-    # No long string has a line break, so that what is missing is missing in its line.
+    # Long strings have no line breaks, so lines are the same, and only columns differ.
     start = body.rfind(b"\n") + 1 if isinstance(cause, JSONDecodeError) else 0
     missing = 0
     ends: dict[bytes, int] = {}
     for number, placeholder in placeholders.items():
-        # Equal strings have one placeholder, and the next of them is looked for behind the last.
+        # Equal strings have equal placeholders, so each search starts behind the last match.
         at = body.find(placeholder.raw, ends.get(placeholder.raw, 0))
         if at >= 0:
             ends[placeholder.raw] = at + len(placeholder.raw)

@@ -1,4 +1,4 @@
-"""Placeholders: short texts that stand for the long strings of a JSON text while it is read."""
+"""Placeholders: short texts that replace the long strings of a JSON text while it is read."""
 
 import json
 import re
@@ -21,20 +21,20 @@ _ENCODED_NUMBER = re.compile(rf"[0-9A-Za-z]{{{_NUMBER_CHARS}}}")
 
 @dataclass(frozen=True, slots=True)
 class Placeholder:
-    """What stands in a body for a long string: its raw JSON, and the bytes it is base64 of."""
+    """A replacement for a long string: its raw JSON, and the bytes that it encodes."""
 
     raw: bytes
     data: bytes
 
     @property
     def text(self) -> str:
-        """Return the string that its raw JSON is."""
+        """Return the string of its raw JSON."""
         text: str = json.loads(b'"%b"' % self.raw)
         return text
 
 
 class PlaceholderMarks:
-    """Bytes that placeholders have in their middle and that nobody can have guessed."""
+    """Unguessable bytes for the middle of placeholders."""
 
     def __init__(self) -> None:
         token = secrets.token_hex(_TOKEN_BYTES // 2)
@@ -44,21 +44,21 @@ class PlaceholderMarks:
         self._sharing: dict[int, set[int]] = {}
 
     def mark(self, number: int, *, first: int | None = None) -> bytes:
-        """Return bytes for the placeholder of this number; in base64 they are letters and digits.
+        """Return bytes for the placeholder of a string; in base64 they are letters and digits.
 
         Args:
-            number: Which it is among the long strings.
-            first: The first one of the same bytes, whose mark it shares: what is equal in a body
-                is equal in what is read instead.
+            number: The number of the long string.
+            first: The first string of the same bytes, which has the same mark, so that equal
+                strings have equal placeholders.
         """
         first = number if first is None else first
         self._sharing.setdefault(first, set()).add(number)
         return f"{self._token}{first:0{_NUMBER_DIGITS}}".encode()
 
     def numbers_in(self, text: str) -> set[int]:
-        """Return the placeholders of which something is in the text, as it is or in base64.
+        """Return the numbers of placeholders whose mark is in a text, plain or in base64.
 
-        Of those that share a mark it is all or none.
+        Strings that share a mark are returned together.
         """
         found = {*_following(text, self._token, _NUMBER_DIGITS)}
         found |= {
@@ -71,7 +71,7 @@ class PlaceholderMarks:
 
 
 def numbers_in(value: object, marks: PlaceholderMarks) -> set[int]:
-    """Return the placeholders that show in any text of a value, or in any medium in memory."""
+    """Return the numbers of placeholders in the texts of a value and its media in memory."""
     numbers: set[int] = set()
     stack = [value]
     while stack:
@@ -91,12 +91,12 @@ def numbers_in(value: object, marks: PlaceholderMarks) -> set[int]:
 
 @cache
 def _field_names(kind: Hashable) -> tuple[str, ...]:
-    """Return the names of the fields of a dataclass, of anything else none."""
+    """Return the names of the fields of a dataclass, or none for another type."""
     return tuple(each.name for each in fields(cast(Any, kind))) if is_dataclass(kind) else ()
 
 
 def _following(text: str, word: str, chars: int) -> Iterator[str]:
-    """Return so many characters behind each place where a word stands in a text."""
+    """Yield the characters behind each occurrence of a word in a text."""
     at = text.find(word)
     while at >= 0:
         start = at + len(word)

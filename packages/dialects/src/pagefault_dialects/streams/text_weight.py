@@ -1,14 +1,14 @@
-"""How much memory work on a JSON text takes.
+"""Estimates of the memory for work on a JSON text.
 
-Work on a text takes several times its bytes: the joined body, the text made of it, the values
-parsed out of that, what is written of them. How many times depends on the text. CPython keeps one
-byte, two or four for each character of a string, as its widest character needs, and a container
-takes more than its brackets.
+Work on a text takes several times its bytes: for the joined body, the decoded text, the parsed
+values and their JSON. The factor depends on the text. CPython stores one, two or four bytes for
+each character of a string, depending on its widest one, and containers take more than their
+brackets.
 """
 
 import re
 
-# Of quotation marks alone it has as many pieces.
+# A text of quotation marks alone is split into as many pieces.
 _PIECE_BYTES = 64 * 1024
 # Measured with texts of 8 MiB: 4.0 times the text where all of it is Latin-1, 6.8 and 10 times
 # where strings are two and four bytes wide.
@@ -23,7 +23,7 @@ _WIDEST = re.compile(rb"[\xf0-\xf4]|\\u[dD][89a-fA-F]")
 
 
 class TextWeight:
-    """The memory that work on a JSON text takes, judged by its bytes; any thread, one at a time."""
+    """An estimate of the memory for work on a JSON text. Any thread, one at a time."""
 
     def __init__(self) -> None:
         self._width = 1
@@ -33,7 +33,7 @@ class TextWeight:
         self._is_escaped = False
 
     def add(self, data: bytes) -> None:
-        """Look at the next bytes."""
+        """Add the next bytes of the text."""
         if not data:
             return
         bare = b"".join(
@@ -50,13 +50,13 @@ class TextWeight:
             self._end = data[-_LONGEST_ESCAPE:]
 
     def work_bytes(self, text_bytes: int) -> int:
-        """Return roughly how much memory work on so many bytes of this text takes at most."""
+        """Return an upper estimate of the memory for work on a number of bytes of this text."""
         return text_bytes * (_BYTE_COPIES + _TEXT_COPIES * self._width) + self._value_bytes
 
     def _outside_strings(self, data: bytes) -> list[bytes]:
-        """Return what stands between the strings.
+        """Return the pieces between the strings.
 
-        A backslash elsewhere is no JSON, and nobody makes values of what comes behind it.
+        Elsewhere a backslash is an error, so no values are parsed behind it.
         """
         has_escapes = b"\\" in data
         if self._is_escaped:
@@ -72,7 +72,7 @@ class TextWeight:
         return outside
 
     def _widen(self, data: bytes) -> None:
-        # One byte is found much faster than two.
+        # A search for one byte is much faster than for two.
         if data.isascii() and (b"\\" not in data or b"\\u" not in data):
             return
         if _WIDEST.search(data):
