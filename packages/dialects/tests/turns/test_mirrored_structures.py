@@ -13,7 +13,7 @@ from pagefault_dialects.model.conversation import (
     StoredBytes,
     TextItem,
 )
-from pagefault_dialects.turns.mirrored_structures import Said, is_told
+from pagefault_dialects.turns.mirrored_structures import RenderedPart, is_mirrored
 
 ID = "0c8e6cc1ab1f4d34b4a5a0e21f7d6c15"
 REFERENCE = f"@blob:{ID}"
@@ -23,12 +23,12 @@ IMAGE = {"type": "image", "data": REFERENCE, "mimeType": "image/png", "annotatio
 FILE = {"uri": "file:///a", "mimeType": "text/plain", "text": "hi"}
 
 
-def texts(*said: str) -> list[Said]:
-    return [Said(TextItem(f"/parts/{index}", text)) for index, text in enumerate(said)]
+def texts(*said: str) -> list[RenderedPart]:
+    return [RenderedPart(TextItem(f"/parts/{index}", text)) for index, text in enumerate(said)]
 
 
-def medium(source: StoredBytes | Address | InlineBytes, **members: JsonValue) -> Said:
-    return Said(Medium("/parts/9", source, "image", "image/png", None, None), members)
+def medium(source: StoredBytes | Address | InlineBytes, **members: JsonValue) -> RenderedPart:
+    return RenderedPart(Medium("/parts/9", source, "image", "image/png", None, None), members)
 
 
 STORED = medium(StoredBytes(ID, "ab" * 32))
@@ -72,7 +72,7 @@ def test_what_the_parts_say_is_told_however_it_is_wrapped(
 ) -> None:
     wrapped = [value, {"result": value}, {"content": value}, {"result": {"content": value}}]
     wrapped.append({"result": value, "error": None})
-    assert [is_told(each, texts(*said)) for each in wrapped] == [True] * 5
+    assert [is_mirrored(each, texts(*said)) for each in wrapped] == [True] * 5
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_what_the_parts_say_is_told_however_it_is_wrapped(
     ],
 )
 def test_what_says_more_is_not_told(value: JsonValue, said: list[str]) -> None:
-    assert not is_told(value, texts(*said))
+    assert not is_mirrored(value, texts(*said))
 
 
 @pytest.mark.parametrize(
@@ -121,12 +121,14 @@ def test_what_says_more_is_not_told(value: JsonValue, said: list[str]) -> None:
         ),
     ],
 )
-def test_reference_is_told_by_the_part_that_shows_the_medium(value: JsonValue, shown: Said) -> None:
-    assert is_told({"result": value}, [shown])
+def test_reference_is_told_by_the_part_that_shows_the_medium(
+    value: JsonValue, shown: RenderedPart
+) -> None:
+    assert is_mirrored({"result": value}, [shown])
     items = value if isinstance(value, list) else [value]
-    assert is_told([{"type": "text", "text": "a"}, *items], [*texts("a"), shown])
-    assert not is_told({"image": value, "caption": "A fox."}, [shown])
-    assert not is_told([value], texts("a"))
+    assert is_mirrored([{"type": "text", "text": "a"}, *items], [*texts("a"), shown])
+    assert not is_mirrored({"image": value, "caption": "A fox."}, [shown])
+    assert not is_mirrored([value], texts("a"))
 
 
 LINK = {
@@ -155,20 +157,20 @@ LINES = "\n".join(
     [
         (
             {"type": "text", "text": "a", "annotations": {"audience": None, "priority": 1.0}},
-            Said(TextItem("", "a"), {"annotations": {"priority": 1}}),
+            RenderedPart(TextItem("", "a"), {"annotations": {"priority": 1}}),
             [],
         ),
         (
             {"type": "text", "text": "a", "_meta": {"source": "guess"}},
-            Said(TextItem("", "a"), {"_meta": {"mimeType": "text/x", "source": "guess"}}),
+            RenderedPart(TextItem("", "a"), {"_meta": {"mimeType": "text/x", "source": "guess"}}),
             [],
         ),
         (
             {"type": "resource", "resource": FILE, "annotations": {"priority": 1}},
-            Said(TextItem("", "hi"), {"uri": "file:///a", "annotations": {"priority": 1}}),
+            RenderedPart(TextItem("", "hi"), {"uri": "file:///a", "annotations": {"priority": 1}}),
             [],
         ),
-        (FILE | {"name": "a.txt"}, Said(TextItem("", "hi"), FILE | {"name": "a.txt"}), []),
+        (FILE | {"name": "a.txt"}, RenderedPart(TextItem("", "hi"), FILE | {"name": "a.txt"}), []),
         (
             IMAGE | {"name": "a.png", "title": "A fox", "icons": [{"src": URL}]},
             medium(StoredBytes(ID, "ab" * 32), name="a.png"),
@@ -184,18 +186,20 @@ LINES = "\n".join(
             medium(Address(URL), uri=URL, name="a"),
             [],
         ),
-        (LINK, Said(TextItem("", LINES), {"uri": LINK["uri"], "name": "report"}), []),
+        (LINK, RenderedPart(TextItem("", LINES), {"uri": LINK["uri"], "name": "report"}), []),
     ],
 )
 def test_block_is_told_by_the_part_that_was_made_of_it_and_by_no_other(
-    block: dict[str, JsonValue], part: Said, following: list[Said]
+    block: dict[str, JsonValue], part: RenderedPart, following: list[RenderedPart]
 ) -> None:
-    assert is_told({"result": [block, "z"]}, [part, *following, *texts("z")])
-    bare = [Said(each.item) for each in (part, *texts("z"))]
-    assert not is_told({"result": [block, "z"]}, bare)
+    assert is_mirrored({"result": [block, "z"]}, [part, *following, *texts("z")])
+    bare = [RenderedPart(each.item) for each in (part, *texts("z"))]
+    assert not is_mirrored({"result": [block, "z"]}, bare)
     changed = {name: {"priority": 2} if name == "annotations" else "else" for name in block}
     for name in block.keys() - {"type", "mimeType"}:
-        assert not is_told([block | {name: changed[name]}, "z"], [part, *following, *texts("z")])
+        assert not is_mirrored(
+            [block | {name: changed[name]}, "z"], [part, *following, *texts("z")]
+        )
 
 
 def test_values_of_any_depth_are_compared() -> None:
@@ -203,8 +207,8 @@ def test_values_of_any_depth_are_compared() -> None:
     value: JsonValue = []
     for _ in range(2_999):
         value = [value]
-    assert is_told(value, texts(deep))
-    assert not is_told(value, texts(f"[{deep}]"))
+    assert is_mirrored(value, texts(deep))
+    assert not is_mirrored(value, texts(f"[{deep}]"))
 
 
 def test_text_that_would_be_very_long_if_it_were_the_value_is_none_of_it() -> None:
@@ -213,10 +217,10 @@ def test_text_that_would_be_very_long_if_it_were_the_value_is_none_of_it() -> No
         deep = [deep]
     assert Spelling(" " * 16).write(json_text(deep)) is None
     shown = TextItem("", "[\n" + " " * 16 + "x" * 100)
-    assert not is_told({"a": deep}, [Said(shown, digest="ab" * 32)])
+    assert not is_mirrored({"a": deep}, [RenderedPart(shown, digest="ab" * 32)])
 
 
 def test_many_items_are_compared_with_as_many_parts() -> None:
     items = [f"row {number} " + "x" * 100 for number in range(20_000)]
-    assert is_told({"result": items}, texts(*items))
-    assert not is_told({"result": [*items, "more"]}, texts(*items))
+    assert is_mirrored({"result": items}, texts(*items))
+    assert not is_mirrored({"result": [*items, "more"]}, texts(*items))

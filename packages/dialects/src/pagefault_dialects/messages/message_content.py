@@ -47,7 +47,7 @@ from pagefault_dialects.model.resource import Resource, parse_resource_id, resou
 from pagefault_dialects.results import normalize
 from pagefault_dialects.results.blocks import is_typed_block
 from pagefault_dialects.results.parts import is_refused_note
-from pagefault_dialects.turns.record_turns import is_for, left_out_for, words_of
+from pagefault_dialects.turns.record_turns import find_words, is_for, left_out_for
 
 _REFERENCE = re.compile("@blob:([0-9a-f]{32})")
 _SHORTEST_BASE64 = 64
@@ -294,7 +294,7 @@ def _name_medium(medium: Medium, part: NormalizedPart, beside: Provenance) -> Me
     if isinstance(part, NormalizedReference):
         # A file that was moved out of the message has its name there, and seldom in the store.
         name = beside.name or medium.filename
-    return replace(medium, filename=name, words=words_of(beside.meta))
+    return replace(medium, filename=name, words=find_words(beside.meta))
 
 
 def _kind(block: Mapping[str, JsonValue]) -> str:

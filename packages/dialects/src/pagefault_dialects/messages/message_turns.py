@@ -53,7 +53,7 @@ from pagefault_dialects.model.conversation import (
 )
 from pagefault_dialects.model.render_options import Audience
 from pagefault_dialects.model.resource import Resource
-from pagefault_dialects.turns.mirrored_structures import Said, is_told
+from pagefault_dialects.turns.mirrored_structures import RenderedPart, is_mirrored
 from pagefault_dialects.turns.page_turns import PAGE_FAULT_TOOL, PageFaultCall, faulted
 
 _ROLES: dict[str, TurnRole] = {
@@ -214,8 +214,9 @@ class _Reading:
         items = [*self._content.items(said, pointer)]
         for part in answer.parts:
             items += self._content.items(part, pointer)
-        if answer.structured is not None and not is_told(answer.structured[0], map(Said, items)):
-            items.append(DataItem(pointer, answer.structured[0]))
+        structured = answer.structured
+        if structured is not None and not is_mirrored(structured[0], map(RenderedPart, items)):
+            items.append(DataItem(pointer, structured[0]))
         said = self._calling.get(answer.call_id, self._said[-1])
         said.answers.append(self._turn("tool", [*items, *left], answer=answer))
 

@@ -1,4 +1,4 @@
-"""Turns that call tools, with the answers that they have so far, and answers without a call yet."""
+"""Turns with tool calls and their answers so far, and answers that precede their call."""
 
 from collections import defaultdict, deque
 from collections.abc import Collection, Iterator, Sequence
@@ -17,16 +17,16 @@ from pagefault_dialects.turns.known_calls import KnownCalls
 
 
 class PrefixChangedError(Exception):
-    """A call takes an answer whose place was taken for final."""
+    """Raised if a call matches an answer whose place is final."""
 
 
 @dataclass(slots=True)
 class AnsweredTurn:
     """A turn, and the answers to its calls, each with the index of the call.
 
-    `waiting` has the calls without an answer, by index; `by_id` and `by_name` lead there. An index
-    that is no longer waiting is passed over. A turn that `is_written` is there for its answer only.
-    Calls that are `left_out` are answered elsewhere.
+    `waiting` has the calls without an answer by index, and `by_id` and `by_name` have the indexes,
+    some of which may be answered. A turn that `is_written` exists for its answer only. Calls that
+    are `left_out` have an answer in another turn.
     """
 
     turn: ComposedTurn
@@ -38,7 +38,7 @@ class AnsweredTurn:
     left_out: set[int] = field(default_factory=set)
 
     def expect_answers(self, start: int = 0) -> None:
-        """Wait for the answers to the calls of the turn, from one of them on."""
+        """Add the calls of the turn from an index on to those that wait for an answer."""
         for index, call in enumerate(self.turn.calls[start:], start):
             self.waiting[index] = call
             self.by_id[call.call_id].append(index)
@@ -72,9 +72,9 @@ class AnsweredTurn:
         return any(map(self._is_waiting, turn.calls))
 
     def join(self, turn: ComposedTurn) -> None:
-        """Add what a turn says beside the calls that it repeats."""
+        """Add the items and calls of a turn that are no repetitions."""
         calls = tuple(call for call in placed_calls([turn]) if not self._is_waiting(call))
-        items = turn.items[_equal_items(self.turn.items, turn.items) :]
+        items = turn.items[_count_equal_items(self.turn.items, turn.items) :]
         if not calls and not items:
             return
         start, own = len(self.turn.calls), self.turn
@@ -89,7 +89,7 @@ class AnsweredTurn:
         return any(self.waiting.get(index) == call for index in indexes)
 
     def ordered_answers(self) -> Iterator[tuple[int, ComposedTurn]]:
-        """Yield the answers: those stored by themselves by their calls, the others as they came."""
+        """Yield the answers: those of separate entries in the order of calls, others as sent."""
         apart = deque(sorted((each for each in self.answers if each[1].is_apart), key=_index_of))
         for index, answer in self.answers:
             if answer.is_apart:
@@ -101,15 +101,15 @@ class AnsweredTurn:
 
 
 class EarlyAnswers:
-    """Answers whose call has not come yet; a call takes each of them once, the oldest first.
+    """Answers that precede their call; each is taken by one call, the oldest first.
 
-    Each stands in a group of its own, behind a call that was written for it. Some hosts count their
-    calls from `call_0` in every turn, so that under the same id may stand what another tool said.
+    Each is in a group of its own, behind a call that was written for it. Some hosts count calls
+    from `call_0` in every turn, so answers of different tools may have the same id.
 
     Args:
-        kept: The `seq` of answers that stay where they are.
-        calls: Knows the ids of those whose place is final.
-        nameless: The tools of those whose place is final and that have no id.
+        kept: The `seq` of answers that do not move.
+        calls: The facts about calls, which have the ids of answers whose place is final.
+        nameless: The tools of answers without an id whose place is final.
     """
 
     def __init__(self, kept: Collection[int], calls: KnownCalls, nameless: frozenset[str]) -> None:
@@ -120,13 +120,13 @@ class EarlyAnswers:
         self._by_name: defaultdict[str, deque[AnsweredTurn]] = defaultdict(deque)
 
     def seal(self) -> frozenset[str]:
-        """Take all places for final; return the tools of the answers that have no id."""
+        """Mark all places as final, and return the tools of the answers without an id."""
         for call_id in (each for each, tools in self._by_id.items() if tools):
             self._calls.note(call_id, self._calls.of(call_id)._replace(is_early=True))
         return self._nameless | {name for name, groups in self._by_name.items() if groups}
 
     def add(self, group: AnsweredTurn, answer: ComposedTurn) -> None:
-        """Keep an answer until its call comes."""
+        """Add an answer that precedes its call."""
         if answer.call_id:
             by_tool = self._by_id[answer.call_id]
             by_tool.setdefault(answer.tool_name, deque()).append(group)
@@ -134,7 +134,7 @@ class EarlyAnswers:
             self._by_name[answer.tool_name].append(group)
 
     def take(self, call: TurnCall) -> ComposedTurn | None:
-        """Return the answer to a call, if there is one; unless kept, it leaves its group.
+        """Return the answer to a call, if there is one, and remove it from its group unless kept.
 
         Raises:
             PrefixChangedError: The place of the answer is final.
@@ -152,7 +152,7 @@ class EarlyAnswers:
         return answer
 
     def _under_id(self, call: TurnCall) -> AnsweredTurn | None:
-        """Return the answer of the call's id, of its tool or of one that is not named."""
+        """Return the group of the answer with the call's id, if its tool is the same or unknown."""
         by_tool = self._by_id.get(call.call_id, {})
         tools = [call.name, ""] if call.name else [*by_tool][:1]
         name = next((each for each in tools if each in by_tool), None)
@@ -164,14 +164,14 @@ class EarlyAnswers:
         return group
 
     def forget_names(self) -> None:
-        """Leave answers that have no id to themselves: a call of later turns is another one."""
+        """Remove answers without an id: calls of later turns are other calls."""
         self._by_name.clear()
         self._nameless = frozenset()
 
 
-def _equal_items(told: Sequence[Item], again: Sequence[Item]) -> int:
-    """Return how many items at the beginning of a turn repeat those of another one."""
-    pairs = zip(map(_without_place, told), map(_without_place, again), strict=False)
+def _count_equal_items(items: Sequence[Item], repeated: Sequence[Item]) -> int:
+    """Return the number of equal items at the beginning of two turns."""
+    pairs = zip(map(_without_place, items), map(_without_place, repeated), strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 

@@ -1,8 +1,8 @@
-"""Handles: lines that name stored media and long texts to a model, so that it can refer to them.
+"""Handles: lines with the names of stored media and long texts, by which a model refers to them.
 
-A text that was too long for its record has a resource of its own, and is named by that. Any other
-long text of a session is named by its entry, since no resource has it. A medium that is part of its
-entry is named by that and the beginning of its digest: media of one message share a pointer.
+A text that was too long for its record has a resource, and is named by that. Any other long text of
+a session is named by its entry. An inline medium is named by its entry and the beginning of its
+digest, because media of one message may have the same pointer.
 
 Source: `agents`, "Handles".
 """
@@ -39,16 +39,16 @@ TakesStructured = Callable[[JsonValue], bool]
 def with_handles(
     turns: Sequence[ComposedTurn], takes_structured: TakesStructured = lambda _: False
 ) -> Sequence[ComposedTurn]:
-    """Return the turns with a line behind each medium that is stored, and each long text.
+    """Return the turns with a handle line behind each stored medium and each long text.
 
-    The line names it. It stands there whether the medium is shown, made smaller or left out.
+    A medium has the line also if it is resized or left out.
 
     Args:
         turns: A conversation.
-        takes_structured: Whether the target shows a value of structured content as it is.
+        takes_structured: Whether the target accepts a value as structured content.
     """
     named = ((turn, tuple(_named(turn, takes_structured))) for turn in turns)
-    # Most turns need no line, and a copy of each would take as long as all the rest.
+    # Most turns need no line, and copying them would double the time.
     return [
         turn if len(items) == len(turn.items) else replace(turn, items=items)
         for turn, items in named
@@ -56,7 +56,7 @@ def with_handles(
 
 
 def is_handle_line(text: str) -> bool:
-    """Return whether a text is a line that names something stored, and nothing else."""
+    """Return whether a text is a handle line."""
     return _LINE.fullmatch(text) is not None
 
 
@@ -84,7 +84,7 @@ def _named(turn: ComposedTurn, takes_structured: TakesStructured) -> Iterator[It
         if isinstance(item, Medium):
             line = _medium_line(turn, item)
         elif isinstance(item, Omission | DataItem) and is_structured:
-            # What stands in a place of its own is no text.
+            # The target has it as structured content, and not as text.
             continue
         elif isinstance(item, Omission):
             line = item.handle_line
@@ -95,7 +95,7 @@ def _named(turn: ComposedTurn, takes_structured: TakesStructured) -> Iterator[It
 
 
 def _medium_line(turn: ComposedTurn, medium: Medium) -> str | None:
-    # The line in the place of an evicted medium names it already, if it has a file of its own.
+    # The placeholder of an evicted medium names its resource already.
     if medium.is_evicted and isinstance(medium.source, StoredBytes):
         return None
     handle = handle_of(medium, turn.entry_seq(medium.seq))
@@ -108,8 +108,7 @@ def _long_text_line(turn: ComposedTurn, item: TextItem | DataItem) -> str | None
     text = item.text if isinstance(item, TextItem) else json_text(item.value)
     if (uri := whole_text_uri(text)) is not None:
         return text_line(f"@{uri}", f"{whole_length(text):,} characters")
-    # What the system says is not of the conversation, and outside of its session no entry leads
-    # anywhere.
+    # Handles of entries are not valid in system prompts or outside of a session.
     seq = turn.entry_seq(item.seq)
     if turn.role == "system" or seq is None or not needs_preview(text):
         return None

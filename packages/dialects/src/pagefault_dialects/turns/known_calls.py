@@ -1,4 +1,4 @@
-"""What is known of the calls of a history, in layers: one that has grown shares what it was."""
+"""Facts about the calls of a history, in layers that longer histories share."""
 
 from collections import ChainMap
 from dataclasses import dataclass, field
@@ -12,20 +12,20 @@ _ById: TypeAlias = ChainMap[str, _Value]
 
 
 class CallFacts(NamedTuple):
-    """What is known of the calls of one id."""
+    """Facts about the calls of one id."""
 
     name: str = ""
-    """The tool that was called last."""
+    """The tool of the last call."""
     number: int = 1
-    """How many calls have the id."""
+    """The number of calls with the id."""
     answered_by: tuple[str, ...] = ()
-    """The tools whose answers have come."""
+    """The tools that have answered."""
     is_taken: bool = False
-    """Whether a call stands under this id."""
+    """A call has this id."""
     is_denied: bool = False
-    """Whether a call was denied."""
+    """A call was denied."""
     is_early: bool = False
-    """Whether an answer has no call and keeps its place."""
+    """An answer has no call, and its place is final."""
 
 
 _NOTHING = CallFacts()
@@ -38,30 +38,30 @@ class KnownCalls:
     facts: _ById[CallFacts] = field(default_factory=ChainMap)
     """By the ids of calls."""
     closed: _ById[TurnCall | None] = field(default_factory=ChainMap)
-    """Calls without an answer that are no longer waited for, by id; `None` once it has come."""
+    """Calls that were closed without an answer, by id; `None` after a late answer."""
 
     @property
     def count(self) -> int:
-        """About how many ids are remembered."""
+        """The approximate number of ids."""
         return sum(map(len, self.facts.maps))
 
     def of(self, call_id: str) -> CallFacts:
-        """Return what is known of an id."""
+        """Return the facts about an id."""
         for layer in self.facts.maps:
             if (facts := layer.get(call_id)) is not None:
                 return facts
         return _NOTHING
 
     def note(self, call_id: str, facts: CallFacts) -> None:
-        """Replace what is known of an id."""
+        """Replace the facts about an id."""
         self.facts[call_id] = facts
 
     def fork(self) -> "KnownCalls":
-        """Return the same, to be changed without a change here."""
+        """Return a copy whose changes are not visible here."""
         return KnownCalls(self.facts.new_child(), self.closed.new_child())
 
     def compacted(self) -> "KnownCalls":
-        """Return the same in few layers; none is changed, since others may share it."""
+        """Return a copy with few layers. Existing layers are shared, so none is changed."""
         new = {call_id: _shared(facts) for call_id, facts in self.facts.maps[0].items()}
         facts = ChainMap(new, *self.facts.maps[1:])
         return KnownCalls(_compacted(facts), _compacted(self.closed))
@@ -69,14 +69,14 @@ class KnownCalls:
 
 @lru_cache(4_096)
 def _shared(facts: CallFacts) -> CallFacts:
-    """Return the first of equal facts: there are few that differ."""
+    """Return the first of equal facts, of which there are few."""
     return facts
 
 
 def _compacted(layers: _ById[_Value]) -> _ById[_Value]:
     """Return a map whose layers are each less than half as large as the one below.
 
-    A key is copied as often as the map has doubled since it came.
+    A key is copied each time that the map has doubled.
     """
     maps = [layer for layer in layers.maps if layer]
     at = 0

@@ -1,17 +1,16 @@
-"""Whether the parts of a result say all that its structured content says.
+"""Comparison of the parts of a result with its structured content.
 
-SDKs give what a typed tool returned twice: as text, and as `structuredContent`. The Python SDKs
-wrap what is no object as `{"result": …}`, some servers as `{"content": …}`, others list their
-content blocks again. A model is told once, by the parts, unless structured content says more.
+SDKs return the value of a typed tool twice: as text, and as `structuredContent`. The Python SDKs
+wrap values other than objects as `{"result": …}`, some servers use `{"content": …}`, and others
+repeat their content blocks. Structured content that the parts repeat in full is not shown again.
 
 Values are compared as JSON: the order of keys, white space, escapes and the spelling of numbers do
-not count; whole numbers are compared digit by digit, others as doubles. A text that the record
-shows shortened is compared by the digest of the whole, which is known, and not read again: with a
-string as it is, with other values as the usual writers of JSON spell them. One that somebody
-spelled in another way is told beside the structured content.
+not count. Integers are compared digit by digit, other numbers as doubles. The full text of a
+shortened part is not loaded; its digest is compared with that of the value in the spellings of
+common JSON writers. A value with another spelling is shown beside the text.
 
-Everything takes time in proportion to the result: each text is parsed once, each item of a list is
-compared with parts that come behind the one before it.
+The time is proportional to the size of the result: each text is parsed once, and each item of a
+list is compared only with parts behind the match of the item before it.
 """
 
 import hashlib
@@ -49,7 +48,7 @@ _NOTHING: Mapping[str, JsonValue] = MappingProxyType({})
 _NO_RESOURCES: Mapping[str, str] = MappingProxyType({})
 _WRAPPERS = frozenset({"result", "content"})
 _MOST_WRAPPERS = 2
-# A server spells in one way; who sends texts in many is not to have a value written in all of them.
+# A server uses one spelling. The limit bounds the work for results with many.
 _MOST_SPELLINGS = 4
 _WORDS_OF_PYTHON = {True: "True", False: "False"}
 _DEEPEST = 4_000
@@ -60,61 +59,64 @@ _Member: TypeAlias = tuple[str, JsonValue]
 
 _PAYLOADS = ("text", "data", "blob", "base64", "image", "url", "uri")
 _MEDIA = frozenset({"image", "audio", "video", "file", "resource_link"})
-# What only says that a block is one. Whatever else it says has to be said by its part as well.
+# Members that only mark a block. The part has to have all others.
 _FRAME = frozenset({*TYPE_NAMES, "type"})
 _NAMES = ("name", "filename", "title")
 _META = ("_meta", "meta")
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """What is shown of a part, and what is known of the part besides."""
+class RenderedPart:
+    """A part of a result as it is shown, with the members of its record."""
 
     item: Item
-    """What is shown."""
+    """The item that is shown."""
     members: Mapping[str, JsonValue] = field(default_factory=lambda: _NOTHING)
-    """What the record's part carries: its name, where it is from, its annotations."""
+    """The members of the part in the record, such as its name, address and annotations."""
     digest: str = ""
-    """Of a text that is shown shortened: the SHA-256 of the whole, as hex digits."""
+    """The SHA-256 of the full text as hex digits, if the text is shortened."""
 
 
-def is_told(
-    value: JsonValue, parts: Iterable[Said], resources: Mapping[str, str] = _NO_RESOURCES
+def is_mirrored(
+    value: JsonValue, parts: Iterable[RenderedPart], resources: Mapping[str, str] = _NO_RESOURCES
 ) -> bool:
-    """Return whether parts say all that a JSON value says.
+    """Return whether parts repeat a JSON value in full.
 
     Args:
         value: Structured content.
-        parts: What is shown of the parts, in order.
-        resources: Of each resource of the record, by its URI: its SHA-256, as hex digits.
+        parts: The parts of the result, in order.
+        resources: The SHA-256 of each resource of the record as hex digits, by its URI.
     """
     uris: dict[str, list[str]] = {}
     for uri, digest in resources.items():
         uris.setdefault(digest, []).append(uri)
-    shown: list[_Shown] = []
+    items: list[_ComparedItem] = []
     for each in reversed([*parts]):
         if isinstance(each.item, TextItem | DataItem | Medium):
-            shown.append(_Shown(each, shown[-1] if shown else None, uris))
-    shown.reverse()
-    return any(_says_all(shown, each) for each in _unwrapped(value))
+            items.append(_ComparedItem(each, items[-1] if items else None, uris))
+    items.reverse()
+    return any(_match_all(items, each) for each in _unwrap(value))
 
 
-class _Shown:
-    """An item that is shown, in the forms that a value may have."""
+class _ComparedItem:
+    """A visible item in each form that structured content may have for it."""
 
     def __init__(
-        self, said: Said, following: "_Shown | None", uris: Mapping[str, Sequence[str]]
+        self,
+        part: RenderedPart,
+        following: "_ComparedItem | None",
+        uris: Mapping[str, Sequence[str]],
     ) -> None:
-        self.item = said.item
+        self.item = part.item
         self.text = self.item.text if isinstance(self.item, TextItem) else None
-        self._members = said.members
-        self._digest = said.digest
+        self._members = part.members
+        self._digest = part.digest
         self._following = following
         self._uris = uris
 
     @cached_property
     def as_json(self) -> str | None:
-        """The value that it is the JSON of, written in one way; a text itself if it is of none."""
+        """The value as canonical JSON; a text that is not JSON as it is."""
         if isinstance(self.item, DataItem):
             return canonical(self.item.value)
         if self.text is None or not _MAY_BE_JSON.match(self.text):
@@ -129,11 +131,11 @@ class _Shown:
 
     @cached_property
     def references(self) -> frozenset[str]:
-        """What stands in a structure in the place of the medium, or of a text's own bytes."""
+        """The references to the item's bytes that a structure may have."""
         match self.item:
             case TextItem(text=text) if self._uris:
-                alike = self._uris.get(self._digest or _digest(text), ())
-                return frozenset(alike).union("@" + uri for uri in alike)
+                uris = self._uris.get(self._digest or _digest(text), ())
+                return frozenset(uris).union("@" + uri for uri in uris)
             case Medium(source=StoredBytes(resource_id=resource_id)):
                 return frozenset({f"@blob:{resource_id}", f"blob:{resource_id}"})
             case Medium(source=Address(url=url)):
@@ -143,55 +145,55 @@ class _Shown:
             case _:
                 return frozenset()
 
-    def says(self, value: "_Value") -> bool:
-        """Return whether it says what a value says, and the value no more than it."""
-        if self._is(value) and self._carries_all(value):
+    def matches(self, value: "_ComparedValue") -> bool:
+        """Return whether the item has the content and all members of a value."""
+        if self._has_text_of(value) and self._has_members_of(value):
             return True
         if self._digest:
             return self._digest in value.digests(self.text or "")
         return self.as_json is not None and self.as_json == value.as_json
 
-    def _is(self, value: "_Value") -> bool:
-        """Return whether it is a text, or the medium or the link that the text stands for."""
+    def _has_text_of(self, value: "_ComparedValue") -> bool:
+        """Return whether the item is the text of a value, or the medium or link that it names."""
         text = value.text
         if text is None:
             return False
         if self._digest:
             return self._digest == value.digest_of_text or text in self.references
-        return text in (self.text, *self.references) or self._tells(text)
+        return text in (self.text, *self.references) or self._has_line(text)
 
-    def _carries_all(self, value: "_Value") -> bool:
+    def _has_members_of(self, value: "_ComparedValue") -> bool:
         return all(
-            self._carries(name, said) or self._is_followed_by(name, said)
-            for name, said in value.beside
+            self._has_member(name, member) or self._is_followed_by(name, member)
+            for name, member in value.members
         )
 
-    def _carries(self, name: str, said: JsonValue) -> bool:
+    def _has_member(self, name: str, member: JsonValue) -> bool:
         if name in _NAMES:
-            named = (self._members.get(each) for each in _NAMES)
+            names = (self._members.get(each) for each in _NAMES)
             filename = self.item.filename if isinstance(self.item, Medium) else None
-            return said in (*named, filename) or self._tells(said)
+            return member in (*names, filename) or self._has_line(member)
         if name == "size":
             size = self.item.size_bytes if isinstance(self.item, Medium) else None
-            return said == size or self._tells(f"{said} bytes")
-        held = self._members.get("_meta" if name in _META else name)
-        if isinstance(said, dict) and isinstance(held, dict):
-            # The service may have noted something of its own there.
+            return member == size or self._has_line(f"{member} bytes")
+        own = self._members.get("_meta" if name in _META else name)
+        if isinstance(member, dict) and isinstance(own, dict):
+            # The service may have added members of its own.
             return all(
-                each in held and canonical(said[each]) == canonical(held[each])
-                for each in said
-                if said[each] is not None
+                each in own and canonical(member[each]) == canonical(own[each])
+                for each in member
+                if member[each] is not None
             )
-        return self._tells(said) or (held is not None and canonical(held) == canonical(said))
+        return self._has_line(member) or (own is not None and canonical(own) == canonical(member))
 
-    def _is_followed_by(self, name: str, said: JsonValue) -> bool:
-        """Return whether what was left of its block stands behind it, and says this."""
+    def _is_followed_by(self, name: str, member: JsonValue) -> bool:
+        """Return whether the next item is the rest of the block, and has this member."""
         rest = self._following.rest if self._following else _NOTHING
-        return name in rest and canonical(rest[name]) == canonical(said)
+        return name in rest and canonical(rest[name]) == canonical(member)
 
     @cached_property
     def rest(self) -> Mapping[str, JsonValue]:
-        """The members of the object that it is the JSON of, of what is in its resource as well."""
+        """The members of an object in JSON, with those of its `resource`."""
         if self._digest or self.as_json is None or not self.as_json.startswith("{"):
             return _NOTHING
         try:
@@ -201,28 +203,28 @@ class _Shown:
         resource = members.get("resource")
         return members | resource if isinstance(resource, dict) else members
 
-    def _tells(self, words: JsonValue) -> bool:
-        """Return whether words are lines of what is told of a link, with its address among them."""
+    def _has_line(self, line: JsonValue) -> bool:
+        """Return whether the text of a link has its address and another text as lines."""
         text, uri = f"\n{self.text or ''}\n", self._members.get("uri")
-        return all(isinstance(each, str) and f"\n{each}\n" in text for each in (uri, words))
+        return all(isinstance(each, str) and f"\n{each}\n" in text for each in (uri, line))
 
 
-class _Value:
-    """A value that a single item may say.
+class _ComparedValue:
+    """A value that may be repeated by a single item.
 
-    `text` is what it says as a text: a string itself, a block its text or what stands for a medium.
-    `beside` is what a block says beside that.
+    `text` is a string itself, or the text or medium of a block; `members` are the other members of
+    a block.
     """
 
     def __init__(self, value: JsonValue) -> None:
         self._value = value
         self._digests: dict[Spelling, frozenset[str]] = {}
         self.text: str | None = value if isinstance(value, str) else None
-        self.beside: Sequence[_Member] = ()
+        self.members: Sequence[_Member] = ()
         if isinstance(value, bool):
             self.text = _WORDS_OF_PYTHON[value]
         elif isinstance(value, dict):
-            self.text, self.beside = _read(value)
+            self.text, self.members = _read(value)
 
     @cached_property
     def digest_of_text(self) -> str:
@@ -231,11 +233,11 @@ class _Value:
 
     @cached_property
     def as_json(self) -> str:
-        """The value, written in one way."""
+        """The value as canonical JSON."""
         return canonical(self._value)
 
     def digests(self, head: str) -> frozenset[str]:
-        """Return the digests of the texts it may be, if they begin as a text does."""
+        """Return the digests of the value's texts in the spelling of the beginning of a text."""
         spelling = spelling_of(head)
         if spelling not in self._digests:
             text = None
@@ -246,62 +248,60 @@ class _Value:
         return self._digests[spelling]
 
 
-def _unwrapped(value: JsonValue) -> Iterator[JsonValue]:
-    """Yield the value, and what is in it where it only wraps something."""
+def _unwrap(value: JsonValue) -> Iterator[JsonValue]:
+    """Yield the value, and the value inside each wrapper around it."""
     yield value
     for _ in range(_MOST_WRAPPERS):
         if not isinstance(value, dict):
             return
-        said = [name for name in value if value[name] is not None]
-        names = said or [name for name in value if name in _WRAPPERS][:1]
+        present = [name for name in value if value[name] is not None]
+        names = present or [name for name in value if name in _WRAPPERS][:1]
         if len(names) != 1 or names[0] not in _WRAPPERS:
             return
         value = value[names[0]]
         yield value
 
 
-def _says_all(shown: Sequence[_Shown], value: JsonValue) -> bool:
+def _match_all(items: Sequence[_ComparedItem], value: JsonValue) -> bool:
+    """Return whether an item matches the value, or some items match those of a list in order."""
     if value is None or value in ({}, []):
         return True
-    whole = _Value(value)
-    if any(each.says(whole) for each in shown):
+    whole = _ComparedValue(value)
+    if any(each.matches(whole) for each in items):
         return True
     if not isinstance(value, list):
         return False
-    following = iter(shown)
-    return all(
-        any(each.says(item) for each in following) for item in (_Value(item) for item in value)
-    )
+    following = iter(items)
+    return all(any(each.matches(item) for each in following) for item in map(_ComparedValue, value))
 
 
 def _read(block: Mapping[str, JsonValue]) -> tuple[str | None, Sequence[_Member]]:
-    """Return a content block's text, or what stands in it for its medium, and what else it says.
+    """Return the text or the medium of a content block, and its other members.
 
     Other objects have no text.
     """
     kind, resource = block.get("type"), block.get("resource")
     if kind == "resource" and isinstance(resource, dict):
-        text, beside = _payload_of(resource)
-        return text, [*beside, *(each for each in _members(block) if each[0] != "resource")]
+        text, members = _read_payload(resource)
+        return text, [*members, *(each for each in _members(block) if each[0] != "resource")]
     is_medium = isinstance(kind, str) and kind in _MEDIA
     is_block = kind == "text" or is_medium or not block.keys().isdisjoint(TYPE_NAMES)
-    return _payload_of(block) if is_block else (None, ())
+    return _read_payload(block) if is_block else (None, ())
 
 
-def _payload_of(block: Mapping[str, JsonValue]) -> tuple[str | None, Sequence[_Member]]:
-    said = _members(block)
-    payload = next((name for name in _PAYLOADS if block.get(name) is not None), "")
-    held = block.get(payload)
-    beside = [each for each in said if each[0] != payload]
-    return (held, beside) if isinstance(held, str) else (None, ())
+def _read_payload(block: Mapping[str, JsonValue]) -> tuple[str | None, Sequence[_Member]]:
+    name = next((name for name in _PAYLOADS if block.get(name) is not None), "")
+    payload = block.get(name)
+    members = [each for each in _members(block) if each[0] != name]
+    return (payload, members) if isinstance(payload, str) else (None, ())
 
 
 def _members(block: Mapping[str, JsonValue]) -> Sequence[_Member]:
-    """Return what a block says besides being a block; an empty object says nothing."""
+    """Return the members of a block that are not empty and do more than mark it as a block."""
     return [
-        (name, said)
-        for name, said in block.items()
-        if name not in _FRAME and said is not None and said not in ({}, [])
+        (name, member)
+        for name, member in block.items()
+        if name not in _FRAME and member is not None and member not in ({}, [])
     ]
 
 

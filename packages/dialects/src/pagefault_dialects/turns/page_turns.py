@@ -1,4 +1,4 @@
-"""A page at a level as the answer to the call that faults it in (spec 000)."""
+"""Turns with a page at a level, as the answer to a page fault (spec 000)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -30,9 +30,9 @@ _POINTER = "/content"
 
 @dataclass(frozen=True, slots=True)
 class PageFaultCall:
-    """The page and level that a page fault asked for.
+    """The page and level of a page fault.
 
-    `mime_type` is the type of the page's image, where the message has only its address.
+    `mime_type` is the type of the page's image, if the message has only its address.
     """
 
     page_id: str
@@ -48,12 +48,12 @@ class PageFaultCall:
 def page_turn(
     page: Page, level: Level, *, medium: Medium | None, call_id: str, origin: str
 ) -> ComposedTurn:
-    """Return a page, for a model.
+    """Return the turn with a page at a level.
 
     Args:
         page: The page.
-        level: The level that is shown.
-        medium: The medium that the level is, if it is one and the bytes or address are there.
+        level: The level.
+        medium: The medium of the level, if it has one whose bytes or address are known.
         call_id: The call that the page answers.
         origin: The path of the page.
 
@@ -64,24 +64,24 @@ def page_turn(
     if medium is not None and page.fields.modality == "image":
         attached = _text(page_blocks(page, level, image_url=""))
         words = AlternativeText("caption", "") if image_text(page, level) else None
-        # The image is there: only this target does not see it.
+        # The image exists, so the text for targets without images does not say it is missing.
         instead = text.replace(image_missing(page), placeholder(medium), 1)
-        shown = replace(medium, detail="low", words=words, before=attached, instead=instead)
-        items = (shown,)
+        image = replace(medium, detail="low", words=words, before=attached, instead=instead)
+        items = (image,)
     elif medium is not None:
         has_words = bool(visible_text(page, level))
         words = AlternativeText("transcript" if medium.kind in ("audio", "video") else "text", "")
-        # The words stand before it in any case, so that nothing but the line takes its place.
+        # Its words precede it in any case, so only the placeholder replaces it.
         medium = replace(medium, words=words if has_words else None, instead=placeholder(medium))
         items = (*items, medium)
     return Turn(role="tool", items=items, origin=origin, call_id=call_id, tool_name=PAGE_FAULT_TOOL)
 
 
 def faulted(items: Sequence[Item], call: PageFaultCall | None = None) -> Sequence[Item]:
-    """Return the items of the message that a page fault left in a history.
+    """Return the items of the message of a page fault.
 
-    Where its image is not shown, its text does not say that it is. An image at an address has the
-    type that its page gave it.
+    Without its image, its text does not mention an attached image. An image at an address has the
+    type of the page.
     """
     match items:
         case [TextItem() as text, Medium() as medium]:

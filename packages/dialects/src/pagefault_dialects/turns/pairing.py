@@ -1,23 +1,22 @@
-"""Calls and answers brought together, as every provider demands of a conversation.
+"""Pairing of calls and answers, as every provider requires it.
 
-An answer stands directly behind the turn that made its call, every call has an answer before the
-user or the assistant goes on, and no id is used twice. A history need not be like that: hosts that
-store results only, results that are stored before the message that calls for them, calls that never
-came back, answers that came too late. A call takes the answer that was stored before it under its
-id and has no call yet, unless another tool gave it; else the one that comes behind it. What is
-missing then is written here, each time with a note for the account of the loss.
+An answer is directly behind the turn with its call, every call has an answer before the user or the
+assistant continues, and ids are unique. Histories may differ: hosts store only results, store a
+result before the message with its call, never answer a call, or answer too late. A call takes an
+earlier answer with its id that has no call, unless another tool gave it. Otherwise it takes the
+next one behind it. Missing calls and answers are added, each with a note for the loss account.
 
-A call that is repeated whole, in one message or before its answer, is one call: streams that
-accumulate and proxies send some twice. Behind its answer it is a new call, whatever its id: some
-hosts number their calls anew in each turn. An answer that was told already is left out.
+A repetition of a whole call, in one message or before its answer, is the same call: cumulative
+streams and some proxies send calls twice. Behind the answer it is a new call with any id, because
+some hosts restart the numbers of calls in each turn. A second answer to a call is left out.
 
-Answers that were stored each by itself stand in the order of their calls, so that the order in
-which parallel tools came back changes no byte. Answers in one message or list keep its order.
+Answers in separate entries are in the order of their calls, so that equal histories of parallel
+tools are equal bytes. Answers in one message or list keep its order.
 
-What is written comes from what came before and never from what comes after, so that appending
-changes nothing that was rendered before. Only the answers of calls that are still open may come in
-between, and an answer without a call moves behind its call when that is stored, unless it is one of
-those that are kept where they were shown: then the call is left out.
+Additions depend on earlier turns only, so appending to a history does not change its rendering.
+There are two exceptions: the answers of open calls are inserted, and an answer without a call moves
+behind its call when that is stored. If the answer is one of those that do not move, the call is
+left out instead.
 """
 
 from collections import defaultdict
@@ -54,23 +53,23 @@ _NO_ANSWER = coded("no-answer")
 
 @dataclass(frozen=True, slots=True)
 class PairedPrefix:
-    """What has to be known of the turns of a history that are final, to go on behind them."""
+    """The state of pairing behind the final turns of a history."""
 
     calls: KnownCalls = field(default_factory=KnownCalls)
     nameless: frozenset[str] = frozenset()
     """The tools of answers without an id or a call, whose place is final."""
     notes: tuple[Omission, ...] = ()
-    """Of answers that were told already, for the turn that comes next."""
+    """Notes of repeated answers, for the next turn."""
     entry: tuple[int | None, int] = (None, 0)
-    """The last entry with calls, and how many it had."""
+    """The last entry with calls, and the number of its calls."""
 
 
 class Pairing:
-    """A conversation being put in order, from its beginning or behind turns that are final.
+    """The pairing of a conversation, from its beginning or behind final turns.
 
     Args:
         kept: The `seq` of answers that stay behind the calls that were written for them.
-        prefix: What is known of the turns before it.
+        prefix: The state behind the final turns.
     """
 
     def __init__(self, kept: Collection[int] = (), prefix: PairedPrefix | None = None) -> None:
@@ -85,10 +84,10 @@ class Pairing:
         self._entry = prefix.entry
 
     def is_sealed_by(self, turn: ComposedTurn) -> bool:
-        """Return whether the turns so far are final if this is the one that comes next.
+        """Return whether the turns so far are final if this is the next turn.
 
-        They are before a step of the assistant behind answers or the user, if no call waits. An
-        answer without a call begins such a step, too: a call is written for it.
+        They are final if no call waits, the last turn is an answer or the user's, and the next
+        begins a step of the assistant. An answer without a call begins one as well.
         """
         if not self._groups or turn.joins or not self._begins_step(turn):
             return False
@@ -99,21 +98,21 @@ class Pairing:
 
     def _begins_step(self, turn: ComposedTurn) -> bool:
         if turn.role == "tool":
-            is_known = self._calls.of(turn.call_id).is_denied or self._is_told(turn)
+            is_known = self._calls.of(turn.call_id).is_denied or self._is_repeated(turn)
             return not turn.approval_id and not is_known
         says = (item.text for item in turn.items if isinstance(item, TextItem))
         is_step = bool(turn.calls) or any(text.strip() for text in says)
         return turn.role == "assistant" and is_step
 
     def seal(self) -> tuple[Sequence[ComposedTurn], PairedPrefix]:
-        """Return the turns, which are final, and what has to be known of them to go on."""
+        """Return the final turns, and the state behind them."""
         turns = tuple(self._turns())
         nameless = self._orphans.seal()
         notes = tuple(self._notes)
         return turns, PairedPrefix(self._calls.compacted(), nameless, notes, self._entry)
 
     def add(self, turn: ComposedTurn) -> None:
-        """Take the next turn of the history."""
+        """Add the next turn of the history."""
         if turn.role == "tool":
             self._answer(turn)
             return
@@ -125,7 +124,7 @@ class Pairing:
             self._take_orphans(self._open)
             return
         if turn.role != "system":
-            # What the system says stands behind the answers to calls that are open.
+            # Turns of the system are put behind the answers to open calls.
             self._close(turn)
         if turn.role == "user":
             self._orphans.forget_names()
@@ -141,22 +140,22 @@ class Pairing:
             self._take_orphans(group)
 
     def close(self) -> None:
-        """Answer the calls that are open at the end, as if somebody went on."""
+        """Answer the calls that are open at the end."""
         if self._open is not None:
             self._close(self._open.turn)
 
     def turns(self) -> Sequence[ComposedTurn]:
-        """Return all of them, in order."""
+        """Return the turns in order."""
         turns = [*self._turns()]
         if turns:
-            # Nothing stands behind the last answers that were told already.
+            # No turn follows that could have the notes of the last repeated answers.
             turns[-1] = replace(turns[-1], items=(*turns[-1].items, *self._notes))
         return tuple(turns)
 
     def _turns(self) -> Iterator[ComposedTurn]:
         for group in self._groups:
             if group.is_written and not group.answers:
-                # The answer that the turn was written for has found its call.
+                # The answer has moved to its own call.
                 continue
             names = {index: answer.tool_name for index, answer in group.answers}
             own = placed_calls([group.turn]) if group.left_out else group.turn.calls
@@ -170,7 +169,7 @@ class Pairing:
                 yield _answering(answer, calls[index])
 
     def _with_places(self, turn: ComposedTurn) -> ComposedTurn:
-        """Return a turn whose calls say where they stand, where other calls stand before them."""
+        """Return a turn whose calls have their place, if the entry has calls before them."""
         if not turn.calls or turn.seq is None:
             return turn
         seq, count = self._entry
@@ -186,7 +185,7 @@ class Pairing:
         return replace(turn, calls=tuple(calls))
 
     def _under_own_id(self, call: TurnCall) -> TurnCall:
-        """Return a call under an id that no other one has."""
+        """Return a call with a unique id."""
         unique = call.call_id
         while self._calls.of(unique).is_taken:
             facts = self._calls.of(call.call_id)
@@ -197,22 +196,22 @@ class Pairing:
 
     def _answer(self, turn: ComposedTurn) -> None:
         if turn.approval_id and not turn.is_error:
-            # It is approved, which answers nothing; the call waits for its result.
-            left = (item for item in turn.items if isinstance(item, Omission))
-            self._notes.extend(replace(item, seq=turn.seq) for item in left)
+            # An approval is no answer: the call waits for its result.
+            omitted = (item for item in turn.items if isinstance(item, Omission))
+            self._notes.extend(replace(item, seq=turn.seq) for item in omitted)
             return
-        if self._open is not None and (taken := self._open.take(turn)) is not None:
-            self._note_answer(taken.call_id, taken.name)
+        if self._open is not None and (answered := self._open.take(turn)) is not None:
+            self._note_answer(answered.call_id, answered.name)
             if turn.approval_id:
-                facts = self._calls.of(taken.call_id)
-                self._calls.note(taken.call_id, facts._replace(is_denied=True))
+                facts = self._calls.of(answered.call_id)
+                self._calls.note(answered.call_id, facts._replace(is_denied=True))
             return
-        # What it was called with is known if it only came too late.
+        # The call of a late answer is known.
         late = self._late(turn)
         if turn.is_error and self._calls.of(turn.call_id).is_denied:
-            # SDKs write the result of a denial behind the denial itself.
+            # SDKs append a result for a denial to the denial itself.
             return
-        if late is None and self._is_told(turn):
+        if late is None and self._is_repeated(turn):
             self._notes.append(_left_out(turn))
             return
         self._note_answer(turn.call_id, turn.tool_name)
@@ -240,8 +239,8 @@ class Pairing:
             names = (*facts.answered_by, tool_name)
             self._calls.note(call_id, facts._replace(answered_by=names))
 
-    def _is_told(self, answer: ComposedTurn) -> bool:
-        """Return whether a call has its answer already, and this is none of a later call."""
+    def _is_repeated(self, answer: ComposedTurn) -> bool:
+        """Return whether the call has an answer already, and this is no answer to a later call."""
         if answer.approval_id:
             return True
         names = self._calls.of(answer.call_id).answered_by
@@ -250,14 +249,14 @@ class Pairing:
         return not answer.tool_name or "" in names or answer.tool_name in names
 
     def _with_notes(self, turn: ComposedTurn) -> ComposedTurn:
-        """Return a turn with the notes of the answers before it that were told already."""
+        """Return a turn with the notes of repeated answers before it."""
         if not self._notes:
             return turn
         notes, self._notes = self._notes, []
         return replace(turn, items=(*notes, *turn.items))
 
     def _late(self, answer: ComposedTurn) -> TurnCall | None:
-        """Take the closed call that is answered, unless another tool's is of the same id."""
+        """Return the closed call of a late answer, unless the call of its id is of another tool."""
         call = self._calls.closed.get(answer.call_id)
         if call is None or (call.name and answer.tool_name not in ("", call.name)):
             return None
@@ -265,7 +264,7 @@ class Pairing:
         return call
 
     def _close(self, following: ComposedTurn) -> None:
-        """Answer the calls that are open when somebody goes on."""
+        """Add answers to the open calls before the conversation continues."""
         if self._open is None:
             return
         group, self._open = self._open, None
@@ -289,7 +288,7 @@ class Pairing:
         group.waiting.clear()
 
     def _take_orphans(self, group: AnsweredTurn) -> None:
-        """Answer the calls of a turn with what was stored before it."""
+        """Answer the calls of a turn with earlier results."""
         early = [
             (index, answer)
             for index, call in group.waiting.items()
@@ -302,7 +301,7 @@ class Pairing:
 
 
 def _without_repeated_calls(turn: ComposedTurn) -> ComposedTurn:
-    """Return a turn with each call once."""
+    """Return a turn without repetitions of a call."""
     if len({call.call_id for call in turn.calls}) == len(turn.calls):
         return turn
     kept: defaultdict[str, list[TurnCall]] = defaultdict(list)
@@ -313,14 +312,14 @@ def _without_repeated_calls(turn: ComposedTurn) -> ComposedTurn:
 
 
 def _left_out(answer: ComposedTurn) -> Omission:
-    """Return the note of an answer that was told already."""
+    """Return the note of a repeated answer."""
     pointers = (item.pointer for item in answer.items if not isinstance(item, SyntheticNote))
     note = Omission(next(pointers, ""), "answer", *_DUPLICATE, restore=f"GET {answer.origin}")
     return replace(note, seq=answer.seq)
 
 
 def _named(call: TurnCall, tool_name: str) -> TurnCall:
-    """Return a call that names its tool, as its answer does if it does not itself."""
+    """Return a call with the name of its tool, which may be that of its answer."""
     return call if call.name else replace(call, name=tool_name or UNKNOWN_TOOL)
 
 
@@ -332,7 +331,7 @@ def _calling(turn: ComposedTurn, calls: tuple[TurnCall, ...]) -> ComposedTurn:
 
 
 def _answering(turn: ComposedTurn, call: TurnCall) -> ComposedTurn:
-    """Return an answer under the id and the name of its call, which providers compare."""
+    """Return an answer with the id and the name of its call, which providers compare."""
     if (turn.call_id, turn.tool_name) == (call.call_id, call.name):
         return turn
     return replace(turn, call_id=call.call_id, tool_name=call.name)
@@ -341,17 +340,17 @@ def _answering(turn: ComposedTurn, call: TurnCall) -> ComposedTurn:
 def paired(
     turns: Iterable[ComposedTurn], *, kept: Collection[int] = (), closes: bool = False
 ) -> Sequence[ComposedTurn]:
-    """Return the turns of a history as a conversation that providers take.
+    """Return the turns of a history as a conversation that providers accept.
 
     Args:
         turns: In the order of their `seq`.
         kept: The `seq` of answers that stay behind the calls that were written for them.
-        closes: Whether calls that are still open at the end are answered as well.
+        closes: Whether calls that are open at the end are answered as well.
 
     Returns:
-        The same turns, with every answer behind its call, a call before every answer that has none,
-        and an answer for every call that has none when somebody goes on. What is added has the
-        `seq` of the turn it is for.
+        The same turns, with every answer behind its call. Calls are added for answers without one,
+        and answers for calls without one before a later turn. Additions have the `seq` of their
+        counterpart.
     """
     pairing = Pairing(kept)
     for turn in turns:
@@ -362,17 +361,17 @@ def paired(
 
 
 def places(turns: Iterable[Turn[_Item]]) -> Iterator[int]:
-    """Yield for each turn of a conversation the `seq` from which on it stands there."""
+    """Yield for each turn of a conversation the `seq` since which it has its place."""
     place = 0
     for turn in turns:
         if turn.role != "tool":
             place = turn.seq or 0
-        # An answer that was stored before its call has its place behind it.
+        # The place of an answer that was stored before its call is behind the call.
         yield max(place, turn.seq or 0)
 
 
 def orphans_in(turns: Iterable[ComposedTurn]) -> tuple[int, ...]:
-    """Return the `seq` of answers, in order, that stand behind a call that was written for them."""
+    """Return the `seq` of answers, in order, whose call was added by the pairing."""
     return tuple(
         answer.seq
         for calling, answer in pairwise(turns)
@@ -381,7 +380,7 @@ def orphans_in(turns: Iterable[ComposedTurn]) -> tuple[int, ...]:
 
 
 def _is_written_for(calling: ComposedTurn, answer: ComposedTurn) -> bool:
-    """Return whether a turn was written for the answer behind it, which had no call."""
+    """Return whether a turn was added for the answer behind it, which had no call."""
     if answer.recorded_call is not None:
         return len(calling.calls) == 1 and not calling.items
     notes = (item for item in calling.items if isinstance(item, SyntheticNote))

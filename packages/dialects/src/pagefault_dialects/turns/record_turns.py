@@ -1,6 +1,8 @@
-"""A canonical tool result as a turn: its parts in order, media with what the record knows of them.
+"""Turns of canonical tool results: parts in order, and media with their facts in the record.
 
-Source: spec 002, "Canonical Types"; MCP annotations are honoured.
+MCP annotations are honoured.
+
+Source: spec 002, "Canonical Types".
 """
 
 from collections.abc import Mapping
@@ -41,9 +43,9 @@ from pagefault_dialects.model.resource import (
 from pagefault_dialects.pages.one_line import one_line, quoted_short
 from pagefault_dialects.texts.cuts import whole_text_uri
 from pagefault_dialects.turns.handles import text_line
-from pagefault_dialects.turns.mirrored_structures import Said, is_told
+from pagefault_dialects.turns.mirrored_structures import RenderedPart, is_mirrored
 
-# What the pipeline notes of a block beside the members of its tool.
+# Members that the pipeline adds to those of the tool.
 _OWN_META = frozenset({"mimeType", "block"})
 _WORDS_OF_META = ("caption", "transcript", "alt", "description")
 _LONGEST_NAMED = 200
@@ -55,14 +57,14 @@ _NONE_READ: Mapping[str, JsonValue] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class KeptApart:
-    """Structured content that was too long for its record: its digest, as hex, and its length."""
+    """A resource with structured content that was too long for its record."""
 
     digest: str
     size_bytes: int
 
 
 def kept_apart(sanitized: bytes) -> KeptApart | None:
-    """Return where the structured content of a stored record is kept, if that is a resource."""
+    """Return the resource that has the structured content of a stored record, if there is one."""
     if _STRUCTURED_REFERENCE not in sanitized:
         return None
     record = parse_stored_json(sanitized)
@@ -80,14 +82,14 @@ def tool_result_turn(
     seq: int | None = None,
     apart: Mapping[str, JsonValue] = _NONE_READ,
 ) -> ComposedTurn:
-    """Return a tool's answer.
+    """Return the turn of a tool result.
 
     Args:
-        sanitized: The record as it is stored.
-        origin: The path it is read from.
-        audience: For whom; what is for others only is left out.
-        seq: The number of its entry, where it is one of a session.
-        apart: Structured content that was kept apart and has been read, by its digest.
+        sanitized: The stored record.
+        origin: The path of the record.
+        audience: The reader. Parts for others only are left out.
+        seq: The number of its entry, if it is in a session.
+        apart: Structured content that was loaded from resources, by its digest.
     """
     record = parse_stored_json(sanitized)
     meta = record["meta"]
@@ -119,28 +121,28 @@ def tool_result_turn(
 
 
 def is_for(annotations: object, audience: Audience) -> bool:
-    """Return whether MCP annotations let something be shown to somebody; without any, to all."""
+    """Return whether MCP annotations allow an audience; without annotations, all are allowed."""
     named = _audiences(annotations)
     return not named or audience == "everyone" or audience in (name.casefold() for name in named)
 
 
 def _known(annotations: object) -> Annotations:
-    """Return what MCP's own types allow of annotations: for anything else hosts refuse a result."""
-    given = annotations if isinstance(annotations, Mapping) else {}
+    """Return the annotations that MCP defines: hosts refuse a result with any others."""
+    members = annotations if isinstance(annotations, Mapping) else {}
     known: dict[str, JsonValue] = {}
-    named = dict.fromkeys(name.casefold() for name in _audiences(given))
+    named = dict.fromkeys(name.casefold() for name in _audiences(members))
     if roles := [name for name in named if name in _ROLES]:
         known["audience"] = roles
-    priority = given.get("priority")
+    priority = members.get("priority")
     if isinstance(priority, int | float | Decimal) and not isinstance(priority, bool):
         known |= {"priority": priority} if 0 <= priority <= 1 else {}
-    if isinstance(modified := given.get("lastModified"), str):
+    if isinstance(modified := members.get("lastModified"), str):
         known["lastModified"] = modified
     return known
 
 
 def left_out_for(pointer: str, what: str, annotations: object) -> Omission:
-    """Return what is left out because its annotations name others only."""
+    """Return the note of an item that is left out, because its annotations name others only."""
     named = ", ".join(one_line(name) for name in _audiences(annotations))
     return Omission(
         pointer,
@@ -167,23 +169,23 @@ def _of_audience(
 
 
 def _of_provider(item: Item, part: Mapping[str, Any], dialect: str | None) -> Item:
-    """Return a block that only its own provider understands as one, and any other item as it is."""
+    """Return a `ProviderBlock` for a block of one provider only, and any other item unchanged."""
     block = (part.get("_meta") or {}).get("block")
     if not isinstance(item, TextItem) or not isinstance(block, dict):
         return item
     own = find_provider_file(block) or describe_block(block)
     owner = own and (own.dialect or dialect)
     if own is None or owner is None or own.text != item.text:
-        # A tool gave a member of its own the name.
+        # The tool has a member of this name.
         return item
-    # A medium in it was moved out of it.
+    # Without its medium, which was moved to the store, the block cannot be sent back.
     forms = {} if "@blob:" in json_text(block) else {owner: block}
     reason = f"Other dialects have no place for `{own.kind}`."
     return ProviderBlock(item.pointer, forms, own.kind, "no-place", reason, item.text)
 
 
 def _label(part: Mapping[str, Any]) -> BlockLabel | None:
-    """Return what a part carries beside its content, if it carries something."""
+    """Return the name, address and metadata of a part, if it has any."""
     name, uri, meta = part.get("name"), part.get("uri"), part.get("_meta") or {}
     if not (name or uri or meta):
         return None
@@ -194,10 +196,10 @@ def _label(part: Mapping[str, Any]) -> BlockLabel | None:
 
 def _medium(part: dict[str, Any], pointer: str, resources: Mapping[str, Any]) -> Medium:
     is_image = part["type"] == "image"
-    held: str = part["image"] if is_image else part["data"]
-    resource_id = parse_resource_id(held)
+    payload: str = part["image"] if is_image else part["data"]
+    resource_id = parse_resource_id(payload)
     known = resources.get(f"blob:{resource_id}", {}) if resource_id else {}
-    source = _source(held, resource_id, known)
+    source = _source(payload, resource_id, known)
     kind: ResourceKind = "image" if is_image else known.get("kind") or part["mediaKind"]
     return Medium(
         pointer=pointer,
@@ -207,78 +209,78 @@ def _medium(part: dict[str, Any], pointer: str, resources: Mapping[str, Any]) ->
         filename=part.get("filename") or known.get("filename") or part.get("name"),
         size_bytes=len(source.data) if isinstance(source, InlineBytes) else known.get("size"),
         hints=MediaHints(known.get("width"), known.get("height"), known.get("durationSeconds")),
-        words=words_of(part.get("_meta")),
+        words=find_words(part.get("_meta")),
         label=_label(part),
     )
 
 
-def _source(held: str, resource_id: str | None, known: Mapping[str, Any]) -> MediumSource:
+def _source(payload: str, resource_id: str | None, known: Mapping[str, Any]) -> MediumSource:
     if resource_id is not None:
         return StoredBytes(resource_id, str(known.get("digest", "")).removeprefix("sha-256:"))
-    if held.startswith(("http://", "https://")):
-        return Address(held)
-    return InlineBytes(pybase64.b64decode(held))
+    if payload.startswith(("http://", "https://")):
+        return Address(payload)
+    return InlineBytes(pybase64.b64decode(payload))
 
 
-def words_of(meta: object) -> AlternativeText | None:
-    """Return what somebody said a medium shows or says, in its `_meta`."""
+def find_words(meta: object) -> AlternativeText | None:
+    """Return the caption or transcript in the `_meta` of a medium, if there is one."""
     if not isinstance(meta, Mapping):
         return None
     for name in _WORDS_OF_META:
-        said = meta.get(name)
-        if isinstance(said, str) and said.strip():
-            return AlternativeText("transcript" if name == "transcript" else "caption", said)
+        text = meta.get(name)
+        if isinstance(text, str) and text.strip():
+            return AlternativeText("transcript" if name == "transcript" else "caption", text)
     return None
 
 
 def _structured(
-    record: dict[str, Any], shown: list[Item], apart: Mapping[str, JsonValue]
+    record: dict[str, Any], items: list[Item], apart: Mapping[str, JsonValue]
 ) -> tuple[tuple[JsonValue] | None, list[Item]]:
-    """Return `structuredContent`, and all that is to be read of the result, which is told once."""
+    """Return `structuredContent`, and the items of the result, with it unless they repeat it."""
     if "structuredContent" not in record["meta"]:
-        return None, shown
+        return None, items
     value = record["meta"]["structuredContent"]
     if value is None:
-        # Only earlier versions stored it. Where there were no parts, they made one of it.
+        # Earlier versions stored `null`, and a part of it for a result without parts.
         return None, [
             replace(item, text="") if isinstance(item, TextItem) and item.text == "null" else item
-            for item in shown
+            for item in items
         ]
     digests = {each["uri"]: _digest(each) for each in record["resources"]}
-    said = [
-        Said(item, part, _whole_digest(item, digests))
-        for part, item in zip(record["parts"], shown, strict=True)
+    parts = [
+        RenderedPart(item, part, _whole_digest(item, digests))
+        for part, item in zip(record["parts"], items, strict=True)
     ]
     kept = _resource_of(record, value)
     if kept is None:
-        is_shown = is_told(value, said, digests)
-        return (value,), shown if is_shown else [*shown, DataItem(_STRUCTURED, value)]
+        is_visible = is_mirrored(value, parts, digests)
+        return (value,), items if is_visible else [*items, DataItem(_STRUCTURED, value)]
     if kept["kind"] != "text":
-        # It was a medium and nothing else, which is a part of its own.
-        return None, shown
-    # It was too long for the record, and so may the text have been that says the same.
+        # The value was nothing but a medium, which is a part of its own.
+        return None, items
+    # A part with the same text was shortened as well.
     digest = _digest(kept)
     structured = (apart[digest],) if digest in apart else None
-    is_shown = any(each.digest == digest for each in said)
-    if structured is not None and not is_shown:
-        is_shown = is_told(structured[0], said, digests)
+    is_visible = any(each.digest == digest for each in parts)
+    if structured is not None and not is_visible:
+        is_visible = is_mirrored(structured[0], parts, digests)
     reason = "It is too long for the record, and kept as a resource."
     restore = f"GET /api/resources/{kept['uri'].removeprefix('blob:')}/text"
-    apart_note = Omission(
+    note = Omission(
         *(_STRUCTURED, "structuredContent", "stored-apart", reason, restore),
         handle_line=text_line(f"@{kept['uri']}", f"structuredContent, {kept['size']:,} bytes"),
     )
-    return structured, shown if is_shown else [*shown, apart_note]
+    return structured, items if is_visible else [*items, note]
 
 
 def _resource_of(record: dict[str, Any], value: JsonValue) -> dict[str, Any] | None:
-    """Return the resource of the record that stands in the place of a value, if one does."""
+    """Return the resource of the record that replaces a value, if there is one."""
     moved = parse_resource_id(value) if isinstance(value, str) else None
     return next((each for each in record["resources"] if each["uri"] == f"blob:{moved}"), None)
 
 
 def _whole_digest(item: Item, digests: Mapping[str, str]) -> str:
-    """Return the digest of the whole text of an item that shows it shortened."""
+    """Return the digest of the full text of a shortened item, or an empty text."""
     uri = whole_text_uri(item.text) if isinstance(item, TextItem) else None
     return digests.get(uri, "") if uri else ""
 

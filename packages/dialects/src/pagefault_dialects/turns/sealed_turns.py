@@ -9,14 +9,14 @@ from pagefault_dialects.turns.pairing import PairedPrefix, Pairing
 
 @dataclass(frozen=True, slots=True)
 class SealedTurns:
-    """Turns of a history that nothing changes any more."""
+    """Turns of a history that are final."""
 
     turns: Sequence[ComposedTurn]
-    """Calls and answers paired."""
+    """The turns, with calls and answers paired."""
     paired: PairedPrefix
-    """What has to be known of them to go on."""
+    """The state to continue behind them."""
     next_seq: int
-    """The entry with which the rest of the history begins."""
+    """The first entry behind them."""
 
 
 def seal_turns(
@@ -25,9 +25,9 @@ def seal_turns(
     """Return as many turns as are final, those up to the beginning of an entry.
 
     Args:
-        turns: A history as it was recorded, or what is behind a prefix.
+        turns: A history as it was recorded, or the part behind a prefix.
         begins: The `seq` of entries whose first turn belongs to no turn before it.
-        before: The prefix.
+        before: The state behind the prefix.
 
     Returns:
         The turns that are final; `None` if there are none.

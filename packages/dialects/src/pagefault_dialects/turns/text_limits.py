@@ -1,4 +1,4 @@
-"""Texts of answers to calls, held to the length that is asked for.
+"""Limits of the lengths of texts in tool answers.
 
 Source: `agents`, "MCP proxy".
 """
@@ -16,10 +16,9 @@ _NONE: Mapping[str, str] = {}
 
 
 def limited_answers(turns: Sequence[ComposedTurn]) -> Mapping[int, ComposedTurn]:
-    """Return the turns in which texts are held to a length, by their indexes.
+    """Return the turns whose texts have a limit, by their indexes.
 
-    These are the answers to calls, but for what a model asked for again: a page at a level, a text
-    in pieces.
+    These are the answers to all calls except those that recall a page or a text.
     """
     recalls = recalls_in(turns)
     return {
@@ -32,12 +31,12 @@ def limited_answers(turns: Sequence[ComposedTurn]) -> Mapping[int, ComposedTurn]
 def with_texts_within(
     turns: Sequence[ComposedTurn], most_chars: int, whole: Mapping[str, str] = _NONE
 ) -> Sequence[ComposedTurn]:
-    """Return turns whose answers have no longer text, with a note for each that was shortened.
+    """Return turns with the long texts of answers shortened, and a note for each.
 
     Args:
         turns: The turns.
-        most_chars: The most characters of a text that is shown whole.
-        whole: Texts that take the places of their previews, by these.
+        most_chars: The limit of a text in characters.
+        whole: Full texts, by their previews.
     """
     limited = dict(enumerate(turns))
     for index, turn in limited_answers(turns).items():
@@ -59,9 +58,9 @@ def _items(turn: ComposedTurn, most_chars: int, whole: Mapping[str, str]) -> Ite
             whole_text = replace(item, text=text, handle=handle, whole_chars=None, block=None)
             yield item if is_same else whole_text
             continue
-        shown = shortened(text, most_chars, entry_call(turn.entry_seq()))
+        preview = shortened(text, most_chars, entry_call(turn.entry_seq()))
         handle = _handle(turn, item.text)
-        yield replace(item, text=shown, handle=handle, whole_chars=many, block=None)
+        yield replace(item, text=preview, handle=handle, whole_chars=many, block=None)
         reason = f"Texts of up to {most_chars} characters are shown whole, and this has {many}."
         note = Omission(item.pointer, "text", "text-too-long", reason, to="preview")
         yield replace(note, block=item.block)
