@@ -14,6 +14,7 @@ wakes every millisecond: how much later than that it wakes, beside the same in a
 
 import argparse
 import asyncio
+import gc
 import statistics
 import sys
 import tempfile
@@ -289,6 +290,7 @@ async def _loop_delay(services: Services, scale: Scale) -> list[Figure]:
     await fill_longest(services, scale.pick(_LONGEST_ENTRIES, 100))
     collect_young_only()
     switch_threads_often()
+    gc.freeze()
     names = [_LONGEST, *(f"{_LONGEST}{number}" for number in range(1, _AT_ONCE))]
     numbers = count()
     renders = [Session(services, each, numbers).render(RenderOptions()) for each in names]

@@ -54,7 +54,7 @@ class LoadedSession:
     prompt: bytes | None = None
     links: Mapping[str, str] = field(default_factory=dict)
     """The addresses in files that hold nothing but one, by the ids of these."""
-    held: list[object] = field(default_factory=list, compare=False, repr=False)
+    held: list[Sequence[object]] = field(default_factory=list, compare=False, repr=False)
     """What was made of it, to be freed with it."""
     is_beginning: bool = True
     """Whether the first entry is that of the session."""

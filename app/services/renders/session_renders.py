@@ -147,10 +147,9 @@ class SessionRenders:
                 rendering = await self.render_loaded(
                     project_id, loaded, profile, query, since=since, moves=moves
                 )
-                held: list[object] = [loaded]
-                turns = len(loaded.entries)
+                sequences, turns = [loaded.entries, *loaded.held], len(loaded.entries)
                 del loaded
-                await self.settling.release(held, turns=turns)
+                await self.settling.release(sequences, turns=turns)
             return await self.answers.body(project_id, rendering)
 
     async def _behind_fold(
@@ -273,7 +272,7 @@ class SessionRenders:
         """
         options = query.options
         stored, turns, settled, moved_to = await self.fitted(project_id, loaded, profile, query)
-        loaded.held.extend((turns, settled))
+        loaded.held.extend((turns, settled.turns, settled.loss))
 
         def write() -> tuple[Rendering, StoredFrontier]:
             document, hashes = session_document(

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
+from itertools import chain
 from typing import TypeVar
 
 import anyio.to_thread
@@ -78,17 +79,17 @@ class Settling:
         async with until_departure():
             return await anyio.to_thread.run_sync(work, limiter=limiter)
 
-    async def release(self, held: list[object], *, turns: int) -> None:
-        """Free the last references to what a long session took, in a thread.
+    async def release(self, sequences: list[Sequence[object]], *, turns: int) -> None:
+        """Free the last references to the objects of a long session, one by one, in a thread.
 
-        The event loop would be held for as long as a million objects take.
+        A million objects that are freed at once hold the interpreter for their whole time.
 
         Args:
-            held: What is freed; emptied.
-            turns: About how many turns it has.
+            sequences: The objects; the list is emptied.
+            turns: The number of turns of the session.
         """
         if turns > _SHORT_TURNS:
-            await self.worked(held.clear, turns=turns)
+            await self.worked(partial(_free, sequences), turns=turns)
 
     async def fitted(
         self,
@@ -268,3 +269,10 @@ class Settling:
             return f"{base_url}{self.links.content_path(grant)}"
 
         return sign
+
+
+def _free(sequences: list[Sequence[object]]) -> None:
+    objects = [*chain.from_iterable(sequences)]
+    sequences.clear()
+    while objects:
+        objects.pop()

@@ -145,7 +145,7 @@ class Pairing:
             self._close(self._open.turn)
 
     def turns(self) -> Sequence[ComposedTurn]:
-        """Return the turns in order."""
+        """Return the turns in order, and remove them from the pairing."""
         turns = [*self._turns()]
         if turns:
             # No turn follows that could have the notes of the last repeated answers.
@@ -153,7 +153,10 @@ class Pairing:
         return tuple(turns)
 
     def _turns(self) -> Iterator[ComposedTurn]:
-        for group in self._groups:
+        # Groups are freed one by one. To free those of a long history at once blocks all threads.
+        self._groups.reverse()
+        while self._groups:
+            group = self._groups.pop()
             if group.is_written and not group.answers:
                 # The answer has moved to its own call.
                 continue
