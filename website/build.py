@@ -4,7 +4,7 @@
 
     build/site/
       index.html       leads to the newest version
-      versions.json    what the version selector of the theme reads
+      versions.json    read by the version selector of the theme
       0.2.0/           one version, built strictly: a broken link or anchor ends the build
 
 The pages are copied with their places to each other, so that a link that works in the repository
@@ -25,7 +25,7 @@ from website.reference import reference_pages, slug
 
 ROOT: Final = Path(__file__).parent.parent
 STAGED: Final = ROOT / "build" / "website"
-# What a reader may open: whole folders, and pages that others link to.
+# Whole folders, and pages that others link to.
 FOLDERS: Final = ("docs", "examples")
 PAGES: Final = (
     "*.md",
@@ -64,7 +64,7 @@ def main() -> None:
 
 
 def stage() -> None:
-    """Copy everything that is shown into `build/website/pages`, with the reference beside it."""
+    """Copy all pages into `build/website/pages`, with the reference beside them."""
     pages = STAGED / "pages"
     shutil.rmtree(STAGED, ignore_errors=True)
     for source in sources():
@@ -80,7 +80,7 @@ def stage() -> None:
 
 
 def sources() -> list[Path]:
-    """Return the files that are shown, as git knows them: nothing that lies about by chance."""
+    """Return the files of the pages that git tracks or would track, so no stray files."""
     listed = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--", *FOLDERS,
          *(f":(glob){page}" for page in PAGES)],

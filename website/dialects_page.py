@@ -8,11 +8,11 @@ from typing import Any
 _KINDS = ("messages", "tool_results", "histories")
 _HEAD = "|---|---|---|---|---|---|\n"
 _AS_OPENAI = ("mistral", "ollama")
-"""Others that write in OpenAI's form, and are read by its module."""
+"""Dialects in OpenAI's form, which its module reads."""
 
 
 def with_dialects(page: str, corpus: Path) -> str:
-    """Return a page with its table of dialects: what was read of each, and of which version.
+    """Return a page with its table of dialects: the objects read of each, and the versions.
 
     Args:
         page: The text of the page, with the table as it was.

@@ -1,4 +1,4 @@
-"""Writes the documents that are generated from the code, or says that they are out of date.
+"""Write the documents that are generated from the code, or check that they are up to date.
 
 `python -m website.documents` writes them, `--check` only compares.
 """
@@ -86,7 +86,7 @@ def _default(field: FieldInfo) -> str:
 
 
 def _meaning(field: FieldInfo) -> str:
-    """Return what the docstring below a setting says, on one line."""
+    """Return the docstring of a setting on one line."""
     return " ".join((field.description or "").split())
 
 

@@ -1,7 +1,7 @@
 """Write the reference of the HTTP interface as Markdown, from the OpenAPI document.
 
 One page for each tag, with its operations, and one page with all schemas, so that the search of
-the site finds every route, parameter and member. Nothing is said that the document does not say.
+the site finds every route, parameter and member. The pages add nothing to the document.
 """
 
 import json
@@ -22,7 +22,7 @@ def reference_pages(document: Document) -> dict[str, str]:
 
 
 def slug(name: str) -> str:
-    """Return a name as it stands in addresses."""
+    """Return a name in the form of an address."""
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
 
 
@@ -64,8 +64,8 @@ def _operation(document: Document, path: str, method: str, operation: Document) 
     title = operation.get("summary") or operation["operationId"]
     lines = [f"## {title} {{ #{slug(operation['operationId'])} }}", ""]
     lines += [f"`{method.upper()} {path}`", "", operation.get("description", ""), ""]
-    given = [*operation["shared"], *operation.get("parameters", ())]
-    parameters = [_resolved(document, each) for each in given]
+    declared = [*operation["shared"], *operation.get("parameters", ())]
+    parameters = [_resolved(document, each) for each in declared]
     if parameters:
         lines += ["| parameter | in | type | meaning |", "|---|---|---|---|"]
         for each in parameters:
@@ -78,21 +78,22 @@ def _operation(document: Document, path: str, method: str, operation: Document) 
         lines += ["**Body**", "", *_contents(body["content"])]
     lines += ["| status | answer | type |", "|---|---|---|"]
     for status, answer in operation["responses"].items():
-        said = _resolved(document, answer)
-        types = ", ".join(_media(name, media) for name, media in said.get("content", {}).items())
-        lines.append(f"| {status} | {_cell(said.get('description', ''))} | {types} |")
+        response = _resolved(document, answer)
+        contents = response.get("content", {}).items()
+        types = ", ".join(_media(name, media) for name, media in contents)
+        lines.append(f"| {status} | {_cell(response.get('description', ''))} | {types} |")
     return [*lines, ""]
 
 
 def _contents(content: Document) -> list[str]:
-    """Return what a body is, with its first example."""
+    """Return the media types of a body, with its first example."""
     lines = [*(f"- {_media(name, media)}" for name, media in content.items()), ""]
     for media in content.values():
         examples = [each["value"] for each in media.get("examples", {}).values() if "value" in each]
         examples += [media["example"]] if "example" in media else []
         if examples and not isinstance(examples[0], str):
-            shown = json.dumps(examples[0], indent=2, ensure_ascii=False)
-            return [*lines, "```json", shown, "```", ""]
+            example = json.dumps(examples[0], indent=2, ensure_ascii=False)
+            return [*lines, "```json", example, "```", ""]
     return lines
 
 
@@ -147,7 +148,7 @@ def _plain_type(schema: Document) -> str:
 
 
 def _resolved(document: Document, item: Document) -> Document:
-    """Return a parameter, body or answer itself where the document names it."""
+    """Return a parameter, body or answer, also if the document has only a reference to it."""
     if "$ref" not in item:
         return item
     found: Any = document
