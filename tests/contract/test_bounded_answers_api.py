@@ -12,6 +12,8 @@ from tests.contract.page_requests import put
 from tests.contract.render_requests import read_rendering
 from tests.contract.session_requests import append, listed, upload
 
+pytestmark = pytest.mark.engines("embedded")
+
 PAGE = "\n".join(f"{number} GET /cart {200 + number % 7}" for number in range(1, 20_001))
 WAY = re.compile(
     r"\n\[… \d+ characters left out; an answer has (\d+) tokens at most; "

@@ -8,6 +8,8 @@ import pytest
 
 from tests.kit.media import b64, noise_bytes, png
 
+pytestmark = pytest.mark.engines("embedded")
+
 ROUTE = "/api/tool-results"
 TURNS = "/api/sessions/demo/turns"
 MESSAGES = "/api/sessions/demo/messages"

@@ -135,6 +135,7 @@ def forget_moves(settings: Settings) -> None:
         database.execute(statement)
 
 
+@pytest.mark.engines("embedded")
 @pytest.mark.parametrize("target", ["openai-chat", "anthropic", "gemini", "bedrock", "mcp"])
 @pytest.mark.parametrize("seed", range(3))
 def test_rendering_at_an_entry_is_the_one_that_was_sent_then(

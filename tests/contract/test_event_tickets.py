@@ -20,6 +20,8 @@ from tests.kit.event_streams import heard, listening, log_of, ticket_of
 from tests.kit.listening_sockets import TRY_AGAIN_LATER, closed, read_event, refusal, socket_of
 from tests.kit.servers import LiveService
 
+pytestmark = pytest.mark.engines("embedded")
+
 PROJECT = "/api/events"
 SESSION = "/api/sessions/s/events"
 # What is promised, and what a busy machine may take on top of it.

@@ -91,6 +91,7 @@ def test_fork_of_a_whole_session_counts_what_the_session_counts(client: httpx.Cl
     assert not old & new
 
 
+@pytest.mark.engines("embedded")
 @pytest.mark.parametrize("target", TARGETS)
 def test_rendering_of_a_fork_is_that_of_the_session_up_to_there(
     client: httpx.Client, target: str

@@ -11,6 +11,8 @@ from tests.contract.session_requests import answer, append, ask
 from tests.kit import media
 from tests.kit.media import b64
 
+pytestmark = pytest.mark.engines("embedded")
+
 OUTLINE = "/api/sessions/s/outline"
 Json = dict[str, Any]
 NOTHING: Json = {

@@ -8,6 +8,8 @@ import pytest
 from tests.contract.page_requests import ROUTE, outcome, put, read
 from tests.kit.servers import LiveService
 
+pytestmark = pytest.mark.engines("embedded")
+
 PAGES = 30
 HEAVY = {"notes": "n" * 900_000}
 TOO_HEAVY = {"notes": "n" * 2**20}

@@ -11,6 +11,8 @@ import pytest
 from tests.contract.page_requests import ROUTE, data_uri, download, file_name, outcome, put
 from tests.kit.media import png
 
+pytestmark = pytest.mark.engines("embedded")
+
 LARGE_PNG = png(noise=True)
 SVG = b'<svg xmlns="http://www.w3.org/2000/svg"/>'
 IMAGE = {"modality": "image"}

@@ -11,6 +11,8 @@ from tests.contract.session_requests import upload
 from tests.kit import media
 from tests.kit.process import workspace
 
+pytestmark = pytest.mark.engines("embedded")
+
 _PLAYLIST = b"#EXTM3U\n#EXTINF:1,\nfile:///etc/passwd\n#EXTINF:1,\nhttp://127.0.0.1:1/x.ts\n"
 
 
@@ -96,7 +98,6 @@ def test_larger_video_has_no_poster_and_says_why(client: httpx.Client) -> None:
     assert [each.json()["detail"] for each in refused] == [f"{detail}at `/content`."] * 2
 
 
-@pytest.mark.engines("embedded")
 @pytest.mark.promise(
     "security.md#decoders",
     "A video that could not be decoded for want of time or memory is tried again",

@@ -11,6 +11,8 @@ from tests.contract.page_requests import put
 from tests.contract.render_requests import read_rendering
 from tests.contract.session_requests import append, call_tool
 
+pytestmark = pytest.mark.engines("embedded")
+
 CONTENT = "\n".join(f"{number} line of the file" for number in range(1, 601))
 EDITS = {"path": "a.py", "edits": [{"old/new": CONTENT}, {"old/new": "x"}]}
 LINES = re.compile(r"\[entries \d+ to \d+(?:; go on with ref=\"(@entries:[0-9-]+)\")?\]\n")

@@ -12,6 +12,8 @@ from tests.contract.session_requests import INTERACTIONS, MESSAGES, answer, appe
 from tests.kit.media import png
 from tests.kit.servers import LiveService
 
+pytestmark = pytest.mark.engines("embedded")
+
 ONE, TWO, THREE, FOUR = (data_uri(bytes([number]) * 2_000, "image/png") for number in range(4))
 LARGE = "x" * (9 * 2**20)
 
@@ -148,7 +150,6 @@ def test_list_ends_with_the_entry_that_passes_16_mib_and_goes_on(
     assert_cut(service, add, lists)
 
 
-@pytest.mark.engines("embedded")
 @pytest.mark.parametrize("add", [add_question, add_answered_question])
 def test_what_is_said_in_either_place_counts_towards_16_mib(service: LiveService, add: Add) -> None:
     assert_cut(service, add, {MESSAGES: [[1, 2], [3]], INTERACTIONS: [[1, 2], [3]]})

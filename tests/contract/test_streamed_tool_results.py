@@ -18,6 +18,8 @@ from tests.kit.media import mp4, noise_bytes, png, wav
 from tests.kit.object_store import ACCESS_KEY_ID, REGION, SECRET_ACCESS_KEY
 from tests.kit.servers import Backends, Engine, LiveService, serving
 
+pytestmark = pytest.mark.engines("embedded")
+
 ROUTE = "/api/tool-results"
 MIB = 1024 * 1024
 MOST_BYTES = 4 * MIB

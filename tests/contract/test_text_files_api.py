@@ -10,6 +10,8 @@ from tests.contract.render_requests import Json, all_words, rendering
 from tests.contract.session_requests import append, entries
 from tests.kit.media import b64, png
 
+pytestmark = pytest.mark.engines("embedded")
+
 RENDER = "/api/sessions/s/render"
 LINES = "".join(f"{number:06} line of text\n" for number in range(150_000))
 TARGETS = ["anthropic", "openai-chat", "openai-responses"]

@@ -26,6 +26,8 @@ from tests.kit import media
 from tests.kit.media import b64
 from tests.kit.servers import LiveService
 
+pytestmark = pytest.mark.engines("embedded")
+
 TOOL_CALLS = "/api/sessions/s/tool-calls"
 NAMES = ["page_fault", "search_pages", "read_text", "view_media", "save_page", "list_media"]
 PICTURE = media.png(noise=True)
@@ -72,7 +74,6 @@ def tools(client: httpx.Client, target: str, **query: str) -> list[Json]:
     return list(answer.json()["tools"])
 
 
-@pytest.mark.engines("embedded")
 class TestDefinitions:
     def test_every_target_has_all_tools_or_those_asked_for(
         self, shared_client: httpx.Client

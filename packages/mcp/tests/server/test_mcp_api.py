@@ -24,7 +24,7 @@ from tests.kit import media
 from tests.kit.media import b64
 from tests.kit.servers import Backends, LiveService, serving
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.engines("embedded")]
 
 PICTURE = media.png(noise=True)
 MODES = pytest.mark.parametrize("mode", ["auto", "legacy"])
@@ -236,7 +236,6 @@ async def test_handles_and_sessions_of_the_project_are_known_where_the_address_s
     assert sorted(sessions) == ["other", "s"]
 
 
-@pytest.mark.engines("embedded")
 async def test_session_is_a_parameter_where_the_address_says_that_any_may_be_named(
     service: LiveService, key: str, own: httpx.Client
 ) -> None:
@@ -288,7 +287,6 @@ async def test_pages_and_resources_are_listed_with_cursors_and_read(
 
 
 @MODES
-@pytest.mark.engines("embedded")
 async def test_page_at_an_address_is_told_in_words_and_promises_no_image(
     service: LiveService, key: str, own: httpx.Client, mode: str
 ) -> None:
@@ -308,7 +306,6 @@ async def test_page_at_an_address_is_told_in_words_and_promises_no_image(
 
 
 @MODES
-@pytest.mark.engines("embedded")
 async def test_image_of_a_page_is_made_smaller_if_it_has_more_than_eight_mebibytes(
     service: LiveService, key: str, own: httpx.Client, mode: str
 ) -> None:
@@ -322,7 +319,6 @@ async def test_image_of_a_page_is_made_smaller_if_it_has_more_than_eight_mebibyt
 
 
 @MODES
-@pytest.mark.engines("embedded")
 async def test_lines_that_are_asked_for_are_all_there_or_refused(
     service: LiveService, key: str, own: httpx.Client, mode: str
 ) -> None:
@@ -347,7 +343,6 @@ async def test_lines_that_are_asked_for_are_all_there_or_refused(
 
 
 @MODES
-@pytest.mark.engines("embedded")
 async def test_text_is_read_in_the_encoding_that_its_beginning_says(
     service: LiveService, key: str, own: httpx.Client, mode: str
 ) -> None:
@@ -427,7 +422,6 @@ async def test_subscription_ends_when_its_key_is_revoked(service: LiveService, k
             assert [event async for event in subscription] == []
 
 
-@pytest.mark.engines("embedded")
 async def test_who_has_no_key_is_refused(service: LiveService, key: str) -> None:
     async with httpx.AsyncClient(base_url=service.base_url, trust_env=False) as client:
         nobody = await client.post("/mcp", json=SAVE, headers=ACCEPTED)
@@ -438,7 +432,6 @@ async def test_who_has_no_key_is_refused(service: LiveService, key: str) -> None
     assert nobody.headers["www-authenticate"] == "Bearer"
 
 
-@pytest.mark.engines("embedded")
 @pytest.mark.parametrize(
     ("auth", "headers", "status"),
     [
@@ -463,7 +456,6 @@ def test_page_under_a_rebound_name_or_of_another_origin_calls_no_tool(
 
 
 @MODES
-@pytest.mark.engines("embedded")
 async def test_quota_of_requests_that_is_used_up_is_an_error_of_the_protocol(
     limited: LiveService, mode: str
 ) -> None:
@@ -477,7 +469,6 @@ async def test_quota_of_requests_that_is_used_up_is_an_error_of_the_protocol(
 
 
 @MODES
-@pytest.mark.engines("embedded")
 async def test_body_that_is_too_large_is_an_error_of_the_protocol(
     limited: LiveService, mode: str
 ) -> None:
@@ -501,7 +492,6 @@ async def test_body_that_is_too_large_is_an_error_of_the_protocol(
 
 
 @MODES
-@pytest.mark.engines("embedded")
 async def test_quota_of_stored_bytes_that_is_used_up_is_told_to_the_model(
     limited: LiveService, mode: str
 ) -> None:
@@ -517,7 +507,6 @@ async def test_quota_of_stored_bytes_that_is_used_up_is_told_to_the_model(
     assert not listed.is_error
 
 
-@pytest.mark.engines("embedded")
 @pytest.mark.parametrize(
     ("query", "code", "fault"),
     [
@@ -553,7 +542,6 @@ async def test_address_that_names_no_session_or_two_is_refused(
     assert problem["errors"] == [{"pointer": pointer, "detail": fault}]
 
 
-@pytest.mark.engines("embedded")
 async def test_message_of_a_session_is_seen_by_its_tools(
     service: LiveService, key: str, own: httpx.Client
 ) -> None:
