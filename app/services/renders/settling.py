@@ -227,7 +227,7 @@ class Settling:
         )
         sign = self._signer(project_id, options)
         ladder = Ladder(profile, options, most_base64=most, sign=sign)
-        return await self.worked(lambda: ladder.settle(turns, loaded), turns=len(turns))
+        return await self.worked(lambda: ladder.resolve(turns, loaded), turns=len(turns))
 
     def _begun(
         self,
@@ -254,7 +254,7 @@ class Settling:
         if places_of(turns):
             return turns, most, None
         ladder = Ladder(profile, options, most_base64=most, sign=None)
-        return turns, most, ladder.settle(turns, LoadedMedia())
+        return turns, most, ladder.resolve(turns, LoadedMedia())
 
     def _signer(self, project_id: str, options: RenderOptions) -> Sign | None:
         if options.media != "signed-url" or self.content_base_url is None:

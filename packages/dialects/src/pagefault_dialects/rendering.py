@@ -129,7 +129,7 @@ def _settle(
         and (text := _read_text(source.data, media[index], profile)) is not None
     }
     ladder = Ladder(profile, options, most_base64=most, sign=None)
-    return ladder.settle(turns, LoadedMedia(texts=texts))
+    return ladder.resolve(turns, LoadedMedia(texts=texts))
 
 
 def _read_text(data: bytes, medium: Medium, profile: Profile) -> FileText | None:

@@ -197,7 +197,7 @@ def settle(turns: Sequence[ComposedTurn], target: str, query: RenderOptions) -> 
             index: FileText(_content(places[index].medium).decode()) for index in media_plan.texts
         },
     )
-    return Ladder(profile, query, most_base64=most, sign=None).settle(conversation, loaded)
+    return Ladder(profile, query, most_base64=most, sign=None).resolve(conversation, loaded)
 
 
 def written(settled: ResolvedTurns, target: str, query: RenderOptions) -> Rendered:

@@ -57,7 +57,7 @@ def settled(
 ) -> ResolvedTurns:
     read = {index: FileText(text) for index, text in (texts or {}).items()}
     loaded = LoadedMedia(images or {}, read)
-    return Ladder(target, options, most_base64=most_base64, sign=sign).settle(turns, loaded)
+    return Ladder(target, options, most_base64=most_base64, sign=sign).resolve(turns, loaded)
 
 
 def items(outcome: ResolvedTurns) -> list[tuple[ResolvedItem, ...]]:

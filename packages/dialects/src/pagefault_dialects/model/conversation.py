@@ -327,14 +327,14 @@ class Turn(Generic[_Item]):
     tool_name: str = ""
     """The tool that was called."""
     is_error: bool = False
-    """Whether the tool failed."""
+    """True if the tool failed."""
     structured: tuple[JsonValue] | None = None
     """`structuredContent` as recorded, in a tuple of one, since null is a value. It is among the
     items as well, unless a text there has the same content."""
     approval_id: str = ""
     """The id of the request that was denied, if the call is known by that alone."""
     is_apart: bool = False
-    """Whether the answer was stored alone, and not with others in a message or a list."""
+    """True if the answer was stored alone, and not with others in a message or a list."""
     answer_number: int = 1
     """Which answer to its id it is, if known: above 1, it answers a later call of that id."""
     recorded_call: TurnCall | None = None
@@ -342,7 +342,7 @@ class Turn(Generic[_Item]):
     late_for: int | None = field(default=None, compare=False)
     """The calling entry, for an answer that arrived after the conversation had continued."""
     joins: bool = False
-    """Whether it continues the turn before it, if that is the assistant's as well."""
+    """True if it continues the turn before it, if that is the assistant's as well."""
     meta: Mapping[str, JsonValue] = field(default_factory=dict)
     """`_meta` of a result of MCP."""
     annotations: Mapping[str, Annotations] = field(default_factory=dict)

@@ -170,7 +170,7 @@ class Body:
 
     @property
     def is_media(self) -> bool:
-        """Whether it is a medium, or the address of one, rather than text about it."""
+        """True if it is a medium, or the address of one, rather than text about it."""
         return self.kind in ("url", "data", "blob")
 
 

@@ -1,12 +1,12 @@
-"""Model dialects: a module for each, the table of what each takes, the ladder of media.
+"""Render targets: a module for each, the table of their rules, the media ladder.
 
-    table       what each target takes, as data
+    table       the rules of each target, as data
     profile       the shape of a row
-    fitting     what a medium may be there, and which images have to be made smaller first
-    ladder      what becomes of each medium: itself, a smaller image, words, one line
-      lines       those lines, and the target of nothing but words
-    anthropic, bedrock, …    settled turns as a provider's messages
-      leaves      where bytes belong in them, and their JSON text with places for those
+    fitting     the limits of media there, and the images that have to be made smaller first
+    ladder      the form of each medium: original, smaller image, text, one line
+      media_lines    those lines, and the target of text alone
+    anthropic, bedrock, …    resolved turns as a provider's messages
+      base64_leaves    places of bytes in them, and their JSON text
 
-Pure: the bytes of media are neither read nor made here.
+The bytes of media are neither read nor made here.
 """

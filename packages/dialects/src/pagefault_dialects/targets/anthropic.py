@@ -1,10 +1,9 @@
-"""The messages of `anthropic`: all answers of a turn stand first in one message of the user.
+"""The messages of `anthropic`: all answers of a turn come first in one user message.
 
-An answer holds its media, except where the tool failed: beside `is_error` nothing but text is
-taken, and some there has to be. Its media then stand behind all answers, each behind a line that
-names the call it belongs to. Text of nothing but white space is refused everywhere, and left out,
-as is white space at the end of the last message if it is the assistant's.
-Messages of one side that follow each other stay apart; the service reads them as one.
+An answer includes its media, unless the tool failed: next to `is_error` only text is accepted, and
+it is required. The media then follow all answers, each after a line that names its call. Blank text
+is refused everywhere and omitted, as is white space at the end of the last message if it is the
+assistant's. Consecutive messages of one role stay apart; the service merges them.
 
 Source: `providers`, `anthropic`; types of anthropic 2.12.
 """
@@ -75,7 +74,7 @@ _MOST_TITLE_CHARS = 500
 
 
 def write(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
-    """Return settled turns as messages, a turn in which nothing is said left out.
+    """Return resolved turns as messages, without empty turns.
 
     `detail` has no place in them.
     """
@@ -107,22 +106,22 @@ def as_request(native: NativeMessage, options: RenderOptions) -> JsonObject | No
     request = members_of_request(sent, _MEMBERS, _OF_RESPONSES)
     content = None if request is None else request.get("content")
     if isinstance(content, list):
-        is_own = bool(content) and all(map(_is_own, content)) and _are_said_by(role, content)
+        is_own = bool(content) and all(map(_is_own, content)) and _are_blocks_of(role, content)
         return request if is_own and _are_answers_sound(content) else None
     return request if isinstance(content, str) else None
 
 
 def has_block(block: JsonObject, role: TurnRole) -> bool:
-    """Return whether requests accept a block in a message that is written anew."""
-    is_said = _is_own(block) and _are_said_by(role, [block]) and _are_answers_sound([block])
-    return is_said and _is_known(block)
+    """Return whether requests accept a block in a rewritten message."""
+    is_accepted = _is_own(block) and _are_blocks_of(role, [block]) and _are_answers_sound([block])
+    return is_accepted and _is_known(block)
 
 
 def _is_known(block: JsonValue) -> bool:
     """Return whether a block, and each in it, is of a known type and has a known source.
 
-    A message that goes out as it came may have new types, which its sender knows. One that is
-    written anew may be damaged, so only types that requests are known to accept are kept.
+    A message written as it was sent may have new types, which its sender knows. A rewritten one may
+    be damaged, so only types that requests are known to accept are kept.
     """
     if not isinstance(block, dict):
         return False
@@ -133,12 +132,12 @@ def _is_known(block: JsonValue) -> bool:
     if isinstance(source, dict) and not is_listed(source, _SOURCES):
         return False
     holder = source if isinstance(source, dict) else block if kind == "tool_result" else {}
-    held = holder.get("content")
-    return not isinstance(held, list) or all(map(_is_known, held))
+    content = holder.get("content")
+    return not isinstance(content, list) or all(map(_is_known, content))
 
 
-def _are_said_by(role: JsonValue, blocks: Sequence[JsonValue]) -> bool:
-    """Return whether a side may say blocks: thoughts are the assistant's."""
+def _are_blocks_of(role: JsonValue, blocks: Sequence[JsonValue]) -> bool:
+    """Return whether a role may have these blocks: thoughts are the assistant's."""
     kinds = {each.get("type") for each in blocks if isinstance(each, dict)}
     return role == "assistant" or kinds.isdisjoint(_THOUGHTS)
 
@@ -148,33 +147,33 @@ def _is_own(block: JsonValue) -> bool:
 
 
 def _is_block(block: JsonValue) -> bool:
-    """Return whether a block, and each that an answer holds, has what its type demands."""
+    """Return whether a block, and each in an answer, has the members that its type requires."""
     if not isinstance(block, dict) or not fits_type(block, _BLOCKS):
         return False
-    held = block.get("content") if block.get("type") == "tool_result" else None
-    if isinstance(held, list) and not all(map(_is_block, held)):
+    content = block.get("content") if block.get("type") == "tool_result" else None
+    if isinstance(content, list) and not all(map(_is_block, content)):
         return False
     source = block.get("source")
     return not isinstance(source, dict) or fits_type(source, _SOURCES)
 
 
 def _are_answers_sound(content: Sequence[JsonValue]) -> bool:
-    """Return whether answers stand first, and those of failures hold nothing but text."""
+    """Return whether answers come first, and those of failures have only text."""
     is_behind = False
     for block in content:
         if not isinstance(block, dict) or block.get("type") != "tool_result":
             is_behind = True
             continue
-        held = block.get("content")
-        blocks = held if isinstance(held, list) else []
+        answer = block.get("content")
+        blocks = answer if isinstance(answer, list) else []
         is_text = all(isinstance(each, dict) and each.get("type") == "text" for each in blocks)
-        if is_behind or (block.get("is_error") and not (is_text and held)):
+        if is_behind or (block.get("is_error") and not (is_text and answer)):
             return False
     return True
 
 
 def _without_trailing_space(message: Node) -> Node:
-    """Return the last message as it may end, if it is the assistant's."""
+    """Return the last message without trailing white space, if it is the assistant's."""
     match message:
         case {"role": "assistant", "content": str(said)}:
             return {"role": "assistant", "content": said.rstrip()}
@@ -187,7 +186,7 @@ def _without_trailing_space(message: Node) -> Node:
 
 
 def mark_cached(message: Node) -> Node:
-    """Return a message whose last block has the mark up to which is cached."""
+    """Return a message whose last block has the cache mark."""
     if not isinstance(message, dict):
         return message
     content = message["content"]
@@ -204,7 +203,7 @@ def mark_cached(message: Node) -> Node:
 
 def _answers(group: Iterable[ResolvedTurn], profile: Profile) -> list[Node]:
     results: list[Node] = []
-    beside: list[Node] = []
+    following: list[Node] = []
     for turn in group:
         native = native_of(turn.items[0]) if turn.items else None
         if native is not None:
@@ -213,15 +212,15 @@ def _answers(group: Iterable[ResolvedTurn], profile: Profile) -> list[Node]:
         call_id = profile.call_id.fit(turn.call_id)
         result: dict[str, Node] = {"type": "tool_result", "tool_use_id": call_id}
         if turn.is_error:
-            told = blocks_of(turn.items, _line, seen_text_block) or text_block(ERROR_LINE)
-            result |= {"content": told, "is_error": True}
+            error_blocks = blocks_of(turn.items, _line, seen_text_block) or text_block(ERROR_LINE)
+            result |= {"content": error_blocks, "is_error": True}
             for item in turn.items:
                 if isinstance(item, MediaItem):
-                    beside += [*text_block(frame_line(turn, item, call_id)), _medium(item)]
+                    following += [*text_block(frame_line(turn, item, call_id)), _medium(item)]
         elif content := blocks_of(turn.items, _medium, seen_text_block):
             result["content"] = content
         results.append(result)
-    return [*results, *beside]
+    return [*results, *following]
 
 
 def _call(call: TurnCall, profile: Profile) -> Node:

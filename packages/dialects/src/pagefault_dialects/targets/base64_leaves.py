@@ -1,7 +1,7 @@
-"""The leaves of messages that are not written as they are, and the JSON text with places for them.
+"""Leaves of messages, and the JSON text with places for them.
 
-A target builds its messages of plain JSON; where the bytes of media belong it puts a leaf.
-`json_pieces` makes a text of it that has a place for each, so that no medium is held in memory.
+A target builds its messages as plain JSON, with leaves in the places of media bytes. `json_pieces`
+writes the text with a place for each leaf, so that no medium is held in memory.
 """
 
 import hashlib
@@ -34,7 +34,7 @@ from pagefault_dialects.texts.json_strings import MediaPlaces
 
 @dataclass(frozen=True, slots=True)
 class Base64Leaf:
-    """A JSON string: the base64 of an attachment's bytes, after a text that is ASCII."""
+    """A JSON string: the base64 of an attachment's bytes, after a prefix in ASCII."""
 
     attachment: MediaItem
     head: str = ""
@@ -42,7 +42,7 @@ class Base64Leaf:
 
 @dataclass(frozen=True, slots=True)
 class JsonLeaf:
-    """A JSON value from a record, at whatever depth, written as it is."""
+    """A JSON value from a record, at any depth, written as it is."""
 
     value: JsonValue
 
@@ -50,9 +50,9 @@ class JsonLeaf:
 Node: TypeAlias = (
     "str | int | float | bool | list[Node] | dict[str, Node] | Base64Leaf | JsonLeaf | None"
 )
-"""A message, or a piece of one."""
+"""A message, or a part of one."""
 
-# So many messages are written in about a millisecond.
+# This many messages are written in about a millisecond.
 _ITEMS_AT_ONCE = 64
 
 WriteMedium: TypeAlias = Callable[[MediaItem], Node]
@@ -60,31 +60,31 @@ WriteText: TypeAlias = Callable[[str], list[Node]]
 
 
 def b64(attachment: MediaItem) -> Node:
-    """Return an attachment's plain base64; its `@blob:` reference where references are wanted."""
+    """Return an attachment's plain base64; its `@blob:` reference if references are requested."""
     return attachment.address if attachment.is_reference else Base64Leaf(attachment)
 
 
 def data_uri_of(attachment: MediaItem) -> Node:
-    """Return what an attachment is loaded from: its URL, its reference, else a `data:` URI."""
+    """Return the source of an attachment: its URL, its reference, else a `data:` URI."""
     if attachment.address is not None:
         return attachment.address
     return Base64Leaf(attachment, f"data:{attachment.mime_type};base64,")
 
 
 def text_of(item: Item | ResolvedItem) -> str | None:
-    """Return the words of an item: a text, or JSON written as one; `None` for all else."""
+    """Return the text of an item, or its JSON; `None` for other items."""
     if isinstance(item, TextItem):
         return item.text
     return json_text(item.value) if isinstance(item, DataItem) else None
 
 
 def joined(texts: Iterable[str | None]) -> str:
-    """Return texts as one, a blank line between them; what is empty or no text is left out."""
+    """Return texts joined by blank lines, without empty ones."""
     return "\n\n".join(text for text in texts if text)
 
 
 def file_name_of(attachment: MediaItem) -> str:
-    """Return the name a file is sent under, with the extension that providers tell its type by."""
+    """Return an attachment's file name, with the extension by which providers know its type."""
     name = attachment.filename or "file"
     if mime_type_for_filename(name) == canonical_mime_type(attachment.mime_type):
         return name
@@ -92,17 +92,17 @@ def file_name_of(attachment: MediaItem) -> str:
 
 
 def text_block(text: str) -> list[Node]:
-    """Return the block of a text, as most dialects have it."""
+    """Return the block of a text, as in most dialects."""
     return [{"type": "text", "text": text}]
 
 
 def seen_text_block(text: str) -> list[Node]:
-    """Return the block of a text, none where it is nothing but white space."""
+    """Return the block of a text, or no block if it is blank."""
     return [] if text.isspace() else text_block(text)
 
 
 def own_block(block: ProviderBlock) -> dict[str, Node]:
-    """Return a settled block of the provider's own as it came."""
+    """Return a resolved block of the provider's own, unchanged."""
     [form] = block.forms.values()
     return {
         name: JsonLeaf(value) if isinstance(value, dict | list) else value
@@ -111,7 +111,7 @@ def own_block(block: ProviderBlock) -> dict[str, Node]:
 
 
 def native_of(item: ResolvedItem) -> NativeBlock | None:
-    """Return the block that is written in the place of an item, if one is."""
+    """Return the block that is written in place of an item, if there is one."""
     block = None if isinstance(item, DataItem) else item.block
     return None if block is None or block.node is None else block
 
@@ -119,9 +119,9 @@ def native_of(item: ResolvedItem) -> NativeBlock | None:
 def blocks_of(
     items: Iterable[ResolvedItem], medium: WriteMedium, text: WriteText = text_block
 ) -> list[Node]:
-    """Return what `text` makes of each text that is not empty, and `medium` of each attachment.
+    """Return `text` of each text that is not empty, and `medium` of each attachment.
 
-    A block of the provider's own is written as it came, and so is one that stays what it was.
+    A provider's own block is written unchanged, and so are kept native blocks.
     """
     blocks: list[Node] = []
     last: NativeBlock | None = None
@@ -142,7 +142,7 @@ def blocks_of(
 def content_of(
     items: Sequence[ResolvedItem], medium: WriteMedium, text: WriteText = text_block
 ) -> str | list[Node]:
-    """Return one string where there is only text, else as `blocks_of`."""
+    """Return one string if there is only text, else the blocks of `blocks_of`."""
     if any(isinstance(item, MediaItem | ProviderBlock) for item in items):
         return blocks_of(items, medium, text)
     return joined(map(text_of, items))
@@ -151,11 +151,11 @@ def content_of(
 def json_pieces(document: Node) -> Rendering:
     """Return the text of a document.
 
-    Long lists in it are written item by item, since no other thread runs while one is written.
+    Long lists are written item by item, since no other thread runs while one is encoded.
 
     Args:
         document: Members and items keep their order. Its own nesting is small; JSON values from
-            records, which may be nested deep, are in leaves.
+        records, which may be deeply nested, are in leaves.
     """
     places = MediaPlaces()
     encoder = json.JSONEncoder(
@@ -167,14 +167,14 @@ def json_pieces(document: Node) -> Rendering:
     try:
         text = b"".join(map(_utf8, _parts(document, encoder)))
     except (TypeError, RecursionError):
-        # Numbers that keep their spelling, or a value nested deeper than the encoder goes.
+        # Numbers that keep their spelling, or a value nested deeper than the encoder allows.
         places = MediaPlaces()
         text = _utf8("".join(_written(document, places)))
     return rendering_of(places.pieces(text))
 
 
 def _parts(document: Node, encoder: json.JSONEncoder) -> Iterator[str]:
-    """Yield the text of a document, of its lists some items at a time."""
+    """Yield the text of a document, a few items of its lists at a time."""
     if not isinstance(document, dict):
         yield encoder.encode(document)
         return
@@ -193,16 +193,16 @@ def _parts(document: Node, encoder: json.JSONEncoder) -> Iterator[str]:
 
 
 def node_digest(node: Node) -> bytes:
-    """Return what stands for the text of a node, and reads no medium."""
+    """Return a digest of a node's text, without reading media."""
     try:
-        text = _STANDING_IN.encode(node)
+        text = _DIGEST_ENCODER.encode(node)
     except (TypeError, RecursionError):
         return str(json_pieces(node).digest).encode()
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
 def _leaf(leaf: object, *, place: Callable[[Base64Leaf], JsonValue]) -> JsonValue:
-    """Return the value of a leaf; raise what the encoder expects for anything else."""
+    """Return the value of a leaf; raise the encoder's error for other objects."""
     if isinstance(leaf, Base64Leaf):
         return place(leaf)
     if isinstance(leaf, JsonLeaf):
@@ -211,8 +211,8 @@ def _leaf(leaf: object, *, place: Callable[[Base64Leaf], JsonValue]) -> JsonValu
     raise TypeError(msg)
 
 
-def _stand_in(leaf: Base64Leaf) -> JsonValue:
-    """Return a value that no leaf with another text has."""
+def _leaf_identity(leaf: Base64Leaf) -> JsonValue:
+    """Return a value that is unique to a leaf's text."""
     source = leaf.attachment.source
     if isinstance(source, InlineBytes):
         return [leaf.head, hashlib.sha256(source.data).hexdigest()]
@@ -220,14 +220,14 @@ def _stand_in(leaf: Base64Leaf) -> JsonValue:
     return [leaf.head, digest, leaf.attachment.size_bytes]
 
 
-# Made once: that takes as long as to write a short message.
-_STANDING_IN = json.JSONEncoder(
-    ensure_ascii=False, separators=(",", ":"), default=partial(_leaf, place=_stand_in)
+# A constant, since creating it takes as long as writing a short message.
+_DIGEST_ENCODER = json.JSONEncoder(
+    ensure_ascii=False, separators=(",", ":"), default=partial(_leaf, place=_leaf_identity)
 )
 
 
 def _placed(leaf: Base64Leaf, media: MediaPlaces) -> str:
-    """Return what stands in the text for an attachment: its base64, or a mark if it is stored."""
+    """Return the text in place of an attachment: its base64, or a mark if it is stored."""
     source, size_bytes = leaf.attachment.source, leaf.attachment.size_bytes
     if isinstance(source, InlineBytes):
         return leaf.head + pybase64.b64encode(source.data).decode()

@@ -1,17 +1,16 @@
 """The messages of `bedrock`: those of Converse in JSON, in which bytes are base64.
 
-Roles alternate, so that what one side says in several turns is one message. All answers of a turn
-stand together in it, and before what stands beside them: audio, which no answer may hold, and all
-media of a tool that failed, since behind `error` some models take nothing but text. Each of these
-stands behind a line that names the call it belongs to.
+Roles alternate, so consecutive turns of one role are one message. All answers of a turn come first
+in it. They are followed by media that answers may not have: audio, and all media of a failed tool,
+since some models accept only text next to `error`. Each follows a line that names its call.
 
-A document has a text beside it and a name of few characters that no other one in the request has:
-it ends in digits made of where in its session the document stands, so that no other document
-changes it. If its file name has characters that such a name may not have, a line before it says
-both.
+A document has a text next to it, and a name of a limited character set, unique in the request. The
+name ends in digits that are derived from the document's place in its session, so that no other
+document changes it. If the file name has other characters, a line before the document has both
+names.
 
-Source: `providers`, `bedrock`; service model of botocore 1.44; `Messages can't contain duplicate
-document names`, as the service says it.
+Source: `providers`, `bedrock`; service model of botocore 1.44; the service's error `Messages can't
+contain duplicate document names`.
 """
 
 import hashlib
@@ -94,7 +93,7 @@ FORMATS: Mapping[MediaClass, Mapping[str, str]] = MappingProxyType(
         },
     }
 )
-"""What a type is called there, by class; other types are not taken."""
+"""The formats of types, by class; other types are not accepted."""
 
 _WHERE = "attached after the tool results"
 _NO_NAME = "document"
@@ -108,22 +107,22 @@ _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9()\[\]-]+")
 
 
 def write(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
-    """Return settled turns as messages; a turn in which nothing is said leaves nothing.
+    """Return resolved turns as messages, without empty turns.
 
     `detail` has no place in them.
     """
     writer = _Writer(profile)
-    said: list[tuple[str, list[Node]]] = []
+    written: list[tuple[str, list[Node]]] = []
     for is_native, run in groupby(turns, lambda turn: turn.written is not None):
         for are_answers, group in groupby(run, lambda turn: turn.role == "tool"):
             if is_native:
-                said += (each for turn in group for each in writer.sent(turn))
+                written += (each for turn in group for each in writer.sent(turn))
             elif are_answers:
-                said.append(("user", writer.answers(group)))
+                written.append(("user", writer.answers(group)))
             else:
-                said += ((turn.role, writer.said(turn)) for turn in group)
+                written += ((turn.role, writer.turn_blocks(turn)) for turn in group)
     spoken: list[tuple[str, list[Node]]] = []
-    for role, blocks in said:
+    for role, blocks in written:
         # Marks alone are no message.
         goes_on = bool(blocks and spoken) and spoken[-1][0] == role
         if goes_on or not all(map(_is_mark, blocks)):
@@ -148,7 +147,7 @@ def as_request(native: NativeMessage, options: RenderOptions) -> JsonObject | No
 
 
 def has_block(block: JsonObject, role: TurnRole) -> bool:
-    """Return whether requests accept a block in a message that is written anew."""
+    """Return whether requests accept a block in a rewritten message."""
     return _is_own(block)
 
 
@@ -159,17 +158,17 @@ def _is_own(block: JsonValue) -> bool:
 
 
 def _is_sound(block: JsonValue) -> bool:
-    """Return whether an answer of a failure holds nothing but text, and some."""
+    """Return whether an answer of a failure has text, and only text."""
     answer = block.get("toolResult") if isinstance(block, dict) else None
     if not isinstance(answer, dict) or answer.get("status") != "error":
         return True
-    held = answer.get("content")
-    blocks = held if isinstance(held, list) else []
+    answer_content = answer.get("content")
+    blocks = answer_content if isinstance(answer_content, list) else []
     return bool(blocks) and all(isinstance(each, dict) and "text" in each for each in blocks)
 
 
 def mark_cached(message: Node) -> Node:
-    """Return a message with the block at its end up to which is cached."""
+    """Return a message with the block that marks its end as cached."""
     if not isinstance(message, dict) or not isinstance(content := message["content"], list):
         return message
     mark: Node = {"cachePoint": {"type": "default"}}
@@ -177,14 +176,14 @@ def mark_cached(message: Node) -> Node:
 
 
 class _Writer:
-    """Writes blocks, and remembers which names of documents are taken."""
+    """A writer of blocks, which knows the document names that are in use."""
 
     def __init__(self, profile: Profile) -> None:
         self._profile = profile
         self._names: set[str] = set()
 
     def sent(self, turn: ResolvedTurn) -> Iterator[tuple[str, list[Node]]]:
-        """Yield who says the messages that a turn was sent in, and their blocks."""
+        """Yield the roles and the blocks of the messages that a turn was sent in."""
         for message in turn.written or ():
             for block in message["content"]:
                 document = block.get("document")
@@ -192,9 +191,9 @@ class _Writer:
                     self._names.add(name.lower())
             yield message["role"], message["content"]
 
-    def said(self, turn: ResolvedTurn) -> list[Node]:
-        """Return the blocks of a turn that is no tool's."""
-        # A mark behind calls is read in front of them.
+    def turn_blocks(self, turn: ResolvedTurn) -> list[Node]:
+        """Return the blocks of a turn of another role than the tool."""
+        # A mark after the calls was read before them.
         end = len(turn.items) - sum(1 for _ in takewhile(is_cache_mark, reversed(turn.items)))
         blocks = self._blocks(turn.items[:end], turn.origin)
         marks = [own_block(each) for each in turn.items[end:] if is_cache_mark(each)]
@@ -208,9 +207,9 @@ class _Writer:
         return [*blocks, *marks]
 
     def answers(self, group: Iterable[ResolvedTurn]) -> list[Node]:
-        """Return the blocks of all answers of a turn, and of what stands beside them."""
+        """Return the blocks of all answers of a turn, then of media outside of them."""
         results: list[Node] = []
-        beside: list[Node] = []
+        following: list[Node] = []
         for turn in group:
             call_id = self._profile.call_id.fit(turn.call_id)
             inside: list[ResolvedItem | str] = []
@@ -222,7 +221,7 @@ class _Writer:
                     inside.append(attached_line(item, _WHERE))
                     is_document = _class_of(item) == "document"
                     medium = _medium(item, self._name(item, turn.origin) if is_document else None)
-                    beside += [*_text(frame_line(turn, item, call_id)), medium]
+                    following += [*_text(frame_line(turn, item, call_id)), medium]
                 else:
                     inside.append(item)
             content = self._blocks(inside, turn.origin, may_hold_json=True)
@@ -231,7 +230,7 @@ class _Writer:
             status = "error" if turn.is_error else "success"
             result: Node = {"toolUseId": call_id, "content": content, "status": status}
             results += {"toolResult": result}, *marks
-        return [*results, *beside]
+        return [*results, *following]
 
     def _blocks(
         self, items: Sequence[ResolvedItem | str], origin: str, *, may_hold_json: bool = False
@@ -262,7 +261,7 @@ class _Writer:
         return blocks
 
     def _name(self, attachment: MediaItem, origin: str) -> str:
-        # A fork of a session says the same as the session itself.
+        # A fork of a session has the same names as the session.
         place = f"{_OF_SESSION.sub('', origin)}#{attachment.medium.pointer}"
         digits = hashlib.sha256(place.encode("utf-8", "surrogatepass")).hexdigest()
         base = f"{_plain_name(attachment.filename or '')} {digits[:_PLACE_DIGITS]}"
@@ -288,12 +287,12 @@ def _medium(attachment: MediaItem, name: str | None = None) -> Node:
 
 
 def _plain_name(filename: str) -> str:
-    """Return what the service takes of a file name: letters and digits in ASCII, and few signs."""
+    """Return the part of a file name that the service accepts: ASCII letters, digits, few signs."""
     return _NOT_IN_NAMES.sub(" ", _letters(filename))[:_MOST_NAME_CHARS].strip() or _NO_NAME
 
 
 def _has_plain_name(filename: str) -> bool:
-    """Return whether the plain name of a file lacks at most punctuation and spaces of its name."""
+    """Return whether the plain name of a file differs only in punctuation and spaces."""
     return all(
         sign.isascii() or unicodedata.category(sign)[0] in _NOT_MISSED
         for sign in _letters(filename)
@@ -301,10 +300,10 @@ def _has_plain_name(filename: str) -> bool:
 
 
 def _letters(filename: str) -> str:
-    """Return a file name without its extension, and its letters without accents."""
+    """Return a file name without its extension, and without accents."""
     has_extension = mime_type_for_filename(filename) is not None
     stem = (has_extension and filename.rpartition(".")[0]) or filename
-    # Letters lose their accents rather than becoming gaps.
+    # Letters lose their accents instead of becoming gaps.
     spelled = unicodedata.normalize("NFKD", stem[:_MOST_READ_CHARS])
     return "".join(sign for sign in spelled if not unicodedata.combining(sign))
 
@@ -314,7 +313,7 @@ def _text(text: str | None) -> list[Node]:
 
 
 def _class_of(attachment: MediaItem) -> MediaClass:
-    # By the type of what is sent, since that is what has a format.
+    # By the type that is sent, since it determines the format.
     return media_class(resource_kind(_type_of(attachment)))
 
 

@@ -1,8 +1,8 @@
-"""Whether a medium may stand in a message as it is, if not why, and what has to be made before.
+"""Limits of media: whether one may be sent as it is, why not, and which image has to be made.
 
-Sizes, pixels and types are those that were measured when the medium was stored; nothing a client
-claims counts. What has to be read or made is found from what is known of the media alone, so that
-the ladder itself decides without asking back.
+Sizes, pixels and types are those measured when the medium was stored; a client's claims do not
+count. The plan of media to read or make follows from known properties alone, so the ladder decides
+without I/O.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,9 +17,9 @@ from pagefault_dialects.targets.media_lines import size_words
 from pagefault_dialects.targets.profile import MediaClass, MediaRule, Profile, matches, media_class
 from pagefault_dialects.texts.file_texts import FileText
 
-# Their pixels are counted when they are stored; one without a count cannot be read.
+# Their pixels are counted when they are stored; without a count they are unreadable.
 _MEASURED = DECODED_TYPES | {"image/tiff"}
-# What an image that has to make room for newer ones is made into, where there is little of it.
+# The side of an image that is reduced to make room for newer ones, if there is little room.
 _TIGHT_SIDE = 1_024
 _AMPLE_BYTES = 1 << 20
 _LEAST_ROOM_BITS = 18
@@ -27,9 +27,9 @@ _LEAST_ROOM_BITS = 18
 
 @dataclass(frozen=True, slots=True)
 class Obstacle:
-    """Why a medium cannot stand where it is.
+    """The reason why a medium cannot be sent as it is.
 
-    `fixable_by_resize` if another image made of it could, which is then `becomes`.
+    With `fixable_by_resize`, an image derived from it could be sent; its rung is `becomes`.
     """
 
     code: str
@@ -45,7 +45,7 @@ _EVICTED = Obstacle(
 
 @dataclass(frozen=True, slots=True)
 class MediumRef:
-    """A medium where it stands; places are numbered in reading order, from the oldest."""
+    """A medium in its place; places are numbered in reading order, from the oldest."""
 
     index: int
     turn: ComposedTurn
@@ -53,22 +53,22 @@ class MediumRef:
 
     @property
     def media_class(self) -> MediaClass:
-        """Under which rule the medium falls."""
+        """The class whose rule applies to the medium."""
         return media_class(self.medium.kind)
 
 
 def places_of(turns: Sequence[ComposedTurn]) -> list[MediumRef]:
-    """Return every medium of a conversation, in reading order."""
+    """Return all media of a conversation, in reading order."""
     media = ((turn, item) for turn in turns for item in turn.items if isinstance(item, Medium))
     return [MediumRef(index, *found) for index, found in enumerate(media)]
 
 
 class Fitting:
-    """What one rendering allows each medium to be.
+    """The limits of each medium in one rendering.
 
     Args:
         profile: The target.
-        options: What the caller asked for.
+        options: The options of the rendering.
         places: All media, for the limits that depend on how many there are.
 
     Attributes:
@@ -101,13 +101,13 @@ class Fitting:
         )
 
     def image_types(self) -> tuple[str, ...]:
-        """Return the types an image may be made into, the preferred ones first."""
+        """Return the types that an image may be encoded as, the preferred ones first."""
         rule = self._profile.media.get("image")
         made = ("image/jpeg", "image/png", "image/webp")
         return tuple(each for each in made if rule and rule.takes(each) and self._accepts(each))
 
     def most(self, kind: MediaClass) -> int | None:
-        """Return how many media of a class there may be."""
+        """Return the most media of a class."""
         rule = self._profile.media.get(kind)
         limits = (
             rule.most if rule else None,
@@ -116,7 +116,7 @@ class Fitting:
         return min((limit for limit in limits if limit is not None), default=None)
 
     def base64_chars(self, place: MediumRef) -> int:
-        """Return how much of a request a medium takes as it is."""
+        """Return the characters that a medium takes in a request as it is."""
         medium = place.medium
         rule = self._profile.rule(medium.kind)
         is_loaded = rule and rule.addresses and place.turn.role in self._profile.address_roles
@@ -128,7 +128,7 @@ class Fitting:
         return base64_length(medium.size_bytes or 0)
 
     def is_wanted(self, place: MediumRef) -> bool:
-        """Return whether a medium could be attached, were its bytes sound, so that they matter."""
+        """Return whether a medium could be attached if its bytes are sound."""
         medium = place.medium
         if medium.is_evicted or self._by_place(place) or self._by_address(place):
             return False
@@ -162,7 +162,7 @@ class Fitting:
     def _by_address(self, place: MediumRef) -> Obstacle | None:
         medium = place.medium
         rule = self._profile.rule(medium.kind)
-        # Where nothing of the kind is taken, that is the reason, wherever it is.
+        # If the kind is not accepted at all, that is the reason, whatever the address.
         if rule is None or not isinstance(medium.source, Address):
             return None
         if medium.damage is not None:
@@ -205,7 +205,7 @@ class Fitting:
         return None
 
     def is_too_small(self, medium: Medium) -> bool:
-        """Return whether an image has too few pixels, and can have enough without too many."""
+        """Return whether an image has too few pixels and can be enlarged within the limits."""
         shorter = _shorter_side(medium)
         if medium.kind != "image" or self.least_side is None or not shorter:
             return False
@@ -221,7 +221,7 @@ class Fitting:
     def _side(self, rule: MediaRule, places: Sequence[MediumRef]) -> int | None:
         if rule.crowd is None:
             return rule.most_side
-        # Those that could be there, if it were for their sizes.
+        # Only images that could be attached but for their sizes count.
         images = sum(
             place.media_class == "image"
             and self.is_wanted(place)
@@ -239,26 +239,26 @@ def _shorter_side(medium: Medium) -> int:
 
 
 def _is_loaded(medium: Medium, rule: MediaRule) -> bool:
-    """Return whether a target loads a medium known as an image, of whatever type, and no more."""
+    """Return whether a target loads an image at an address whose type is unknown."""
     is_at_address = isinstance(medium.source, Address) and rule.loads(medium.source.url)
     return is_at_address and medium.mime_type == "image/*" and medium.kind == "image"
 
 
 def can_be_read_out(medium: Medium) -> bool:
-    """Return whether a medium is a text, so that its text can take its place."""
+    """Return whether a medium is a text, which can replace it."""
     is_text = is_textual(medium.mime_type) or medium.mime_type == "image/svg+xml"
     return is_text and not isinstance(medium.source, Address)
 
 
 def has_pixels(medium: Medium) -> bool:
-    """Return whether a smaller image can be made of a medium."""
+    """Return whether a smaller image can be derived from a medium."""
     is_whole = medium.damage is None or medium.damage.is_repairable
     known = medium.hints.width is not None and is_whole
     return medium.mime_type in DECODED_TYPES and known and not isinstance(medium.source, Address)
 
 
 def _by_bytes(medium: Medium) -> Obstacle | None:
-    """Return why nothing can be made of the bytes of a medium."""
+    """Return why the bytes of a medium are unusable."""
     if isinstance(medium.source, Address):
         return None
     if medium.damage is not None and not medium.damage.is_repairable:
@@ -269,7 +269,7 @@ def _by_bytes(medium: Medium) -> Obstacle | None:
 
 
 def _by_damage(medium: Medium) -> Obstacle | None:
-    """Return why an image is not shown as it is although its picture is whole."""
+    """Return why an image with a whole picture is not sent as it is."""
     if (damage := medium.damage) is None:
         return None
     return Obstacle(damage.code, damage.detail, fixable_by_resize=True, becomes="repaired")
@@ -277,7 +277,7 @@ def _by_damage(medium: Medium) -> Obstacle | None:
 
 @dataclass(frozen=True, slots=True)
 class MediaPlan:
-    """Media, by their number in reading order: images to be made, and texts to be read."""
+    """Media, by their number in reading order: images to make, and texts to read."""
 
     images: Mapping[int, ImageRecipe] = field(default_factory=dict)
     texts: frozenset[int] = frozenset()
@@ -285,15 +285,15 @@ class MediaPlan:
 
 @dataclass(frozen=True, slots=True)
 class LoadedMedia:
-    """The loaded media of a plan, by the same numbers; those that failed are missing."""
+    """The loaded media of a plan, by the same numbers; failed ones are missing."""
 
     images: Mapping[int, DerivedImage] = field(default_factory=dict)
     texts: Mapping[int, FileText] = field(default_factory=dict)
     costly: Mapping[int, str] = field(default_factory=dict)
-    """Why images were not decoded to be made smaller: a sentence for each."""
+    """Why images were not decoded: a sentence for each."""
 
     def explain(self, place: MediumRef, obstacle: Obstacle) -> Obstacle:
-        """Return an obstacle, and why no smaller image gets around it, if there is a reason."""
+        """Return an obstacle, with the reason why no smaller image avoids it, if there is one."""
         reason = self.costly.get(place.index) if obstacle.fixable_by_resize else None
         if reason is None:
             return obstacle
@@ -303,12 +303,12 @@ class LoadedMedia:
 def plan_media(
     turns: Sequence[ComposedTurn], profile: Profile, options: RenderOptions, *, most_base64: int
 ) -> MediaPlan:
-    """Return what to read and make for a conversation.
+    """Return the plan of media to read and make for a conversation.
 
     Args:
         turns: The conversation.
         profile: The target.
-        options: What the caller asked for.
+        options: The options of the rendering.
         most_base64: The most characters of base64 in one rendering.
     """
     places = places_of(turns)
@@ -332,7 +332,7 @@ def _images(
     most_images = fitting.most("image")
     planned: dict[int, ImageRecipe] = {}
     used, images = 0, 0
-    # From the newest to the oldest: those that come before have to make room.
+    # From the newest to the oldest, since older ones make room.
     for place in reversed(places):
         medium, obstacle = place.medium, obstacles[place.index]
         size = fitting.base64_chars(place)
@@ -342,7 +342,7 @@ def _images(
         if place.media_class == "image":
             images += 1
             if most_images is not None and images > most_images:
-                # It will not be there at all.
+                # It is not attached at all.
                 continue
         if obstacle is not None and fitting.most_image_base64 is not None:
             size = min(size, fitting.most_image_base64)
@@ -360,14 +360,14 @@ def _images(
 def _recipe(
     types: tuple[str, ...], fitting: Fitting, medium: Medium, room: int | None
 ) -> ImageRecipe:
-    """Return what an image is made into: what the target takes, no larger than the room, if any.
+    """Return the recipe of an image: the target's limits, and at most the given room.
 
-    A room is rounded, so that there are few recipes and not one for every other history.
+    The room is rounded, so that histories share recipes.
     """
     most = fitting.most_image_base64
     most_bytes = None if most is None else most // 4 * 3
     if fitting.is_too_small(medium):
-        # Of few pixels a PNG is small, and keeps each.
+        # A PNG of few pixels is small, and lossless.
         exact = tuple(each for each in types if each == "image/png") or types
         return ImageRecipe(exact, fitting.most_side, most_bytes, fitting.least_side)
     if room is None:

@@ -1,13 +1,13 @@
 """The messages of `gemini`: `Content`s in the spelling of REST.
 
-All answers of a turn stand in one content. An answer is an object: its words under `output`, or
-`error` where the tool failed; an object of the tool's own takes its place where nothing else was
-said. It holds images and documents; audio and video stand behind all answers, each behind a line
-that names the call it belongs to.
+All answers of a turn are in one content. An answer is an object: its text under `output`, or
+`error` if the tool failed; an object that the tool returned replaces it if there is no other text.
+It includes images and documents. Audio and video follow all answers, each after a line that names
+its call.
 
-The model signs its calls, and from Gemini 3 on an unsigned one in the turn at hand is refused. What
-is rendered here was called by whatever model, so that there is no signature to give; the first call
-of a turn carries the one that the documentation has for calls of other models.
+The model signs its calls, and Gemini 3 and later refuse an unsigned one in the current turn. The
+calls rendered here may be another model's, without a signature. The first call of a turn then has
+the signature that the documentation defines for calls of other models.
 
 Source: `providers`, `gemini`; types of google-genai 3.4; "Thought Signatures", FAQ.
 """
@@ -59,14 +59,14 @@ _OWN_MEMBERS = frozenset({"output", "error"})
 _CALLS = frozenset({"functionCall", "function_call"})
 _REFERENCE = "$ref"
 
-# A response is a protobuf `Struct`: a level of JSON is three messages, of which readers take 100
-# inside one another, and every number is a double.
+# A response is a protobuf `Struct`: a level of JSON is three messages, of which readers accept 100
+# nested ones, and every number is a double.
 _DEEPEST = 24
 _LARGEST_WHOLE = 2**53
 
 
 def write(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
-    """Return settled turns as contents, a turn in which nothing is said left out.
+    """Return resolved turns as contents, without empty turns.
 
     `detail` has no place in them.
     """
@@ -76,7 +76,7 @@ def write(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail) 
 
 
 def _with_calls_behind_user(contents: Sequence[Node]) -> list[Node]:
-    """Return contents with calls of the model in the same one as what it says before them.
+    """Return contents with the model's calls in the same content as its text before them.
 
     "Function call turn comes immediately after a user turn or after a function response turn."
     """
@@ -103,7 +103,7 @@ def as_request(native: NativeMessage, options: RenderOptions) -> JsonObject | No
 
 
 def has_part(part: JsonObject, role: TurnRole) -> bool:
-    """Return whether requests accept a part in a content that is written anew."""
+    """Return whether requests accept a part in a rewritten content."""
     return _is_part(part)
 
 
@@ -142,7 +142,7 @@ def _medium(attachment: MediaItem) -> Node:
 def _calls(calls: Sequence[TurnCall], profile: Profile) -> list[Node]:
     parts: list[Node] = []
     for call in calls:
-        # As text, under one name, where the object would be read as another one.
+        # As text under one name, if the object would be read as a different one.
         is_kept = _is_read_as_meant(call.arguments)
         written: Node = {
             "id": profile.call_id.fit(call.call_id),
@@ -157,7 +157,7 @@ def _calls(calls: Sequence[TurnCall], profile: Profile) -> list[Node]:
 
 def _answers(group: Iterable[ResolvedTurn], profile: Profile) -> list[Node]:
     answers: list[Node] = []
-    beside: list[Node] = []
+    following: list[Node] = []
     for turn in group:
         call_id = profile.call_id.fit(turn.call_id)
         answer: dict[str, Node] = {
@@ -165,20 +165,20 @@ def _answers(group: Iterable[ResolvedTurn], profile: Profile) -> list[Node]:
             "name": profile.tool_name.fit(turn.tool_name),
             "response": _response(turn),
         }
-        if held := _held(turn.items):
-            answer["parts"] = held
+        if parts := _attached(turn.items):
+            answer["parts"] = parts
         answers.append({"functionResponse": answer})
         for item in turn.items:
             if isinstance(item, MediaItem) and _is_beside(item):
-                beside += [{"text": frame_line(turn, item, call_id)}, _medium(item)]
-    return [*answers, *beside]
+                following += [{"text": frame_line(turn, item, call_id)}, _medium(item)]
+    return [*answers, *following]
 
 
 def _response(turn: ResolvedTurn) -> Node:
     if not turn.is_error and len(turn.items) == 1:
         item = turn.items[0]
         value = item.value if isinstance(item, DataItem) else None
-        # An object that is read as it is meant is the response itself.
+        # An object that the service reads exactly is the response itself.
         is_own = isinstance(value, dict) and _OWN_MEMBERS.isdisjoint(value)
         if is_own and _is_read_as_meant(value):
             return JsonLeaf(value)
@@ -192,14 +192,14 @@ def _words(item: ResolvedItem) -> str | None:
     return text_of(item)
 
 
-def _held(items: Sequence[ResolvedItem]) -> list[Node]:
+def _attached(items: Sequence[ResolvedItem]) -> list[Node]:
     parts: list[Node] = []
     names: set[str] = set()
     for item in items:
         if not isinstance(item, MediaItem) or _is_beside(item):
             continue
         blob = _blob(item)
-        # A name is there to tell media apart, so that two of one name are better off without.
+        # Names distinguish media, so the second one of a name goes without.
         if item.filename and (name := one_line(item.filename)) not in names:
             names.add(name)
             blob["displayName"] = name
@@ -217,7 +217,7 @@ def _is_beside(attachment: MediaItem) -> bool:
 
 
 def _is_read_as_meant(value: JsonValue) -> bool:
-    """Return whether the service takes a value, and reads each number of it as it is."""
+    """Return whether the service accepts a value, and reads each of its numbers exactly."""
     return all(depth <= _DEEPEST and _is_taken(node) for node, depth in values_in(value))
 
 
@@ -225,6 +225,6 @@ def _is_taken(node: JsonValue) -> bool:
     if isinstance(node, dict):
         return _REFERENCE not in node
     if isinstance(node, int | Decimal):
-        # Compared and not made positive first, which rounds a `Decimal`.
+        # Compared without `abs`, which rounds a `Decimal`.
         return -_LARGEST_WHOLE <= node <= _LARGEST_WHOLE
     return True

@@ -1,10 +1,10 @@
-"""The ladder: what becomes of each medium of a conversation, for one target.
+"""The media ladder: the form of each medium of a conversation, for one target.
 
     original → smaller image → caption, transcript or text → one line
 
-A medium goes down a rung at a time until it, and all of them together, fit the target. Where there
-are too many, the oldest go first. Every step is an entry of the loss, and the text that a model
-reads says it too.
+A medium goes down a rung at a time until it, and all media together, fit the target. If there are
+too many, the oldest go first. Every step is an entry of the loss account, and noted in the text
+that a model reads.
 
 Source: `providers`, degradation ladder.
 """
@@ -65,14 +65,14 @@ _CLASSES: tuple[MediaClass, ...] = ("image", "audio", "video", "document")
 
 
 Sign = Callable[[str], str]
-"""Makes the signed URL of a resource, of its id."""
+"""Returns the signed URL of a resource, by its id."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResolvedTurns:
-    """A conversation in which nothing is left to decide, and what it cost, in reading order.
+    """Turns with all media resolved, and the loss account, in reading order.
 
-    `loss_of_turns` says of each turn how many entries of the loss are its own.
+    `loss_of_turns` has the number of loss entries of each turn.
     """
 
     turns: tuple[ResolvedTurn, ...]
@@ -82,24 +82,24 @@ class ResolvedTurns:
 
 @dataclass(frozen=True, slots=True)
 class Ladder:
-    """Settles conversations for one target."""
+    """The ladder of one target."""
 
     profile: Profile
     """The target."""
     options: RenderOptions
-    """What the caller asked for."""
+    """The options of the rendering."""
     _: KW_ONLY
     most_base64: int
     """The most characters of base64 in one rendering."""
     sign: Sign | None
-    """Makes URLs of stored media, where those are asked for."""
+    """Signs URLs of stored media, if such are requested."""
 
-    def settle(self, turns: Sequence[ComposedTurn], loaded: LoadedMedia) -> ResolvedTurns:
-        """Return the conversation as the target can take it.
+    def resolve(self, turns: Sequence[ComposedTurn], loaded: LoadedMedia) -> ResolvedTurns:
+        """Return the conversation in the forms that the target accepts.
 
         Args:
             turns: The conversation.
-            loaded: The media that were loaded for its plan.
+            loaded: The media loaded for its plan.
         """
         places = places_of(turns)
         fitting = Fitting(self.profile, self.options, places)
@@ -117,29 +117,29 @@ class Ladder:
         written: dict[int, tuple[Node, ...]] = {}
         for run in runs:
             written |= _write(run, [choices[at] for at in media_of(run, media)])
-        settled = [
-            self._settled(turn, [choices[at] for at in media[index]], written.get(index))
+        resolved = [
+            self._resolve_turn(turn, [choices[at] for at in media[index]], written.get(index))
             for index, turn in enumerate(turns)
         ]
         return ResolvedTurns(
-            tuple(turn for turn, _ in settled),
-            tuple(entry for _, entries in settled for entry in entries),
-            tuple(len(entries) for _, entries in settled),
+            tuple(turn for turn, _ in resolved),
+            tuple(entry for _, entries in resolved for entry in entries),
+            tuple(len(entries) for _, entries in resolved),
         )
 
     def _alone(
         self, place: MediumRef, obstacle: Obstacle | None, loaded: LoadedMedia, *, is_kept: bool
     ) -> Choice:
-        """Return a medium as far down as its own limits make it go."""
+        """Return a medium as far down the ladder as its own limits require."""
         medium = place.medium
         text = loaded.texts.get(place.index) if medium.words is None else None
-        shown = None if text is None else text.around(_way_back(place))
+        excerpt = None if text is None else text.around(_reading_call(place))
         made = loaded.images.get(place.index)
         choice = Choice(
             place,
             self._attached(place, medium.source, medium),
             smaller=None if made is None else self._smaller(place, made),
-            words=AlternativeText("text", shown) if shown else medium.words,
+            words=AlternativeText("text", excerpt) if excerpt else medium.words,
             text=text,
             is_first_picture=made is not None and made.is_first_picture,
         )
@@ -153,14 +153,14 @@ class Ladder:
         resource = made.resource
         source: MediumSource = StoredBytes(resource.resource_id, resource.digest)
         if made.data is not None:
-            # What is made of bytes that are part of a record has no resource to refer to.
+            # An image derived from bytes in a record has no resource to refer to.
             source = InlineBytes(made.data)
         return self._attached(place, source, resource)
 
     def _attached(
         self, place: MediumRef, source: MediumSource, known: Medium | Resource
     ) -> MediaItem:
-        """Return a medium as a message holds it, given by bytes of which more is known."""
+        """Return a medium as a message has it, with the known properties of these bytes."""
         medium = place.medium
         address: str | None = None
         is_reference = False
@@ -180,15 +180,15 @@ class Ladder:
             detail=self.profile.detail(self.options.detail or medium.detail),
         )
 
-    def _settled(
+    def _resolve_turn(
         self, turn: ComposedTurn, choices: Sequence[Choice], written: tuple[Node, ...] | None
     ) -> tuple[ResolvedTurn, list[LossEntry]]:
-        is_told_error = turn.is_error and not self.profile.has_error_flag
-        if written is None and _is_settled(turn) and not is_told_error:
+        is_error_text = turn.is_error and not self.profile.has_error_flag
+        if written is None and _is_resolved(turn) and not is_error_text:
             return turn, []
         items: list[ResolvedItem] = []
         loss: list[LossEntry] = []
-        if is_told_error:
+        if is_error_text:
             items.append(TextItem("", ERROR_LINE))
         following = iter(choices)
         blocks = TurnBlocks(turn)
@@ -200,31 +200,31 @@ class Ladder:
             if (block := blocks.find(item)) is not None:
                 items += part_of(block, item, choice)
                 continue
-            shown, steps = self._shown(turn, item, choice, is_written=written is not None)
-            items += shown
+            rendered, steps = self._render_item(turn, item, choice, is_written=written is not None)
+            items += rendered
             loss += steps
         calls = turn.calls
         if not takes_thoughts(turn.natives, self.options):
             calls = tuple(map(without_signature, calls))
-        settled = replace(cast(Any, turn), items=tuple(items), calls=calls, written=written)
-        return cast(ResolvedTurn, settled), loss
+        resolved = replace(cast(Any, turn), items=tuple(items), calls=calls, written=written)
+        return cast(ResolvedTurn, resolved), loss
 
-    def _shown(
+    def _render_item(
         self, turn: ComposedTurn, item: Item, choice: Choice | None, *, is_written: bool
     ) -> tuple[list[ResolvedItem], list[LossEntry]]:
-        """Return what stands in the place of an item, and what is lost of it.
+        """Return the items that replace an item, and its loss.
 
         Args:
-            turn: Where it stands.
+            turn: Its turn.
             item: The item.
-            choice: What it is shown as, if it is a medium.
+            choice: The form of the item, if it is a medium.
             is_written: Whether the message is written as it was sent.
         """
         if isinstance(item, TextItem | DataItem):
             return self._with_label(item), []
         if isinstance(item, ProviderBlock):
-            shown, steps = self._block(turn, item)
-            return shown, [] if is_written else steps
+            rendered, steps = self._block(turn, item)
+            return rendered, [] if is_written else steps
         if isinstance(item, SyntheticNote):
             restore = f"GET {turn.origin}"
             return [], [loss_entry(item, "", "nothing", item.what, restore, item.seq)]
@@ -238,7 +238,7 @@ class Ladder:
     def _block(
         self, turn: ComposedTurn, block: ProviderBlock
     ) -> tuple[list[ResolvedItem], list[LossEntry]]:
-        """Return a block for its provider as it is, for others in words."""
+        """Return a block unchanged for its provider, as text for others."""
         is_of_model = block.code != "reasoning" or takes_thought(block.model, self.options)
         if self.profile.takes_block(block, turn.role) and is_of_model:
             own = {self.profile.home: block.forms[self.profile.home]}
@@ -251,7 +251,7 @@ class Ladder:
         return words, [loss_entry(block, block.pointer, block.what, to, restore, seq)]
 
     def _with_label(self, item: TextItem | DataItem) -> list[ResolvedItem]:
-        """Return an item behind a line that says what it is called, unless its block does."""
+        """Return an item after a line with its label, unless its block has that."""
         if not isinstance(item, TextItem) or item.label is None:
             return [item]
         is_resource = self.profile.has_resources and item.label.uri is not None
@@ -259,7 +259,7 @@ class Ladder:
         return [item] if line is None else [TextItem(item.pointer, line), item]
 
     def _is_taken(self, turn: ComposedTurn, item: Omission) -> bool:
-        """Return whether the target shows it all the same, as words are no place for it."""
+        """Return whether the target renders an omitted item all the same."""
         if self.profile.home in item.kept_by:
             return takes_thoughts(turn.natives, self.options)
         if item.code != "stored-apart" or turn.structured is None:
@@ -267,14 +267,14 @@ class Ladder:
         return self.profile.takes_structured(turn.structured[0])
 
 
-def _way_back(place: MediumRef) -> str:
-    """Return the call that shows all of a text file, if a model can make one."""
+def _reading_call(place: MediumRef) -> str:
+    """Return the call that reads the whole of a text file, if a model can make one."""
     handle = handle_of(place.medium, place.turn.entry_seq(place.medium.seq))
     return f'read_text("{handle}")' if handle else ""
 
 
 def _write(run: NativeRun, choices: Sequence[Choice]) -> dict[int, tuple[Node, ...]]:
-    """Return the messages of a run by its turns; none if its media are not shown as they are."""
+    """Return the messages of a run by its turns; empty if its media are not all unchanged."""
     stored = stored_media(choices)
     if stored is None or not has_place_for(run, stored):
         for choice in choices:
@@ -284,8 +284,8 @@ def _write(run: NativeRun, choices: Sequence[Choice]) -> dict[int, tuple[Node, .
     return {run.start: run.write(stored), **further}
 
 
-def _is_settled(turn: ComposedTurn) -> TypeGuard[ResolvedTurn]:
-    """Return whether a turn has nothing to decide; most have texts only."""
+def _is_resolved(turn: ComposedTurn) -> TypeGuard[ResolvedTurn]:
+    """Return whether a turn has nothing to resolve; most have only texts."""
     return all(
         item.label is None is item.block
         if isinstance(item, TextItem)

@@ -1,8 +1,8 @@
 """The messages of `langchain`: dicts that `convert_to_messages` takes.
 
-Content is one text where there are only texts, else a list of the standard content blocks. A file
-of plain text is a `file` as well: integrations read a `text-plain` block only with its text in it,
-and not in base64.
+Content is one text if there are only texts, else a list of the standard content blocks. A plain
+text file is a `file` as well: integrations read a `text-plain` block only with text in it, not
+base64.
 
 Source: langchain-core 1, `messages.content`.
 """
@@ -25,7 +25,7 @@ _TYPES: dict[TurnRole, str] = {"user": "human", "assistant": "ai"}
 
 
 def write(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
-    """Return settled turns as messages, a turn in which nothing is said left out.
+    """Return resolved turns as messages, without empty turns.
 
     `detail` has no place in them.
     """
@@ -33,10 +33,10 @@ def write(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail) 
 
 
 def as_request(native: NativeMessage, options: RenderOptions) -> JsonObject | None:
-    """Return a message as it is; `None` if it is of another dialect, or stands in a wrapper."""
+    """Return a message as it is; `None` if it is of another dialect, or in a wrapper."""
     sent = native.message
     content = sent.get("content")
-    # With a role, it is one that LangChain reads, and does not write.
+    # Messages with a role are read by LangChain, but not written.
     is_own = native.dialect == "langchain" and "role" not in sent
     is_own = is_own and text_member(sent, "type") in _KINDS
     is_list = isinstance(content, list) and all(map(_is_block, content))
@@ -44,7 +44,7 @@ def as_request(native: NativeMessage, options: RenderOptions) -> JsonObject | No
 
 
 def has_block(block: JsonObject, role: TurnRole) -> bool:
-    """Return whether the library accepts a block in a message that is written anew."""
+    """Return whether the library accepts a block in a rewritten message."""
     return _is_block(block)
 
 
@@ -83,14 +83,14 @@ def _message(turn: ResolvedTurn, content: Node, profile: Profile) -> Node:
 def _medium(attachment: MediaItem) -> Node:
     is_file = attachment.kind not in ("image", "audio", "video")
     block: dict[str, Node] = {"type": "file" if is_file else attachment.kind}
-    # Of an image at an address no more may be known than that it is one, which the block says.
+    # An image at an address may have no known type; the block itself says that it is one.
     if not attachment.mime_type.endswith("/*"):
         block["mime_type"] = attachment.mime_type
     if attachment.url is not None:
         block["url"] = attachment.url
     else:
         block["base64"] = b64(attachment)
-    # Integrations take a file's name from here, and make one up with a warning if there is none.
+    # Integrations read a file's name here, and warn and generate one if it is missing.
     if is_file or attachment.filename:
         block["extras"] = {"filename": file_name_of(attachment)}
     return block

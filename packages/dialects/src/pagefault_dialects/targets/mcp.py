@@ -1,14 +1,14 @@
-"""The messages of `mcp`: what a server answers a tool call with, and messages of a prompt.
+"""The messages of `mcp`: results of tool calls, and messages of a prompt.
 
-An answer is a `CallToolResult`. It has no room for the call it answers, since a connection knows
-that; here `_meta` says it. What people and models said are `PromptMessage`s, which hold one block
-each. Only a `SamplingMessage` can hold tool calls.
+An answer is a `CallToolResult`. It has no member for its call, which a connection knows; `_meta`
+has it here. Messages of users and models are `PromptMessage`s of one block each. Only a
+`SamplingMessage` can have tool calls.
 
 Before revision 2026-07-28 structured content is an object, and before 2025-06-18 there is none;
-what is not taken is told in words, unless the words say it already. Links came with 2025-06-18, so
-before that an address is told in words. Audio came with 2025-03-26, and is a file before that.
-A text or a medium with an address is the resource, or the link, that it came as, and `_meta` stays;
-blocks have that since 2025-06-18. `resultType` is new in 2026-07-28, and passed over before.
+unsupported values become text, unless the text has them already. Links exist since 2025-06-18;
+before, an address is text. Audio exists since 2025-03-26, and is a file before. A text or a medium
+with an address stays the resource or the link that it was, with its `_meta`, which blocks have
+since 2025-06-18. `resultType` is new in 2026-07-28, and ignored before.
 
 Source: Model Context Protocol, revisions 2024-11-05 to 2026-07-28.
 """
@@ -62,7 +62,7 @@ _ANY_STRUCTURED_VALUE: McpRevision = "2026-07-28"
 
 
 def of_revision(profile: Profile, revision: McpRevision) -> Profile:
-    """Return what a revision of the protocol takes, of what the newest one does."""
+    """Return the profile of a revision of the protocol, narrowed from that of the newest one."""
     profile = replace(
         profile,
         revision=revision,
@@ -76,7 +76,7 @@ def of_revision(profile: Profile, revision: McpRevision) -> Profile:
 
 
 def write(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
-    """Return settled turns as messages; `detail` has no place in them."""
+    """Return resolved turns as messages; `detail` has no place in them."""
     return write_runs(turns, partial(_write, profile=profile))
 
 
@@ -100,14 +100,14 @@ def as_request(native: NativeMessage, options: RenderOptions) -> JsonObject | No
 def has_block(
     block: JsonObject, role: TurnRole, revision: McpRevision = _ANY_STRUCTURED_VALUE
 ) -> bool:
-    """Return whether a revision accepts a resource or a link in a message written anew."""
+    """Return whether a revision accepts a resource or a link in a rewritten message."""
     kind = text_member(block, "type")
     is_link = kind == "resource_link" and revision >= _LINKS_AND_STRUCTURED_OBJECTS
     return (is_link or kind == "resource") and _is_typed(block)
 
 
 def _names_its_call(meta: JsonValue) -> bool:
-    """Return whether a result names the call that it answers by its id and its tool, or not."""
+    """Return whether a result names its call by id and tool, or not at all."""
     return not isinstance(meta, dict) or len(_NAMES & meta.keys()) != 1
 
 
@@ -116,7 +116,7 @@ def _is_typed(block: JsonValue) -> bool:
 
 
 def _is_sampling(content: JsonValue) -> bool:
-    """Return whether a content is of calls, or of results as only MCP's sampling spells them."""
+    """Return whether a content has calls, or results as only MCP's sampling spells them."""
     blocks = content if isinstance(content, list) else []
     return bool(blocks) and all(
         isinstance(each, dict) and (each.get("type") == "tool_use" or "toolUseId" in each)
@@ -144,8 +144,8 @@ def _write(turns: Sequence[ResolvedTurn], profile: Profile) -> list[Node]:
 def _result(turn: ResolvedTurn, profile: Profile) -> Node:
     if turn.structured is not None and not profile.takes_structured(turn.structured[0]):
         turn = replace(turn, structured=None)
-    # What stands in `structuredContent` is said in words only where there is nothing else: clients
-    # that know no other place read `content`.
+    # `structuredContent` is repeated as text only if there is no other content, for clients that
+    # read only `content`.
     apart = [item for item in turn.items if not _is_structured(item, turn)]
     result: dict[str, Node] = {
         "resultType": "complete",
@@ -164,7 +164,7 @@ def _result(turn: ResolvedTurn, profile: Profile) -> Node:
 
 
 def _content(turn: ResolvedTurn, items: Sequence[ResolvedItem], profile: Profile) -> list[Node]:
-    """Return items as blocks, each with the annotations of what it is, or tells of."""
+    """Return items as blocks, each with the annotations of its source."""
     content: list[Node] = []
     for item in items:
         about = item.medium if isinstance(item, MediaItem) else item
@@ -177,7 +177,7 @@ def _content(turn: ResolvedTurn, items: Sequence[ResolvedItem], profile: Profile
 
 
 def _blocks(item: ResolvedItem, revision: McpRevision) -> list[Node]:
-    """Return an item as blocks: one with an address as the resource or the link that it came as."""
+    """Return an item as blocks; with an address, as its original resource or link."""
     label = item.medium.label if isinstance(item, MediaItem) else getattr(item, "label", None)
     blocks = blocks_of((item,), partial(_medium, revision))
     if label is None or not blocks:
@@ -211,16 +211,16 @@ def _resource_of_text(text: str, label: BlockLabel) -> Node:
 
 
 def _type_of_text(uri: str) -> str:
-    """Return what a text is called that its block called JSON or plain, or nothing."""
+    """Return the MIME type of a text whose block declared JSON or plain text, or `""`."""
     name = mime_type_for_filename(uri.rpartition("/")[2])
     return name if name == "application/json" else "text/plain"
 
 
 def _link_of_text(text: str, label: BlockLabel, revision: McpRevision) -> dict[str, Node] | None:
-    """Return the link that the lines of a text tell of; `None` if they are the text of a resource.
+    """Return the link that the lines of a text describe; `None` for the text of a resource.
 
-    The lines are the title, the name, the address, the type, the size and the description, as far
-    as there are such.
+    The lines are the title, the name, the address, the type, the size and the description, those
+    that are present.
     """
     if revision < _LINKS_AND_STRUCTURED_OBJECTS or label.name is None:
         return None
@@ -244,7 +244,7 @@ def _link_of_text(text: str, label: BlockLabel, revision: McpRevision) -> dict[s
 
 
 def _annotations(turn: ResolvedTurn, pointer: str, revision: McpRevision) -> dict[str, Node]:
-    """Return the member of a block that has its annotations, if it has any."""
+    """Return the member with the annotations of a block, if it has any."""
     annotations = dict(turn.annotations.get(pointer, {}))
     if revision < _LINKS_AND_STRUCTURED_OBJECTS:
         annotations.pop("lastModified", None)
@@ -252,7 +252,7 @@ def _annotations(turn: ResolvedTurn, pointer: str, revision: McpRevision) -> dic
 
 
 def takes_structured(value: JsonValue, *, revision: McpRevision = _ANY_STRUCTURED_VALUE) -> bool:
-    """Return whether a revision takes a value as `structuredContent`."""
+    """Return whether a revision accepts a value as `structuredContent`."""
     if revision >= _ANY_STRUCTURED_VALUE:
         return True
     return revision >= _LINKS_AND_STRUCTURED_OBJECTS and isinstance(value, dict)
@@ -262,7 +262,7 @@ def _is_structured(item: ResolvedItem, turn: ResolvedTurn) -> bool:
     if turn.structured is None or not isinstance(item, DataItem):
         return False
     value = turn.structured[0]
-    # As texts, since in Python true equals 1, and deep values cannot be compared.
+    # Compared as texts, since in Python true equals 1, and deep values cannot be compared.
     return item.value is value or json_text(item.value) == json_text(value)
 
 
@@ -299,7 +299,7 @@ def _link(attachment: MediaItem, address: str) -> Node:
 
 
 def _as_uri(address: str) -> str:
-    """Return an address with the spaces and control characters escaped that no URI has."""
+    """Return an address with spaces and control characters escaped, as in URIs."""
     return "".join(
         quote(sign, safe="", errors="replace") if unicodedata.category(sign)[0] in "ZC" else sign
         for sign in address

@@ -1,4 +1,4 @@
-"""What each medium of a rendering is shown as, and how far down the ladder it has gone."""
+"""The form of each medium of a rendering, and its position on the ladder."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -31,43 +31,43 @@ from pagefault_dialects.texts.file_texts import FileText
 
 @dataclass(slots=True)
 class Choice:
-    """What a medium is shown as, so far."""
+    """The current form of a medium."""
 
     place: MediumRef
-    """Where it stands."""
+    """The place of the medium."""
     attachment: MediaItem | None
-    """What it is attached as; `None` for words."""
+    """The attachment; `None` for text."""
     smaller: MediaItem | None = None
-    """The smaller image that it may still become."""
+    """The smaller image that it can step down to."""
     words: AlternativeText | None = None
-    """What can be read in its place."""
+    """The text that can replace it."""
     text: FileText | None = None
-    """The text of the file that the words are, if they are one."""
+    """The text of the file that the words are from, if it is a text file."""
     is_first_picture: bool = False
-    """Whether the smaller image is but the first of an animation."""
+    """True if the smaller image is only the first picture of an animation."""
     rung: Rung = "original"
-    """Where it is on the ladder."""
+    """The current rung."""
     steps: list[LossEntry] = field(default_factory=list)
-    """The steps it took, in order."""
+    """The steps so far, in order."""
     waived: Obstacle | None = None
-    """What is no obstacle as long as its message is written as it was sent."""
+    """The obstacle that is ignored while its message is written as it was sent."""
 
     @property
     def base64_chars(self) -> int:
-        """How much of a request it takes."""
+        """The characters that it takes in a request."""
         if self.attachment is None or self.attachment.address is not None:
             return 0
         return base64_length(self.attachment.size_bytes)
 
     @property
     def is_helped_by_pixels(self) -> bool:
-        """Whether the smaller image takes less of a request."""
+        """True if the smaller image takes less of a request."""
         if self.smaller is None:
             return False
         return base64_length(self.smaller.size_bytes) < self.base64_chars
 
     def step_down(self, obstacle: Obstacle, *, to_words: bool) -> None:
-        """Go down: to the smaller or repaired image, if there is one of use, else to words."""
+        """Go down: to the smaller or repaired image if useful, else to text."""
         if self.smaller is not None and not to_words:
             self._note(obstacle.becomes, obstacle)
             self.attachment, self.smaller = self.smaller, None
@@ -78,18 +78,18 @@ class Choice:
                 self._note_text(self.text)
 
     def heed_obstacle(self) -> None:
-        """Go down for what is an obstacle wherever the message is written anew."""
+        """Go down because of an obstacle that was waived."""
         obstacle, self.waived = self.waived, None
         if obstacle is not None and self.rung == "original":
             self.step_down(obstacle, to_words=not obstacle.fixable_by_resize)
 
     def items(self) -> list[ResolvedItem]:
-        """Return what stands in the medium's place: itself, with what is to be said, or words."""
+        """Return the items in the medium's place: the attachment with its notes, or text."""
         medium = self.place.medium
         if self.attachment is None:
             return [TextItem(medium.pointer, self._text(medium))]
-        said = [medium.before, self._note_of_smaller(self.attachment)]
-        return [*(TextItem(medium.pointer, text) for text in said if text), self.attachment]
+        notes = [medium.before, self._note_of_smaller(self.attachment)]
+        return [*(TextItem(medium.pointer, text) for text in notes if text), self.attachment]
 
     def _text(self, medium: Medium) -> str:
         if medium.instead is not None:
@@ -145,7 +145,7 @@ def _restore(place: MediumRef) -> str:
 
 
 def record_path(turn: ComposedTurn, item: Medium | Omission | ProviderBlock) -> str:
-    """Return the request that reads the record an item stands in."""
+    """Return the request that reads an item's record."""
     if item.seq is None:
         return f"GET {turn.origin}"
     entries, _, _ = turn.origin.rpartition("/")
@@ -153,7 +153,7 @@ def record_path(turn: ComposedTurn, item: Medium | Omission | ProviderBlock) -> 
 
 
 def stored_media(choices: Iterable[Choice]) -> dict[str, MediaItem] | None:
-    """Return the stored ones of media by their ids; `None` if one is not shown as it is."""
+    """Return the stored media by their ids; `None` if any medium is not original."""
     stored: dict[str, MediaItem] = {}
     for choice in choices:
         if choice.attachment is None or choice.rung != "original":
@@ -164,7 +164,7 @@ def stored_media(choices: Iterable[Choice]) -> dict[str, MediaItem] | None:
 
 
 def hold_to_count(choices: Sequence[Choice], kind: MediaClass, most: int | None) -> None:
-    """Put words in the place of the oldest media of a class until at most `most` are left."""
+    """Replace the oldest media of a class by text until at most `most` are left."""
     if most is None:
         return
     attached = [each for each in choices if each.attachment and each.place.media_class == kind]
@@ -176,13 +176,13 @@ def hold_to_count(choices: Sequence[Choice], kind: MediaClass, most: int | None)
 
 
 def hold_to_size(choices: Sequence[Choice], most_base64: int) -> None:
-    """Step the oldest media down until all together fit: to smaller images, then to words."""
+    """Step the oldest media down until all together fit: to smaller images, then to text."""
     obstacle = Obstacle(
         "request-too-large",
         f"All media together may have {size_words(most_base64)} of base64; the newest stay.",
     )
     for choice in choices:
-        # What does not fit alone would drive out all others and go itself in the end.
+        # A medium that does not fit alone would first evict all others, and then itself.
         while choice.base64_chars > most_base64:
             choice.step_down(obstacle, to_words=not choice.is_helped_by_pixels)
     total = sum(choice.base64_chars for choice in choices)
@@ -205,7 +205,7 @@ def loss_entry(
     restore: str,
     seq: int | None,
 ) -> LossEntry:
-    """Return the entry of the loss for a step, an omission or an addition."""
+    """Return the loss entry of a step, an omission or an addition."""
     run = why.run if isinstance(why, Omission) else None
     from_seq, to_seq, count = run or (None, None, None)
     return LossEntry(

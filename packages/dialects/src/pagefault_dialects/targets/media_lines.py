@@ -1,4 +1,4 @@
-"""The lines that stand for media, or beside them, and `text`, the target that has nothing else.
+"""The lines in place of media and next to them, and `text`, the target of text alone.
 
 Source: `providers`, degradation ladder: `[Video: demo.mp4 (5.2 MB)]`.
 """
@@ -29,7 +29,7 @@ _UNITS = ("kB", "MB", "GB", "TB")
 
 
 def size_words(size_bytes: int) -> str:
-    """Return a size as people say it: `312 B`, `5.2 MB`."""
+    """Return a size for people: `312 B`, `5.2 MB`."""
     if size_bytes < 1_000:
         return f"{size_bytes} B"
     size, unit = size_bytes / 1_000, _UNITS[0]
@@ -41,7 +41,7 @@ def size_words(size_bytes: int) -> str:
 
 
 def medium_words(medium: Medium) -> str:
-    """Return what a medium is called: `Video: demo.mp4 (5.2 MB)`; without a name, its type."""
+    """Return the description of a medium: `Video: demo.mp4 (5.2 MB)`; without a name, its type."""
     name = bracketed_name(medium.filename) if medium.filename else medium.mime_type
     return f"{_NAMES.get(medium.kind, 'File')}: {name}{_size(medium)}"
 
@@ -52,33 +52,33 @@ def placeholder(medium: Medium) -> str:
 
 
 def attached_line(attachment: MediaItem, where: str) -> str:
-    """Return a tool answer's line that says where its medium is: `[Image: a.png (3.0 kB), …]`."""
+    """Return a tool answer's line with the place of its medium: `[Image: a.png (3.0 kB), …]`."""
     return f"[{medium_words(attachment.medium)}, {where}]"
 
 
 def frame_line(turn: ResolvedTurn, attachment: MediaItem, call_id: str) -> str:
-    """Return the line before a medium that stands outside of the answer it belongs to."""
+    """Return the line before a medium that follows the answer it belongs to."""
     tool = one_line(turn.tool_name) or "without a name"
     return f"{medium_words(attachment.medium)}, from the tool {tool}, call {call_id}:"
 
 
 def label_line(label: BlockLabel, text: str) -> str | None:
-    """Return the line before a text that says what it is called and where it is from.
+    """Return the line before a text with its name and address.
 
-    `None` where its own first lines say so, as those of a link do.
+    Return `None` if the text begins with them, as that of a link does.
     """
     head = text[:_HEAD_CHARS]
     named = (label.name, label.uri)
-    said = [bracketed_name(each)[:_LONGEST_LABEL] for each in named if each and each not in head]
-    return f"[{', '.join(dict.fromkeys(said))}]" if said else None
+    labels = [bracketed_name(each)[:_LONGEST_LABEL] for each in named if each and each not in head]
+    return f"[{', '.join(dict.fromkeys(labels))}]" if labels else None
 
 
 def write_text(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
-    """Return settled turns as messages of `text`, one for each: every turn as words.
+    """Return resolved turns as messages of `text`: one text for each turn.
 
-    That is for people and for models that take nothing else. A medium is the line that stands in
-    its place. What a tool answered is headed by the call it belongs to, and a call is one line,
-    whatever its arguments hold.
+    It is for people and for models that accept only text. A medium is replaced by its line. The
+    answer of a tool follows a header with its call, and a call is one line, whatever its arguments
+    are.
     """
     return [{"role": turn.role, "content": _words(turn, profile)} for turn in turns]
 

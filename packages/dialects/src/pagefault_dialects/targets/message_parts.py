@@ -1,7 +1,6 @@
-"""The parts of a target's messages whose places matter: words, calls, answers and thoughts.
+"""The parts of a target's messages whose order matters: texts, calls, answers and thoughts.
 
-Reads what is sent to a provider and knows nothing of how it was written, so that one can be checked
-against the other.
+The readers are independent of the writers, so that one checks the other.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -31,8 +30,8 @@ _MEMBERS_OF_WORDS = ("refusal", "audio", "images")
 class MessagePart:
     """A part of a message.
 
-    `other` is all that says something and is no text. Of a call and an answer, `call_id` is `None`
-    where the message has no id.
+    `other` is any part with content that is no text. `call_id` of a call or an answer is `None` if
+    the message has no id.
     """
 
     kind: Literal["text", "other", "call", "answer", "thought"]
@@ -43,15 +42,15 @@ class MessagePart:
     name: str | None = None
     arguments: JsonValue = None
     is_signed: bool = False
-    """Whether the model's signature stands at a call, a thought or an empty text."""
+    """True if a call, a thought or an empty text has the model's signature."""
     is_error: bool = False
     kinds: frozenset[str] = frozenset()
-    """Of what kinds the blocks of an answer are."""
+    """The kinds of the blocks of an answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class SidedMessage:
-    """A message, or an item, as its target has it."""
+    """A message or an item of a target, with its side."""
 
     pointer: str
     """JSON pointer."""
@@ -71,7 +70,9 @@ def read_chat(message: JsonObject, pointer: str) -> SidedMessage:
     side = _side(text_member(message, "role") or text_member(message, "type"))
     parts: list[MessagePart] = []
     if side == "tool":
-        kinds = frozenset(part.kind for part in _said(message.get("content"), f"{pointer}/content"))
+        kinds = frozenset(
+            part.kind for part in _parts(message.get("content"), f"{pointer}/content")
+        )
         answered, name = message.get("tool_call_id"), message.get("name", message.get("tool_name"))
         parts.append(
             MessagePart(
@@ -89,7 +90,7 @@ def read_chat(message: JsonObject, pointer: str) -> SidedMessage:
         for name in _MEMBERS_OF_THOUGHTS
         if message.get(name)
     )
-    parts += _said(message.get("content"), f"{pointer}/content")
+    parts += _parts(message.get("content"), f"{pointer}/content")
     parts += (
         MessagePart("other", f"{pointer}/{name}") for name in _MEMBERS_OF_WORDS if message.get(name)
     )
@@ -98,14 +99,14 @@ def read_chat(message: JsonObject, pointer: str) -> SidedMessage:
             (each for name in ("function", "custom") if isinstance(each := call.get(name), dict)),
             call,
         )
-        # A custom tool takes any text.
+        # A custom tool accepts any text.
         arguments = {} if "input" in called else called.get("arguments", called.get("args"))
         parts.append(_call(place, call.get("id"), called.get("name"), arguments))
     return SidedMessage(pointer, side, tuple(parts))
 
 
 def read_text(message: JsonObject, pointer: str) -> SidedMessage:
-    """Read a message of `text`, in which calls and answers are words, and which may be empty."""
+    """Read a message of `text`, in which calls and answers are text, and which may be empty."""
     parts = (MessagePart("other", pointer),)
     return SidedMessage(pointer, _side(text_member(message, "role")), parts)
 
@@ -115,7 +116,7 @@ def read_item(item: JsonObject, pointer: str) -> SidedMessage:
     kind = text_member(item, "type") or "message"
     call_id = item.get("call_id")
     if kind == "message":
-        parts = tuple(_said(item.get("content"), f"{pointer}/content"))
+        parts = tuple(_parts(item.get("content"), f"{pointer}/content"))
         return SidedMessage(pointer, _side(text_member(item, "role")), parts)
     if kind.endswith("_output") and isinstance(call_id, str):
         return SidedMessage(pointer, "tool", (MessagePart("answer", pointer, call_id=call_id),))
@@ -135,7 +136,7 @@ def read_anthropic(message: JsonObject, pointer: str) -> SidedMessage:
     if "role" not in message and "content" in message:
         return SidedMessage(pointer, "tool", (_result_of_mcp(message, pointer),))
     listed = content if isinstance(content, list | str) else [content]
-    parts = _said(listed, f"{pointer}/content", is_block_alone=not isinstance(content, list))
+    parts = _parts(listed, f"{pointer}/content", is_block_alone=not isinstance(content, list))
     return SidedMessage(pointer, _side(text_member(message, "role")), tuple(parts))
 
 
@@ -167,8 +168,8 @@ def read_gemini(content: JsonObject, pointer: str) -> SidedMessage:
         elif part.get("thought"):
             parts.append(MessagePart("thought", place, is_signed=bool(signature)))
         elif "text" in part:
-            said = text_member(part, "text")
-            parts.append(MessagePart("text", place, text=said, is_signed=bool(signature)))
+            text = text_member(part, "text")
+            parts.append(MessagePart("text", place, text=text, is_signed=bool(signature)))
         else:
             parts.append(MessagePart("other", place))
     return SidedMessage(pointer, _side(text_member(content, "role")), tuple(parts))
@@ -181,9 +182,9 @@ def read_bedrock(message: JsonObject, pointer: str) -> SidedMessage:
         if isinstance(call := block.get("toolUse"), dict):
             parts.append(_call(place, call.get("toolUseId"), call.get("name"), call.get("input")))
         elif isinstance(answer := block.get("toolResult"), dict):
-            held = _objects(answer.get("content"), place)
+            content = _objects(answer.get("content"), place)
             kinds = frozenset(
-                "text" if each.keys() <= {"text", "json"} else "other" for _, each in held
+                "text" if each.keys() <= {"text", "json"} else "other" for _, each in content
             )
             call_id, is_error = answer.get("toolUseId"), answer.get("status") == "error"
             parts.append(_answer(place, call_id, is_error=is_error, kinds=kinds))
@@ -197,7 +198,7 @@ def read_bedrock(message: JsonObject, pointer: str) -> SidedMessage:
 
 
 def read_vercel(message: JsonObject, pointer: str) -> SidedMessage:
-    """Read a `ModelMessage` of the AI SDK; what a provider ran itself is no call."""
+    """Read a `ModelMessage` of the AI SDK, without calls that a provider ran itself."""
     side = _side(text_member(message, "role"))
     content = message.get("content")
     blocks = [*_objects(content, f"{pointer}/content")]
@@ -214,7 +215,7 @@ def read_vercel(message: JsonObject, pointer: str) -> SidedMessage:
         else:
             parts.append(_block(block, place))
     if isinstance(content, str):
-        parts += _said(content, f"{pointer}/content")
+        parts += _parts(content, f"{pointer}/content")
     return SidedMessage(pointer, side, tuple(parts))
 
 
@@ -231,7 +232,7 @@ def read_pydantic_ai(message: JsonObject, pointer: str) -> SidedMessage:
             case "thinking":
                 parts.append(MessagePart("thought", place, is_signed=bool(part.get("signature"))))
             case "text" | "user-prompt" | "system-prompt":
-                parts += _said(part.get("content"), f"{place}/content") or [
+                parts += _parts(part.get("content"), f"{place}/content") or [
                     MessagePart("text", place)
                 ]
             case _:
@@ -241,7 +242,7 @@ def read_pydantic_ai(message: JsonObject, pointer: str) -> SidedMessage:
 
 
 def read_otel_genai(message: JsonObject, pointer: str) -> SidedMessage:
-    """Read a message as the semantic conventions have it."""
+    """Read a message of the semantic conventions."""
     parts: list[MessagePart] = []
     for place, part in _objects(message.get("parts"), f"{pointer}/parts"):
         match text_member(part, "type"):
@@ -262,8 +263,8 @@ def _side(role: str) -> Side:
     return _SIDES.get(role, "user")
 
 
-def _said(content: JsonValue, pointer: str, *, is_block_alone: bool = False) -> list[MessagePart]:
-    """Return what a content says: a text, or blocks; of an empty text nothing."""
+def _parts(content: JsonValue, pointer: str, *, is_block_alone: bool = False) -> list[MessagePart]:
+    """Return the parts of a content: a text, or blocks; empty for an empty text."""
     if isinstance(content, str):
         return [MessagePart("text", pointer, text=content)] if content else []
     parts: list[MessagePart] = []
@@ -287,7 +288,7 @@ def _block(block: JsonObject, pointer: str) -> MessagePart:
         return _call(pointer, block.get("id"), block.get("name"), block.get("input"))
     if kind == "tool_result":
         content = block.get("content")
-        kinds = frozenset(part.kind for part in _said(content, pointer))
+        kinds = frozenset(part.kind for part in _parts(content, pointer))
         is_error = block.get("is_error") is True or block.get("isError") is True
         answered = block.get("tool_use_id", block.get("toolUseId"))
         return _answer(pointer, answered, is_error=is_error, kinds=kinds)

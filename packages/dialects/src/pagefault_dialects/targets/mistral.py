@@ -1,10 +1,9 @@
-"""The messages of `mistral`: those of Chat Completions, in an order of their own.
+"""The messages of `mistral`: those of Chat Completions, in a stricter order.
 
-An answer holds nothing but text, and behind an answer only the assistant may speak, or another
-answer. Where answers have media, a line of the assistant follows them, and a message of the user
-holds the media, each behind a line that names the call it belongs to. Where the user goes on behind
-an answer, a line of the assistant is written before the messages are (`opening_turns`). The system
-speaks before all others.
+An answer has only text, and is followed by another answer or the assistant. If answers have media,
+a line of the assistant follows them, then a user message with the media, each after a line that
+names its call. If the user follows an answer, `opening_turns` inserts a line of the assistant.
+System messages come first.
 
 Source: mistralai 3.7; `mistral-common`, `MistralRequestValidatorV3`.
 """
@@ -41,9 +40,9 @@ MEDIA_FOLLOW = "[The media of these results follow.]"
 
 
 def write(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
-    """Return settled turns as messages, a turn in which nothing is said left out.
+    """Return resolved turns as messages, without empty turns.
 
-    `detail` is written only where a medium asks for another than the provider's default.
+    `detail` is written only for media that differ from the provider's default.
     """
     messages: list[Node] = []
     for are_answers, group in groupby(turns, key=lambda turn: turn.role == "tool"):

@@ -1,4 +1,4 @@
-"""Blocks at home: in a message that is written anew, unchanged blocks are written as they came."""
+"""Native blocks: unchanged blocks of a rewritten message are written as they were sent."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -30,15 +30,15 @@ _REASON = "What the block says had to be changed, so that it is written without.
 
 @dataclass(frozen=True, slots=True)
 class TurnBlocks:
-    """The blocks of a turn that only the target has whole, by their ids."""
+    """The native blocks of a turn, by their ids."""
 
     turn: ComposedTurn
     written: Mapping[int, NativeBlock | None] = field(default_factory=dict)
-    """Each as it is written; `None` where its items are."""
+    """The written form of each; `None` if its items are written."""
     _lost: set[int] = field(default_factory=set)
 
     def find(self, item: Item) -> NativeBlock | None:
-        """Return the block that is written where an item stands; `None` if the item is."""
+        """Return the block that is written in place of an item; `None` if the item is."""
         block = block_of(item)
         return None if block is None else self.written.get(id(block))
 
@@ -64,7 +64,7 @@ class TurnBlocks:
 
 
 def part_of(block: NativeBlock, item: Item, choice: Choice | None) -> list[ResolvedItem]:
-    """Return what counts for an item in whose place a block is written that holds it."""
+    """Return the items that count for an item whose block is written."""
     if isinstance(item, TextItem | ProviderBlock):
         return [replace(item, block=block)]
     attachment = None if choice is None else choice.attachment
@@ -74,13 +74,13 @@ def part_of(block: NativeBlock, item: Item, choice: Choice | None) -> list[Resol
 def turn_blocks(
     turn: ComposedTurn, choices: Sequence[Choice], profile: Profile, options: RenderOptions
 ) -> TurnBlocks:
-    """Return the blocks of a turn that its target has whole, and how they are written.
+    """Return the native blocks of a turn, and their written forms.
 
     Args:
-        turn: A turn whose message is written anew.
-        choices: What its media are shown as.
+        turn: A turn whose message is rewritten.
+        choices: The forms of its media.
         profile: The target.
-        options: What the caller asked for.
+        options: The options of the rendering.
     """
     places: defaultdict[int, list[int]] = defaultdict(list)
     for place, item in enumerate(turn.items):
@@ -105,7 +105,7 @@ def _written(
     profile: Profile,
     options: RenderOptions,
 ) -> NativeBlock | None:
-    """Return the block that stands in these places; `None` if its items are written."""
+    """Return the block of these places; `None` if its items are written."""
     items = turn.items[places.start : places.stop]
     blocks = [block_of(item) for item in items]
     first = blocks[0]

@@ -1,10 +1,10 @@
-"""Messages that are at home in a target: they are written as they were sent.
+"""Native messages: messages of the target's own dialect are written as they were sent.
 
-A message is read as turns, and a conversation may change these: answers move behind their calls,
-ids are fitted, what is old is evicted, media are made smaller. Where nothing of that befell any
-turn of a message, and the requests of the target have such messages, the message itself is written,
-with the bytes of stored media in the places of their references. Its members that only responses
-have are left out by the target's own `as_request`.
+A message is read as turns, and composing a conversation may change these: answers move after their
+calls, ids are fitted, old content is evicted, media are made smaller. If all turns of a message are
+unchanged, and the target's requests have such messages, the message itself is written, with the
+bytes of stored media in place of their references. The target's `as_request` drops the members that
+only responses have.
 """
 
 import re
@@ -37,13 +37,13 @@ from pagefault_dialects.targets.profile import Profile, matches
 from pagefault_dialects.targets.thoughts import holds_thoughts, takes_thoughts
 
 _REFERENCE = re.compile("@blob:([0-9a-f]{32})")
-# What a model wrote into a call stays as it is.
+# The arguments that a model wrote stay unchanged.
 _WRITTEN = frozenset({"arguments", "input", "args"})
 _DATA_URIS = frozenset({"url", "image_url", "file_data"})
-# Media stand no deeper in a message, and what is deeper is written as it is.
+# Media are never deeper in a message; deeper values are written unchanged.
 _DEEPEST = 12
 _SHALLOW = 3
-# What tells blocks of others from Anthropic's, whose types have no mark in common.
+# The types of other dialects' blocks, since Anthropic's have no common prefix.
 _OF_OTHERS = frozenset(
     {
         *("image_url", "input_audio", "file", "refusal", "input_text", "output_text"),
@@ -59,22 +59,22 @@ MediaByResource: TypeAlias = Mapping[str, MediaItem]
 
 @dataclass(frozen=True, slots=True)
 class NativeRun:
-    """Turns, from `start` on, that are what these messages say, and nothing else."""
+    """Turns, from `start` on, that these messages consist of."""
 
     start: int
     stop: int
     messages: tuple[tuple[NativeMessage, JsonObject], ...]
-    """Each message, and as the requests of the target have it."""
+    """Each message, and its form in the target's requests."""
 
     def write(self, media: MediaByResource) -> tuple[Node, ...]:
-        """Return the messages as they are written, with these media in their places."""
+        """Return the messages with these media in their places."""
         return tuple(write_node(request, media) for _, request in self.messages)
 
 
 def native_runs(
     turns: Sequence[ComposedTurn], profile: Profile, options: RenderOptions
 ) -> Iterator[NativeRun]:
-    """Yield the runs of turns that may be written as they were sent, were it for their texts."""
+    """Yield the runs of turns whose texts allow writing them as they were sent."""
     if profile.as_request is None:
         return
     start = 0
@@ -92,14 +92,14 @@ def runs_at_home(
     places: Sequence[MediumRef],
     obstacles: Sequence[Obstacle | None],
 ) -> list[NativeRun]:
-    """Return the runs of turns that are written as they were sent, if all their media fit in.
+    """Return the runs of turns that are written as they were sent, if all their media fit.
 
     Args:
         turns: The conversation.
         profile: The target.
-        options: What the caller asked for.
+        options: The options of the rendering.
         places: All media.
-        obstacles: Why each cannot stand where it is.
+        obstacles: Why each cannot be sent as it is.
     """
     media = places_by_turn(turns)
     runs = [
@@ -111,7 +111,7 @@ def runs_at_home(
 
 
 def places_by_turn(turns: Sequence[ComposedTurn]) -> list[range]:
-    """Return for each turn the numbers of its media."""
+    """Return the numbers of the media of each turn."""
     places: list[range] = []
     start = 0
     for turn in turns:
@@ -127,10 +127,10 @@ def media_of(run: NativeRun, media: Sequence[range]) -> range:
 
 
 def _is_at_home(profile: Profile, place: MediumRef, obstacle: Obstacle | None) -> bool:
-    """Return whether a medium may stand where it is in a message of the target's own dialect.
+    """Return whether a medium may stay in a message of the target's own dialect.
 
-    A picture that a model made, or a file at an address that only its provider loads, is written
-    nowhere else.
+    A picture that a model made, or a file at an address that only its provider loads, exists in no
+    other dialect.
     """
     if obstacle is None:
         return True
@@ -148,9 +148,9 @@ def _is_at_home(profile: Profile, place: MediumRef, obstacle: Obstacle | None) -
 
 
 def _with_partners(runs: list[NativeRun], turns: Sequence[ComposedTurn]) -> list[NativeRun]:
-    """Return runs without calls of the provider's own kinds whose answers are written anew.
+    """Return runs without provider-defined calls whose answers are rewritten, and vice versa.
 
-    Nor have they such answers without their calls: written anew, both are of functions.
+    A rewritten call or answer is always that of a function.
     """
     own = {run.start: _own_calls(run) for run in runs}
     while any(own[run.start] for run in runs):
@@ -190,13 +190,13 @@ def write_runs(
     *,
     content: str = "",
 ) -> list[Node]:
-    """Return the messages of turns: those that were sent, and what `write` makes of all others.
+    """Return the messages of turns: the sent ones, and those that `write` makes of other turns.
 
     Args:
-        turns: Settled turns.
+        turns: Resolved turns.
         write: Writes turns by their items.
-        content: The member of a message with its blocks, where all answers of a turn have to stand
-            in one message.
+        content: The member with a message's blocks, if all answers of a turn have to be in one
+        message.
     """
     messages: list[Node] = []
     was_answer = False
@@ -212,7 +212,7 @@ def write_runs(
 
 
 def _with_blocks_of(message: Node, following: Node, content: str) -> Node:
-    """Return a message with the blocks of the one behind it."""
+    """Return a message with the blocks of the next one appended."""
     both = [each for each in (message, following) if isinstance(each, dict)]
     contents = [each[content] for each in both]
     blocks = [block for each in contents if isinstance(each, list) for block in each]
@@ -222,21 +222,21 @@ def _with_blocks_of(message: Node, following: Node, content: str) -> Node:
 def members_of_request(
     sent: JsonObject, members: frozenset[str], of_responses: frozenset[str]
 ) -> JsonObject | None:
-    """Return the members of a message that requests have; `None` if it says something in others.
+    """Return the request members of a message; `None` if other members have content.
 
     Args:
         sent: The message.
-        members: Those of requests.
-        of_responses: Those that only responses have.
+        members: The members of requests.
+        of_responses: The members that only responses have.
     """
-    others = sent.keys() - members - of_responses
-    if any(says_something(sent[name]) for name in others):
+    unknown = sent.keys() - members - of_responses
+    if any(says_something(sent[name]) for name in unknown):
         return None
     return {name: value for name, value in sent.items() if name in members}
 
 
 def are_own_blocks(blocks: Sequence[JsonValue]) -> bool:
-    """Return whether all are typed blocks, of types that no other dialect claims."""
+    """Return whether all blocks are typed, with types that no other dialect uses."""
     return bool(blocks) and all(
         isinstance(each, dict)
         and isinstance(kind := each.get("type"), str)
@@ -252,8 +252,8 @@ def _run_at(
     natives = turns[start].natives
     read = _read_together(natives)
     stop = start + len(read)
-    shown = turns[start:stop]
-    if len(shown) < len(read) or not all(map(_is_same, shown, read)):
+    current = turns[start:stop]
+    if len(current) < len(read) or not all(map(_is_same, current, read)):
         return None
     are_named = profile.ids_are_optional or all(
         turn.call_id for turn in read if turn.role == "tool"
@@ -261,7 +261,7 @@ def _run_at(
     is_of_model = takes_thoughts(natives, options) or not any(map(holds_thoughts, read))
     if not (are_named and is_of_model):
         return None
-    if not all(_is_taken(turn, profile, options) for turn in shown):
+    if not all(_is_taken(turn, profile, options) for turn in current):
         return None
     messages = []
     for native in natives:
@@ -273,7 +273,7 @@ def _run_at(
 
 
 def _read_together(natives: Sequence[NativeMessage]) -> Sequence[ComposedTurn]:
-    """Return what was read of one message, or of items that make one turn together."""
+    """Return the turns read from one message, or from items that form one turn together."""
     if len(natives) == 1:
         return natives[0].turns
     turns = [turn for native in natives for turn in native.turns]
@@ -283,35 +283,35 @@ def _read_together(natives: Sequence[NativeMessage]) -> Sequence[ComposedTurn]:
     return [Turn(first.role, items, first.origin, first.seq, calls)]
 
 
-def _is_same(shown: ComposedTurn, read: ComposedTurn) -> bool:
-    """Return whether a turn says what was read, about the same call."""
+def _is_same(current: ComposedTurn, read: ComposedTurn) -> bool:
+    """Return whether a turn equals the turn that was read, and answers the same call."""
     return (
-        shown.role == read.role
-        and len(shown.items) == len(read.items)
-        and all(map(_is_same_item, shown.items, read.items))
-        and shown.calls == read.calls
-        and read.call_id in ("", shown.call_id)
-        and shown.is_error == read.is_error
+        current.role == read.role
+        and len(current.items) == len(read.items)
+        and all(map(_is_same_item, current.items, read.items))
+        and current.calls == read.calls
+        and read.call_id in ("", current.call_id)
+        and current.is_error == read.is_error
     )
 
 
-def _is_same_item(shown: Item, read: Item) -> bool:
-    if shown is read:
+def _is_same_item(current: Item, read: Item) -> bool:
+    if current is read:
         return True
-    if isinstance(shown, Medium) and isinstance(read, Medium):
-        is_as_read = shown.source == read.source and shown.pointer == read.pointer
-        is_told = shown.is_evicted or shown.before is not None or shown.instead is not None
-        return is_as_read and not is_told
-    if isinstance(shown, Omission) and isinstance(read, Omission):
-        return (shown.pointer, shown.code) == (read.pointer, read.code)
-    if isinstance(shown, ProviderBlock) and isinstance(read, ProviderBlock):
-        # In a turn of several messages, each names the message it came in.
-        return (shown.pointer, shown.forms) == (read.pointer, read.forms)
-    return type(shown) is type(read) and shown == read
+    if isinstance(current, Medium) and isinstance(read, Medium):
+        is_as_read = current.source == read.source and current.pointer == read.pointer
+        is_changed = current.is_evicted or current.before is not None or current.instead is not None
+        return is_as_read and not is_changed
+    if isinstance(current, Omission) and isinstance(read, Omission):
+        return (current.pointer, current.code) == (read.pointer, read.code)
+    if isinstance(current, ProviderBlock) and isinstance(read, ProviderBlock):
+        # In a turn of several messages, each block has the pointer within its own message.
+        return (current.pointer, current.forms) == (read.pointer, read.forms)
+    return type(current) is type(read) and current == read
 
 
 def _is_taken(turn: ComposedTurn, profile: Profile, options: RenderOptions) -> bool:
-    """Return whether a target takes a turn as it is, whatever becomes of its media."""
+    """Return whether a target accepts a turn as it is, apart from its media."""
     if turn.is_error and not profile.has_error_flag:
         return False
     if not all(_is_call_taken(call, profile) for call in turn.calls):
@@ -327,7 +327,7 @@ def _is_call_taken(call: TurnCall, profile: Profile) -> bool:
 
 
 def is_item_taken(item: Item, profile: Profile, options: RenderOptions) -> bool:
-    """Return whether a target takes an item as it is, whatever becomes of a medium."""
+    """Return whether a target accepts an item as it is; a medium always counts as accepted."""
     if isinstance(item, TextItem):
         return profile.takes_blank_texts or bool(item.text.strip())
     if isinstance(item, ProviderBlock):
@@ -341,14 +341,14 @@ def is_item_taken(item: Item, profile: Profile, options: RenderOptions) -> bool:
 
 
 def _is_of_dialect(item: DataItem | Omission) -> bool:
-    """Return whether nothing but the dialect keeps something from being told."""
+    """Return whether an item is omitted only because of its dialect."""
     if isinstance(item, DataItem):
         return True
     return item.code in ("reasoning", "no-place") and item.to == "nothing"
 
 
 def references(message: JsonValue, depth: int = 0) -> Iterator[str]:
-    """Yield the ids of the media that stand in a message as a string of their own."""
+    """Yield the ids of media whose reference is a whole string in a message."""
     if depth > _DEEPEST:
         return
     if isinstance(message, str):

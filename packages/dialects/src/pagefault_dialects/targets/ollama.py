@@ -1,8 +1,8 @@
-"""The messages of `ollama`: a text, and the base64 of images beside it.
+"""The messages of `ollama`: a text, and the base64 of images next to it.
 
-A message has its images in a list of their own, in the order in which they are said; where they
-stand between the texts cannot be told. Calls have no ids: an answer names its tool, and answers
-follow in the order of their calls. Arguments are an object.
+A message has its images in a separate list, in reading order; their places between the texts are
+lost. Calls have no ids: an answer names its tool, and answers follow in the order of their calls.
+Arguments are an object.
 
 Source: ollama 0.6, `Message`; documentation of Ollama's API, "Generate a chat completion".
 """
@@ -27,7 +27,7 @@ _THOUGHT: Shape = {"thinking": str}
 
 
 def write(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
-    """Return settled turns as messages, a turn in which nothing is said left out.
+    """Return resolved turns as messages, without empty turns.
 
     `detail` has no place in them.
     """
@@ -36,7 +36,7 @@ def write(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail) 
 
 
 def has_thought(block: JsonObject, role: TurnRole) -> bool:
-    """Return whether Ollama takes a member with what the model thought."""
+    """Return whether Ollama accepts a member with the model's thoughts."""
     return role == "assistant" and fits(block, _THOUGHT)
 
 

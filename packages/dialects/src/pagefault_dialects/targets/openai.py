@@ -1,17 +1,16 @@
 """The messages of `openai-chat`, `openai-compat` and `openai-responses`.
 
-`openai-chat`: a tool message holds nothing but text, since images in one are refused or overlooked.
-Where an answer has a medium, its tool message has a line that says so, and one user message after
-all tool messages of the turn holds the media, each behind a line that names the call it belongs to.
-A turn in which nothing was said has no message, since many servers refuse an empty one; an answer
-always has.
+`openai-chat`: a tool message has only text, since images in one are refused or ignored. If an
+answer has a medium, its tool message has a note, and one user message after all tool messages of
+the turn has the media, each after a line that names its call. An empty turn has no message, since
+many servers refuse an empty one; an answer always has one.
 
-`openai-compat`: images stand in the tool message, as some servers take them. User, assistant and
+`openai-compat`: images are in the tool message, as some servers accept them. User, assistant and
 system turns are those of `openai-chat`.
 
-`openai-responses`: an answer holds its images and documents itself. A message that holds only text
-is a string, which is the one form of an assistant's words that needs no id of the provider's. A
-turn in which nothing was said has no item; an answer always has.
+`openai-responses`: an answer includes its images and documents. A message with only text is a
+string, the only form of an assistant's text that does not need an id of the provider's. An empty
+turn has no item; an answer always has one.
 
 Source: `providers`, `openai-chat` and `openai-responses`; spec 000, "Multi-block Tool Results".
 """
@@ -120,25 +119,25 @@ _PARTS_OF_ITEMS = ("input_text", "input_image", "input_file", "input_audio", "ou
 
 
 def write_chat(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
-    """Return settled turns as messages of `openai-chat`."""
+    """Return resolved turns as messages of `openai-chat`."""
     messages: list[Node] = []
     for are_answers, group in groupby(turns, key=lambda turn: turn.role == "tool"):
         if are_answers:
             messages += _answers(group, profile, detail)
             continue
         for turn in group:
-            messages += _said(turn, profile, detail) if turn.written is None else turn.written
+            messages += _messages(turn, profile, detail) if turn.written is None else turn.written
     return messages
 
 
 def write_compat(
     turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail
 ) -> list[Node]:
-    """Return settled turns as messages of `openai-compat`."""
+    """Return resolved turns as messages of `openai-compat`."""
     messages: list[Node] = []
     for turn in turns:
         if turn.role != "tool":
-            messages += map(_for_any_server, _said(turn, profile, detail))
+            messages += map(_for_any_server, _messages(turn, profile, detail))
             continue
         call_id = profile.call_id.fit(turn.call_id)
         content = content_of(turn.items, partial(_medium, detail=detail))
@@ -149,7 +148,7 @@ def write_compat(
 def write_responses(
     turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail
 ) -> list[Node]:
-    """Return settled turns as input items of `openai-responses`."""
+    """Return resolved turns as input items of `openai-responses`."""
     return write_runs(turns, partial(_items, profile=profile, detail=detail))
 
 
@@ -173,7 +172,7 @@ def _items(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail)
 
 
 def _is_item(item: ResolvedItem) -> bool:
-    """Return whether something is an item of its own, and not a part of a message."""
+    """Return whether an item is an input item of its own, rather than a part of a message."""
     if not isinstance(item, ProviderBlock):
         return False
     [form] = item.forms.values()
@@ -181,14 +180,14 @@ def _is_item(item: ResolvedItem) -> bool:
 
 
 def _for_any_server(message: Node) -> Node:
-    """Return a message as servers take it that refuse `null` beside calls."""
+    """Return a message without the `null` next to calls, which some servers refuse."""
     if isinstance(message, dict) and message.get("content") is None:
         return {**message, "content": ""}
     return message
 
 
-def _said(turn: ResolvedTurn, profile: Profile, detail: ImageDetail) -> list[Node]:
-    """Return the message of a turn that is no tool's; none where nothing was said."""
+def _messages(turn: ResolvedTurn, profile: Profile, detail: ImageDetail) -> list[Node]:
+    """Return the message of a turn of another role than the tool; empty for an empty turn."""
     thoughts: dict[str, Node] = {}
     items: list[ResolvedItem] = []
     for item in turn.items:
@@ -210,7 +209,7 @@ def _said(turn: ResolvedTurn, profile: Profile, detail: ImageDetail) -> list[Nod
 
 
 def _signature(call: TurnCall) -> dict[str, Node]:
-    """Return the member that Gemini's endpoint for OpenAI's clients demands back."""
+    """Return the member that Gemini's OpenAI-compatible endpoint requires back."""
     if call.thought_signature is None:
         return {}
     return {"extra_content": {"google": {"thought_signature": call.thought_signature}}}
@@ -255,8 +254,8 @@ def _medium(attachment: MediaItem, detail: ImageDetail) -> Node:
 
 def _input(attachment: MediaItem, detail: ImageDetail) -> Node:
     if attachment.kind == "image":
-        url, shown = data_uri_of(attachment), attachment.detail or detail
-        return {"type": "input_image", "image_url": url, "detail": shown}
+        url, image_detail = data_uri_of(attachment), attachment.detail or detail
+        return {"type": "input_image", "image_url": url, "detail": image_detail}
     if attachment.url is not None:
         return {"type": "input_file", "file_url": attachment.url}
     name = file_name_of(attachment)
@@ -264,7 +263,7 @@ def _input(attachment: MediaItem, detail: ImageDetail) -> Node:
 
 
 def chat_request(native: NativeMessage, options: RenderOptions) -> JsonObject | None:
-    """Return a message as requests of `openai-chat` have it; `None` if they have no such."""
+    """Return a message as requests of `openai-chat` have it; `None` if it has no such form."""
     sent = native.message
     role = text_member(sent, "role")
     blocks = _BLOCKS.get(role)
@@ -293,15 +292,15 @@ def _says_more(request: JsonObject) -> bool:
 
 
 def has_block(block: JsonObject, role: TurnRole) -> bool:
-    """Return whether requests of `openai-chat` accept a block in a message written anew.
+    """Return whether requests of `openai-chat` accept a block in a rewritten message.
 
-    What an answer cannot hold stands in a message of the user behind it.
+    Blocks that an answer cannot have follow in a user message.
     """
     return _is_block(block, _BLOCKS["user" if role == "tool" else role])
 
 
 def has_thought(block: JsonObject, role: TurnRole) -> bool:
-    """Return whether servers of `openai-compat` accept members with what the model thought."""
+    """Return whether `openai-compat` servers accept members with the model's thoughts."""
     return block.keys() <= _THOUGHTS.keys() and fits_members(block, _THOUGHTS)
 
 
@@ -317,7 +316,7 @@ def _is_block(block: JsonValue, kinds: frozenset[str]) -> bool:
 
 
 def _is_call(call: JsonValue) -> bool:
-    """Return whether a call has nothing but what requests have."""
+    """Return whether a call has only the members of requests."""
     if not isinstance(call, dict) or not call.keys() <= _MEMBERS_OF_CALLS:
         return False
     function = call.get("function")
@@ -327,7 +326,7 @@ def _is_call(call: JsonValue) -> bool:
 
 
 def responses_request(native: NativeMessage, options: RenderOptions) -> JsonObject | None:
-    """Return an item as requests of `openai-responses` have it; `None` if they have no such."""
+    """Return an item as requests of `openai-responses` have it; `None` if it has no such form."""
     sent = native.message
     if native.dialect not in (None, "openai-responses"):
         return None

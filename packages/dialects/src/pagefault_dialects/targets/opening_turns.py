@@ -1,6 +1,7 @@
-"""How a conversation begins for a target: what the system said, and who has to speak first.
+"""The beginning of a conversation for a target: system messages, and the role that comes first.
 
-Lines that nobody said are noted before anything is settled, so that they are entries of the loss.
+Synthetic lines are noted before the turns are resolved, so that they are entries of the loss
+account.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -39,13 +40,13 @@ _NO_REPLY = coded("no-reply")
 def with_lines(
     turns: Sequence[ComposedTurn], profile: Profile, *, is_whole: bool
 ) -> Sequence[ComposedTurn]:
-    """Return the conversation with what is written at its beginning, and notes of all such lines.
+    """Return the conversation with the lines that the target requires, and notes of all such lines.
 
     Args:
         turns: The conversation.
         profile: The target.
-        is_whole: Whether it is one from its beginning. Where the user has to speak first and does
-            not, a line begins it.
+        is_whole: Whether the conversation is complete. If the user has to come first and does not,
+        a line is inserted.
     """
     leading = 0 if profile.takes_late_system else _leading(turns)
     following = [*_filled(_noted(turns[leading:], profile), profile)]
@@ -55,7 +56,7 @@ def with_lines(
         following = [*_replied(following, profile)]
     if is_whole and profile.starts_with_user and following:
         first = following[0]
-        # A fold of the beginning has the line before it that stood there before.
+        # A fold of the beginning keeps the inserted line that preceded it.
         is_fold = any(isinstance(item, Omission) and item.run for item in first.items)
         if first.role != "user" or is_fold or not any(map(_says_something, first.items)):
             line = (SyntheticNote("line", *_NO_BEGINNING, first.seq), TextItem("", BEGINNING))
@@ -64,10 +65,10 @@ def with_lines(
 
 
 def opened(turns: Sequence[ResolvedTurn], profile: Profile) -> tuple[str, Sequence[ResolvedTurn]]:
-    """Return what the system said before anybody else, where that is told apart, and the turns.
+    """Return the leading system text, if the target has it apart, and the remaining turns.
 
-    What the system says later is then said in the user's turns, behind a line that tells so: moved
-    to the beginning it would change all that was rendered before.
+    Later system text is then in the user's turns, after a line that marks it: moving it to the
+    beginning would change everything that was rendered before.
 
     Args:
         turns: The conversation.
@@ -94,9 +95,9 @@ def _noted(turns: Sequence[ComposedTurn], profile: Profile) -> Iterator[Composed
 
 
 def _filled(turns: Iterable[ComposedTurn], profile: Profile) -> Iterator[ComposedTurn]:
-    """Yield turns with a line in each empty one of the user that follows one of the assistant.
+    """Yield turns with a line in each empty user turn that follows the assistant.
 
-    Left out, it would make a history end on the assistant, which the next answer then continues.
+    Without it, the history could end on the assistant, whose text the next answer then continues.
     """
     is_after_assistant = False
     for turn in turns:
@@ -113,7 +114,7 @@ def _filled(turns: Iterable[ComposedTurn], profile: Profile) -> Iterator[Compose
 
 
 def _replied(turns: Iterable[ComposedTurn], profile: Profile) -> Iterator[ComposedTurn]:
-    """Yield turns with a line of the assistant before the user's that follow results."""
+    """Yield turns with a line of the assistant between results and the user."""
     is_after_results = False
     for turn in turns:
         if (turn.calls or _is_written(turn, profile)) and turn.role != "tool":
@@ -128,9 +129,9 @@ def _replied(turns: Iterable[ComposedTurn], profile: Profile) -> Iterator[Compos
 def _without_last_thoughts(
     turns: Sequence[ComposedTurn], profile: Profile
 ) -> Sequence[ComposedTurn]:
-    """Return turns without the thoughts that end what the assistant said.
+    """Return turns without the thoughts at the end of the assistant's turns.
 
-    What follows the thought at the end of a history may still come.
+    At the end of a history, the text after a thought may still come.
     """
     backwards: list[ComposedTurn] = []
     following: TurnRole | None = None
@@ -148,7 +149,7 @@ def _without_last_thought(turn: ComposedTurn, profile: Profile) -> ComposedTurn:
     for index in reversed(range(len(items))):
         item = items[index]
         if isinstance(item, ProviderBlock) and item.code == "reasoning" and item.forms:
-            # Without a form it is left out, and the account of the loss says so.
+            # A block without a form is omitted, with an entry in the loss account.
             items[index] = replace(item, forms={})
         elif _is_item_written(item, turn.role, profile):
             break
@@ -168,8 +169,8 @@ def _is_item_written(item: Item, role: TurnRole, profile: Profile) -> bool:
 
 
 def _leading(turns: Sequence[Turn[_Item]]) -> int:
-    others = (index for index, turn in enumerate(turns) if turn.role != "system")
-    return next(others, len(turns))
+    following = (index for index, turn in enumerate(turns) if turn.role != "system")
+    return next(following, len(turns))
 
 
 def _by_user(turn: ResolvedTurn) -> ResolvedTurn:

@@ -1,7 +1,7 @@
-"""The messages of `otel-genai`: what the semantic conventions put into `gen_ai.input.messages`.
+"""The messages of `otel-genai`: those of `gen_ai.input.messages` in the semantic conventions.
 
-A message is a role and its parts. An answer is one part with the words of it, or its one JSON
-value; its media are parts behind it in the same message.
+A message is a role and its parts. An answer is one part with its text, or its one JSON value; its
+media are parts after it in the same message.
 
 Source: semantic conventions for generative AI, `gen-ai-input-messages.json`.
 """
@@ -26,7 +26,7 @@ _THOUGHT: Shape = {"type": re.compile("reasoning"), "content": str}
 
 
 def write(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
-    """Return settled turns as messages, a turn in which nothing is said left out.
+    """Return resolved turns as messages, without empty turns.
 
     `detail` has no place in them.
     """
@@ -43,7 +43,7 @@ def write(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail) 
 
 
 def has_thought(part: JsonObject, role: TurnRole) -> bool:
-    """Return whether the conventions have a part with what the model thought."""
+    """Return whether the conventions have a part for the model's thoughts."""
     return role == "assistant" and fits(part, _THOUGHT)
 
 
@@ -70,7 +70,7 @@ def _text(text: str) -> list[Node]:
 
 
 def _medium(attachment: MediaItem) -> Node:
-    # Of an image at an address no more may be known than that it is one, which the modality says.
+    # An image at an address may have no known type; the modality says that it is one.
     is_known = not attachment.mime_type.endswith("/*")
     described: dict[str, Node] = {
         "mime_type": attachment.mime_type if is_known else None,

@@ -1,7 +1,7 @@
-"""What parts of a conversation count against the limits of the whole.
+"""The weight of parts of a conversation against the limits of the whole.
 
-Media step down where there are too many of them, or too much. A part may be settled by itself if
-all parts together stay within those limits, since then none steps down for that.
+Media step down if there are too many or too large ones. A part can be resolved alone if all parts
+together stay within those limits, since no medium steps down for others then.
 """
 
 from collections import Counter
@@ -25,18 +25,18 @@ _NOTHING_BYTES = request_text_bytes(())
 
 @dataclass(frozen=True, slots=True)
 class PartWeight:
-    """What a part of a conversation takes of a request."""
+    """The weight of a part of a conversation in a request."""
 
     text_bytes: int = 0
-    """Its texts, and what stands around them."""
+    """The bytes of its texts and their envelopes."""
     media: Counter[MediaClass] = field(default_factory=Counter)
-    """How many media of each class it has."""
+    """The number of its media by class."""
     base64_chars: int = 0
-    """Of its media: as they are, or as they were made if that is more."""
+    """The base64 of its media: originals, or derived ones if they are larger."""
     inline_media: int = 0
-    """How many of them are no files of their own."""
+    """The number of media that are not files of their own."""
     links: tuple[str, ...] = ()
-    """The addresses of media that are elsewhere."""
+    """The addresses of media that are not stored."""
 
     def __add__(self, other: "PartWeight") -> "PartWeight":
         return PartWeight(
@@ -49,19 +49,19 @@ class PartWeight:
 
 
 def part_weight(
-    turns: Sequence[ComposedTurn], settled: ResolvedTurns, profile: Profile, options: RenderOptions
+    turns: Sequence[ComposedTurn], resolved: ResolvedTurns, profile: Profile, options: RenderOptions
 ) -> PartWeight:
-    """Return what a part takes.
+    """Return the weight of a part.
 
     Args:
-        turns: Its turns, with all lines that are written into them.
-        settled: The same, settled.
+        turns: Its turns, with all lines written into them.
+        resolved: The same turns, resolved.
         profile: The target.
-        options: How it is rendered.
+        options: The options of the rendering.
     """
     places = places_of(turns)
     fitting = Fitting(profile, options, places)
-    attached = [i for turn in settled.turns for i in turn.items if isinstance(i, MediaItem)]
+    attached = [i for turn in resolved.turns for i in turn.items if isinstance(i, MediaItem)]
     made = sum(base64_length(each.size_bytes) for each in attached if each.address is None)
     sources = [place.medium.source for place in places]
     return PartWeight(
@@ -76,12 +76,12 @@ def part_weight(
 def has_room(
     weight: PartWeight, profile: Profile, options: RenderOptions, most_base64: int
 ) -> bool:
-    """Return whether no medium of a conversation has to step down for the others.
+    """Return whether no medium of a conversation has to step down for others.
 
     Args:
-        weight: That of all of it.
+        weight: The weight of the whole conversation.
         profile: The target.
-        options: How it is rendered.
+        options: The options of the rendering.
         most_base64: The most characters of base64 where the target sets no limit.
     """
     fitting = Fitting(profile, options, ())

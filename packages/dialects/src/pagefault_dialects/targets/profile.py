@@ -1,4 +1,4 @@
-"""What a target takes, as data: media types, sizes, counts, rules for ids, and where it is from."""
+"""The profile of a target, as data: media types, sizes, counts, rules for ids, and sources."""
 
 import hashlib
 import re
@@ -31,7 +31,7 @@ _LETTERS_AND_DIGITS = string.ascii_letters + string.digits
 
 @dataclass(frozen=True, slots=True)
 class MediaRule:
-    """Which media of one class a target takes."""
+    """The rule for media of one class."""
 
     types: frozenset[str]
     """MIME types, or ranges: `image/*`, `*/*`."""
@@ -40,28 +40,28 @@ class MediaRule:
     most_side: int | None = None
     """The most pixels of the longer side of an image."""
     least_side: int | None = None
-    """The least pixels of the shorter side of an image, where its longer one may have so many."""
+    """The least pixels of the shorter side of an image, if its longer one allows so many."""
     most: int | None = None
-    """How many there may be in one rendering."""
+    """The most media of the class in one rendering."""
     crowd: tuple[int, int] | None = None
-    """Above so many images, the most pixels of the longer side of each."""
+    """Above this number of images, the most pixels of the longer side of each."""
     addresses: tuple[str, ...] = ()
-    """The schemes of URLs that may stand for the bytes."""
+    """The schemes of URLs that are accepted in place of bytes."""
 
     def loads(self, url: str) -> bool:
-        """Return whether a URL may stand for the bytes."""
+        """Return whether a URL is accepted in place of the bytes."""
         return url.partition(":")[0].lower() in self.addresses
 
     def takes(self, mime_type: str) -> bool:
-        """Return whether it takes a type."""
+        """Return whether a type is accepted."""
         return matches(mime_type, self.types)
 
 
 @dataclass(frozen=True, slots=True)
 class IdRule:
-    """Which ids a target takes: the characters, and how many.
+    """The rule for ids of a target: their characters and their length.
 
-    Where ids have a length of their own, `exact_chars` says so.
+    With `exact_chars`, ids have that length.
     """
 
     characters: str = r"\S\s"
@@ -70,10 +70,10 @@ class IdRule:
     exact_chars: int | None = None
 
     def fit(self, text: str) -> str:
-        """Return the id if the target takes it; else one made of it, the same for the same id.
+        """Return the id if the target accepts it; else one derived from it deterministically.
 
-        It ends with eight hex digits of the id's SHA-256, so that different ids stay different; of
-        an exact length, it is nothing but letters and digits that stand for that.
+        It ends with eight hex digits of the id's SHA-256, so that different ids stay different. If
+        the length is exact, it consists of letters and digits derived from that digest.
         """
         if self.exact_chars is not None:
             return self._of_exact_length(text, self.exact_chars)
@@ -105,97 +105,97 @@ def _fitting(first: str, characters: str, most_chars: int) -> re.Pattern[str]:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """A target: what it takes, and the function that writes its messages."""
+    """A target: its rules, and the function that writes its messages."""
 
     target: str
     """Its name."""
     source: str
-    """Where the facts are from, with a date."""
+    """The source of the facts, with a date."""
     write: "Callable[[Sequence[ResolvedTurn], Profile, ImageDetail], list[Node]]"
     """Writes resolved turns as the provider's messages."""
     version: str = "2026-11-29"
-    """Of this row; it changes with every change of what is rendered."""
+    """The version of this row, changed with every change of renderings."""
     media: Mapping[MediaClass, MediaRule] = field(default_factory=lambda: MappingProxyType({}))
-    """The rules, by class; a class that is missing is not taken at all."""
+    """The rules, by class; classes that are missing are not accepted."""
     media_roles: frozenset[TurnRole] = frozenset({"user", "tool"})
-    """Whose turns may hold media."""
+    """The roles whose turns may have media."""
     address_roles: frozenset[TurnRole] = frozenset({"user", "tool", "assistant"})
-    """Whose turns may hold media by an address, where those may hold media at all."""
+    """The roles whose turns may have media by address, if they may have media at all."""
     request_bytes: int | None = None
-    """How large one request may be, media as base64."""
+    """The most bytes of a request, with media as base64."""
     call_id: IdRule = IdRule()
-    """Rule for the ids of tool calls."""
+    """The rule for ids of tool calls."""
     tool_name: IdRule = IdRule()
-    """Rule for the names of tools."""
+    """The rule for names of tools."""
     has_error_flag: bool = False
-    """Whether a failed call is told in a field; else it is told in words."""
+    """True if a failed call has a field for it; else it is noted in text."""
     has_system_apart: bool = False
-    """Whether the system's words are no message; they are then told apart."""
+    """True if the system text is apart from the messages."""
     has_system_first: bool = False
-    """Whether the system's messages stand before all others."""
+    """True if system messages have to come before all others."""
     has_assistant_after_results: bool = False
-    """Whether the assistant has to speak between the results of calls and the user."""
+    """True if an assistant message is required between results and the user."""
     starts_with_user: bool = False
-    """Whether the user has to speak first."""
+    """True if the first message has to be the user's."""
     continues_thoughts: bool = False
-    """Whether the assistant has to say or call something behind a thought."""
+    """True if a thought has to be followed by a text or a call."""
     takes_blank_texts: bool = True
-    """Whether a text may be nothing but white space; else it is left out."""
+    """True if a text may be blank; else it is omitted."""
     default_detail: ImageDetail = "auto"
-    """How closely images are looked at unless something else is asked for."""
+    """The default resolution at which images are looked at."""
     has_original_detail: bool = False
-    """Whether an image may be looked at in its original size; else as closely as otherwise."""
+    """True if `original` is a valid detail; else it becomes `high`."""
     tokens: TokenRule = BY_AREA
-    """How it counts."""
+    """The rule for counting tokens."""
     text_file_chars: int = 32_768
-    """How long a text file may be that is shown whole in place of the file; with 0 none is read."""
+    """The longest text file that replaces the file as a whole; 0 disables that."""
     revision: McpRevision = "2026-07-28"
-    """Of MCP, the revision of the protocol."""
+    """The revision of the protocol, for MCP."""
     has_resources: bool = False
-    """Whether a text with an address is a block of its own; else the address is told before it."""
+    """True if a text with an address is a block of its own; else the address precedes it."""
     mark_cached: Callable[[Node], Node] | None = None
-    """Writes the mark at a message that what comes before it, and itself, is to be cached; `None`
-    where there are no such marks."""
+    """Adds the mark that a message and all before it are to be cached; `None` without such
+    marks."""
     takes_structured: Callable[[JsonValue], bool] = lambda _: False
-    """Whether a value is taken as `structuredContent`, whatever its length."""
+    """Checks whether a value is accepted as `structuredContent`, whatever its length."""
     home: str = ""
-    """The dialect whose blocks its requests have, those too that nobody else understands."""
+    """The dialect of its requests, including its provider-defined blocks."""
     home_types: frozenset[str] = frozenset()
     """Types of media that only messages of its own dialect may have."""
     ids_are_optional: bool = False
-    """Whether calls and answers find each other by their names, too."""
+    """True if calls and answers may also match by name."""
     as_request: Callable[[NativeMessage, RenderOptions], JsonObject | None] | None = None
-    """Returns a message that was sent as its requests have it; `None` if they have no such."""
+    """Returns a sent message as requests have it; `None` if it has no such form."""
     has_block: Callable[[JsonObject, TurnRole], bool] | None = None
-    """Checks whether requests accept a block of `home` in a turn of this role, when the message
-    around it is written anew; `None` if they accept none."""
+    """Checks whether requests accept a block of `home` in a rewritten message of this role; `None`
+    if they accept none."""
 
     def takes_block(self, block: ProviderBlock, role: TurnRole) -> bool:
-        """Return whether its requests accept a provider's block in a turn of this role."""
+        """Return whether requests accept a provider's block in a turn of this role."""
         form = block.forms.get(self.home)
         return form is not None and self.has_block is not None and self.has_block(form, role)
 
-    def detail(self, wanted: ImageDetail | None) -> ImageDetail | None:
-        """Return how closely an image is looked at, as the target names it."""
-        return "high" if wanted == "original" and not self.has_original_detail else wanted
+    def detail(self, requested: ImageDetail | None) -> ImageDetail | None:
+        """Return the detail of an image as the target names it."""
+        return "high" if requested == "original" and not self.has_original_detail else requested
 
     @property
     def takes_late_system(self) -> bool:
-        """Whether a message of the system may stand behind those of others."""
+        """True if system messages may follow others."""
         return not (self.has_system_apart or self.has_system_first)
 
     def loads(self, url: str, kind: ResourceKind, role: TurnRole) -> bool:
-        """Return whether a URL may stand for the bytes of a medium in somebody's turn."""
+        """Return whether a URL is accepted in place of a medium's bytes in a turn of this role."""
         rule = self.rule(kind)
         return rule is not None and rule.loads(url) and role in self.address_roles
 
     def rule(self, kind: ResourceKind) -> MediaRule | None:
-        """Return the rule for media of a kind, if any are taken."""
+        """Return the rule for media of a kind, if they are accepted."""
         return self.media.get(media_class(kind))
 
 
 def narrowed(profile: Profile, options: RenderOptions) -> Profile:
-    """Return a target whose images may be no larger than is asked for."""
+    """Return a target narrowed to the requested image size."""
     image, most_side = profile.media.get("image"), options.max_image_pixels
     if most_side is None or image is None:
         return profile
@@ -205,7 +205,7 @@ def narrowed(profile: Profile, options: RenderOptions) -> Profile:
 
 
 def media_class(kind: ResourceKind) -> MediaClass:
-    """Return under which rule media of a kind fall."""
+    """Return the class whose rule applies to media of a kind."""
     if kind in ("image", "audio", "video"):
         return kind
     return "document"
@@ -219,7 +219,7 @@ def matches(mime_type: str, ranges: frozenset[str] | tuple[str, ...]) -> bool:
 
 
 def tool_use(call: TurnCall, profile: Profile) -> dict[str, Node]:
-    """Return a call as Anthropic's messages and those of MCP have it."""
+    """Return a call as in messages of Anthropic and MCP."""
     return {
         "type": "tool_use",
         "id": profile.call_id.fit(call.call_id),

@@ -1,7 +1,7 @@
-"""The messages of `pydantic-ai`: what `ModelMessagesTypeAdapter.validate_python` takes.
+"""The messages of `pydantic-ai`: input of `ModelMessagesTypeAdapter.validate_python`.
 
-All answers of a turn stand in one request; what the system or the user says is a request of its
-own, since those that follow each other are read as one. A response has bytes, and no addresses.
+All answers of a turn are in one request; a system or user turn is a request of its own, since
+consecutive requests are merged. A response has bytes, and no addresses.
 
 Source: pydantic-ai 2.68, `pydantic_ai.messages`.
 """
@@ -27,9 +27,9 @@ _THOUGHT: Shape = {"part_kind": re.compile("thinking"), "content": str}
 
 
 def write(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
-    """Return settled turns as messages, a turn in which nothing is said left out.
+    """Return resolved turns as messages, without empty turns.
 
-    `detail` is written only where a medium asks for it, since its name is the provider's.
+    `detail` is written only for media that request it, since its name is the provider's.
     """
     messages: list[Node] = []
     for role, group in groupby(turns, lambda turn: turn.role):
@@ -53,7 +53,7 @@ def write(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail) 
 
 
 def has_thought(part: JsonObject, role: TurnRole) -> bool:
-    """Return whether Pydantic AI has a part with what the model thought."""
+    """Return whether Pydantic AI has a part for the model's thoughts."""
     return role == "assistant" and fits(part, _THOUGHT)
 
 
@@ -96,7 +96,7 @@ def _medium(attachment: MediaItem) -> Node:
         medium = {"data": b64(attachment), "kind": "binary"}
     else:
         medium = {"url": attachment.url, "kind": f"{media_class(attachment.kind)}-url"}
-    # Of an image at an address no more may be known than that it is one, which the kind says.
+    # An image at an address may have no known type; the kind says that it is one.
     if not attachment.mime_type.endswith("/*"):
         medium["media_type"] = attachment.mime_type
     if attachment.detail is not None and attachment.kind == "image":

@@ -1,8 +1,8 @@
-"""The rules of conversations: what each demands, and what becomes of what breaks it.
+"""The rules of conversations: the requirement of each, and the repair of violations.
 
-A rendering follows them and tells of what it left out or wrote by the codes of this table; the
-doctor tells by the same codes what is wrong with a history. Both do the same about it, for what
-heals is a rendering.
+A rendering follows them, and the loss account names omissions and additions by the codes of this
+table. The doctor reports the faults of a history by the same codes. Both repair alike, since the
+doctor's repair is a rendering.
 """
 
 from collections.abc import Mapping
@@ -23,21 +23,21 @@ class Rule:
     """One rule."""
 
     demands: str
-    """What a history has to be like: a sentence."""
+    """The requirement, as a sentence."""
     fix: str
-    """What is done where it is not: a sentence."""
+    """The repair, as a sentence."""
     source: str = "every provider"
-    """Who demands it."""
+    """The source of the requirement."""
     limit: LimitOfMedia | None = None
-    """Which number or list of a target's rule for a class of media it is about, if any."""
+    """The number or list of a target's media rule that it refers to, if any."""
     reason: str = ""
-    """What the account of the loss says, where that is the same each time."""
+    """The reason in the loss account, if it is always the same."""
     is_fault: bool = True
-    """Whether breaking it makes a history wrong."""
+    """True if a violation is a fault of the history."""
 
 
 _lost = partial(Rule, is_fault=False)
-"""What is lost on the way from one dialect to another, and is nobody's fault."""
+"""A loss between dialects, which is no fault of the history."""
 
 
 _SPEAKING_FIRST = "Anthropic, Gemini and Bedrock"
@@ -79,7 +79,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "duplicate-answer": Rule(
             "A call has one result.",
             "the first one stays, and the other is left out",
-            reason="The call has its result already, which is told once.",
+            reason="The call has its result already, which is rule_texts once.",
         ),
         "no-answer": Rule(
             "A call has a result before the conversation goes on.",
@@ -280,7 +280,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
 
 
 def coded(code: str) -> tuple[str, str]:
-    """Return a code with what the account of the loss says of it."""
+    """Return a code with its reason in the loss account."""
     return code, RULES[code].reason
 
 
@@ -296,21 +296,21 @@ def found(
     seq: int | None = None,
     call_id: str | None = None,
 ) -> Finding:
-    """Return a finding, with what the table says of its rule."""
-    told = RULES[rule]
+    """Return a finding, with the texts of its rule."""
+    rule_texts = RULES[rule]
     return Finding(
         seq=seq,
         pointer=pointer,
         rule=rule,
         call_id=None if call_id is None else quoted(call_id),
-        demands=told.demands,
+        demands=rule_texts.demands,
         limit=limit,
         actual=actual,
-        fix=told.fix,
-        source=told.source,
+        fix=rule_texts.fix,
+        source=rule_texts.source,
     )
 
 
 def quoted(text: str) -> str:
-    """Return what a history says, no longer than is read."""
+    """Return a text of the history, shortened and quoted."""
     return text if len(text) <= _LONGEST_QUOTE else f"{text[: _LONGEST_QUOTE - 1]}…"

@@ -1,8 +1,7 @@
 """The rules of the order and the completeness of a target's messages.
 
-The types of the SDKs accept a call without its answer; the providers refuse it. These rules are
-checked on the messages as they are sent, by what the providers document, and know nothing of how
-messages are written here.
+SDK types accept a call without its answer; providers refuse it. These rules check messages as they
+are sent, by the documentation of the providers, independently of how messages are written here.
 
 Source: `providers`; the documentation of the providers; `mistral-common`,
 `MistralRequestValidatorV3`; error messages of Gemini ("function call turn comes immediately after a
@@ -43,48 +42,48 @@ _OPENAI_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 @dataclass(frozen=True, slots=True)
 class SequenceRules:
-    """The rules of one target."""
+    """The sequence rules of one target."""
 
     read: MessageReader
     """Reads one of its messages."""
     call_id: re.Pattern[str] = _READABLE
-    """The ids of its calls."""
+    """The pattern of its call ids."""
     tool_name: re.Pattern[str] = _READABLE
-    """The names of its tools."""
+    """The pattern of its tool names."""
     has_ids: bool = True
-    """Whether calls and answers have ids; else an answer belongs to the next call of its tool."""
+    """True if calls and answers have ids; else an answer belongs to the next call of its tool."""
     ids_are_optional: bool = False
-    """Whether a call and its answer may go without."""
+    """True if a call and its answer may lack ids."""
     merges_sides: bool = False
-    """Whether messages of one side that follow each other are read as one."""
+    """True if consecutive messages of one side are merged."""
     alternates: bool = False
-    """Whether the user and the assistant have to speak by turns."""
+    """True if user and assistant have to alternate."""
     starts_with_user: bool = False
-    """Whether the user has to speak first."""
+    """True if the first message has to be the user's."""
     system: Literal["anywhere", "first", "apart"] = "anywhere"
-    """Where the system's messages stand."""
+    """The place of system messages."""
     takes_blank_texts: bool = True
-    """Whether a text may be nothing but white space."""
+    """True if a text may be blank."""
     has_results_first: bool = False
-    """Whether answers stand before all else that the user says."""
+    """True if answers have to precede other blocks of the user."""
     has_text_results: bool = False
-    """Whether an answer holds nothing but text."""
+    """True if an answer may have only text."""
     has_text_errors: bool = False
-    """Whether the answer of a failed call holds text, and nothing else."""
+    """True if the answer of a failed call has to be text."""
     has_text_arguments: bool = False
-    """Whether the arguments of a call are the JSON of an object, as a text."""
+    """True if the arguments of a call are a JSON object as text."""
     has_reply_to_results: bool = False
-    """Whether the assistant has to speak between results and the user."""
+    """True if an assistant message is required between results and the user."""
     has_call_behind_user: bool = False
-    """Whether calls stand directly behind the user or behind results."""
+    """True if calls have to follow the user or results directly."""
     has_signed_calls: bool = False
-    """Whether the first call of each message behind the newest words of the user is signed."""
+    """True if the first call of each message after the last user text has to be signed."""
     has_signed_thoughts: bool = False
-    """Whether a thought has a signature."""
+    """True if thoughts have to be signed."""
     continues_thoughts: bool = False
-    """Whether the assistant has to say or call something behind a thought."""
+    """True if a thought has to be followed by a text or a call."""
     has_no_trailing_space: bool = False
-    """Whether the last message, if it is the assistant's, may not end in white space."""
+    """True if the last message, if it is the assistant's, may not end in white space."""
 
 
 SEQUENCE_RULES: Mapping[str, SequenceRules] = MappingProxyType(
@@ -170,7 +169,7 @@ def sequence_faults(
     open_calls: Collection[str] = (),
     pointers: Sequence[str] | None = None,
 ) -> list[Finding]:
-    """Return where the messages of a target break its rules of order and completeness.
+    """Return where the messages of a target violate its rules of order and completeness.
 
     Args:
         messages: A whole history, as it is sent.
@@ -179,7 +178,7 @@ def sequence_faults(
         pointers: JSON pointers to the messages; `/messages/0` and so on by default.
 
     Returns:
-        The faults, each with the pointer to what is wrong; empty if the target takes the order.
+        The violations, each with its pointer; empty if the target accepts the messages.
     """
     rules = SEQUENCE_RULES[target]
     places = pointers or [f"/messages/{index}" for index in range(len(messages))]
@@ -206,7 +205,7 @@ def sequence_faults(
 
 
 def _grouped(sent: Iterable[SidedMessage], *, merges_sides: bool) -> Iterator[SidedMessage]:
-    """Yield messages, with one for those that are read as one: answers, or all of one side."""
+    """Yield messages, merging those that are read as one: answers, or all of one side."""
     last: SidedMessage | None = None
     for message in sent:
         is_same = last is not None and last.side == message.side
@@ -223,7 +222,7 @@ def _grouped(sent: Iterable[SidedMessage], *, merges_sides: bool) -> Iterator[Si
 def _pairs(
     groups: Sequence[SidedMessage], rules: SequenceRules, open_calls: Collection[str]
 ) -> Iterator[Finding]:
-    """Yield calls without an answer directly behind them, and answers without a call before."""
+    """Yield calls without an answer directly after them, and answers without a call before."""
     waiting: list[MessagePart] = []
     called: dict[str | None, MessagePart] = {}
     answered: set[str | None] = set()
@@ -249,7 +248,7 @@ def _pairs(
 def _call_of(
     answer: MessagePart, waiting: Sequence[MessagePart], rules: SequenceRules
 ) -> MessagePart | None:
-    """Return the call that waits for an answer: by its id, or else the next one of its tool."""
+    """Return the waiting call of an answer: by its id, or else the next one of its tool."""
     for call in waiting:
         if answer.call_id is not None and call.call_id is not None and rules.has_ids:
             if answer.call_id == call.call_id:
@@ -260,14 +259,14 @@ def _call_of(
 
 
 def _unanswered(waiting: Iterable[MessagePart], open_calls: Collection[str]) -> Iterator[Finding]:
-    # Where calls have no ids, the newest ones wait for an answer if any do.
+    # Without ids, the newest calls are the open ones.
     for call in waiting:
         if call.call_id not in open_calls and not (call.call_id is None and open_calls):
             yield _fault("no-answer", call, call.call_id)
 
 
 def _calls(sent: Sequence[SidedMessage], rules: SequenceRules) -> Iterator[Finding]:
-    """Yield calls with an id, a name or arguments that are refused, and those with a used id."""
+    """Yield calls with an invalid id, name or arguments, and those with a used id."""
     used: set[str | None] = set()
     for part in (each for message in sent for each in message.parts):
         if part.kind not in ("call", "answer"):
@@ -305,7 +304,7 @@ def _is_object(arguments: JsonValue, *, as_text: bool) -> bool:
 def _order(
     sent: Sequence[SidedMessage], groups: Sequence[SidedMessage], rules: SequenceRules
 ) -> Iterator[Finding]:
-    """Yield messages of a side that may not speak there."""
+    """Yield messages of a side that may not be in that place."""
     spoken = [group for group in groups if group.side != "system"]
     if spoken and rules.starts_with_user and not _says_as_user(spoken[0]):
         yield found("no-beginning", spoken[0].pointer, actual=spoken[0].side)
@@ -329,7 +328,7 @@ def _order(
 
 
 def _endings(sent: Sequence[SidedMessage], rules: SequenceRules) -> Iterator[Finding]:
-    """Yield the white space at the end of the last message, if it is the assistant's."""
+    """Yield white space at the end of the last message, if it is the assistant's."""
     last = sent[-1].parts[-1:] if sent and sent[-1].side == "assistant" else ()
     for part in last:
         if rules.has_no_trailing_space and part.text != part.text.rstrip():
@@ -341,7 +340,7 @@ def _says_as_user(message: SidedMessage) -> bool:
 
 
 def _signatures(sent: Sequence[SidedMessage]) -> Iterator[Finding]:
-    """Yield the first calls of messages in the turn at hand that are not signed."""
+    """Yield the first calls of messages in the current turn that are not signed."""
     newest = max(
         (index for index, message in enumerate(sent) if _says_as_user(message)), default=-1
     )
@@ -352,9 +351,9 @@ def _signatures(sent: Sequence[SidedMessage]) -> Iterator[Finding]:
 
 
 def _thoughts(groups: Sequence[SidedMessage], rules: SequenceRules) -> Iterator[Finding]:
-    """Yield thoughts without a signature, and those that nothing of the assistant follows.
+    """Yield thoughts without a signature, and those without a text or a call after them.
 
-    What follows the thought at the end of a history may still come.
+    At the end of a history, the text after a thought may still come.
     """
     for index, group in enumerate(groups):
         thoughts = group.of_kind("thought")
@@ -369,15 +368,15 @@ def _thoughts(groups: Sequence[SidedMessage], rules: SequenceRules) -> Iterator[
 
 
 def _contents(message: SidedMessage, rules: SequenceRules) -> Iterator[Finding]:
-    """Yield what is empty, results behind other blocks, and results with what they cannot hold."""
+    """Yield empty parts, results after other blocks, and results with invalid content."""
     if not message.parts:
         yield found("empty-content", message.pointer)
     is_behind = False
     for part in message.parts:
         if part.kind != "answer":
             is_behind = True
-            said = part.text if rules.takes_blank_texts else part.text.strip()
-            if part.kind == "text" and not said and not part.is_signed:
+            text = part.text if rules.takes_blank_texts else part.text.strip()
+            if part.kind == "text" and not text and not part.is_signed:
                 yield found("empty-content", part.pointer, actual=quoted(part.text))
             continue
         if is_behind and rules.has_results_first:
@@ -390,5 +389,5 @@ def _contents(message: SidedMessage, rules: SequenceRules) -> Iterator[Finding]:
 
 
 def _fault(rule: str, part: MessagePart, actual: str | None) -> Finding:
-    said = None if actual is None else quoted(actual)
-    return found(rule, part.pointer, actual=said, call_id=part.call_id)
+    value = None if actual is None else quoted(actual)
+    return found(rule, part.pointer, actual=value, call_id=part.call_id)

