@@ -70,6 +70,7 @@ FEATURES = (
         name="resources",
         routers=(
             "app.routers.resources:router",
+            "app.routers.resource_content:router",
             "app.routers.aliases:router",
         ),
         services=("app.wiring.resource_services:SERVICES",),

@@ -16,8 +16,7 @@ from app.http.docs_page import get_api_page
 from app.http.openapi import install_openapi
 from app.http.problems import install_problem_handlers
 from app.http.request_context import RequestContextMiddleware
-from app.http.route_shapes import RouteShapes
-from app.routers import page_levels, resources, viewer
+from app.routers import page_levels, resource_content, viewer
 from app.telemetry.logs import configure_logging, flush_logs
 from app.version import VERSION
 from app.wiring.services import Services
@@ -80,7 +79,6 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     viewing = viewer.viewer_router(settings.viewer_dir, settings.content_url)
     # Included, they would be made anew for each application, while its first request waits.
     app.router.routes += [*routes, *viewing.routes, *page_levels.odd_ids_router.routes]
-    app.router.middleware_stack = RouteShapes(routes, app.router.middleware_stack)
     _give_content_its_host(app, settings)
     _add_middleware(app, settings)
     for feature in features:
@@ -123,7 +121,7 @@ def _give_content_its_host(app: FastAPI, settings: Settings) -> None:
         return
     app.router.middleware_stack = ContentHost(
         app.router.middleware_stack,
-        content=resources.CONTENT_ROUTE,
+        content=resource_content.CONTENT_ROUTE,
         url=settings.content_url,
         hosts=host_names(settings.content_url),
         resource_policy=settings.link_resource_policy,

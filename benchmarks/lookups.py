@@ -23,7 +23,7 @@ from benchmarks.turns import Side, in_words, rates_in_turns
 from tests.kit.media import png
 
 GROUP = "lookups"
-AIM = ratio_at_least(0.5)
+AIM = ratio_at_least(0.4)
 ENTRIES = 50
 _TEXT = "What the tool has found, in a few words of no importance. " * 12
 

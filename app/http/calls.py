@@ -7,7 +7,7 @@ from typing import Annotated, TypeVar
 from fastapi import Depends, Request
 from pydantic import BaseModel
 
-from app.http.authenticate import ProjectDep, authenticate
+from app.http.authenticate import BearerDep, authenticate
 from app.http.bodies import limited_body, read_small_json, require_json
 from app.http.conditions import write_condition
 from app.http.dependencies import services_of
@@ -54,14 +54,9 @@ class Call:
         return write_condition(self.request.headers, self.request.method)
 
 
-async def call_of(request: Request) -> Call:
-    """Return the call, for routes that take the request alone. Raises as `authenticate` does."""
+async def get_call(request: Request, _: BearerDep) -> Call:
+    """Return the call of a request. Raises as `authenticate` does."""
     return Call(request, await authenticate(request), services_of(request)[Limits])
-
-
-async def get_call(request: Request, project_id: ProjectDep) -> Call:
-    """Return the same, as a dependency."""
-    return Call(request, project_id, services_of(request)[Limits])
 
 
 CallDep = Annotated[Call, Depends(get_call)]

@@ -5,6 +5,7 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_fields_from_routes, get_openapi
+from fastapi.routing import APIRoute
 
 from app.errors import (
     ForbiddenOriginError,
@@ -78,6 +79,10 @@ def install_openapi(app: FastAPI) -> None:
 
 
 def _describe(app: FastAPI) -> dict[str, Any]:
+    for route in app.routes:
+        if isinstance(route, APIRoute):
+            # Methods of generated clients get the name of the function.
+            route.operation_id = route.name
     document = get_openapi(
         title=app.title,
         version=app.version,

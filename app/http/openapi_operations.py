@@ -3,7 +3,6 @@
 from collections.abc import Collection
 from typing import Any
 
-from fastapi import routing
 from pydantic import BaseModel
 from typing_extensions import TypeAliasType
 
@@ -25,11 +24,6 @@ PLAIN_TEXT = {"text/plain": {"schema": {"type": "string"}}}
 def reference(model: type[BaseModel | Shape] | TypeAliasType) -> dict[str, str]:
     """Return the reference to the schema of a type."""
     return {"$ref": SCHEMA_TEMPLATE.format(model=model.__name__)}
-
-
-def operation_id(route: routing.APIRoute) -> str:
-    """Name an operation as its function is named; SDK methods get that name."""
-    return route.name
 
 
 def json_body(
@@ -104,7 +98,14 @@ CONTENT_HEADERS = answer_headers(
     Content_Disposition=("string", "How to show it, and its name."),
     Repr_Digest=("string", "`sha-256=:…:` of the whole content (RFC 9530)."),
 )
-RANGE_HEADERS = CONTENT_HEADERS | answer_headers(
-    Content_Range=("string", "Which bytes of how many, where one range was asked for.")
-)
+FILE_RESPONSE: dict[str, Any] = {"content": ANY_FILE, "headers": CONTENT_HEADERS}
+"""The documentation of an answer with a whole file; its description is added by the route."""
+RANGES_RESPONSE: dict[str, Any] = {
+    "description": "The asked ranges.",
+    "content": ANY_FILE,
+    "headers": CONTENT_HEADERS
+    | answer_headers(
+        Content_Range=("string", "Which bytes of how many, where one range was asked for.")
+    ),
+}
 LOCATION = answer_headers(Location=("string", "The path of what was written."))

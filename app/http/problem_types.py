@@ -21,6 +21,17 @@ from pagefault_dialects.errors import (
 
 PROBLEMS_PATH = "/docs/errors"
 
+BODY_ERRORS = (
+    errors.MalformedRequestError,
+    errors.SlowBodyError,
+    PayloadTooLargeError,
+    errors.UnsupportedMediaError,
+    InvalidPayloadError,
+)
+"""Errors of routes that read a body."""
+RECORD_ERRORS = (errors.NotFoundError, PayloadTooLargeError, InvalidPayloadError)
+"""Errors of routes that build an answer in memory from a stored record."""
+
 
 @dataclass(frozen=True, slots=True)
 class ProblemType:

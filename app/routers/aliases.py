@@ -3,18 +3,21 @@
 from typing import Annotated
 from urllib.parse import quote
 
-from fastapi import Depends, Header, Path, Query, Response
+from fastapi import APIRouter, Depends, Header, Path, Query, Response
 
-from app.errors import ConflictError, NotFoundError, PreconditionFailedError
-from app.http.api_router import ApiRouter
+from app.errors import ConflictError, InvalidCursorError, NotFoundError, PreconditionFailedError
+from app.http.api_route import ApiRoute
 from app.http.calls import CallDep
 from app.http.dependencies import service
+from app.http.openapi_operations import json_body
 from app.http.parameters import CursorQuery, IfMatchHeader, LimitQuery
+from app.http.problem_types import BODY_ERRORS, problem_responses, read_responses
 from app.http.record_responses import answer_page, answer_record, answer_written
 from app.services.resources.aliases import Aliases
 from app.wire.resources import AliasDraft, AliasPage, AliasRecord, alias_record
+from pagefault_dialects.errors import InvalidPayloadError
 
-router = ApiRouter("/api/aliases", "aliases")
+router = APIRouter(prefix="/api/aliases", tags=["aliases"], route_class=ApiRoute)
 
 AliasesDep = Annotated[Aliases, Depends(service(Aliases))]
 
@@ -32,7 +35,9 @@ IfNoneMatchHeader = Annotated[
 ]
 
 
-@router.lists("", AliasPage)
+@router.get(
+    "", response_model=AliasPage, responses=read_responses(InvalidCursorError, InvalidPayloadError)
+)
 async def list_aliases(
     call: CallDep,
     aliases: AliasesDep,
@@ -45,20 +50,21 @@ async def list_aliases(
     return answer_page(call.request, map(alias_record, listed), next_cursor)
 
 
-@router.reads("/{alias}", AliasRecord, NotFoundError)
+@router.get("/{alias}", response_model=AliasRecord, responses=read_responses(NotFoundError))
 async def get_alias(call: CallDep, aliases: AliasesDep, alias: AliasPath) -> Response:
     """Read which resource an alias names, with its descriptor."""
     return answer_record(call.request, alias_record(await aliases.get(call.project_id, alias)))
 
 
-@router.writes(
-    "PUT",
+@router.put(
     "/{alias}",
-    AliasRecord,
-    ConflictError,
-    PreconditionFailedError,
-    body=AliasDraft,
-    responses={200: "It was there, or names another one now."},
+    response_model=AliasRecord,
+    status_code=201,
+    openapi_extra=json_body(AliasDraft),
+    responses={
+        200: {"model": AliasRecord, "description": "It was there, or names another one now."},
+        **problem_responses(ConflictError, PreconditionFailedError, *BODY_ERRORS),
+    },
 )
 async def put_alias(
     call: CallDep,
@@ -88,7 +94,9 @@ async def put_alias(
     )
 
 
-@router.removes("/{alias}", NotFoundError, PreconditionFailedError)
+@router.delete(
+    "/{alias}", status_code=204, responses=problem_responses(NotFoundError, PreconditionFailedError)
+)
 async def delete_alias(
     call: CallDep, aliases: AliasesDep, alias: AliasPath, if_match: IfMatchHeader = None
 ) -> None:

@@ -3,13 +3,15 @@
 from collections.abc import AsyncIterator
 from typing import Annotated, Literal
 
-from fastapi import Depends, Query, Response
+from fastapi import APIRouter, Depends, Query, Response
 
 from app.errors import ConflictError
-from app.http.api_router import ApiRouter
+from app.http.api_route import ApiRoute
 from app.http.calls import Call, CallDep
 from app.http.dependencies import service
+from app.http.openapi_operations import json_body
 from app.http.parameters import SessionIdPath
+from app.http.problem_types import BODY_ERRORS, problem_responses
 from app.http.render_queries import SessionRenderOptionsDep, SinceQuery
 from app.http.rendered_responses import rendered_response
 from app.services.agents.conversation_puts import ConversationPuts, ConversationQuery
@@ -20,13 +22,20 @@ from app.wire.renders import Target
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.model.base import ClientId, Count
 
-router = ApiRouter("/api/sessions/{session_id}/history", "sessions")
+router = APIRouter(
+    prefix="/api/sessions/{session_id}/history", tags=["sessions"], route_class=ApiRoute
+)
 
 ConversationPutsDep = Annotated[ConversationPuts, Depends(service(ConversationPuts))]
 _LINES = frozenset({"application/x-ndjson", "application/jsonl", "application/x-jsonlines"})
 
 
-@router.writes("PUT", "", HistoryReceipt, ConflictError, body=Conversation)
+@router.put(
+    "",
+    response_model=HistoryReceipt,
+    openapi_extra=json_body(Conversation),
+    responses=problem_responses(ConflictError, *BODY_ERRORS),
+)
 async def put_history(  # noqa: PLR0913, PLR0917 - one for each parameter of the address
     call: CallDep,
     puts: ConversationPutsDep,

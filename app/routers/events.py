@@ -14,13 +14,12 @@ from typing import Annotated, Any
 
 import anyio
 import msgspec
-from fastapi import Depends, Path, Request, Response, WebSocket, WebSocketDisconnect
+from fastapi import APIRouter, Depends, Path, Request, Response, WebSocket, WebSocketDisconnect
 from fastapi.sse import format_sse_event
 from msgspec import Meta, MsgspecError, Struct
 
 from app.errors import NotFoundError, OverloadedError, StreamLimitError
-from app.http.api_route import QueryNames, check_query
-from app.http.api_router import ApiRouter
+from app.http.api_route import ApiRoute
 from app.http.authenticate import BearerDep, caller_by_key
 from app.http.dependencies import service
 from app.http.event_streams import (
@@ -34,6 +33,7 @@ from app.http.event_streams import (
     authorised_caller,
 )
 from app.http.problem_types import problem_responses
+from app.http.query_names import QueryNames, check_query, query_names
 from app.models.identity import utc_now
 from app.services.access.callers import Caller, LinkSigner
 from app.services.concurrency.background import run_beside
@@ -45,7 +45,7 @@ from pagefault_dialects.errors import InvalidPayloadError
 from pagefault_dialects.json.values import json_text
 from pagefault_dialects.model.client_ids import CLIENT_ID
 
-router = ApiRouter("/api", "events")
+router = APIRouter(prefix="/api", tags=["events"], route_class=ApiRoute)
 
 LinkSignerDep = Annotated[LinkSigner, Depends(service(LinkSigner))]
 
@@ -180,7 +180,7 @@ _STREAM_REQUESTS = msgspec.json.Decoder(_StreamRequest)
 
 async def check_socket_query(websocket: WebSocket) -> None:
     """Raise if its query has parameters that the route does not take; see `check_query`."""
-    await check_query(QueryNames(websocket.scope["route"].dependant), websocket)
+    await check_query(QueryNames(query_names(websocket.scope["route"].dependant)), websocket)
 
 
 @router.websocket("/sessions/{session_id}/ws", dependencies=[Depends(check_socket_query)])

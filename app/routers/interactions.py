@@ -2,12 +2,19 @@
 
 from typing import Annotated, Literal
 
-from fastapi import Depends, Query, Response
+from fastapi import APIRouter, Depends, Query, Response
 
-from app.errors import ConflictError, MissingAttachmentError, NotFoundError, PreconditionFailedError
-from app.http.api_router import ApiRouter
+from app.errors import (
+    ConflictError,
+    InvalidCursorError,
+    MissingAttachmentError,
+    NotFoundError,
+    PreconditionFailedError,
+)
+from app.http.api_route import ApiRoute
 from app.http.calls import CallDep
 from app.http.dependencies import service
+from app.http.openapi_operations import json_body
 from app.http.parameters import (
     CursorQuery,
     IdempotencyKeyHeader,
@@ -15,6 +22,7 @@ from app.http.parameters import (
     LimitQuery,
     SessionIdPath,
 )
+from app.http.problem_types import BODY_ERRORS, problem_responses, read_responses
 from app.http.record_responses import answer_page, answer_record, answer_written
 from app.models.interaction import ChatMessage
 from app.models.stored_interaction import InputKind
@@ -23,7 +31,9 @@ from app.services.sessions.interactions import AttachedInteraction, Interactions
 from app.wire.interactions import InteractionPage, InteractionRecord, interaction_record
 from pagefault_dialects.errors import InvalidPayloadError
 
-router = ApiRouter("/api/sessions/{session_id}/interactions", "interactions")
+router = APIRouter(
+    prefix="/api/sessions/{session_id}/interactions", tags=["interactions"], route_class=ApiRoute
+)
 
 InteractionsDep = Annotated[Interactions, Depends(service(Interactions))]
 
@@ -33,15 +43,15 @@ AttachmentsQuery = Annotated[
 ]
 
 
-@router.writes(
-    "POST",
+@router.post(
     "",
-    InteractionRecord,
-    NotFoundError,
-    ConflictError,
-    MissingAttachmentError,
-    body=InteractionDraft,
-    responses={200: "The same request, answered before."},
+    response_model=InteractionRecord,
+    status_code=201,
+    openapi_extra=json_body(InteractionDraft),
+    responses={
+        200: {"model": InteractionRecord, "description": "The same request, answered before."},
+        **problem_responses(NotFoundError, ConflictError, MissingAttachmentError, *BODY_ERRORS),
+    },
 )
 async def create_interaction(
     call: CallDep,
@@ -72,7 +82,11 @@ async def create_interaction(
     )
 
 
-@router.lists("", InteractionPage, NotFoundError)
+@router.get(
+    "",
+    response_model=InteractionPage,
+    responses=read_responses(InvalidCursorError, NotFoundError, InvalidPayloadError),
+)
 async def list_interactions(
     call: CallDep,
     interactions: InteractionsDep,
@@ -90,7 +104,11 @@ async def list_interactions(
     return answer_page(call.request, map(_record, page), next_cursor)
 
 
-@router.reads("/{interaction_id}", InteractionRecord, NotFoundError, InvalidPayloadError)
+@router.get(
+    "/{interaction_id}",
+    response_model=InteractionRecord,
+    responses=read_responses(NotFoundError, InvalidPayloadError),
+)
 async def get_interaction(
     call: CallDep, interactions: InteractionsDep, session_id: SessionIdPath, interaction_id: str
 ) -> Response:
@@ -101,14 +119,13 @@ async def get_interaction(
     )
 
 
-@router.writes(
-    "PUT",
+@router.put(
     "/{interaction_id}/output",
-    InteractionRecord,
-    NotFoundError,
-    ConflictError,
-    PreconditionFailedError,
-    body=ChatMessage,
+    response_model=InteractionRecord,
+    openapi_extra=json_body(ChatMessage),
+    responses=problem_responses(
+        NotFoundError, ConflictError, PreconditionFailedError, *BODY_ERRORS
+    ),
 )
 async def set_interaction_output(
     call: CallDep,

@@ -1,25 +1,25 @@
 """`/api/sessions/{session_id}/messages`: the history, and messages appended to it."""
 
 import hashlib
-from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import Depends, Path, Query, Request, Response
+from fastapi import APIRouter, Depends, Path, Query, Response
 
-from app.errors import ConflictError, NotFoundError
-from app.http.api_router import RECORD_ERRORS, ApiRouter
-from app.http.calls import CallDep, call_of
+from app.errors import ConflictError, InvalidCursorError, NotFoundError
+from app.http.api_route import ApiRoute
+from app.http.calls import CallDep
 from app.http.conditions import strong_etag
-from app.http.dependencies import service, services_of
+from app.http.dependencies import service
+from app.http.openapi_operations import json_body
 from app.http.parameters import (
     LARGEST_SEQ,
     AfterSeqQuery,
     CursorQuery,
     IdempotencyKeyHeader,
     LimitQuery,
-    Parameters,
     SessionIdPath,
 )
+from app.http.problem_types import BODY_ERRORS, RECORD_ERRORS, problem_responses, read_responses
 from app.http.record_responses import answer_listed, answer_record, answer_written, next_link
 from app.http.rendered_responses import rendered_response
 from app.http.response_memory import answer_with_memory
@@ -33,10 +33,12 @@ from app.wire.history import (
     appended_message,
     history_entry,
 )
-from pagefault_dialects.errors import PayloadTooLargeError
+from pagefault_dialects.errors import InvalidPayloadError, PayloadTooLargeError
 from pagefault_dialects.model.page import MediaForm
 
-router = ApiRouter("/api/sessions/{session_id}/messages", "sessions")
+router = APIRouter(
+    prefix="/api/sessions/{session_id}/messages", tags=["sessions"], route_class=ApiRoute
+)
 
 SessionMessagesDep = Annotated[SessionMessages, Depends(service(SessionMessages))]
 HistoryDep = Annotated[History, Depends(service(History))]
@@ -50,35 +52,37 @@ HistoryMediaQuery = Annotated[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class _ListParameters(Parameters):
-    session_id: SessionIdPath
-    media: HistoryMediaQuery = "reference"
-    limit: LimitQuery = 50
-    cursor: CursorQuery = None
-    after: AfterSeqQuery = None
-
-
-@router.lists("", MessagePage, NotFoundError, PayloadTooLargeError, parameters=_ListParameters)
-async def list_messages(request: Request) -> Response:
+@router.get(
+    "",
+    response_model=MessagePage,
+    responses=read_responses(
+        InvalidCursorError, NotFoundError, PayloadTooLargeError, InvalidPayloadError
+    ),
+)
+async def list_messages(
+    call: CallDep,
+    history: HistoryDep,
+    session_id: SessionIdPath,
+    media: HistoryMediaQuery = "reference",
+    limit: LimitQuery = 50,
+    cursor: CursorQuery = None,
+    after: AfterSeqQuery = None,
+) -> Response:
     """Replay a session: everything written to it in the order of `seq`, each as it was written.
 
     Tool results, page faults, messages, interactions and their answers share one numbering with
     the writes of the session's pages, which are told in its events only.
     """
-    call = await call_of(request)
-    parameters = _ListParameters.read(request)
-    history = services_of(request)[History]
-    place = (call.project_id, parameters.session_id)
-    if parameters.media == "inline":
+    request = call.request
+    if media == "inline":
         body, next_cursor = await history.list_inline(
-            *place, cursor=parameters.cursor, after_seq=parameters.after, limit=parameters.limit
+            call.project_id, session_id, cursor=cursor, after_seq=after, limit=limit
         )
         return answer_with_memory(
             lambda: rendered_response(request, body, next_link(request, next_cursor)), body.held
         )
     page = await history.list(
-        *place, cursor=parameters.cursor, after_seq=parameters.after, limit=parameters.limit
+        call.project_id, session_id, cursor=cursor, after_seq=after, limit=limit
     )
     return answer_with_memory(
         lambda: answer_listed(request, page.body, page.next_cursor, etag=strong_etag(page.digest)),
@@ -86,14 +90,15 @@ async def list_messages(request: Request) -> Response:
     )
 
 
-@router.writes(
-    "POST",
+@router.post(
     "",
-    HistoryMessage,
-    NotFoundError,
-    ConflictError,
-    body=HistoryMessageDraft,
-    responses={200: "The same message, appended before."},
+    response_model=HistoryMessage,
+    status_code=201,
+    openapi_extra=json_body(HistoryMessageDraft),
+    responses={
+        200: {"model": HistoryMessage, "description": "The same message, appended before."},
+        **problem_responses(NotFoundError, ConflictError, *BODY_ERRORS),
+    },
 )
 async def append_message(
     call: CallDep,
@@ -122,7 +127,7 @@ async def append_message(
     )
 
 
-@router.reads("/{seq}", HistoryEntry, *RECORD_ERRORS)
+@router.get("/{seq}", response_model=HistoryEntry, responses=read_responses(*RECORD_ERRORS))
 async def get_message(
     call: CallDep,
     history: HistoryDep,

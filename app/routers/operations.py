@@ -8,7 +8,7 @@ from app.errors import StoreFullError, StoreMisconfiguredError, StoreUnavailable
 from app.http.api_route import ApiRoute
 from app.http.authenticate import get_project
 from app.http.dependencies import service
-from app.http.openapi_operations import PLAIN_TEXT, operation_id
+from app.http.openapi_operations import PLAIN_TEXT
 from app.http.problem_types import problem_responses
 from app.stores.blobs.store import BlobStore
 from app.stores.records.records import Records
@@ -16,7 +16,7 @@ from app.telemetry.metrics import Metrics
 from app.version import VERSION
 from app.wire.health import Health, Readiness, Version
 
-router = APIRouter(tags=["operations"], generate_unique_id_function=operation_id)
+router = APIRouter(tags=["operations"])
 
 RecordsDep = Annotated[Records, Depends(service(Records))]
 BlobStoreDep = Annotated[BlobStore, Depends(service(BlobStore))]

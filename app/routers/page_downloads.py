@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import Depends, Response
+from fastapi import APIRouter, Depends, Response
 
 from app.errors import (
     ConflictError,
@@ -13,11 +13,19 @@ from app.errors import (
     UpstreamError,
     UpstreamTimeoutError,
 )
-from app.http.api_router import ApiRouter
+from app.http.api_route import ApiRoute
 from app.http.calls import CallDep
 from app.http.content_response import ContentToSend, content_response
 from app.http.dependencies import service
+from app.http.openapi_operations import (
+    CONTENT_CONDITIONS,
+    CONTENT_HEADERS,
+    CONTENT_RANGES,
+    FILE_RESPONSE,
+    RANGES_RESPONSE,
+)
 from app.http.page_parameters import LevelQuery, PageIdPath
+from app.http.problem_types import read_responses
 from app.http.response_headers import REVALIDATE
 from app.http.response_memory import CountedResponse
 from app.services.access.published_content import PublishedContent
@@ -25,15 +33,13 @@ from app.services.pages.downloads import PageDownloads
 from pagefault_dialects.errors import InvalidPayloadError
 from pagefault_dialects.model.page import Level
 
-router = ApiRouter("/api/pages", "pages")
+router = APIRouter(prefix="/api/pages", tags=["pages"], route_class=ApiRoute)
 
 PageDownloadsDep = Annotated[PageDownloads, Depends(service(PageDownloads))]
 PublishedContentDep = Annotated[PublishedContent, Depends(service(PublishedContent))]
 
 
-@router.sends(
-    "/{page_id}/download",
-    "file",
+_ERRORS = (
     NotFoundError,
     ConflictError,
     RangeNotSatisfiableError,
@@ -42,7 +48,28 @@ PublishedContentDep = Annotated[PublishedContent, Depends(service(PublishedConte
     FetchesBusyError,
     UpstreamError,
     UpstreamTimeoutError,
-    names=("download_page", "head_page_download"),
+)
+
+
+@router.get(
+    "/{page_id}/download",
+    response_class=Response,
+    openapi_extra={"parameters": [*CONTENT_CONDITIONS, *CONTENT_RANGES]},
+    responses={
+        200: {"description": "The file.", **FILE_RESPONSE},
+        206: RANGES_RESPONSE,
+        **read_responses(*_ERRORS),
+    },
+)
+@router.head(
+    "/{page_id}/download",
+    name="head_page_download",
+    response_class=Response,
+    openapi_extra={"parameters": [*CONTENT_CONDITIONS]},
+    responses={
+        200: {"description": "The headers of the file.", "headers": CONTENT_HEADERS},
+        **read_responses(*_ERRORS),
+    },
 )
 async def download_page(
     call: CallDep,

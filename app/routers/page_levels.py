@@ -1,22 +1,20 @@
 """`/api/pages/{page_id}/…`: a page at a level: typed, as blocks, as a tool message."""
 
-from dataclasses import dataclass
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Path, Query, Request, Response
+from fastapi import APIRouter, Depends, Path, Query, Response
 
 from app.errors import (
     ConflictError,
     NotFoundError,
 )
-from app.http.api_router import RECORD_ERRORS, WRITE_FAULTS, ApiRouter
+from app.http.api_route import ApiRoute
 from app.http.bodies import read_small_json
-from app.http.calls import CallDep, call_of
-from app.http.dependencies import service, services_of
+from app.http.calls import CallDep
+from app.http.dependencies import service
 from app.http.openapi_operations import json_body, reference
 from app.http.page_parameters import LevelQuery, PageIdPath
-from app.http.parameters import Parameters
-from app.http.problem_types import problem_responses
+from app.http.problem_types import BODY_ERRORS, RECORD_ERRORS, problem_responses, read_responses
 from app.http.rendered_responses import json_response, rendered_response
 from app.services.pages.fault_requests import FaultRequest, read_fault_request
 from app.services.pages.faults import PageFaults
@@ -30,9 +28,10 @@ from pagefault_dialects.model.client_ids import CLIENT_ID_PATTERN
 from pagefault_dialects.model.page import MediaForm, PageContent, PageForm
 from pagefault_dialects.model.render_options import ImageDetail
 
-router = ApiRouter("/api/pages", "pages")
+router = APIRouter(prefix="/api/pages", tags=["pages"], route_class=ApiRoute)
 
 PageReadingDep = Annotated[PageReading, Depends(service(PageReading))]
+PageFaultsDep = Annotated[PageFaults, Depends(service(PageFaults))]
 
 # Its pattern is checked by the service, which has a tool message for the model that sent it.
 FaultedIdPath = Annotated[
@@ -74,13 +73,9 @@ def _with_message(
     return {**problem_responses(error_class)[status], "content": content}
 
 
-@dataclass(frozen=True, slots=True)
-class _FaultParameters(Parameters):
-    page_id: FaultedIdPath
-    form: FormQuery = None
-
-
-@router.reads("/{page_id}/content", PageContent, *RECORD_ERRORS)
+@router.get(
+    "/{page_id}/content", response_model=PageContent, responses=read_responses(*RECORD_ERRORS)
+)
 async def get_page_content(
     call: CallDep,
     reading: PageReadingDep,
@@ -97,7 +92,9 @@ async def get_page_content(
     return rendered_response(call.request, content)
 
 
-@router.reads("/{page_id}/blocks", PageBlocksRecord, *RECORD_ERRORS)
+@router.get(
+    "/{page_id}/blocks", response_model=PageBlocksRecord, responses=read_responses(*RECORD_ERRORS)
+)
 async def get_page_blocks(
     call: CallDep,
     reading: PageReadingDep,
@@ -119,30 +116,27 @@ async def get_page_blocks(
 
 @router.post(
     "/{page_id}/fault",
-    dependencies=_FaultParameters.as_dependencies(),
     response_model=PageToolMessage,
     openapi_extra=json_body(FaultRequest, required=False),
     responses={
-        **problem_responses(ConflictError, *WRITE_FAULTS),
+        **problem_responses(ConflictError, *BODY_ERRORS),
         404: _with_message(NotFoundError, 404, PageFaultProblem),
         422: _with_message(InvalidPayloadError, 422, PageFaultRefusal),
     },
 )
-async def fault_page(request: Request) -> Response:
+async def fault_page(
+    call: CallDep, faults: PageFaultsDep, page_id: FaultedIdPath, form: FormQuery = None
+) -> Response:
     """Fault a page in: the tool message that puts it before a model.
 
     With `session_id` the message is appended to the session's history; the same `tool_call_id`
     again gives the same message. A page that is not there is a 404, and an id or a level that
     cannot be is a 422, that carries the tool message to give to the model instead.
     """
-    call = await call_of(request)
-    parameters = _FaultParameters.read(request)
-    body = await read_small_json(request, call.limits)
-    query = read_fault_request(body, parameters.page_id, parameters.form)
-    message = await services_of(request)[PageFaults].fault(
-        call.project_id, parameters.page_id, query
-    )
-    return json_response(request, message, {})
+    body = await read_small_json(call.request, call.limits)
+    query = read_fault_request(body, page_id, form)
+    message = await faults.fault(call.project_id, page_id, query)
+    return json_response(call.request, message, {})
 
 
 odd_ids_router = APIRouter(prefix="/api/pages", include_in_schema=False)

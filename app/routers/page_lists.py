@@ -2,20 +2,23 @@
 
 from typing import Annotated
 
-from fastapi import Depends, Response
+from fastapi import APIRouter, Depends, Response
 
-from app.http.api_router import ApiRouter
+from app.errors import InvalidCursorError
+from app.http.api_route import ApiRoute
 from app.http.calls import CallDep
 from app.http.dependencies import service
 from app.http.page_parameters import LevelQuery
 from app.http.parameters import CursorQuery, LimitQuery, SearchTextQuery
+from app.http.problem_types import read_responses
 from app.http.record_responses import answer_page
 from app.services.pages.page_lists import PageLists
 from app.wire.pages import PageList, SearchHits, page_summary, search_hit
+from pagefault_dialects.errors import InvalidPayloadError
 from pagefault_dialects.model.base import ClientId
 from pagefault_dialects.model.page import Modality, PageFilters, PageType
 
-router = ApiRouter("/api/pages", "pages")
+router = APIRouter(prefix="/api/pages", tags=["pages"], route_class=ApiRoute)
 
 PageListsDep = Annotated[PageLists, Depends(service(PageLists))]
 
@@ -43,7 +46,9 @@ PageFiltersDep = Annotated[PageFilters, Depends(get_page_filters)]
 SearchFiltersDep = Annotated[PageFilters, Depends(get_search_filters)]
 
 
-@router.lists("", PageList)
+@router.get(
+    "", response_model=PageList, responses=read_responses(InvalidCursorError, InvalidPayloadError)
+)
 async def list_pages(
     call: CallDep,
     lists: PageListsDep,
@@ -56,7 +61,11 @@ async def list_pages(
     return answer_page(call.request, map(page_summary, found), next_cursor)
 
 
-@router.lists("/search", SearchHits)
+@router.get(
+    "/search",
+    response_model=SearchHits,
+    responses=read_responses(InvalidCursorError, InvalidPayloadError),
+)
 async def search_pages(
     call: CallDep,
     lists: PageListsDep,

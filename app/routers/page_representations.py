@@ -2,18 +2,20 @@
 
 from typing import Annotated
 
-from fastapi import Depends, Response
+from fastapi import APIRouter, Depends, Response
 
 from app.errors import (
     ConflictError,
     NotFoundError,
     PreconditionFailedError,
 )
-from app.http.api_router import RECORD_ERRORS, ApiRouter
+from app.http.api_route import ApiRoute
 from app.http.calls import CallDep
 from app.http.dependencies import service
+from app.http.openapi_operations import json_body
 from app.http.page_parameters import LevelPath, PageIdPath
 from app.http.parameters import IfMatchHeader
+from app.http.problem_types import BODY_ERRORS, RECORD_ERRORS, problem_responses, read_responses
 from app.http.record_responses import answer_record, answer_written
 from app.services.pages.changes import PageChanges
 from app.services.pages.page_answers import PageReading
@@ -21,13 +23,17 @@ from app.services.pages.page_requests import RepresentationDraft
 from app.wire.pages import PageLevelRecord
 from pagefault_dialects.errors import InvalidPayloadError
 
-router = ApiRouter("/api/pages", "pages")
+router = APIRouter(prefix="/api/pages", tags=["pages"], route_class=ApiRoute)
 
 PageReadingDep = Annotated[PageReading, Depends(service(PageReading))]
 PageChangesDep = Annotated[PageChanges, Depends(service(PageChanges))]
 
 
-@router.reads("/{page_id}/representations/{level}", PageLevelRecord, *RECORD_ERRORS)
+@router.get(
+    "/{page_id}/representations/{level}",
+    response_model=PageLevelRecord,
+    responses=read_responses(*RECORD_ERRORS),
+)
 async def get_page_representation(
     call: CallDep, reading: PageReadingDep, page_id: PageIdPath, level: LevelPath
 ) -> Response:
@@ -36,15 +42,14 @@ async def get_page_representation(
     return answer_record(call.request, record)
 
 
-@router.writes(
-    "PUT",
+@router.put(
     "/{page_id}/representations/{level}",
-    PageLevelRecord,
-    NotFoundError,
-    ConflictError,
-    PreconditionFailedError,
-    body=RepresentationDraft,
-    responses={201: "The level was not supplied before."},
+    response_model=PageLevelRecord,
+    openapi_extra=json_body(RepresentationDraft),
+    responses={
+        201: {"model": PageLevelRecord, "description": "The level was not supplied before."},
+        **problem_responses(NotFoundError, ConflictError, PreconditionFailedError, *BODY_ERRORS),
+    },
 )
 async def put_page_representation(
     call: CallDep,
@@ -69,12 +74,12 @@ async def put_page_representation(
     )
 
 
-@router.removes(
+@router.delete(
     "/{page_id}/representations/{level}",
-    NotFoundError,
-    ConflictError,
-    PreconditionFailedError,
-    InvalidPayloadError,
+    status_code=204,
+    responses=problem_responses(
+        NotFoundError, ConflictError, PreconditionFailedError, InvalidPayloadError
+    ),
 )
 async def delete_page_representation(
     call: CallDep,

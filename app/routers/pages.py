@@ -1,23 +1,22 @@
 """`/api/pages`: memory pages, written and read."""
 
-from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import Depends, Query, Request, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 
 from app.errors import ConflictError, NotFoundError, PreconditionFailedError
-from app.http.api_router import RECORD_ERRORS, ApiRouter
-from app.http.calls import CallDep, call_of
+from app.http.api_route import ApiRoute
+from app.http.calls import CallDep
 from app.http.conditions import strong_etag
-from app.http.dependencies import service, services_of
-from app.http.openapi_operations import json_body
+from app.http.dependencies import service
+from app.http.openapi_operations import PLAIN_TEXT, json_body
 from app.http.page_parameters import PageIdPath
 from app.http.parameters import (
     IdempotencyKeyHeader,
     IfMatchHeader,
     IfNoneMatchHeader,
-    Parameters,
 )
+from app.http.problem_types import BODY_ERRORS, RECORD_ERRORS, problem_responses, read_responses
 from app.http.record_responses import (
     answer_record,
     answer_text,
@@ -41,29 +40,27 @@ from pagefault_dialects.model.page import MediaForm
 
 _BY_ACCEPT = {"Vary": "Accept"}
 
-router = ApiRouter("/api/pages", "pages")
+router = APIRouter(prefix="/api/pages", tags=["pages"], route_class=ApiRoute)
 
 PagesDep = Annotated[Pages, Depends(service(Pages))]
 PageChangesDep = Annotated[PageChanges, Depends(service(PageChanges))]
+PageReadingDep = Annotated[PageReading, Depends(service(PageReading))]
 
 
-@dataclass(frozen=True, slots=True)
-class _PageParameters(Parameters):
-    page_id: PageIdPath
-    media: Annotated[
-        MediaForm,
-        Query(description="`inline` gives moved data URIs back, byte for byte."),
-    ] = "reference"
+PageMediaQuery = Annotated[
+    MediaForm, Query(description="`inline` gives moved data URIs back, byte for byte.")
+]
 
 
-@router.writes(
-    "POST",
+@router.post(
     "",
-    PageRecord,
-    NotFoundError,
-    ConflictError,
-    body=PageDraft,
-    responses={200: "The same request, answered before."},
+    response_model=PageRecord,
+    status_code=201,
+    openapi_extra=json_body(PageDraft),
+    responses={
+        200: {"model": PageRecord, "description": "The same request, answered before."},
+        **problem_responses(NotFoundError, ConflictError, *BODY_ERRORS),
+    },
 )
 async def create_page(
     call: CallDep, pages: PagesDep, idempotency_key: IdempotencyKeyHeader = None
@@ -78,7 +75,13 @@ async def create_page(
     return _written(call.request, written)
 
 
-@router.writes("POST", "/bulk", CreatedPages, ConflictError, body=PageBatch, status_code=201)
+@router.post(
+    "/bulk",
+    response_model=CreatedPages,
+    openapi_extra=json_body(PageBatch),
+    status_code=201,
+    responses=problem_responses(ConflictError, *BODY_ERRORS),
+)
 async def create_pages(call: CallDep, pages: PagesDep) -> Response:
     """Create up to 1,000 pages in one transaction: all of them, or none.
 
@@ -89,37 +92,47 @@ async def create_pages(call: CallDep, pages: PagesDep) -> Response:
     return Response(body, status_code=201, media_type="application/json")
 
 
-@router.reads(
+@router.get(
     "/{page_id}",
-    PageRecord,
-    *RECORD_ERRORS,
-    parameters=_PageParameters,
-    text="The page; for people, with `Accept: text/plain`.",
-    with_head=True,
+    response_model=PageRecord,
+    responses={
+        200: {
+            "content": PLAIN_TEXT,
+            "description": "The page; for people, with `Accept: text/plain`.",
+        },
+        **read_responses(*RECORD_ERRORS),
+    },
 )
-async def get_page(request: Request) -> Response:
+@router.head(
+    "/{page_id}",
+    name="head_page",
+    response_class=Response,
+    responses=read_responses(*RECORD_ERRORS),
+)
+async def get_page(
+    call: CallDep, reading: PageReadingDep, page_id: PageIdPath, media: PageMediaQuery = "reference"
+) -> Response:
     """Read a page. Its ETag stands for everything but the access counters."""
-    call = await call_of(request)
-    parameters = _PageParameters.read(request)
-    reading = services_of(request)[PageReading]
+    request = call.request
     if wants_text(request):
-        return answer_text(request, await reading.detail(call.project_id, parameters.page_id))
-    if parameters.media == "inline":
-        as_sent = await reading.get_as_sent(call.project_id, parameters.page_id)
+        return answer_text(request, await reading.detail(call.project_id, page_id))
+    if media == "inline":
+        as_sent = await reading.get_as_sent(call.project_id, page_id)
         return rendered_response(request, as_sent, _BY_ACCEPT)
-    stored = await reading.get(call.project_id, parameters.page_id)
+    stored = await reading.get(call.project_id, page_id)
     return answer_record(
         request, page_record(stored), etag=strong_etag(stored.digest), headers=_BY_ACCEPT
     )
 
 
-@router.writes(
-    "PUT",
+@router.put(
     "/{page_id}",
-    PageRecord,
-    PreconditionFailedError,
-    body=PageDraft,
-    responses={201: "The page was created."},
+    response_model=PageRecord,
+    openapi_extra=json_body(PageDraft),
+    responses={
+        201: {"model": PageRecord, "description": "The page was created."},
+        **problem_responses(PreconditionFailedError, *BODY_ERRORS),
+    },
 )
 async def put_page(
     call: CallDep,
@@ -139,14 +152,13 @@ async def put_page(
     return _written(call.request, written)
 
 
-@router.writes(
-    "PATCH",
+@router.patch(
     "/{page_id}",
-    PageRecord,
-    NotFoundError,
-    ConflictError,
-    PreconditionFailedError,
+    response_model=PageRecord,
     openapi_extra=json_body(PagePatch, media_type="application/merge-patch+json"),
+    responses=problem_responses(
+        NotFoundError, ConflictError, PreconditionFailedError, *BODY_ERRORS
+    ),
 )
 async def patch_page(
     call: CallDep, changes: PageChangesDep, page_id: PageIdPath, if_match: IfMatchHeader = None
@@ -161,8 +173,12 @@ async def patch_page(
     return _written(call.request, written)
 
 
-@router.removes(
-    "/{page_id}", NotFoundError, ConflictError, PreconditionFailedError, InvalidPayloadError
+@router.delete(
+    "/{page_id}",
+    status_code=204,
+    responses=problem_responses(
+        NotFoundError, ConflictError, PreconditionFailedError, InvalidPayloadError
+    ),
 )
 async def delete_page(
     call: CallDep, pages: PagesDep, page_id: PageIdPath, if_match: IfMatchHeader = None

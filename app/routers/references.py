@@ -2,23 +2,30 @@
 
 from typing import Annotated
 
-from fastapi import Depends, Response
+from fastapi import APIRouter, Depends, Response
 
 from app.errors import NotFoundError
-from app.http.api_router import ApiRouter
+from app.http.api_route import ApiRoute
 from app.http.calls import CallDep
 from app.http.dependencies import service
+from app.http.openapi_operations import json_body
+from app.http.problem_types import BODY_ERRORS, problem_responses
 from app.http.rendered_responses import rendered_response
 from app.services.agents.reference_mentions import ResolveRequest
 from app.services.agents.references import ReferenceResolver
 from app.wire.resources import ResolvedArguments
 
-router = ApiRouter("/api", "references")
+router = APIRouter(prefix="/api", tags=["references"], route_class=ApiRoute)
 
 ReferenceResolverDep = Annotated[ReferenceResolver, Depends(service(ReferenceResolver))]
 
 
-@router.writes("POST", "/resolve", ResolvedArguments, NotFoundError, body=ResolveRequest)
+@router.post(
+    "/resolve",
+    response_model=ResolvedArguments,
+    openapi_extra=json_body(ResolveRequest),
+    responses=problem_responses(NotFoundError, *BODY_ERRORS),
+)
 async def resolve_references(call: CallDep, references: ReferenceResolverDep) -> Response:
     """Replace references anywhere in a JSON value by what they name.
 

@@ -2,14 +2,16 @@
 
 from typing import Annotated
 
-from fastapi import Depends, Query, Response
+from fastapi import APIRouter, Depends, Query, Response
 
 from app.errors import ConflictError, NotFoundError
-from app.http.api_router import RECORD_ERRORS, ApiRouter
+from app.http.api_route import ApiRoute
 from app.http.calls import CallDep
 from app.http.dependencies import service
+from app.http.openapi_operations import json_body
 from app.http.page_parameters import LevelQuery, PageIdPath
 from app.http.parameters import SessionIdPath
+from app.http.problem_types import BODY_ERRORS, RECORD_ERRORS, problem_responses, read_responses
 from app.http.record_responses import answer_record
 from app.http.render_parameters import TargetQuery
 from app.http.render_queries import (
@@ -30,7 +32,7 @@ from app.wire.renders import RenderedRecord
 from app.wire.working_sets import WorkingSet
 from pagefault_dialects.model.base import Count
 
-router = ApiRouter("/api", "renderings")
+router = APIRouter(prefix="/api", tags=["renderings"], route_class=ApiRoute)
 
 AnswerRendersDep = Annotated[AnswerRenders, Depends(service(AnswerRenders))]
 RendersDep = Annotated[Renders, Depends(service(Renders))]
@@ -65,7 +67,11 @@ async def get_page_render_query(
 PageRenderQueryDep = Annotated[RenderQuery, Depends(get_page_render_query)]
 
 
-@router.reads("/tool-results/{tool_result_id}/render", RenderedRecord, *RECORD_ERRORS)
+@router.get(
+    "/tool-results/{tool_result_id}/render",
+    response_model=RenderedRecord,
+    responses=read_responses(*RECORD_ERRORS),
+)
 async def render_tool_result(
     call: CallDep, renders: AnswerRendersDep, tool_result_id: str, query: RenderQueryDep
 ) -> Response:
@@ -78,7 +84,11 @@ async def render_tool_result(
     return rendered_response(call.request, body)
 
 
-@router.reads("/pages/{page_id}/render", RenderedRecord, *RECORD_ERRORS)
+@router.get(
+    "/pages/{page_id}/render",
+    response_model=RenderedRecord,
+    responses=read_responses(*RECORD_ERRORS),
+)
 async def render_page(
     call: CallDep,
     renders: RendersDep,
@@ -92,7 +102,11 @@ async def render_page(
     return rendered_response(call.request, body)
 
 
-@router.reads("/sessions/{session_id}/render", RenderedRecord, *RECORD_ERRORS)
+@router.get(
+    "/sessions/{session_id}/render",
+    response_model=RenderedRecord,
+    responses=read_responses(*RECORD_ERRORS),
+)
 async def render_session(
     call: CallDep,
     renders: SessionRendersDep,
@@ -110,7 +124,11 @@ async def render_session(
     return rendered_response(call.request, body)
 
 
-@router.reads("/sessions/{session_id}/working-set", WorkingSet, *RECORD_ERRORS)
+@router.get(
+    "/sessions/{session_id}/working-set",
+    response_model=WorkingSet,
+    responses=read_responses(*RECORD_ERRORS),
+)
 async def get_working_set(
     call: CallDep,
     working_sets: WorkingSetsDep,
@@ -126,13 +144,11 @@ async def get_working_set(
     return answer_record(call.request, body)
 
 
-@router.writes(
-    "POST",
+@router.post(
     "/sessions/{session_id}/render",
-    RenderedRecord,
-    NotFoundError,
-    ConflictError,
-    body=SessionRenderRequest,
+    response_model=RenderedRecord,
+    openapi_extra=json_body(SessionRenderRequest),
+    responses=problem_responses(NotFoundError, ConflictError, *BODY_ERRORS),
 )
 async def render_session_on(
     call: CallDep, renders: SessionRendersDep, session_id: SessionIdPath
@@ -150,7 +166,12 @@ async def render_session_on(
     return rendered_response(call.request, body)
 
 
-@router.writes("POST", "/render", RenderedRecord, NotFoundError, ConflictError, body=RenderRequest)
+@router.post(
+    "/render",
+    response_model=RenderedRecord,
+    openapi_extra=json_body(RenderRequest),
+    responses=problem_responses(NotFoundError, ConflictError, *BODY_ERRORS),
+)
 async def render_record(call: CallDep, renders: RendersDep) -> Response:
     """Render a stored record with options too long for an address.
 

@@ -2,26 +2,33 @@
 
 from typing import Annotated, cast, get_args
 
-from fastapi import Depends, Query, Response
+from fastapi import APIRouter, Depends, Query, Response
 
-from app.http.api_router import ApiRouter
+from app.errors import InvalidCursorError
+from app.http.api_route import ApiRoute
 from app.http.calls import CallDep
 from app.http.dependencies import service
 from app.http.parameters import CursorQuery, LimitQuery, SearchTextQuery
+from app.http.problem_types import read_responses
 from app.http.record_responses import answer_listed
 from app.models.search_entry import SearchKind
 from app.services.search.search import Search, SearchRequest
 from app.wire.search import SearchResults, search_results
+from pagefault_dialects.errors import InvalidPayloadError
 from pagefault_dialects.model.base import ClientId
 
 _KINDS = "|".join(get_args(SearchKind))
 
-router = ApiRouter("/api", "search")
+router = APIRouter(prefix="/api", tags=["search"], route_class=ApiRoute)
 
 SearchDep = Annotated[Search, Depends(service(Search))]
 
 
-@router.lists("/search", SearchResults)
+@router.get(
+    "/search",
+    response_model=SearchResults,
+    responses=read_responses(InvalidCursorError, InvalidPayloadError),
+)
 async def search(
     call: CallDep,
     engine: SearchDep,

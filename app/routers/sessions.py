@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import Depends, Query, Response
+from fastapi import APIRouter, Depends, Query, Response
 
 from app.errors import (
     ConflictError,
@@ -11,9 +11,10 @@ from app.errors import (
     OverloadedError,
     PreconditionFailedError,
 )
-from app.http.api_router import ApiRouter
+from app.http.api_route import ApiRoute
 from app.http.calls import CallDep
 from app.http.dependencies import service
+from app.http.openapi_operations import PLAIN_TEXT, json_body
 from app.http.parameters import (
     AfterSeqQuery,
     CursorQuery,
@@ -22,7 +23,7 @@ from app.http.parameters import (
     LimitQuery,
     SessionIdPath,
 )
-from app.http.problem_types import problem_responses
+from app.http.problem_types import BODY_ERRORS, problem_responses, read_responses
 from app.http.record_responses import (
     answer_listed,
     answer_page,
@@ -56,7 +57,7 @@ from pagefault_dialects.errors import InvalidPayloadError
 from pagefault_dialects.model.base import ClientId, Count
 from pagefault_dialects.model.render_options import RenderOptions
 
-router = ApiRouter("/api/sessions", "sessions")
+router = APIRouter(prefix="/api/sessions", tags=["sessions"], route_class=ApiRoute)
 
 SessionsDep = Annotated[Sessions, Depends(service(Sessions))]
 PageManifestsDep = Annotated[PageManifests, Depends(service(PageManifests))]
@@ -94,7 +95,11 @@ async def get_outline_levels(
 OutlineLevelsDep = Annotated[RenderQuery | None, Depends(get_outline_levels)]
 
 
-@router.lists("", SessionPage)
+@router.get(
+    "",
+    response_model=SessionPage,
+    responses=read_responses(InvalidCursorError, InvalidPayloadError),
+)
 async def list_sessions(
     call: CallDep,
     sessions: SessionsDep,
@@ -108,19 +113,30 @@ async def list_sessions(
     return answer_page(call.request, items, next_cursor)
 
 
-@router.reads("/{session_id}", SessionRecord, NotFoundError, InvalidPayloadError, with_head=True)
+@router.get(
+    "/{session_id}",
+    response_model=SessionRecord,
+    responses=read_responses(NotFoundError, InvalidPayloadError),
+)
+@router.head(
+    "/{session_id}",
+    name="head_session",
+    response_class=Response,
+    responses=read_responses(NotFoundError, InvalidPayloadError),
+)
 async def get_session(call: CallDep, sessions: SessionsDep, session_id: SessionIdPath) -> Response:
     """Read what a session holds: counts, bytes referenced, bytes saved against inline storage."""
     shown = await sessions.get(call.project_id, session_id)
     return answer_record(call.request, session_record(shown.session, shown.use))
 
 
-@router.writes(
-    "PUT",
+@router.put(
     "/{session_id}",
-    SessionRecord,
-    PreconditionFailedError,
-    responses={201: "The session was created."},
+    response_model=SessionRecord,
+    responses={
+        201: {"model": SessionRecord, "description": "The session was created."},
+        **problem_responses(PreconditionFailedError, *BODY_ERRORS),
+    },
 )
 async def put_session(
     call: CallDep,
@@ -159,17 +175,15 @@ async def delete_session(
     return Response(deletion_receipt(deleted), media_type="application/json")
 
 
-@router.writes(
-    "POST",
+@router.post(
     "/{session_id}/fork",
-    SessionRecord,
-    NotFoundError,
-    ConflictError,
-    OverloadedError,
-    body=ForkRequest,
+    response_model=SessionRecord,
+    status_code=201,
+    openapi_extra=json_body(ForkRequest),
     responses={
-        200: "The same fork, made before.",
+        200: {"model": SessionRecord, "description": "The same fork, made before."},
         202: {"model": PendingFork, "description": "The fork is being copied."},
+        **problem_responses(NotFoundError, ConflictError, OverloadedError, *BODY_ERRORS),
     },
 )
 async def fork_session(
@@ -191,13 +205,16 @@ async def fork_session(
     return answer_written(call.request, record, path=path, is_new=forked.is_new)
 
 
-@router.reads(
+@router.get(
     "/{session_id}/manifest",
-    PageManifest,
-    NotFoundError,
-    InvalidCursorError,
-    InvalidPayloadError,
-    text="The pages; for a model alone, with `Accept: text/plain`.",
+    response_model=PageManifest,
+    responses={
+        200: {
+            "content": PLAIN_TEXT,
+            "description": "The pages; for a model alone, with `Accept: text/plain`.",
+        },
+        **read_responses(NotFoundError, InvalidCursorError, InvalidPayloadError),
+    },
 )
 async def get_manifest(
     call: CallDep,
@@ -229,7 +246,11 @@ async def get_manifest(
     return answer_record(call.request, record, headers=headers)
 
 
-@router.lists("/{session_id}/outline", OutlinePage, NotFoundError)
+@router.get(
+    "/{session_id}/outline",
+    response_model=OutlinePage,
+    responses=read_responses(InvalidCursorError, NotFoundError, InvalidPayloadError),
+)
 async def get_outline(
     call: CallDep,
     outlines: OutlinesDep,

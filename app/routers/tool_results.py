@@ -1,15 +1,16 @@
 """`/api/tool-results`: raw results in, canonical records out."""
 
-from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import Depends, Path, Query, Request, Response
+from fastapi import APIRouter, Depends, Query, Response
 
-from app.errors import ConflictError, NotFoundError
-from app.http.api_router import ApiRouter
-from app.http.calls import CallDep, call_of
-from app.http.dependencies import service, services_of
-from app.http.parameters import CursorQuery, IdempotencyKeyHeader, LimitQuery, Parameters
+from app.errors import ConflictError, InvalidCursorError, NotFoundError
+from app.http.api_route import ApiRoute
+from app.http.calls import CallDep
+from app.http.dependencies import service
+from app.http.openapi_operations import json_body
+from app.http.parameters import CursorQuery, IdempotencyKeyHeader, LimitQuery
+from app.http.problem_types import BODY_ERRORS, problem_responses, read_responses
 from app.http.record_responses import answer_page, answer_record, answer_written
 from app.http.render_parameters import (
     CountTokensQuery,
@@ -29,60 +30,65 @@ from app.wire.tool_results import (
     ToolResultRecord,
     tool_result_record,
 )
+from pagefault_dialects.errors import InvalidPayloadError
 from pagefault_dialects.model.base import ClientId
 from pagefault_dialects.model.render_options import RenderOptions
 
-router = ApiRouter("/api/tool-results", "tool results")
+router = APIRouter(prefix="/api/tool-results", tags=["tool results"], route_class=ApiRoute)
 
 ToolResultsDep = Annotated[ToolResults, Depends(service(ToolResults))]
+AnswerRendersDep = Annotated[AnswerRenders, Depends(service(AnswerRenders))]
+
+NewCallQuery = Annotated[
+    bool,
+    Query(
+        alias="newCall",
+        description="As `newCall` of the body: the call is another one than that of the same "
+        "id which has its result.",
+    ),
+]
+RenderTargetQuery = Annotated[
+    Target | None, Query(description="The target to render the record for, in the same answer.")
+]
 
 
-@dataclass(frozen=True, slots=True)
-class _CreateParameters(Parameters):
-    idempotency_key: IdempotencyKeyHeader = None
-    render: Annotated[
-        Target | None,
-        Query(description="The target to render the record for, in the same answer."),
-    ] = None
-    new_call: Annotated[
-        bool,
-        Query(
-            alias="newCall",
-            description="As `newCall` of the body: the call is another one than that of the same "
-            "id which has its result.",
-        ),
-    ] = False
-    handles: HandlesQuery = False
-    max_text: MaxTextQuery = None
-    max_image_pixels: MaxImagePixelsQuery = None
-    count_tokens: CountTokensQuery = True
-
-    def options(self) -> RenderOptions:
-        """Return how the record is to be rendered."""
-        return RenderOptions(
-            handles=self.handles,
-            max_text=self.max_text,
-            max_image_pixels=self.max_image_pixels,
-            count_tokens=self.count_tokens,
-        )
+async def get_render_options(
+    handles: HandlesQuery = False,
+    max_text: MaxTextQuery = None,
+    max_image_pixels: MaxImagePixelsQuery = None,
+    count_tokens: CountTokensQuery = True,
+) -> RenderOptions:
+    """Return the options for rendering the new record."""
+    return RenderOptions(
+        handles=handles,
+        max_text=max_text,
+        max_image_pixels=max_image_pixels,
+        count_tokens=count_tokens,
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class _ResultParameters(Parameters):
-    tool_result_id: Annotated[str, Path()]
+RenderOptionsDep = Annotated[RenderOptions, Depends(get_render_options)]
 
 
-@router.writes(
-    "POST",
+@router.post(
     "",
-    RenderedToolResult,
-    NotFoundError,
-    ConflictError,
-    body=ToolResultRequest,
-    dependencies=_CreateParameters.as_dependencies(),
-    responses={200: "The same call, answered before."},
+    response_model=RenderedToolResult,
+    status_code=201,
+    openapi_extra=json_body(ToolResultRequest),
+    responses={
+        200: {"model": RenderedToolResult, "description": "The same call, answered before."},
+        **problem_responses(NotFoundError, ConflictError, *BODY_ERRORS),
+    },
 )
-async def create_tool_result(request: Request) -> Response:
+async def create_tool_result(
+    call: CallDep,
+    results: ToolResultsDep,
+    renders: AnswerRendersDep,
+    options: RenderOptionsDep,
+    render: RenderTargetQuery = None,
+    new_call: NewCallQuery = False,
+    idempotency_key: IdempotencyKeyHeader = None,
+) -> Response:
     """Take in what a tool returned, whatever its shape, and answer with the canonical record.
 
     Media leave the result for the resource store, long text is previewed, and nothing is dropped.
@@ -91,27 +97,28 @@ async def create_tool_result(request: Request) -> Response:
     Outside a session an `Idempotency-Key` makes a retry safe; that of a record which was deleted
     since is a 404. With `render` the answer has its rendering, too.
     """
-    call = await call_of(request)
-    parameters = _CreateParameters.read(request)
-    ingested = await services_of(request)[ToolResults].ingest(
-        call.project_id,
-        call.json_body(),
-        idempotency_key=parameters.idempotency_key,
-        new_call=parameters.new_call,
+    ingested = await results.ingest(
+        call.project_id, call.json_body(), idempotency_key=idempotency_key, new_call=new_call
     )
     record = tool_result_record(ingested.result)
     path = f"/api/tool-results/{ingested.result.tool_result_id}"
-    if parameters.render is None:
-        return answer_written(request, record, path=path, is_new=ingested.is_new)
-    query = RenderQuery(parameters.render, parameters.options())
-    body = await services_of(request)[AnswerRenders].with_record(
-        call.project_id, ingested.result.tool_result_id, record, query
+    if render is None:
+        return answer_written(call.request, record, path=path, is_new=ingested.is_new)
+    body = await renders.with_record(
+        call.project_id,
+        ingested.result.tool_result_id,
+        record,
+        RenderQuery(render, options),
     )
     status = 201 if ingested.is_new else 200
-    return json_response(request, body, {"Location": path}, status=status)
+    return json_response(call.request, body, {"Location": path}, status=status)
 
 
-@router.lists("", ToolResultPage)
+@router.get(
+    "",
+    response_model=ToolResultPage,
+    responses=read_responses(InvalidCursorError, InvalidPayloadError),
+)
 async def list_tool_results(
     call: CallDep,
     results: ToolResultsDep,
@@ -126,10 +133,10 @@ async def list_tool_results(
     return answer_page(call.request, map(tool_result_record, page), next_cursor)
 
 
-@router.reads("/{tool_result_id}", ToolResultRecord, NotFoundError, parameters=_ResultParameters)
-async def get_tool_result(request: Request) -> Response:
+@router.get(
+    "/{tool_result_id}", response_model=ToolResultRecord, responses=read_responses(NotFoundError)
+)
+async def get_tool_result(call: CallDep, results: ToolResultsDep, tool_result_id: str) -> Response:
     """Read a record: the stored bytes, with a strong ETag."""
-    call = await call_of(request)
-    parameters = _ResultParameters.read(request)
-    stored = await services_of(request)[ToolResults].get(call.project_id, parameters.tool_result_id)
-    return answer_record(request, tool_result_record(stored))
+    stored = await results.get(call.project_id, tool_result_id)
+    return answer_record(call.request, tool_result_record(stored))

@@ -2,15 +2,15 @@
 
 from typing import Annotated
 
-from fastapi import Depends, Query, Response
+from fastapi import APIRouter, Depends, Query, Response
 
 from app.errors import ConflictError
-from app.http.api_router import ApiRouter
+from app.http.api_route import ApiRoute
 from app.http.calls import CallDep
 from app.http.dependencies import service
-from app.http.openapi_operations import PLAIN_TEXT
+from app.http.openapi_operations import PLAIN_TEXT, json_body
 from app.http.parameters import SessionIdPath
-from app.http.problem_types import read_responses
+from app.http.problem_types import BODY_ERRORS, problem_responses, read_responses
 from app.http.record_responses import answer_record, answer_text
 from app.http.render_parameters import TargetQuery
 from app.http.rendered_responses import rendered_response
@@ -24,7 +24,7 @@ from pagefault_dialects.targets.tool_definitions import write_tools
 from pagefault_dialects.tools.tool_arguments import TOOLS
 from pagefault_dialects.tools.tool_catalogue import definitions
 
-router = ApiRouter("/api", "tools")
+router = APIRouter(prefix="/api", tags=["tools"], route_class=ApiRoute)
 
 ToolCallsDep = Annotated[ToolCalls, Depends(service(ToolCalls))]
 
@@ -43,7 +43,7 @@ StyleQuery = Annotated[
 ]
 
 
-@router.reads("/tools", ToolDefinitions, InvalidPayloadError)
+@router.get("/tools", response_model=ToolDefinitions, responses=read_responses(InvalidPayloadError))
 async def list_tools(call: CallDep, target: TargetQuery, only: OnlyQuery = None) -> Response:
     """Read the definitions of the memory's tools, in the dialect of a provider.
 
@@ -73,8 +73,11 @@ async def get_tool_instructions(call: CallDep, style: StyleQuery = "strict") -> 
     return answer_text(call.request, instructions(style))
 
 
-@router.writes(
-    "POST", "/sessions/{session_id}/tool-calls", RenderedRecord, ConflictError, body=ToolCallRequest
+@router.post(
+    "/sessions/{session_id}/tool-calls",
+    response_model=RenderedRecord,
+    openapi_extra=json_body(ToolCallRequest),
+    responses=problem_responses(ConflictError, *BODY_ERRORS),
 )
 async def run_tool_call(call: CallDep, calls: ToolCallsDep, session_id: SessionIdPath) -> Response:
     """Run a model's call of one of the tools; `messages` is what to append to the conversation.

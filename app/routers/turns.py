@@ -2,23 +2,32 @@
 
 from typing import Annotated
 
-from fastapi import Depends, Response
+from fastapi import APIRouter, Depends, Response
 
 from app.errors import ConflictError, NotFoundError
-from app.http.api_router import ApiRouter
+from app.http.api_route import ApiRoute
 from app.http.calls import CallDep
 from app.http.dependencies import service
+from app.http.openapi_operations import json_body
 from app.http.parameters import IdempotencyKeyHeader, SessionIdPath
+from app.http.problem_types import BODY_ERRORS, problem_responses
 from app.http.rendered_responses import rendered_response
 from app.services.agents.session_turns import SessionTurns
 from app.wire.turns import TurnReceipt, TurnRequest
 
-router = ApiRouter("/api/sessions/{session_id}/turns", "sessions")
+router = APIRouter(
+    prefix="/api/sessions/{session_id}/turns", tags=["sessions"], route_class=ApiRoute
+)
 
 SessionTurnsDep = Annotated[SessionTurns, Depends(service(SessionTurns))]
 
 
-@router.writes("POST", "", TurnReceipt, ConflictError, NotFoundError, body=TurnRequest)
+@router.post(
+    "",
+    response_model=TurnReceipt,
+    openapi_extra=json_body(TurnRequest),
+    responses=problem_responses(ConflictError, NotFoundError, *BODY_ERRORS),
+)
 async def append_turn(
     call: CallDep,
     turns: SessionTurnsDep,

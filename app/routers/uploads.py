@@ -16,7 +16,7 @@ from app.errors import (
 )
 from app.http.calls import CallDep
 from app.http.dependencies import service
-from app.http.openapi_operations import answer_headers, file_body, header, operation_id, reference
+from app.http.openapi_operations import answer_headers, file_body, header, reference
 from app.http.problem_types import problem_responses, read_responses
 from app.http.record_responses import answer_record
 from app.http.tus import (
@@ -36,7 +36,7 @@ from app.services.uploads.uploads import Uploads
 from app.wire.resources import UploadRecord, upload_record
 from pagefault_dialects.errors import InvalidPayloadError, PayloadTooLargeError
 
-router = APIRouter(prefix=PATH, tags=["uploads"], generate_unique_id_function=operation_id)
+router = APIRouter(prefix=PATH, tags=["uploads"])
 
 UploadsDep = Annotated[Uploads, Depends(service(Uploads))]
 

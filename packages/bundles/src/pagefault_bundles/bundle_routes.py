@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import Depends, Response
+from fastapi import APIRouter, Depends, Response
 from fastapi.responses import StreamingResponse
 
 from app.errors import (
@@ -13,7 +13,7 @@ from app.errors import (
     SlowBodyError,
     UnsupportedMediaError,
 )
-from app.http.api_router import ApiRouter
+from app.http.api_route import ApiRoute
 from app.http.calls import CallDep
 from app.http.content_headers import content_disposition, safe_headers
 from app.http.dependencies import service
@@ -28,7 +28,7 @@ from pagefault_bundles.exporting import EXPORT_BYTES, BundleExports
 from pagefault_bundles.importing import BundleImports
 from pagefault_dialects.errors import InvalidPayloadError, PayloadTooLargeError
 
-router = ApiRouter("/api/sessions", "sessions")
+router = APIRouter(prefix="/api/sessions", tags=["sessions"], route_class=ApiRoute)
 
 MemoryBudgetDep = Annotated[MemoryBudget, Depends(service(MemoryBudget))]
 BundleExportsDep = Annotated[BundleExports, Depends(service(BundleExports))]

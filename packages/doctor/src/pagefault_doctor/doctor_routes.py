@@ -2,12 +2,14 @@
 
 from typing import Annotated
 
-from fastapi import Depends, Query, Response
+from fastapi import APIRouter, Depends, Query, Response
 
 from app.errors import NotFoundError
-from app.http.api_router import ApiRouter
+from app.http.api_route import ApiRoute
 from app.http.calls import CallDep
 from app.http.dependencies import service
+from app.http.openapi_operations import json_body
+from app.http.problem_types import BODY_ERRORS, problem_responses
 from app.http.render_parameters import MaxTokensQuery
 from app.http.rendered_responses import rendered_response
 from app.wire.renders import Target
@@ -15,12 +17,17 @@ from pagefault_dialects.messages.histories import Dialect
 from pagefault_doctor.diagnoses import Diagnosis, Examination
 from pagefault_doctor.doctor import Doctor, DoctorQuery
 
-router = ApiRouter("/api", "doctor")
+router = APIRouter(prefix="/api", tags=["doctor"], route_class=ApiRoute)
 
 DoctorDep = Annotated[Doctor, Depends(service(Doctor))]
 
 
-@router.writes("POST", "/doctor", Diagnosis, NotFoundError, body=Examination)
+@router.post(
+    "/doctor",
+    response_model=Diagnosis,
+    openapi_extra=json_body(Examination),
+    responses=problem_responses(NotFoundError, *BODY_ERRORS),
+)
 async def examine_history(
     call: CallDep,
     doctor: DoctorDep,

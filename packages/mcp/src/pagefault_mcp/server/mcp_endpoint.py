@@ -9,20 +9,19 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import anyio
 import anyio.abc
 import anyio.to_thread
-from fastapi.dependencies.utils import get_dependant
 from starlette.requests import Request
 from starlette.types import Message, Receive, Scope, Send
 
 from app.errors import QuotaExceededError
-from app.http.api_route import QueryNames
 from app.http.authenticate import caller_by_key
 from app.http.bodies import limited_body
 from app.http.problem_responses import problem_response
+from app.http.query_names import QueryNames
 from app.models.limits import Limits
 from app.services.memory_budget.request_bodies import FREE_BYTES
 from app.services.requests.whole_bodies import RequestBodies
@@ -31,7 +30,6 @@ from pagefault_dialects.errors import PagefaultError, PayloadTooLargeError
 from pagefault_mcp.messages.message_limits import check_message, parse_message
 from pagefault_mcp.server.answer_memory import AnswerMemory
 from pagefault_mcp.server.memory_caller import McpCaller, caller_at
-from pagefault_mcp.server.refusals import PATH
 
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -46,11 +44,7 @@ _LISTEN = "subscriptions/listen"
 _CALLER = "mcp_caller"
 
 
-def _declare_query(session: str | None = None, scope: Literal["project"] | None = None) -> None:
-    """Declare the parameters of the address, for FastAPI to read."""
-
-
-_QUERY = QueryNames(get_dependant(path=PATH, call=_declare_query))
+_QUERY = QueryNames(("session", "scope"))
 
 
 @dataclass(frozen=True, slots=True)
