@@ -1,10 +1,9 @@
-"""Compare a conversation that is sent with the one that is stored, by what was read of both.
+"""Comparison of a sent conversation with the stored one, by their readings.
 
-A conversation is taken apart into units: texts and media by who says them, calls by id, name and
-arguments, answers by their calls. Ids of messages, times, usage, reasoning and marks for a cache
-are in no unit, and neither is how units were distributed over messages. What is said is compared in
-order, and so are calls. An answer is compared with the stored one for its call, wherever that
-stands; if that is the record of a tool result, it matches whatever it says.
+A conversation is split into units: texts and media by role, calls by id, name and arguments, and
+answers by their calls. Ids of messages, times, usage, reasoning, cache marks and the limits of
+messages are no part of units. Content and calls are each compared in order. An answer is compared
+with the stored one for its call at any position. The record of a tool result matches any answer.
 """
 
 import hashlib
@@ -30,12 +29,12 @@ from pagefault_dialects.streams.json_digests import json_digest
 
 UnitKind: TypeAlias = Literal["said", "call", "answer"]
 DigestOf: TypeAlias = Callable[[bytes], str]
-"""Returns the SHA-256 of a medium, in hex, by the bytes that were read of it."""
+"""Function that returns the SHA-256 of a medium in hex, for its bytes in the message."""
 
 RECORD = b""
-"""The digest of an answer that is the record of a tool result."""
+"""The digest of the unit of a stored tool result."""
 _DIGEST_BYTES = 16
-# A call without an id is named by where it stands, which is elsewhere once it is stored.
+# The id of a call without one is made of its place, which changes when it is stored.
 _NAMED_BY_US = re.compile(r"^call_[0-9]{1,19}_[0-9]{1,9}$")
 _BLOCKS = ("content", "parts")
 _NOTHING: Sequence["Unit"] = ()
@@ -44,8 +43,8 @@ _NOTHING: Sequence["Unit"] = ()
 class Unit(NamedTuple):
     """A unit of a conversation.
 
-    `place` is the `seq` of a stored entry, or the index of a message that is sent, and `pointer`
-    where in that message it stands.
+    `place` is the `seq` of a stored entry, or the index of a sent message. `pointer` is the place
+    in the message.
     """
 
     kind: UnitKind
@@ -58,9 +57,9 @@ class Unit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The first thing that is sent and not what is stored.
+    """The first difference between a sent and a stored conversation.
 
-    `place` is the index of the message, which is the number of messages if too few were sent.
+    `place` is the index of the message, or the number of messages if too few were sent.
     """
 
     place: int
@@ -70,12 +69,12 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What is new in a conversation, or where it differs from the stored one."""
+    """The new messages of a conversation, or its difference from the stored one."""
 
     new: Sequence[int] = ()
-    """The indexes of messages that are to be appended."""
+    """The indexes of messages to append."""
     grown: int | None = None
-    """The index of the first of these, if the beginning of that message is stored."""
+    """The index of the first of these, if its beginning is stored."""
     difference: Difference | None = None
 
 
@@ -90,18 +89,18 @@ def units_of(
     """Return the units of the turns of one message."""
     units: list[Unit] = []
     for turn in turns:
-        said = [each for item in turn.items for each in _describe_item(item, digest_of)]
+        contents = [each for item in turn.items for each in _describe_item(item, digest_of)]
         if turn.role == "tool":
-            digest = _digest("answer", turn.call_id, *(each for _, each in said))
+            digest = _digest("answer", turn.call_id, *(each for _, each in contents))
             units.append(Unit("answer", digest, place, turn.call_id))
             continue
         is_system = turn.role == "system"
-        for pointer, each in said:
+        for pointer, each in contents:
             digest = _digest(turn.role, each)
             units.append(Unit("said", digest, place, is_system=is_system, pointer=pointer))
         for call in turn.calls:
-            said_id = _NAMED_BY_US.sub("", call.call_id)
-            digest = _digest("call", said_id, call.name, json_digest(call.arguments))
+            own_id = _NAMED_BY_US.sub("", call.call_id)
+            digest = _digest("call", own_id, call.name, json_digest(call.arguments))
             is_ours = call.call_id.startswith(f"call_{place}_")
             units.append(Unit("call", digest, place, "" if is_ours else call.call_id))
     return units
@@ -113,7 +112,7 @@ def record_unit(call_id: str, seq: int) -> Unit:
 
 
 def _describe_item(item: Item, digest_of: DigestOf) -> Iterator[tuple[str, str]]:
-    """Yield the pointer of an item and what it says, if anything is said with it."""
+    """Yield the pointer of an item and its content, if it has any."""
     match item:
         case TextItem(pointer, text):
             if text:
@@ -142,19 +141,20 @@ def _digest(*words: str) -> bytes:
 def compare(
     stored: Sequence[Unit], sent: Sequence[Unit], messages: int, *, continues: bool = False
 ) -> Comparison:
-    """Compare what is sent with what is stored.
+    """Compare sent messages with stored ones.
 
     Args:
-        stored: The units of all stored messages, and of tool results, in the order of `seq`.
-        sent: The units of the messages that are sent.
-        messages: How many these are; some may have no units.
-        continues: Whether they stand behind what is stored; else they are all of it.
+        stored: The units of all stored messages and tool results, in the order of `seq`.
+        sent: The units of the sent messages.
+        messages: The number of sent messages, some of which may have no units.
+        continues: Whether they follow the stored messages. Otherwise they are the whole
+            conversation.
     """
     return _Comparing(stored, sent, messages).run(continues=continues)
 
 
 class _Stream:
-    """The stored units of one kind, which are passed in order."""
+    """The stored units of one kind, with a position."""
 
     def __init__(self, units: Sequence[Unit]) -> None:
         self.units = units
@@ -166,7 +166,7 @@ class _Stream:
         return self.units[self.position] if self.position < len(self.units) else None
 
     def start_behind(self, sent: Sequence[Unit]) -> bool:
-        """Begin at the end, or at what is sent, if the stored units end with exactly that."""
+        """Move to the end, or before the last units if they are equal to the sent ones."""
         self.position = len(self.units)
         count = len(sent)
         tail = self.units[-count:] if count else _NOTHING
@@ -178,7 +178,7 @@ class _Stream:
 
 @dataclass(slots=True)
 class _Message:
-    """How many units of a message are stored, and how many are not."""
+    """The numbers of stored and of new units of a message."""
 
     stored: int = 0
     answered: int = 0
@@ -189,7 +189,7 @@ class _Message:
 
 @dataclass(slots=True)
 class _Comparing:
-    """A comparison that is being made."""
+    """A comparison in progress."""
 
     stored: Sequence[Unit]
     sent: Sequence[Unit]
@@ -197,13 +197,13 @@ class _Comparing:
     messages: dict[int, _Message] = field(default_factory=lambda: defaultdict(_Message))
 
     def run(self, *, continues: bool) -> Comparison:
-        stored = [*without_repeated_calls(_behind_system(self.stored))]
+        stored = [*without_repeated_calls(_without_prompt(self.stored))]
         sent = [*without_repeated_calls(self.sent)]
         kinds: Sequence[UnitKind] = ("said", "call")
         streams = {kind: _Stream([each for each in stored if each.kind == kind]) for kind in kinds}
         if continues:
-            wanted = {kind: [each for each in sent if each.kind == kind] for kind in kinds}
-            are_repeated = [streams[kind].start_behind(wanted[kind]) for kind in kinds]
+            tails = {kind: [each for each in sent if each.kind == kind] for kind in kinds}
+            are_repeated = [streams[kind].start_behind(tails[kind]) for kind in kinds]
             if not all(are_repeated):
                 for stream in streams.values():
                     stream.position = len(stream.units)
@@ -214,10 +214,10 @@ class _Comparing:
         differences = [
             found for unit in sent if (found := self._pass(unit, streams, answers)) is not None
         ]
-        left = (stream.next for stream in streams.values())
-        differences += (Difference(self.count, "", each.place) for each in left if each is not None)
+        missing = (stream.next for stream in streams.values())
+        differences += (Difference(self.count, "", each.place) for each in missing if each)
         if differences:
-            # What is said and what is called are compared apart; either may differ first.
+            # Content and calls are compared separately, and either may differ first.
             first = min(differences, key=lambda each: each.place)
             seq = min(each.seq for each in differences)
             return Comparison(difference=replace(first, seq=seq))
@@ -226,7 +226,7 @@ class _Comparing:
     def _pass(
         self, unit: Unit, streams: dict[UnitKind, _Stream], answers: dict[str, deque[Unit]]
     ) -> Difference | None:
-        """Find a unit among the stored ones; return the difference if another one stands there."""
+        """Compare a unit with the next stored one, and return the difference if there is one."""
         message = self.messages[unit.place]
         if unit.kind == "answer":
             return self._pass_answer(unit, answers[unit.call_id])
@@ -256,7 +256,7 @@ class _Comparing:
         return None if is_same else Difference(unit.place, unit.pointer, known.place)
 
     def _new(self) -> Comparison:
-        """Return what is new, unless it stands before what is stored."""
+        """Return the new messages, or a difference if stored ones follow them."""
         matched = [index for index, each in self.messages.items() if each.stored]
         last_stored = max(matched, default=-1)
         new: list[int] = []
@@ -272,14 +272,14 @@ class _Comparing:
             new.append(index)
         grown = next((index for index in new if self.messages[index].stored), None)
         known = [index for index, each in self.messages.items() if each.stored or each.answered]
-        # What nothing is read of, such as reasoning, stays in front of what follows it.
+        # Messages without units, such as reasoning, stay before the message that follows.
         silent = range(max(known, default=-1) + 1, max(new, default=-1))
         new += (index for index in silent if index not in self.messages)
         return Comparison(tuple(sorted(new)), grown)
 
 
-def _behind_system(stored: Sequence[Unit]) -> Sequence[Unit]:
-    """Return what is stored behind what the system says first, which is never compared."""
+def _without_prompt(stored: Sequence[Unit]) -> Sequence[Unit]:
+    """Return the stored units without a system prompt at the beginning, which is not compared."""
     start = next((i for i, each in enumerate(stored) if not each.is_system), len(stored))
     return stored[start:]
 
@@ -300,12 +300,12 @@ def without_repeated_calls(units: Iterable[Unit]) -> Iterator[Unit]:
 def further_blocks(
     message: JsonObject, units: Callable[[JsonObject], Sequence[Unit]], stored: Sequence[Unit]
 ) -> JsonObject | None:
-    """Return a message with only the blocks that are not stored; `None` if it has none apart.
+    """Return a message with only its new blocks; `None` if they cannot be separated.
 
     Args:
         message: A message whose beginning is stored.
-        units: Returns the units of a message that is like it.
-        stored: The units of the beginning that is stored, and answers that are.
+        units: Function that returns the units of a part of the message.
+        stored: The units of the stored beginning, and stored answers.
     """
     known = {(each.kind, each.call_id or each.digest) for each in stored}
 
@@ -316,13 +316,13 @@ def further_blocks(
         blocks = message.get(name)
         if not isinstance(blocks, list):
             continue
-        # What has a block that is not stored has one with any more blocks as well.
+        # Any beginning with a new block is followed by others with it, so bisection is possible.
         heads = range(1, len(blocks))
         stored_heads = bisect_left(
             heads, True, key=lambda count: not is_stored({**message, name: blocks[:count]})
         )
         return {**message, name: blocks[stored_heads:]} if stored_heads else None
     if isinstance(message.get("content"), str):
-        # What was said is stored, and calls came beside it.
+        # The text is stored, and the calls beside it are new.
         return {**message, "content": None}
     return None

@@ -26,16 +26,16 @@ class ConversationReading:
     """A body with a conversation, or with the next part of one."""
 
     entries: tuple[tuple[str, JsonObject, EntryReading], ...]
-    """The pointer in the body, the message as it was sent, and its reading; in order."""
+    """The messages in order, each with its pointer in the body and its reading."""
     dialect: str | None
-    """That of the body."""
+    """The dialect of the body."""
     prompt: JsonObject
-    """What stands around: system, instructions, tools, model, as they were sent."""
+    """The members beside the messages, unchanged: system, instructions, tools, model."""
     continues: bool
-    """Whether it goes behind what is stored: a response, one message, or a request that refers to
-    what its provider stored."""
+    """The messages follow those that are stored: of a response, a single message, or a request
+    that refers to a conversation of its provider."""
     passed_over: int = 0
-    """How many elements of the list are no messages: lines of a transcript, reports, states."""
+    """The number of elements that are no messages: lines of transcripts, reports, states."""
 
 
 def read_conversation(value: JsonValue) -> ConversationReading:
@@ -48,19 +48,19 @@ def read_conversation(value: JsonValue) -> ConversationReading:
     is_message = messages is None and read_message(value, "")[0].message is not None
     entries = _read_entries([("", value)] if is_message else messages)
     name = list_name(value)
-    held = value[name] if name is not None else value
-    form = find_conversation(held) if name is None or isinstance(held, list) else None
+    body = value[name] if name is not None else value
+    form = find_conversation(body) if name is None or isinstance(body, list) else None
     is_response = is_message or (form is not None and form[1].is_response)
     dialect = _dialect(value, [entry for _, _, entry in entries], form)
-    around = surroundings(value) if isinstance(value, dict) and not is_response else {}
-    continues = is_response or any(around.get(name) for name in _CONTINUES)
-    prompt = {name: around[name] for name in _PROMPT if around.get(name) is not None}
+    envelope = surroundings(value) if isinstance(value, dict) and not is_response else {}
+    continues = is_response or any(envelope.get(name) for name in _CONTINUES)
+    prompt = {name: envelope[name] for name in _PROMPT if envelope.get(name) is not None}
     passed_over = 0
     messages_in = dialect
     if form is not None:
         messages_in = form[1].messages_in or dialect
-        prompt |= form[1].prompt(held) if form[1].prompt is not None else {}
-        passed_over = _count_passed_over(held, form[1])
+        prompt |= form[1].prompt(body) if form[1].prompt is not None else {}
+        passed_over = _count_passed_over(body, form[1])
     placed = ((pointer, each, _in_dialect(entry, messages_in)) for pointer, each, entry in entries)
     return ConversationReading(tuple(placed), dialect, prompt, continues, passed_over)
 
@@ -90,23 +90,23 @@ def _read_entries(
     return entries
 
 
-def _count_passed_over(held: JsonValue, form: ConversationForm) -> int:
-    if form.passes_over is None or not isinstance(held, list):
+def _count_passed_over(body: JsonValue, form: ConversationForm) -> int:
+    if form.passes_over is None or not isinstance(body, list):
         return 0
-    return sum(isinstance(each, dict) and form.passes_over(each) for each in held)
+    return sum(isinstance(each, dict) and form.passes_over(each) for each in body)
 
 
 def _dialect(
     value: JsonValue, entries: Sequence[EntryReading], form: tuple[str, ConversationForm] | None
 ) -> str | None:
-    """Return the dialect of a body: that of its form, of what is around, or of most messages."""
+    """Return the dialect of a body: that of its form, its other members, or most messages."""
     found = body_dialect(value, [message for entry in entries for message in entry.messages])
     counts = Counter(entry.dialect for entry in entries if entry.messages[0].reader)
-    shown = counts.most_common(1)[0][0] if counts else None
-    return form[0] if form is not None else found or shown
+    most_common = counts.most_common(1)[0][0] if counts else None
+    return form[0] if form is not None else found or most_common
 
 
 def _in_dialect(entry: EntryReading, dialect: str | None) -> EntryReading:
-    """Return an entry of words alone in the dialect of the messages around it."""
+    """Return an entry without a dialect of its own in the dialect of the other messages."""
     is_plain = not any(each.reader for each in entry.messages)
     return replace(entry, dialect=dialect) if is_plain and dialect is not None else entry

@@ -29,15 +29,15 @@ def diagnose(
     sent: Sequence[JsonValue] = (),
     is_session: bool = False,
 ) -> list[Finding]:
-    """Return what is wrong with a history.
+    """Return the findings of a history.
 
     Args:
-        history: The history. Of a session, an empty message stands for an entry that is none.
+        history: The history. In that of a session, entries that are no messages are empty messages.
         profile: The target.
-        loss: What its rendering for the target loses, by the numbers of its turns.
-        main: The dialect it is meant to be in; `None` for words alone.
-        sent: The messages as they were sent; without them, their order is not looked at.
-        is_session: Whether it is one of a session, so that findings have numbers of entries.
+        loss: The loss of its rendering for the target, by the numbers of its turns.
+        main: The intended dialect; `None` for plain messages.
+        sent: The original messages; without them, their order is not checked.
+        is_session: Whether the history is a session, whose findings have numbers of entries.
     """
     own = main if profile.target == (main or "openai-chat") else None
     findings = [

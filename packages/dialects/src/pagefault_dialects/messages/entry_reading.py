@@ -1,8 +1,8 @@
-"""Single messages of any dialect, as they are sent to a session and read again when it is rendered.
+"""Readings of single messages of any dialect, when they are sent and when they are rendered.
 
-read_entry      what somebody sends now
-read_stored     what was stored, by the dialect and the number of the reading it came in by
-entry_turns     either, as turns
+read_entry      reads a message that is sent
+read_stored     reads a stored message with the dialect and the version of its first reading
+entry_turns     returns the turns of either
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -32,14 +32,14 @@ from pagefault_dialects.model.render_options import Audience
 from pagefault_dialects.model.resource import Resource
 
 READING = 1
-"""Raised only when the reading of stored messages changes."""
+"""The version of readings, which changes only with the reading of stored messages."""
 
 EntryRole = Literal["system", "user", "assistant", "tool"]
 
 _FLAT = frozenset({"role", "content", "name", "tool_calls", "tool_call_id"})
 _NONE: Mapping[str, Resource] = {}
 PLAIN = "openai-chat"
-"""The dialect of words alone, which are of any."""
+"""The dialect of plain messages, which every dialect has."""
 _ROLES: Mapping[str, EntryRole] = {
     "system": "system",
     "developer": "system",
@@ -57,18 +57,18 @@ _CONTENTS = ("content", "parts")
 
 @dataclass(frozen=True, slots=True)
 class EntryReading:
-    """One message as it was sent: which dialect it is in, who says it, and its common form."""
+    """One message: its dialect, its role and its common form."""
 
     dialect: str
     """A name of `dialects.registry.DIALECTS`."""
     role: EntryRole
-    """Who says it; `tool` if it holds nothing but answers."""
+    """The role; `tool` if it contains only answers."""
     messages: tuple[ForeignMessage, ...]
-    """Several where a dialect puts several sides into one."""
+    """Several, if a dialect has several roles in one message."""
 
     @property
     def joins(self) -> bool:
-        """Whether it belongs to the turn before it, if that is the assistant's as well."""
+        """It belongs to the turn before it, if both are the assistant's."""
         return self.messages[0].joins
 
 
@@ -82,13 +82,13 @@ def read_entry(value: JsonObject) -> EntryReading:
 
 
 def read_stored(value: JsonObject, dialect: str, reading: int, pointer: str = "") -> EntryReading:
-    """Read a stored message again, as it was read when it came.
+    """Read a stored message again with its first reading.
 
     Args:
-        value: The message, in which references may stand for media.
-        dialect: The dialect that it came in.
-        reading: The number of the reading that it came in by.
-        pointer: Where it stands in its entry.
+        value: The message, in which references may replace media.
+        dialect: The dialect of its first reading.
+        reading: The version of its first reading.
+        pointer: The place of the message in its entry.
     """
     del reading
     return replace(entry_of(read_message(value, pointer, dialect), sent=value), dialect=dialect)
@@ -97,15 +97,15 @@ def read_stored(value: JsonObject, dialect: str, reading: int, pointer: str = ""
 def entry_of(
     messages: Sequence[ForeignMessage], pointer: str = "", *, sent: JsonValue = None
 ) -> EntryReading:
-    """Return the entry that the messages of one value are.
+    """Return the entry of the messages that were read from one value.
 
     Args:
-        messages: What the value was read as.
-        pointer: Where it stands.
-        sent: The value. A message that says nothing may have a content that is null.
+        messages: The messages.
+        pointer: The place of the value.
+        sent: The value. The content of a message may be null.
 
     Raises:
-        InvalidPayloadError: One of them is none.
+        InvalidPayloadError: One of them is not a message.
     """
     is_silent = isinstance(sent, dict) and any(name in sent for name in _SAYING)
     faults = [fault for each in messages for fault in _faults(each, is_silent=is_silent)]
@@ -139,7 +139,7 @@ def _role(messages: Sequence[ForeignMessage]) -> EntryRole:
     roles = [_ROLES.get(each["role"], "user") for each in found if not _only_answers(each)]
     if not roles:
         return "tool"
-    # What the system says in front of somebody is said by them.
+    # A system prompt before another role has that role.
     return next((role for role in roles if role != "system"), roles[0])
 
 
@@ -166,17 +166,16 @@ def entry_turns(
     moved_out: frozenset[str],
     finds_media: bool = False,
 ) -> list[ComposedTurn]:
-    """Return a message as turns, with pointers into what was sent.
+    """Return a message as turns, with pointers into the original.
 
     Args:
         entry: The message.
         seq: Its number in its session.
-        origin: The path that it is read from.
-        resources: What it refers to, by id.
-        audience: For whom the turns are.
+        origin: The path of the message.
+        resources: The resources that it refers to, by id.
+        audience: The reader of the turns.
         moved_out: The ids of media that were moved out of its texts when it was stored.
-        finds_media: Whether texts are looked through for base64; in what is stored, that has been
-            moved out of them.
+        finds_media: Whether texts are searched for base64, which is moved out of stored ones.
     """
     read = partial(
         foreign_turns,
@@ -216,7 +215,7 @@ def foreign_turns(
     turns: list[ComposedTurn] = []
     for turn in read:
         if len(read) > 1 and turn.role == "assistant" and not turn.items and not turn.calls:
-            # Nothing is said behind the answers.
+            # No content follows the answers.
             continue
         placed = _with_places(turn, foreign)
         if any(isinstance(item, ProviderBlock) for item in placed.items):
@@ -235,7 +234,7 @@ def foreign_turns(
 
 
 def _with_places(turn: ComposedTurn, foreign: ForeignMessage) -> ComposedTurn:
-    """Return a turn with pointers into what was sent."""
+    """Return a turn with pointers into the original message."""
     if not foreign.places and not foreign.pointer:
         return turn
     items = tuple([_with_place(item, foreign) for item in turn.items])
@@ -252,11 +251,11 @@ def _with_place(item: Item, foreign: ForeignMessage) -> Item:
 def join_turns(
     turns: Iterable[tuple[ComposedTurn, bool]], *, joins_calls: bool = False
 ) -> list[ComposedTurn]:
-    """Return turns with one for each that was sent in several items.
+    """Return turns, with one for each run that was sent as several items.
 
     Args:
-        turns: In their order, each with whether it belongs to the assistant's turn before it.
-        joins_calls: Whether turns of calls, one behind the other, are one as well.
+        turns: The turns in order, each with a flag: it belongs to the assistant's turn before it.
+        joins_calls: Whether consecutive turns of calls are one as well.
     """
     joined: list[ComposedTurn] = []
     run: list[ComposedTurn] = []
@@ -283,12 +282,12 @@ def _as_one(run: Sequence[ComposedTurn]) -> Sequence[ComposedTurn]:
     is_of_one = all(turn.seq == first.seq for turn in run)
     calls = (call for turn in run for call in turn.calls) if is_of_one else placed_calls(run)
     natives = tuple(native for turn in run for native in turn.natives)
-    # Messages that are put into one are written anew; items make a turn as they are.
+    # Only items of Responses can be sent back unchanged as one turn.
     is_of_items = all(each.dialect == "openai-responses" for each in natives)
     return [replace(first, items=items, calls=tuple(calls), natives=natives if is_of_items else ())]
 
 
 def is_flat(value: JsonObject) -> bool:
-    """Return whether a message has only what spec 000 gives one: its content is no block."""
+    """Return whether a message has only members of spec 000, and its content is no block."""
     content = value.get("content")
     return value.keys() <= _FLAT and not (isinstance(content, dict) and "type" in content)

@@ -1,7 +1,7 @@
-"""What is wrong with a history, by the rules that its rendering follows.
+"""Findings: faults of a history, by the rules of its rendering.
 
-Most shows in the rendering's own account of the loss. The rest is what a rendering puts right
-without losing anything, and is looked for here.
+Most faults are entries in the loss account of the rendering. The functions here also find those
+that a rendering repairs without loss.
 """
 
 import re
@@ -26,7 +26,7 @@ from pagefault_dialects.targets.rules import RULES, Rule, found, quoted
 
 _OF_PAIRS = ("no-call", "late-answer", "no-answer")
 _DUPLICATE = "duplicate-answer"
-# Of these, the message itself says more.
+# Findings with more details come from the messages themselves.
 _FOUND_ELSEWHERE = frozenset({*_OF_PAIRS, _DUPLICATE, "empty-content", "not-a-message"})
 _ERRORS_ARE_TEXT = ("anthropic", "bedrock")
 
@@ -37,7 +37,7 @@ def of_loss(
     profile: Profile,
     own: Dialect | None,
 ) -> Iterator[Finding]:
-    """Yield what the account of a loss tells that is somebody's fault, each thing once.
+    """Yield a finding for each fault in a loss account, without duplicates.
 
     Args:
         loss: The account.
@@ -118,7 +118,7 @@ def _actual(rule: Rule, medium: Medium, entry: LossEntry) -> int | str:
 def of_turns(
     turns: Sequence[ComposedTurn], profile: Profile, own: Dialect | None
 ) -> Iterator[Finding]:
-    """Yield what a rendering puts right and loses nothing by.
+    """Yield the faults that a rendering repairs without loss.
 
     Args:
         turns: The history as it was recorded.
@@ -137,7 +137,7 @@ def of_pairs(
     """Yield calls without an answer, answers without a call, and second answers.
 
     Args:
-        conversation: The history with what was written for them.
+        conversation: The history with added calls and answers.
         turns: The history as it was recorded.
     """
     origins: dict[str, list[ComposedTurn]] = {}
@@ -251,11 +251,11 @@ def _is_left_out(text: str, profile: Profile) -> bool:
 def _of_medium(turn: ComposedTurn, medium: Medium) -> Iterator[Finding]:
     if medium.is_in_text:
         yield found("base64-in-text", medium.pointer, actual=medium.mime_type, seq=turn.seq)
-    if said := medium.claimed_type:
+    if claimed := medium.claimed_type:
         yield found(
             "mislabelled-media",
             medium.pointer,
             limit=medium.mime_type,
-            actual=quoted(said),
+            actual=quoted(claimed),
             seq=turn.seq,
         )

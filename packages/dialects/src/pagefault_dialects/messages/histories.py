@@ -1,7 +1,6 @@
-"""Foreign histories as messages: out of whatever a host wrote around them, each with its dialect.
+"""Messages of histories: found in requests, lists, and files of SDKs and hosts.
 
-What is read are requests as they were sent, lists of messages, and what SDKs and hosts write into
-files. How a message of a dialect looks is known by its module in `dialects`.
+The modules in `dialects` know the form of each message.
 """
 
 from collections import Counter
@@ -32,7 +31,7 @@ SYSTEM_NAMES = (
     *("system", "instructions", "systemInstruction", "system_instruction"),
     *("systemPrompt", "system_prompt"),
 )
-"""The members of a body with what the system says."""
+"""The members of a body with the system prompt."""
 
 
 def foreign_messages(value: JsonValue) -> list[ForeignMessage] | None:
@@ -41,12 +40,12 @@ def foreign_messages(value: JsonValue) -> list[ForeignMessage] | None:
     Args:
         value: A list of messages, or an object that holds one: a request, a file of a host.
     """
-    said = find_messages(value)
-    if said is None:
+    found = find_messages(value)
+    if found is None:
         return None
     is_sent = list_name(value) is not None or isinstance(value, list)
     messages = [*_system(value)] if isinstance(value, dict) and is_sent else []
-    for pointer, each in said:
+    for pointer, each in found:
         messages += read_message(each, pointer)
     return messages if is_sent else [replace(each, is_as_sent=False) for each in messages]
 
@@ -54,39 +53,39 @@ def foreign_messages(value: JsonValue) -> list[ForeignMessage] | None:
 def find_messages(value: JsonValue) -> list[tuple[str, JsonValue]] | None:
     """Return the messages in a body, each with its pointer; `None` if there are none."""
     name = list_name(value)
-    around = "" if name is None else f"/{name}"
-    held = value if name is None else value[name]
-    found = find_conversation(held) if name is None or isinstance(held, list) else None
+    prefix = "" if name is None else f"/{name}"
+    body = value if name is None else value[name]
+    found = find_conversation(body) if name is None or isinstance(body, list) else None
     if found is not None:
-        return [(around + pointer, each) for pointer, each in found[1].read(held)]
+        return [(prefix + pointer, each) for pointer, each in found[1].read(body)]
     if name is None and not isinstance(value, list):
         return None
-    if name is not None and not isinstance(held, list):
-        return [(around, each) for each in sent_messages(value)]
+    if name is not None and not isinstance(body, list):
+        return [(prefix, each) for each in sent_messages(value)]
     if name == "contents":
-        return [(f"{around}/{index}", _as_content(each)) for index, each in enumerate(held)]
-    return [(f"{around}/{index}", each) for index, each in enumerate(held)]
+        return [(f"{prefix}/{index}", _as_content(each)) for index, each in enumerate(body)]
+    return [(f"{prefix}/{index}", each) for index, each in enumerate(body)]
 
 
 def foreign_message(value: JsonValue, pointer: str) -> ForeignMessage:
-    """Return one message of a history, by what it is read from."""
+    """Read one message of a history."""
     return read_message(value, pointer)[0]
 
 
 def sent_messages(value: JsonValue) -> list[JsonValue]:
-    """Return the messages of a history as they were sent, without what stands around them."""
+    """Return the original messages of a body."""
     name = list_name(value)
-    held = value if name is None else value[name]
-    if name == "contents" and not isinstance(held, list):
-        return [_as_content(held)]
-    found = find_conversation(held) if name is None or isinstance(held, list) else None
+    body = value if name is None else value[name]
+    if name == "contents" and not isinstance(body, list):
+        return [_as_content(body)]
+    found = find_conversation(body) if name is None or isinstance(body, list) else None
     if found is not None:
-        return [each for _, each in found[1].read(held)]
-    return [{"role": "user", "content": held}] if isinstance(held, str) else held
+        return [each for _, each in found[1].read(body)]
+    return [{"role": "user", "content": body}] if isinstance(body, str) else body
 
 
 def _as_content(value: JsonValue) -> JsonValue:
-    """Return a Content of Gemini, for which its SDK takes a text as well."""
+    """Return a Content of Gemini, whose SDK accepts a text as well."""
     return {"role": "user", "parts": [{"text": value}]} if isinstance(value, str) else value
 
 
@@ -100,7 +99,7 @@ def list_name(value: JsonValue) -> str | None:
 
 
 def body_dialect(value: JsonValue, messages: Sequence[ForeignMessage]) -> Dialect | None:
-    """Return the dialect of a body: by what stands around its messages, else by most of these."""
+    """Return the dialect of a body, by its other members or by most of its messages."""
     system = value.get("system") if isinstance(value, dict) else None
     if system and "max_tokens" in value and (isinstance(system, str) or _are_typed(system)):
         return "anthropic"
@@ -117,20 +116,20 @@ def _are_typed(blocks: JsonValue) -> bool:
 
 
 def surroundings(request: JsonObject) -> JsonObject:
-    """Return what stands around the messages of a request; Gemini's SDK has some in `config`."""
+    """Return a request with the members of `config`, which Gemini's SDK has beside messages."""
     config = request.get("config")
     return {**config, **request} if "contents" in request and isinstance(config, dict) else request
 
 
 def _system(request: JsonObject) -> Iterator[ForeignMessage]:
-    around = surroundings(request)
+    members = surroundings(request)
     for name in SYSTEM_NAMES:
-        said = around.get(name)
-        if not said:
+        prompt = members.get(name)
+        if not prompt:
             continue
         whole = f"/{name}" if name in request else f"/config/{name}"
-        parts = said.get("parts") if isinstance(said, dict) else None
-        content, inner = (said, "") if parts is None else (parts, "/parts")
+        parts = prompt.get("parts") if isinstance(prompt, dict) else None
+        content, inner = (prompt, "") if parts is None else (parts, "/parts")
         count = len(content) if isinstance(content, list) else 0
         places = {f"/content/{index}": f"{inner}/{index}" for index in range(count)}
         message = {"role": "system", "content": content}
@@ -138,7 +137,7 @@ def _system(request: JsonObject) -> Iterator[ForeignMessage]:
 
 
 def main_dialect(messages: Sequence[ForeignMessage]) -> Dialect | None:
-    """Return the dialect of most messages; the first of several; `None` for words alone."""
+    """Return the first of the most frequent dialects of messages; `None` for plain messages."""
     counts = Counter(each.dialect for each in messages if each.dialect is not None)
     if counts.keys() == {"anthropic", "mcp"}:
         return "mcp"

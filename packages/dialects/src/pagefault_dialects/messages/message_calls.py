@@ -1,7 +1,7 @@
-"""Tool calls and their answers in messages, by the shapes that the dialects give them.
+"""Tool calls and their answers in messages, in the shapes of all dialects.
 
-OpenAI and LangChain list calls beside the content; Anthropic, Bedrock, Gemini and the Vercel AI SDK
-have blocks for calls and blocks for answers.
+OpenAI and LangChain list calls beside the content. Anthropic, Bedrock, Gemini and the Vercel AI SDK
+have blocks for calls and answers.
 """
 
 from collections.abc import Iterator, Mapping
@@ -37,7 +37,7 @@ _NAMES = ("toolName", "name")
 _ARGUMENTS = ("input", "args", "arguments")
 _CONTENTS = ("content", "output", "result", "response")
 _DISPLAY = "_display"
-_AROUND_CONTENT = frozenset({"value", "reason", "output", "result", "error"})
+_CONTENT_WRAPPERS = frozenset({"value", "reason", "output", "result", "error"})
 
 _SURROGATE = "\\ud"
 _DEEPEST = 1_024
@@ -46,9 +46,9 @@ _MOST_NODES = 250_000
 
 @dataclass(frozen=True, slots=True)
 class AnswerBlock:
-    """The answer to a call, as a block says it.
+    """The answer to a call, as read from a block.
 
-    `content` is text, blocks, or any JSON value, and `parts` are blocks that stand beside it;
+    `content` is text, blocks, or any JSON value, and `parts` are blocks beside it;
     `structured` is the `structuredContent` of an MCP result, in a tuple of one.
     """
 
@@ -61,27 +61,27 @@ class AnswerBlock:
 
 
 def as_call(block: JsonValue, seq: int, number: int) -> TurnCall | None:
-    """Return the call that a block is, if it is one.
+    """Return the call of a block, if it is one.
 
     Args:
         block: The block.
-        seq: The entry it stands in; with `number` it makes an id where the dialect has none.
-        number: How many calls stand before it in the message.
+        seq: The entry. With `number`, it is the id of calls in dialects without ids.
+        number: The number of calls before it in the message.
     """
-    held = _find_call(block, _CALL_TYPES, _CALL_MEMBERS)
-    if held is None or not is_block(block):
+    members = _find_call(block, _CALL_TYPES, _CALL_MEMBERS)
+    if members is None or not is_block(block):
         return None
-    return _call(held, seq, number, block)
+    return _call(members, seq, number, block)
 
 
 def read_call_loss(block: dict[str, JsonValue], pointer: str) -> Iterator[Omission]:
-    """Yield what a call says that no other dialect has a place for."""
-    held = _find_call(block, _CALL_TYPES, _CALL_MEMBERS) or {}
-    yield from _read_loss(block, held, _read(held, _ARGUMENTS), pointer)
+    """Yield the members of a call that have no place in other dialects."""
+    members = _find_call(block, _CALL_TYPES, _CALL_MEMBERS) or {}
+    yield from _read_loss(block, members, _read(members, _ARGUMENTS), pointer)
 
 
 def list_calls(message: Mapping[str, Any]) -> list[tuple[str, dict[str, JsonValue]]]:
-    """Return the calls that a message lists beside its content, each with its pointer."""
+    """Return the calls beside the content of a message, each with its pointer."""
     calls = message.get("tool_calls")
     found = [
         (f"/tool_calls/{index}", each)
@@ -94,44 +94,44 @@ def list_calls(message: Mapping[str, Any]) -> list[tuple[str, dict[str, JsonValu
 
 
 def as_listed_call(block: dict[str, JsonValue], seq: int, number: int) -> TurnCall:
-    """Return the call that a member of such a list is; see `as_call`."""
+    """Return the call of an element of such a list; see `as_call`."""
     return _call({**block, **_inner(block)}, seq, number)
 
 
 def read_listed_call_loss(block: dict[str, JsonValue], pointer: str) -> Iterator[Omission]:
-    """Yield what a listed call says that no other dialect has a place for."""
+    """Yield the members of a listed call that have no place in other dialects."""
     inner = _inner(block)
     read = _read({**block, **inner}, _ARGUMENTS)
-    around = _around(block, inner)
-    yield from read_loss_beside(block, (read - inner.keys()) | around, pointer)
-    for name in around:
+    names = _names_of(block, inner)
+    yield from read_loss_beside(block, (read - inner.keys()) | names, pointer)
+    for name in names:
         yield from read_loss_beside(inner, read, child_pointer(pointer, name))
 
 
 def as_answer(block: JsonValue) -> AnswerBlock | None:
-    """Return the answer that a block is, if it is one."""
-    held = _find_call(block, _ANSWER_TYPES, _ANSWER_MEMBERS)
-    if held is None:
+    """Return the answer of a block, if it is one."""
+    members = _find_call(block, _ANSWER_TYPES, _ANSWER_MEMBERS)
+    if members is None:
         return None
-    content, failed = _content(held)
-    parts = held.get("parts")
+    content, failed = _content(members)
+    parts = members.get("parts")
     answer = AnswerBlock(
-        call_id=_text(_first(held, _IDS)),
-        name=_text(_first(held, _NAMES)),
+        call_id=_text(_first(members, _IDS)),
+        name=_text(_first(members, _NAMES)),
         content=content,
-        is_error=failed or says_error(held),
+        is_error=failed or says_error(members),
         parts=tuple(parts) if isinstance(parts, list) else (),
     )
     result = _mcp_result(content)
     if result is None:
         return answer
-    beside = (result.get("toolResult"), result.extras or None)
+    extras = (result.get("toolResult"), result.extras or None)
     structured = result.get("structuredContent")
     return replace(
         answer,
         content=result.get("content"),
         is_error=answer.is_error or result.get("isError") is True,
-        parts=(*(each for each in beside if each is not None), *answer.parts),
+        parts=(*(each for each in extras if each is not None), *answer.parts),
         structured=None if structured is None else (structured,),
     )
 
@@ -142,27 +142,29 @@ def has_own_id(call: Mapping[str, JsonValue]) -> bool:
 
 
 def read_answer_loss(block: dict[str, JsonValue], pointer: str) -> Iterator[Omission]:
-    """Yield what an answer says that no other dialect has a place for."""
-    held = _find_call(block, _ANSWER_TYPES, _ANSWER_MEMBERS) or {}
-    read = _read(held, _CONTENTS) | ({"parts"} if isinstance(held.get("parts"), list) else set())
-    yield from _read_loss(block, held, read, pointer)
-    outer, (inner, _) = _first(held, _CONTENTS), _content(held)
-    here = child_pointer(_pointer_to(block, held, pointer), _name(held, _CONTENTS))
+    """Yield the members of an answer that have no place in other dialects."""
+    members = _find_call(block, _ANSWER_TYPES, _ANSWER_MEMBERS) or {}
+    read = _read(members, _CONTENTS) | (
+        {"parts"} if isinstance(members.get("parts"), list) else set()
+    )
+    yield from _read_loss(block, members, read, pointer)
+    outer, (inner, _) = _first(members, _CONTENTS), _content(members)
+    here = child_pointer(_pointer_to(block, members, pointer), _name(members, _CONTENTS))
     if is_block(outer) and inner is not outer:
-        yield from read_loss_beside(outer, _AROUND_CONTENT, here)
+        yield from read_loss_beside(outer, _CONTENT_WRAPPERS, here)
         here = _pointer_to(outer, inner, here)
     if is_block(inner) and _mcp_result(inner) is not None:
         yield from read_loss_beside(inner, frozenset(inner.keys() - {_DISPLAY}), here)
 
 
-def says_error(held: Mapping[str, JsonValue]) -> bool:
-    """Return whether an answer says that the tool failed, in the words of any dialect."""
-    flags = (held.get("is_error"), held.get("isError"))
-    return True in flags or held.get("status") == "error"
+def says_error(members: Mapping[str, JsonValue]) -> bool:
+    """Return whether an answer has the error mark of any dialect."""
+    flags = (members.get("is_error"), members.get("isError"))
+    return True in flags or members.get("status") == "error"
 
 
 def is_reasoning(block: JsonValue) -> bool:
-    """Return whether a block is what a model thought, and signed."""
+    """Return whether a block is a thought of a model."""
     if not is_block(block):
         return False
     thought = (block.get(name) is not None for name in ("text", "inlineData", "inline_data"))
@@ -172,45 +174,45 @@ def is_reasoning(block: JsonValue) -> bool:
 
 
 def _find_call(
-    block: JsonValue, types: frozenset[str], members: tuple[str, ...]
+    block: JsonValue, types: frozenset[str], names: tuple[str, ...]
 ) -> dict[str, JsonValue] | None:
     if not is_block(block):
         return None
     if text_member(block, "type") in types:
         return block
-    return next((held for name in members if is_block(held := block.get(name))), None)
+    return next((members for name in names if is_block(members := block.get(name))), None)
 
 
 def _read_loss(
-    block: dict[str, JsonValue], held: dict[str, JsonValue], read: frozenset[str], pointer: str
+    block: dict[str, JsonValue], members: dict[str, JsonValue], read: frozenset[str], pointer: str
 ) -> Iterator[Omission]:
-    if held is not block:
-        yield from read_loss_beside(block, _around(block, held), pointer)
-    yield from read_loss_beside(held, read, _pointer_to(block, held, pointer))
+    if members is not block:
+        yield from read_loss_beside(block, _names_of(block, members), pointer)
+    yield from read_loss_beside(members, read, _pointer_to(block, members, pointer))
 
 
-def _pointer_to(block: dict[str, JsonValue], held: JsonValue, pointer: str) -> str:
-    return next((child_pointer(pointer, name) for name in _around(block, held)), pointer)
+def _pointer_to(block: dict[str, JsonValue], members: JsonValue, pointer: str) -> str:
+    return next((child_pointer(pointer, name) for name in _names_of(block, members)), pointer)
 
 
-def _around(block: dict[str, JsonValue], held: JsonValue) -> frozenset[str]:
-    """Return the member that holds what is read, if the block does not hold it itself."""
-    return frozenset(name for name, value in block.items() if value is held)
+def _names_of(block: dict[str, JsonValue], inner: JsonValue) -> frozenset[str]:
+    """Return the names of the members of a block whose value is an inner object."""
+    return frozenset(name for name, value in block.items() if value is inner)
 
 
-def _content(held: dict[str, JsonValue]) -> tuple[JsonValue, bool]:
-    """Return what an answer says, out of what is around it, and whether that is an error."""
-    said = _first(held, _CONTENTS)
-    if not is_block(said):
-        return said, False
-    content: dict[str, JsonValue] = said
-    kind = text_member(content, "type") if held.get("output") is content else ""
-    if kind and text_member(held, "type") == "tool-result":
-        # The Vercel AI SDK says beside the output what it is.
+def _content(members: dict[str, JsonValue]) -> tuple[JsonValue, bool]:
+    """Return the content of an answer without its wrapper, and whether it is an error."""
+    value = _first(members, _CONTENTS)
+    if not is_block(value):
+        return value, False
+    content: dict[str, JsonValue] = value
+    kind = text_member(content, "type") if members.get("output") is content else ""
+    if kind and text_member(members, "type") == "tool-result":
+        # The output of the Vercel AI SDK has a type of its own.
         if kind == "execution-denied":
             return content.get("reason") or DENIED, True
         return content.get("value", content), kind.startswith("error")
-    if held.get("response") is content and len(content) == 1:
+    if members.get("response") is content and len(content) == 1:
         for name in ("output", "result", "error"):
             if name in content:
                 return content[name], name == "error"
@@ -218,7 +220,7 @@ def _content(held: dict[str, JsonValue]) -> tuple[JsonValue, bool]:
 
 
 def _mcp_result(content: JsonValue) -> CallToolResult | None:
-    """Return the MCP result that a content is, in any spelling, as results of tools are."""
+    """Return the MCP result in a content, in any of its spellings."""
     if not is_block(content):
         return None
     return read_call_tool_result({key: content[key] for key in content if key != _DISPLAY})
@@ -230,35 +232,35 @@ def _inner(listed: dict[str, JsonValue]) -> dict[str, JsonValue]:
 
 
 def _call(
-    held: Mapping[str, JsonValue],
+    members: Mapping[str, JsonValue],
     seq: int,
     number: int,
-    around: Mapping[str, JsonValue] | None = None,
+    block: Mapping[str, JsonValue] | None = None,
 ) -> TurnCall:
-    arguments = _first(held, _ARGUMENTS)
+    arguments = _first(members, _ARGUMENTS)
     if isinstance(arguments, str):
         arguments = _parsed(arguments)
     if not isinstance(arguments, dict):
         arguments = {} if arguments is None else {"input": arguments}
-    call_id = _text(_first(held, _IDS)) or f"call_{seq}_{number + 1}"
-    signature = thought_signature(around or held)
-    mark = held.get("cache_control")
+    call_id = _text(_first(members, _IDS)) or f"call_{seq}_{number + 1}"
+    signature = thought_signature(block or members)
+    mark = members.get("cache_control")
     return TurnCall(
-        *(call_id, _text(_first(held, _NAMES)), arguments),
+        *(call_id, _text(_first(members, _NAMES)), arguments),
         thought_signature=signature,
         cache_control=mark if is_block(mark) else None,
     )
 
 
 def _parsed(text: str) -> JsonValue:
-    """Return the arguments that a text is the JSON of; a model may have written anything."""
+    """Return the arguments in a JSON text; a model may have written any text."""
     if not text.strip():
         return None
     try:
         value = parse_embedded_json(text, max_depth=_DEEPEST, max_nodes=_MOST_NODES)
         if _SURROGATE not in text.lower():
             return value
-        # Escapes in the text may be halves of characters, which no answer can hold.
+        # Escapes in the text may be halves of surrogate pairs, which no response can contain.
         return parse_repaired_json(
             text.encode(), max_depth=_DEEPEST, max_nodes=_MOST_NODES, spelled=True
         )
@@ -266,22 +268,24 @@ def _parsed(text: str) -> JsonValue:
         return text
 
 
-def _read(held: Mapping[str, JsonValue], contents: tuple[str, ...]) -> frozenset[str]:
-    """Return the members that an id, a name, and what is said are read from."""
-    named = (_name(held, names) for names in (_IDS, _NAMES))
-    return frozenset({*(name for name in named if _text(held.get(name))), _name(held, contents)})
+def _read(members: Mapping[str, JsonValue], contents: tuple[str, ...]) -> frozenset[str]:
+    """Return the members with the id, the name and the content."""
+    named = (_name(members, names) for names in (_IDS, _NAMES))
+    return frozenset(
+        {*(name for name in named if _text(members.get(name))), _name(members, contents)}
+    )
 
 
-def _name(held: Mapping[str, JsonValue], names: tuple[str, ...]) -> str:
-    return next((name for name in names if held.get(name) is not None), "")
+def _name(members: Mapping[str, JsonValue], names: tuple[str, ...]) -> str:
+    return next((name for name in names if members.get(name) is not None), "")
 
 
-def _first(held: Mapping[str, JsonValue], names: tuple[str, ...]) -> JsonValue:
-    return held.get(_name(held, names))
+def _first(members: Mapping[str, JsonValue], names: tuple[str, ...]) -> JsonValue:
+    return members.get(_name(members, names))
 
 
 def _text(value: JsonValue) -> str:
-    """Return an id or a name; some hosts count their calls."""
+    """Return an id or a name as text; some hosts use numbers."""
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     return value if isinstance(value, str) else ""

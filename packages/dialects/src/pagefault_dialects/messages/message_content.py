@@ -1,12 +1,11 @@
-"""What a content of a message shows: a text as it is, blocks as the pipeline reads them.
+"""The items of a message's content: texts unchanged, and blocks as the pipeline reads them.
 
-Texts of messages are not looked into, since that was done when they were stored: one that is a
-reference and nothing else stands for the medium, and what was moved out of a text stands behind it.
-Texts that nobody has looked into yet, as those of interactions, are read as tool results are.
+Media were moved out of texts when a message was stored, so its texts are not searched again. A text
+that is a reference is replaced by the medium, and media that were moved out of a text follow it.
+Texts that were not searched yet, such as those of interactions, are read like tool results.
 
-What stands beside what is read is a frame, or has to be left out. Frames are of the dialect and the
-host: kinds, ids, states, counts, times. No rendering shows them, and nothing is lost with them.
-Every other member that says something is told as left out.
+Other members are frames, or they are left out with an entry of loss. Frames belong to the dialect
+and the host: types, ids, states, counts and times. No rendering shows them, and they are no loss.
 """
 
 import re
@@ -55,7 +54,7 @@ _LABELS = ("title", "name", "source", "url", "uri", "fileUri", "file_uri", "file
 _NESTED = ("results", "sources")
 _IN_BUCKET = ("source", "s3Location", "uri")
 _READ_OF_TEXT = frozenset({"text"})
-# What stands beside a text that does not say that it is one; anything else makes it a record.
+# Members beside the text of a block without a type. With others, it is a record.
 _BESIDE_TEXT = frozenset({"text", "thought", "thoughtSignature", "thought_signature"})
 
 _FRAMES = frozenset(
@@ -78,12 +77,11 @@ _THOUGHTS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class ContentReading:
-    """Reads contents, for somebody.
+    """Reader of contents for an audience.
 
-    `resources` are those that they refer to, by id; `moved` are the ids of media that the service
-    itself has moved out of them. With `finds_media`, texts are looked through for base64. With
-    `uses_words`, blocks that only their provider knows are told in words; with `keeps_blocks` they
-    are items of their own.
+    `resources` are the resources that they refer to, by id. `moved` are the ids of media that the
+    service has moved out of them. With `finds_media`, texts are searched for base64. With
+    `uses_words`, blocks of one provider are described in words; with `keeps_blocks` they are items.
     """
 
     resources: Mapping[str, Resource]
@@ -94,7 +92,7 @@ class ContentReading:
     keeps_blocks: bool = False
 
     def raw(self, value: JsonValue, pointer: str) -> Iterator[Item]:
-        """Yield what a value shows that is stored as it came: itself, or media found in it."""
+        """Yield a value that was stored unchanged, or the parts of it if it contains media."""
         normalized = normalize(value, is_message=True)
         if not normalized.media:
             yield TextItem(pointer, value if isinstance(value, str) else json_text(value))
@@ -105,12 +103,12 @@ class ContentReading:
     def items(
         self, content: JsonValue, pointer: str, *, is_of_dialect: bool = False
     ) -> Iterator[Item]:
-        """Yield what a content shows, in order.
+        """Yield the items of a content, in order.
 
         Args:
             content: A text, a block, a list of them, or any other value.
-            pointer: Where it stands in the message.
-            is_of_dialect: Whether a block is one of a dialect, and not a value of a tool.
+            pointer: The place of the content in the message.
+            is_of_dialect: Whether a block belongs to a dialect, and is no value of a tool.
         """
         if content is None or content == []:
             return
@@ -118,8 +116,8 @@ class ContentReading:
             yield from self._text(content, pointer)
             return
         if is_block(content):
-            shown = self._block(content, pointer)
-            yield from self._in_words(content, pointer, shown) if is_of_dialect else shown
+            items = self._block(content, pointer)
+            yield from self._in_words(content, pointer, items) if is_of_dialect else items
         elif isinstance(content, list) and any(
             is_block(each) and (_is_text(each) or is_typed_block(each)) for each in content
         ):
@@ -132,46 +130,46 @@ class ContentReading:
             yield from self._data(content, pointer)
 
     def _data(self, value: JsonValue, pointer: str) -> Iterator[Item]:
-        """Yield what is in a list, which stays one where it is but data, or in any other value."""
+        """Yield the items of any other value. A list of data stays a list."""
         as_content = value if isinstance(value, list) else {"content": [value]}
         normalized = normalize(as_content, is_message=True)
         for part in normalized.parts:
             yield from self._part(part, normalized.media, pointer)
 
     def _block(self, block: dict[str, JsonValue], pointer: str) -> Iterator[Item]:
-        said = {name: value for name, value in block.items() if value is not None}
-        detail = _detail_of(said)
-        for item in self._in_block(said, pointer):
+        members = {name: value for name, value in block.items() if value is not None}
+        detail = _detail_of(members)
+        for item in self._in_block(members, pointer):
             yield replace(item, detail=detail) if detail and isinstance(item, Medium) else item
 
-    def _in_block(self, said: dict[str, JsonValue], pointer: str) -> Iterator[Item]:
-        if _is_text(said):
-            if is_for(said.get("annotations"), self.audience):
-                yield from self._text(said["text"], pointer)
+    def _in_block(self, members: dict[str, JsonValue], pointer: str) -> Iterator[Item]:
+        if _is_text(members):
+            if is_for(members.get("annotations"), self.audience):
+                yield from self._text(members["text"], pointer)
             else:
-                yield left_out_for(pointer, "text", said["annotations"])
-            yield from read_loss_beside(said, _READ_OF_TEXT, pointer)
-        elif said.get("type") == "refusal" and isinstance(said.get("refusal"), str):
-            yield TextItem(pointer, said["refusal"])
-        elif name := _medium_member(said):
-            yield from self._data({name: _without_nulls(said[name])}, pointer)
-            yield from read_loss_beside(said, frozenset({name}), pointer)
+                yield left_out_for(pointer, "text", members["annotations"])
+            yield from read_loss_beside(members, _READ_OF_TEXT, pointer)
+        elif members.get("type") == "refusal" and isinstance(members.get("refusal"), str):
+            yield TextItem(pointer, members["refusal"])
+        elif name := _medium_member(members):
+            yield from self._data({name: _without_nulls(members[name])}, pointer)
+            yield from read_loss_beside(members, frozenset({name}), pointer)
         else:
-            yield from self._data(without_frame(said), pointer)
+            yield from self._data(without_frame(members), pointer)
 
     def _in_words(
-        self, block: dict[str, JsonValue], pointer: str, shown: Iterator[Item]
+        self, block: dict[str, JsonValue], pointer: str, items: Iterator[Item]
     ) -> Iterator[Item]:
-        """Yield what a block shows, in words if only its own provider knows such a block.
+        """Yield the items of a block, in words if only one provider has such blocks.
 
-        Messages that were stored without a reading are read as they were read when they came.
+        Messages that were stored without a reading keep their first reading.
         """
         if self.keeps_blocks and not _is_text(block):
-            yield from self._of_provider(block, pointer, [*shown])
+            yield from self._provider_items(block, pointer, [*items])
             return
         is_known = not (self.finds_media or self.uses_words) or _is_text(block)
         shows_medium = False
-        for item in shown:
+        for item in items:
             if is_known or isinstance(item, Omission | SyntheticNote):
                 yield item
             elif isinstance(item, Medium):
@@ -190,32 +188,34 @@ class ContentReading:
                     yield TextItem(pointer, _words_of_block(kind, block))
                 yield without_a_place(pointer, kind)
 
-    def _of_provider(
-        self, block: dict[str, JsonValue], pointer: str, shown: list[Item]
+    def _provider_items(
+        self, block: dict[str, JsonValue], pointer: str, items: list[Item]
     ) -> Iterator[Item]:
-        """Yield what a block shows; one that is none but its provider's is kept as it came."""
+        """Yield the items of a block. A block that only its provider has is kept unchanged."""
         kind = _kind(block)
-        said: list[Item] = []
-        is_object = is_kept(kind, block) and any(map(_is_refused, shown))
-        for item in shown:
+        visible: list[Item] = []
+        is_object = is_kept(kind, block) and any(map(_is_refused, items))
+        for item in items:
             if is_object and _is_refused(item):
                 continue
             if isinstance(item, TextItem) and _is_object_text(item.text):
                 is_object = True
                 moved = self._moved_media(item.text, pointer)
-                said += (replace(each, is_in_text=False) for each in moved)
+                visible += (replace(each, is_in_text=False) for each in moved)
+            elif isinstance(item, Medium):
+                visible.append(replace(item, is_in_text=False))
             else:
-                said.append(replace(item, is_in_text=False) if isinstance(item, Medium) else item)
-        if not is_object and any(isinstance(item, TextItem | Medium) for item in said):
-            yield from said
-        elif any(isinstance(item, Medium) for item in said):
-            yield from said
+                visible.append(item)
+        if not is_object and any(isinstance(item, TextItem | Medium) for item in visible):
+            yield from visible
+        elif any(isinstance(item, Medium) for item in visible):
+            yield from visible
             yield without_a_place(pointer, kind)
         elif is_kept(kind, block):
             yield own_block(block, pointer, kind, _words_of_block(kind, block))
         else:
-            # A block of a kind that all know, with a fault.
-            yield from said
+            # A damaged block of a type that all dialects have.
+            yield from visible
             yield TextItem(pointer, _words_of_block(kind, block))
             yield replace(without_a_place(pointer, kind), to="text")
 
@@ -233,7 +233,7 @@ class ContentReading:
         yield from self._moved_media(text, pointer)
 
     def _moved_media(self, text: str, pointer: str) -> Iterator[Medium]:
-        """Yield the media that the service has moved out of a text."""
+        """Yield the media that the service moved out of a text."""
         for found in _REFERENCE.findall(text) if self.moved else ():
             if found in self.moved and found in self.resources:
                 yield replace(stored_medium(self.resources[found], pointer), is_in_text=True)
@@ -241,31 +241,31 @@ class ContentReading:
     def _part(
         self, part: NormalizedPart, media: tuple[NormalizedMedia, ...], pointer: str
     ) -> Iterator[Item]:
-        beside = part.provenance
-        if not is_for(beside.annotations, self.audience):
-            yield left_out_for(pointer, "part", beside.annotations)
+        provenance = part.provenance
+        if not is_for(provenance.annotations, self.audience):
+            yield left_out_for(pointer, "part", provenance.annotations)
             return
-        item = self._shown(part, media, pointer)
-        told = {"name": beside.name, "uri": beside.uri}
+        item = self._part_item(part, media, pointer)
+        names = {"name": provenance.name, "uri": provenance.uri}
         if isinstance(item, Medium):
-            item = _name_medium(item, part, beside)
-            shown = item.source.url if isinstance(item.source, Address) else None
-            told = {key: told[key] for key in told if told[key] not in (item.filename, shown)}
+            item = _name_medium(item, part, provenance)
+            address = item.source.url if isinstance(item.source, Address) else None
+            names = {key: names[key] for key in names if names[key] not in (item.filename, address)}
         if self.uses_words:
-            label = BlockLabel(told.get("name"), told.get("uri"))
-            yield replace(item, label=label) if any(told.values()) else item
+            label = BlockLabel(names.get("name"), names.get("uri"))
+            yield replace(item, label=label) if any(names.values()) else item
             return
         yield item
-        if any(told.values()):
-            yield TextItem(pointer, json_text({key: each for key, each in told.items() if each}))
+        if any(names.values()):
+            yield TextItem(pointer, json_text({key: each for key, each in names.items() if each}))
 
-    def _shown(
+    def _part_item(
         self, part: NormalizedPart, media: tuple[NormalizedMedia, ...], pointer: str
     ) -> TextItem | Medium:
         if isinstance(part, NormalizedText):
-            # The medium that stood among the words follows as an item of its own.
-            shown = (each if isinstance(each, str) else "[medium]" for each in part.template)
-            return TextItem(pointer, "".join(shown))
+            # The medium of a template follows as a separate item.
+            texts = (each if isinstance(each, str) else "[medium]" for each in part.template)
+            return TextItem(pointer, "".join(texts))
         if isinstance(part, NormalizedMediaPart):
             source, filename = media[part.slot.index].source, media[part.slot.index].filename
             declared = (source.declared_mime_type or "").partition(";")[0].strip().lower() or None
@@ -288,13 +288,13 @@ class ContentReading:
         return stored_medium(resource, pointer) if resource else TextItem(pointer, part.literal)
 
 
-def _name_medium(medium: Medium, part: NormalizedPart, beside: Provenance) -> Medium:
-    """Return the medium with what the message says of it: a caption, and what it is called."""
-    name = medium.filename or beside.name
+def _name_medium(medium: Medium, part: NormalizedPart, provenance: Provenance) -> Medium:
+    """Return the medium with its name and caption in the message."""
+    name = medium.filename or provenance.name
     if isinstance(part, NormalizedReference):
-        # A file that was moved out of the message has its name there, and seldom in the store.
-        name = beside.name or medium.filename
-    return replace(medium, filename=name, words=find_words(beside.meta))
+        # The name of a file that was moved out of the message is rarely in the store.
+        name = provenance.name or medium.filename
+    return replace(medium, filename=name, words=find_words(provenance.meta))
 
 
 def _kind(block: Mapping[str, JsonValue]) -> str:
@@ -311,19 +311,19 @@ def _is_object_text(text: str) -> bool:
 
 
 def _words_of_block(kind: str, block: Mapping[str, JsonValue]) -> str:
-    """Return what a block says to people: its title, name, address and text, and those inside."""
+    """Return the readable members of a block, also of nested ones: title, name, address, text."""
     inner = block.get(kind)
-    held = inner if is_block(inner) else block
-    labels, content = _labels_of(held), held.get("content")
-    said = [each for each in (held.get("text"), content) if isinstance(each, str) and each]
+    members = inner if is_block(inner) else block
+    labels, content = _labels_of(members), members.get("content")
+    texts = [each for each in (members.get("text"), content) if isinstance(each, str) and each]
     nested = [content] if is_block(content) else content if isinstance(content, list) else []
-    nested = [*nested, *(each for name in _NESTED for each in _list_of(held.get(name)))]
+    nested = [*nested, *(each for name in _NESTED for each in _list_of(members.get(name)))]
     for each in filter(is_block, nested):
         named, text = ", ".join(_labels_of(each)), each.get("text")
-        said += [named] if named else []
-        said += [text] if isinstance(text, str) and text else []
-    head = f"[{kind}: {', '.join(labels)}]" if labels else "" if said else f"[block: {kind}]"
-    return "\n".join([head, *said] if head else said)
+        texts += [named] if named else []
+        texts += [text] if isinstance(text, str) and text else []
+    head = f"[{kind}: {', '.join(labels)}]" if labels else "" if texts else f"[block: {kind}]"
+    return "\n".join([head, *texts] if head else texts)
 
 
 def _labels_of(block: Mapping[str, JsonValue]) -> list[str]:
@@ -346,7 +346,7 @@ def _is_text(block: Mapping[str, JsonValue]) -> bool:
 
 
 def _detail_of(block: Mapping[str, JsonValue]) -> ImageDetail | None:
-    """Return how closely a model is to look at the image of a block, in OpenAI's two spellings."""
+    """Return the `detail` of the image of a block, in OpenAI's two spellings."""
     holder = block["image_url"] if is_block(block.get("image_url")) else block
     details: tuple[ImageDetail, ...] = ("low", "high", "auto", "original")
     return next((each for each in details if each == holder.get("detail")), None)
@@ -366,12 +366,12 @@ def _without_nulls(value: JsonValue) -> JsonValue:
 def read_loss_beside(
     members: Mapping[str, JsonValue], known: frozenset[str], pointer: str
 ) -> Iterator[Omission]:
-    """Yield what a message, or a block at a pointer, says beside the members that are read.
+    """Yield the members of a message or a block that are neither read nor part of its frame.
 
     Args:
-        members: The message, or the block.
+        members: The message or the block.
         known: The members that are read.
-        pointer: Where it stands.
+        pointer: The place of the message or the block.
     """
     for name, value in members.items():
         if name in known or not says_something(value):
@@ -383,17 +383,17 @@ def read_loss_beside(
 
 
 def reasoning(pointer: str) -> Omission:
-    """Return what a model thought, left out."""
+    """Return the note of a thought that is left out."""
     return Omission(
         pointer, "reasoning", "reasoning", "Only the model that thought it takes it back."
     )
 
 
 def without_a_place(pointer: str, what: str) -> Omission:
-    """Return something that belongs to one dialect, left out."""
+    """Return the note of a member or block that only one dialect has."""
     return Omission(pointer, what, "no-place", f"Other dialects have no place for `{what}`.")
 
 
 def is_block(value: JsonValue) -> TypeGuard[dict[str, JsonValue]]:
-    """Return whether a value has members."""
+    """Return whether a value is an object."""
     return isinstance(value, dict)

@@ -1,7 +1,7 @@
-"""Faults of messages as they were sent, which are gone once they are read as turns.
+"""Faults of original messages, which are lost when they are read as turns.
 
-Most of these are rules of one provider, and looked for only in histories of its own dialect: what
-another provider demands is what a rendering writes anyway.
+Most are violations of the rules of one provider, and are checked in histories of its dialect only.
+Renderings for other providers follow their rules anyway.
 """
 
 import json
@@ -23,11 +23,11 @@ _SIDES = {"model": "assistant", "tool": "user", "function": "user"}
 
 
 def message_faults(messages: Sequence[ForeignMessage], main: Dialect | None) -> Iterator[Finding]:
-    """Yield the faults of messages as such.
+    """Yield the faults of messages.
 
     Args:
-        messages: All of a history, in order.
-        main: The dialect that it is meant to be in; `None` for words alone.
+        messages: The messages of a history, in order.
+        main: The intended dialect; `None` for plain messages.
     """
     dialect: Dialect = main or "openai-chat"
     for each in messages:
@@ -66,18 +66,17 @@ def _of_calls(foreign: ForeignMessage, dialect: Dialect) -> Iterator[Finding]:
         where = foreign.place(f"{pointer}/{name}") if name else place
         if isinstance(arguments, str) and (name.endswith("arguments") or dialect in _SPELLING):
             if not _is_object(arguments):
-                said = quoted(arguments)
-                yield found("bad-arguments", where, actual=said, call_id=call_id)
+                yield found("bad-arguments", where, actual=quoted(arguments), call_id=call_id)
             elif has_lone_surrogate(json.loads(arguments)):
                 yield found("half-surrogate", where, call_id=call_id)
         elif isinstance(arguments, dict):
             is_own = foreign.is_as_sent and foreign.dialect in (None, dialect)
             if dialect in _SPELLING and is_own:
-                said = quoted(json.dumps(arguments, default=str))
-                yield found("unspelled-arguments", where, actual=said, call_id=call_id)
+                text = quoted(json.dumps(arguments, default=str))
+                yield found("unspelled-arguments", where, actual=text, call_id=call_id)
         elif arguments is not None or dialect in _NAMED:
-            said = quoted(json.dumps(arguments, default=str))
-            yield found("bad-arguments", where, actual=said, call_id=call_id)
+            text = quoted(json.dumps(arguments, default=str))
+            yield found("bad-arguments", where, actual=text, call_id=call_id)
 
 
 _IDS = ("toolCallId", "toolUseId", "tool_call_id", "call_id", "id")
@@ -85,7 +84,7 @@ _ARGUMENTS = ("arguments", "input", "args")
 
 
 def _calls(message: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any], Any, str]]:
-    """Yield the calls of a message: the pointer, the call, its arguments and where these stand."""
+    """Yield the calls of a message: pointer, call, arguments, and their relative pointer."""
     for pointer, call in list_calls(message):
         if isinstance(inner := call.get("function"), dict):
             yield pointer, {**inner, **call}, inner.get("arguments"), "function/arguments"
@@ -98,12 +97,12 @@ def _calls(message: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any], Any, 
         for index, block in enumerate(blocks if isinstance(blocks, list) else []):
             if as_call(block, 0, 0) is None or block.get("type") == "custom_tool_call":
                 continue
-            held = next((key for key in _HELD if isinstance(block.get(key), dict)), None)
-            call, pointer = (block, "") if held is None else (block[held], f"/{held}")
+            key = next((each for each in _WRAPPERS if isinstance(block.get(each), dict)), None)
+            call, pointer = (block, "") if key is None else (block[key], f"/{key}")
             yield f"/{name}/{index}{pointer}", call, *_arguments(call)
 
 
-_HELD = ("toolUse", "functionCall", "function_call")
+_WRAPPERS = ("toolUse", "functionCall", "function_call")
 
 
 def _arguments(call: dict[str, Any]) -> tuple[Any, str]:
@@ -123,7 +122,7 @@ def _refuse(name: str) -> None:
 
 
 def _of_system(messages: Sequence[ForeignMessage]) -> Iterator[Finding]:
-    """Yield what the system says at the beginning; that behind others is in the loss."""
+    """Yield system prompts at the beginning; later ones are in the loss account."""
     for foreign in messages:
         role = (foreign.message or {}).get("role")
         if role not in ("system", "developer"):

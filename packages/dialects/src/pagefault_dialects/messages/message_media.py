@@ -1,8 +1,8 @@
-"""Media in messages: which strings hold some.
+"""Strings with media in messages.
 
-Dialects put a medium into a data URI, or its base64 alone into a block that says what it is:
-`{media_type, data}`, `{mimeType, data}`, `{audio: {data, format}}`, `{format, source: {bytes}}`.
-Base64 that nothing declares is known by the signature of a file, also among other words.
+Dialects have media as data URIs, or as base64 in a block with a declaration: `{media_type, data}`,
+`{mimeType, data}`, `{audio: {data, format}}`, `{format, source: {bytes}}`. Undeclared base64 is
+recognized by the signature of a file, also within other text.
 """
 
 from collections.abc import Iterable
@@ -35,7 +35,7 @@ _CONTROLS = frozenset(range(32)) - frozenset(b"\t\n\r\f")
 
 
 def media_in_message(value: JsonValue) -> list[Movable]:
-    """Return the strings in a message that hold media from 1,024 bytes on, or recordings."""
+    """Return the strings of a message with media of at least 1,024 bytes, or recordings."""
     found = {each.pointer: each for each in movable_media(value)}
     for place, text, holder in find_strings(value):
         if len(text) < CERTAIN_BASE64_CHARS or text.lstrip()[:5].lower() == "data:":
@@ -44,7 +44,7 @@ def media_in_message(value: JsonValue) -> list[Movable]:
         spans = () if uri else _among_words(text)
         if uri is None and not spans:
             continue
-        # Only for what is found: under a long key, the pointers are longer than the message.
+        # Only now: under a long key, all pointers together would be longer than the message.
         pointer = pointer_to(place)
         if pointer not in found:
             found[pointer] = Movable(pointer, text, uri, spans)
@@ -52,53 +52,53 @@ def media_in_message(value: JsonValue) -> list[Movable]:
 
 
 def media_of_reading(value: JsonValue, messages: Iterable[JsonValue]) -> list[Movable]:
-    """Return the same of a message that was read, with the media that only its dialect declares.
+    """Return the media of a message, also those that only its dialect declares.
 
     Args:
-        value: The message as it was sent.
-        messages: What it was read as, in the common form: there is known what each string is.
+        value: The original message.
+        messages: Its common form, which declares the media of its dialect.
     """
     found = media_in_message(value)
     known = {each.text for each in found}
-    left = [
+    candidates = [
         (place, text)
         for place, text, _ in find_strings(value)
         if len(text) >= CERTAIN_BASE64_CHARS and text not in known and not _begins_as_words(text)
     ]
-    if not left:
+    if not candidates:
         return found
     read = (each.uri for message in messages for each in media_in_message(message))
     declared = {uri.payload: uri for uri in read if uri is not None}
     return found + [
         Movable(pointer_to(place), text, replace(declared[text], head="", is_base64=True))
-        for place, text in left
+        for place, text in candidates
         if text in declared
     ]
 
 
 def _begins_as_words(text: str) -> bool:
-    """Return whether a text is no base64, as its beginning shows; most texts are words."""
+    """Return whether the beginning of a text has a space, which base64 has not."""
     return " " in text[:80].strip()
 
 
 def _in_block(holder: JsonValue, place: ValuePath | None, text: str) -> DataUriText | None:
-    """Return the medium whose base64 a text is, by what stands around it or by its first bytes."""
+    """Return the medium of a base64 text, by its block or its first bytes."""
     if _begins_as_words(text):
         return None
     declared = _declared_type(holder, place)
     data = decode_undeclared(text) if declared is None else decode_base64(text)
-    shown = None if data is None else sniff(data[:512])
-    is_sound = shown is not None and resource_kind(shown) in SOUND
+    sniffed = None if data is None else sniff(data[:512])
+    is_sound = sniffed is not None and resource_kind(sniffed) in SOUND
     if data is None or not (len(data) >= INLINE_LIMIT_BYTES or is_sound):
         return None
     if declared and is_textual(declared) and not _is_text(data):
-        # Letters of which somebody said that they are text, as they are.
+        # The string itself is the declared text, and happens to be valid base64.
         return None
-    return DataUriText("", text, declared or shown or "", data, None, is_base64=True)
+    return DataUriText("", text, declared or sniffed or "", data, None, is_base64=True)
 
 
 def _among_words(text: str) -> tuple[DataUriSpan, ...]:
-    """Return base64 of files in a text, a JSON text for instance, that is too long to be read."""
+    """Return long base64 of files within a text, such as a JSON text."""
     if not has_long_run(text):
         return ()
     return tuple(
@@ -109,11 +109,11 @@ def _among_words(text: str) -> tuple[DataUriSpan, ...]:
 
 
 def _declared_type(holder: JsonValue, place: ValuePath | None) -> str | None:
-    """Return what a block says that its base64 is, if only that it is some, or `None`."""
+    """Return the declared type of base64 in a block, empty if it is unknown; otherwise `None`."""
     if not isinstance(holder, dict) or place is None:
         return None
-    around = place.parent.key if place.parent else None
-    is_of_shape = (around, place.key) in block_table.KNOWN.base64_ends
+    parent = place.parent.key if place.parent else None
+    is_of_shape = (parent, place.key) in block_table.KNOWN.base64_ends
     if not is_of_shape and place.key not in BASE64_NAMES:
         return None
     for name in block_table.KNOWN.declaring:
@@ -121,7 +121,7 @@ def _declared_type(holder: JsonValue, place: ValuePath | None) -> str | None:
             return canonical_mime_type(claim)
     if isinstance(audio := holder.get("format"), str) and audio in AUDIO_FORMATS:
         return AUDIO_FORMATS[audio]
-    is_medium = is_of_shape or around in MEDIUM_NAMES or place.key in MEDIA_ONLY_NAMES
+    is_medium = is_of_shape or parent in MEDIUM_NAMES or place.key in MEDIA_ONLY_NAMES
     return "" if is_medium else None
 
 

@@ -1,8 +1,8 @@
-"""Which stored files a message refers to, and which handles in it are somebody's words.
+"""References of messages to stored files, as opposed to handles within words.
 
-What a message refers to belongs to its session, so a handle of it works there. A client refers to
-its own files where a message has its media, or what people say. What a model or a tool writes is no
-reference: with one call, a model would open to itself the file of another session.
+Referenced files belong to the session, so their handles work there. Clients refer to their files in
+the media of messages and in the words of people. Output of models and tools has no references:
+otherwise a model could open a file of another session with a single call.
 """
 
 from typing import Any, NamedTuple
@@ -13,14 +13,14 @@ from pagefault_dialects.model.resource import parse_resource_id
 
 _LONGEST_REFERENCE_CHARS = 40
 _PEOPLE = frozenset({"user", "system", "developer"})
-# What calls are made with, and what SDKs made of that, and the data that tools return.
+# Arguments of calls, also as parsed by SDKs, and data of tools.
 _WRITTEN = frozenset(
     {
         *("arguments", "input", "args", "parameters", "parsed_arguments", "action", "parsed"),
         *("response", "json", "structuredContent", "artifact"),
     }
 )
-# Where tools return either data, in an object, or blocks, in a list.
+# Members with data of tools as an object, or with blocks as a list.
 _RETURNED = frozenset({"output", "result", "value"})
 _CONTENTS = frozenset({"content", "value"})
 _ANSWERS = frozenset({"toolResult", "functionResponse", "function_response"})
@@ -34,8 +34,8 @@ _WORDS = frozenset(
 )
 
 
-class _Way(NamedTuple):
-    """What is known of a value by the keys that lead to it."""
+class _Path(NamedTuple):
+    """The facts about a value that follow from the keys that lead to it."""
 
     key: str | int = ""
     name: str = ""
@@ -43,17 +43,16 @@ class _Way(NamedTuple):
     is_answer: bool = False
     is_data: bool = False
 
-    def to(self, key: str | int) -> "_Way":
-        """Return the way to what is held under a key."""
+    def to(self, key: str | int) -> "_Path":
+        """Return the path of the value of a key."""
         if isinstance(key, int):
             return self._replace(key=key)
         contents = self.contents + (key == "content")
-        return _Way(
+        return _Path(
             key,
             key,
             contents,
-            # The blocks of an answer stand in the content of the answer, which stands in the
-            # message's.
+            # The blocks of an answer are in its content, which is in the content of the message.
             is_answer=self.is_answer or contents > 1 or key in _ANSWERS,
             is_data=self.is_data or (self.key in _RETURNED and key not in _CONTENTS),
         )
@@ -63,32 +62,32 @@ def referred_by_message(message: dict[str, Any]) -> set[str]:
     """Return the ids of the resources that a message refers to."""
     is_of_people = message.get("role") in _PEOPLE
     found: set[str] = set()
-    left: list[tuple[JsonValue, _Way]] = [(message, _Way())]
-    while left:
-        node, way = left.pop()
+    pending: list[tuple[JsonValue, _Path]] = [(message, _Path())]
+    while pending:
+        node, path = pending.pop()
         if isinstance(node, dict):
-            left += [(node[key], way.to(key)) for key in node.keys() - _written_in(node)]
+            pending += [(node[key], path.to(key)) for key in node.keys() - _output_keys(node)]
         elif isinstance(node, list):
-            left += [(each, way.to(index)) for index, each in enumerate(node)]
+            pending += [(each, path.to(index)) for index, each in enumerate(node)]
         elif isinstance(node, str) and (resource_id := _named_by(node)) is not None:
-            is_said = is_of_people and not way.is_answer
-            if is_said or not (way.is_data or way.name in _WORDS):
+            is_said = is_of_people and not path.is_answer
+            if is_said or not (path.is_data or path.name in _WORDS):
                 found.add(resource_id)
     return found
 
 
 def references_in(value: JsonValue) -> set[str]:
-    """Return the ids of the resources that strings in a value are the references or URIs of."""
+    """Return the ids of the resources whose reference or URI is a string in a value."""
     return {found for _, text in strings_in(value) if (found := _named_by(text)) is not None}
 
 
-def _written_in(holder: dict[str, JsonValue]) -> frozenset[str]:
-    """Return under which keys of an object stands what a model or a tool wrote, whatever it is."""
+def _output_keys(holder: dict[str, JsonValue]) -> frozenset[str]:
+    """Return the keys of an object with any output of a model or a tool."""
     is_json = holder.get("type") in ("json", "error-json")
     return _WRITTEN | {"value"} if is_json else _WRITTEN
 
 
 def _named_by(text: str) -> str | None:
-    """Return the id of the resource that a text is the reference or the URI of."""
+    """Return the id of the resource whose reference or URI is a text."""
     is_one = len(text) <= _LONGEST_REFERENCE_CHARS and text.startswith(("@blob:", "blob:"))
     return parse_resource_id(text) if is_one else None

@@ -1,9 +1,9 @@
-"""Messages of any model dialect as turns: words, media, calls and answers, wherever they stand.
+"""Messages of any model dialect as turns: texts, media, calls and answers in any of their places.
 
-Clients keep their messages in the dialect of the model they talked to. What calls a tool or answers
-a call is known by its shape; every other block is read as the pipeline reads blocks of tool
-results, so that both know the same dialects. Nothing is dropped but a model's reasoning, which only
-its own provider takes back, and what no other dialect has a place for, and that is told.
+Clients store messages in the dialect of their model. Calls and answers are recognized by their
+shape. Other blocks are read like blocks of tool results, so both support the same dialects.
+Reasoning, which only its own provider accepts, and members without a place in other dialects are
+left out, each with an entry of loss.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -69,7 +69,7 @@ _CONTENTS = ("content", "parts", "images")
 _VOICE = ("data", "transcript")
 _BLOCKS = frozenset({"audio", "function_call"})
 _TEXTS = frozenset({"refusal", "tool_call_id", "name"})
-# How a host and a provider come to terms about a call, which is no part of the conversation.
+# Requests and responses between a host and its user, which are no part of the conversation.
 _APART = ("tool-approval-request", "tool-approval-response")
 _MARKS = frozenset({"cachePoint"})
 _NO_ANSWER = AnswerBlock("", "", None)
@@ -79,10 +79,10 @@ _NO_ANSWER = AnswerBlock("", "", None)
 class MessageEntry:
     """A message, with its place in a history.
 
-    `origin` is the path it is read from. `page_fault` is what a page fault asked for, where that
-    was stored. `moved_out` has the ids of media that were moved out of
-    its texts when it was stored. With `keeps_blocks`, what only its provider understands is kept
-    for that; what was stored before dialects were known is read without.
+    `origin` is the path of the message. `page_fault` is the page and level of a page fault, if they
+    were stored. `moved_out` has the ids of media that were moved out of its texts to the store.
+    With `keeps_blocks`, blocks of one provider are kept for it; messages that were stored before
+    dialects were known are read without.
     """
 
     message: Mapping[str, Any]
@@ -95,11 +95,11 @@ class MessageEntry:
 
 
 def is_cache_block(block: JsonValue) -> bool:
-    """Return whether a block is Bedrock's mark for the cache, which nobody says."""
+    """Return whether a block is Bedrock's mark for the cache, which is no content."""
     if not is_block(block):
         return False
-    said = {name for name, value in block.items() if value is not None}
-    return said == _MARKS or block.keys() <= _MARKS
+    present = {name for name, value in block.items() if value is not None}
+    return present == _MARKS or block.keys() <= _MARKS
 
 
 def message_turns(
@@ -110,16 +110,14 @@ def message_turns(
     finds_media: bool = False,
     uses_words: bool = False,
 ) -> list[ComposedTurn]:
-    """Return a message as turns: each answer in it first, as a turn, then what is said.
+    """Return a message as turns: one for each answer first, then one for other content.
 
     Args:
         entry: The message.
-        resources: What it refers to, by id.
-        audience: For whom the turns are.
-        finds_media: Whether texts are looked through for base64; in what is stored, that has been
-            moved out of them.
-        uses_words: Whether blocks that only their provider knows are told in words, as they are
-            with `finds_media`.
+        resources: The resources that it refers to, by id.
+        audience: The reader of the turns.
+        finds_media: Whether texts are searched for base64, which is moved out of stored ones.
+        uses_words: Whether blocks of one provider are described in words, as with `finds_media`.
     """
     content = ContentReading(
         *(resources, audience, entry.moved_out, finds_media, uses_words),
@@ -129,8 +127,8 @@ def message_turns(
 
 
 @dataclass(slots=True)
-class _Said:
-    """What is said at once, what is called with it, and the answers to that."""
+class _Segment:
+    """Content up to the next answers: items, calls, and the answers to these."""
 
     items: list[Item] = field(default_factory=list)
     calls: list[TurnCall] = field(default_factory=list)
@@ -138,25 +136,25 @@ class _Said:
 
 
 class _Reading:
-    """One message being read."""
+    """The reading of one message."""
 
     def __init__(self, entry: MessageEntry, content: ContentReading) -> None:
         self._entry = entry
         self._content = content
         self._message = entry.message
         self._role = _ROLES[self._message["role"]]
-        self._said = [_Said()]
-        self._calling: dict[str, _Said] = {}
+        self._segments = [_Segment()]
+        self._calling: dict[str, _Segment] = {}
         self._approvals: dict[str, str] = {}
         self._called = 0
 
     def turns(self) -> list[ComposedTurn]:
         for name in _CONTENTS:
             self._read(self._message.get(name), f"/{name}")
-        self._read_aside()
+        self._read_members()
         if self._role == "assistant":
-            return [turn for said in self._said for turn in self._assistant(said)]
-        return self._others(self._said[0])
+            return [turn for each in self._segments for turn in self._assistant_turns(each)]
+        return self._other_turns(self._segments[0])
 
     def _read(self, content: JsonValue, pointer: str) -> None:
         blocks = content if isinstance(content, list) else [content]
@@ -168,88 +166,88 @@ class _Reading:
                 call := as_call(block, self._entry.seq, self._called)
             ):
                 self._call(call)
-                self._saying().items.extend(self._signed(call, read_call_loss(block, here)))
+                self._segment().items.extend(self._signed(call, read_call_loss(block, here)))
             elif is_block(block) and is_reasoning(block):
                 kept = thought_block(block, here) if self._entry.keeps_blocks else reasoning(here)
-                self._saying().items.append(kept)
+                self._segment().items.append(kept)
             elif is_block(block) and block.get("type") in _APART:
                 self._read_approval(block, here)
             elif is_cache_block(block):
                 if block and self._entry.keeps_blocks:
-                    self._saying().items.append(cache_mark(block, here))
+                    self._segment().items.append(cache_mark(block, here))
             else:
                 items = self._content.items(block, here, is_of_dialect=True)
-                self._saying().items.extend(items)
+                self._segment().items.extend(items)
 
     def _read_approval(self, block: dict[str, JsonValue], pointer: str) -> None:
-        """Take what a host and its user have come to terms about: a denial answers the call."""
-        left = without_a_place(pointer, str(block["type"]))
+        """Read an approval request or response. A denial answers its call."""
+        omitted = without_a_place(pointer, str(block["type"]))
         if not self._content.uses_words:
-            # A message from before messages had a reading is read as it was then.
-            self._saying().items.append(left)
+            # Messages that were stored without a reading keep their first reading.
+            self._segment().items.append(omitted)
             return
         if request := read_approval_request(block):
             self._approvals.update([request])
         response = None if self._role == "assistant" else read_approval_response(block)
         if response is None:
-            self._saying().items.append(left)
+            self._segment().items.append(omitted)
             return
         approval_id, denial = response
-        item = left if denial is None else TextItem(pointer, denial)
+        item = omitted if denial is None else TextItem(pointer, denial)
         answer = AnswerBlock("", "", None, is_error=denial is not None)
         turn = self._turn("tool", [item], answer=answer)
-        self._said[-1].answers.append(replace(turn, approval_id=approval_id))
+        self._segments[-1].answers.append(replace(turn, approval_id=approval_id))
 
     def _call(self, call: TurnCall) -> None:
         if not self._entry.keeps_blocks and call.thought_signature is not None:
-            # A message from before messages had a reading is read as it was then.
+            # Messages that were stored without a reading keep their first reading.
             call = replace(call, thought_signature=None)
-        said = self._saying()
-        said.calls.append(call)
-        self._calling.setdefault(call.call_id, said)
+        segment = self._segment()
+        segment.calls.append(call)
+        self._calling.setdefault(call.call_id, segment)
         self._called += 1
 
-    def _answer(self, answer: AnswerBlock, left: list[Omission], pointer: str) -> None:
-        said = None if answer.content == "" else answer.content
-        items = [*self._content.items(said, pointer)]
+    def _answer(self, answer: AnswerBlock, omitted: list[Omission], pointer: str) -> None:
+        content = None if answer.content == "" else answer.content
+        items = [*self._content.items(content, pointer)]
         for part in answer.parts:
             items += self._content.items(part, pointer)
         structured = answer.structured
         if structured is not None and not is_mirrored(structured[0], map(RenderedPart, items)):
             items.append(DataItem(pointer, structured[0]))
-        said = self._calling.get(answer.call_id, self._said[-1])
-        said.answers.append(self._turn("tool", [*items, *left], answer=answer))
+        segment = self._calling.get(answer.call_id, self._segments[-1])
+        segment.answers.append(self._turn("tool", [*items, *omitted], answer=answer))
 
-    def _read_aside(self) -> None:
-        """Take what a message says beside its content: calls, a voice, a refusal, the rest."""
+    def _read_members(self) -> None:
+        """Read the members beside the content: calls, audio, a refusal and others."""
         message = self._message
         if self._role == "assistant":
             self._list_calls()
         audio = message.get("audio")
         if is_block(audio):
-            self._saying().items.extend(self._voice(audio))
+            self._segment().items.extend(self._voice(audio))
         refusal = message.get("refusal")
         if isinstance(refusal, str) and refusal:
-            self._saying().items.append(TextItem("/refusal", refusal))
+            self._segment().items.append(TextItem("/refusal", refusal))
         for item in read_loss_beside(message, self._known(), ""):
-            self._saying().items.append(self._beside(item))
+            self._segment().items.append(self._keep_thought(item))
 
-    def _signed(self, call: TurnCall, left: Iterator[Omission]) -> Iterator[Omission]:
-        """Yield what a call loses; its signature is kept by those who check it."""
+    def _signed(self, call: TurnCall, omitted: Iterator[Omission]) -> Iterator[Omission]:
+        """Yield the loss of a call. Targets that check signatures keep the one of the call."""
         is_kept = self._entry.keeps_blocks and call.thought_signature is not None
-        for item in left:
+        for item in omitted:
             is_signature = is_kept and item.what in SIGNATURES
             yield replace(item, kept_by=SIGNED) if is_signature else item
 
-    def _beside(self, item: Omission) -> Item:
-        """Return what stands beside the content, kept for its provider if it is a thought."""
+    def _keep_thought(self, item: Omission) -> Item:
+        """Return the block of a thought beside the content, which its provider keeps."""
         name = item.pointer.removeprefix("/")
         if item.code != "reasoning" or not self._entry.keeps_blocks:
             return item
         return thought_member(name, self._message.get(name), item.pointer) or item
 
     def _known(self) -> frozenset[str]:
-        """Return the members that are read, as they have to be for that."""
+        """Return the members that are read, if they have the types for it."""
         message = self._message
         texts = _TEXTS if self._is_answer() else _TEXTS - {"name"}
         blocks = _BLOCKS if self._role == "assistant" else _BLOCKS - {"function_call"}
@@ -261,47 +259,47 @@ class _Reading:
         return frozenset(known)
 
     def _list_calls(self) -> None:
-        """Take the calls beside the content; LangChain lists those again that are blocks."""
-        again = {
-            call.call_id: (said, index)
-            for said in self._said
-            for index, call in enumerate(said.calls)
+        """Read the calls beside the content. LangChain repeats those that are blocks."""
+        known = {
+            call.call_id: (segment, index)
+            for segment in self._segments
+            for index, call in enumerate(segment.calls)
         }
         for pointer, block in list_calls(self._message):
             call = as_listed_call(block, self._entry.seq, self._called)
-            said, index = again.pop(call.call_id, (None, 0))
-            if said is None:
+            segment, index = known.pop(call.call_id, (None, 0))
+            if segment is None:
                 self._call(call)
             else:
-                said.calls[index] = call
-            self._saying().items.extend(self._signed(call, read_listed_call_loss(block, pointer)))
+                segment.calls[index] = call
+            self._segment().items.extend(self._signed(call, read_listed_call_loss(block, pointer)))
 
     def _voice(self, audio: dict[str, JsonValue]) -> Iterator[Item]:
         transcript = audio.get("transcript")
         words = AlternativeText("transcript", transcript) if isinstance(transcript, str) else None
         read = {name for name in _VOICE if isinstance(audio.get(name), str)}
         yield from read_loss_beside(audio, frozenset({"expires_at", *read}), "/audio")
-        heard = audio.get("data")
-        if not isinstance(heard, str):
+        data = audio.get("data")
+        if not isinstance(data, str):
             yield TextItem("/audio", words.text) if words else without_a_place("/audio", "audio")
             return
-        for item in self._content.items({"type": "audio", "data": heard}, "/audio"):
+        for item in self._content.items({"type": "audio", "data": data}, "/audio"):
             yield replace(item, words=words) if isinstance(item, Medium) else item
 
-    def _assistant(self, said: _Said) -> Iterator[ComposedTurn]:
-        if said.items or said.calls or not said.answers:
+    def _assistant_turns(self, segment: _Segment) -> Iterator[ComposedTurn]:
+        if segment.items or segment.calls or not segment.answers:
             calls = [
                 replace(call, approval_id=self._approvals.get(call.call_id, ""))
-                for call in said.calls
+                for call in segment.calls
             ]
-            yield self._turn("assistant", said.items, calls)
-        yield from said.answers
+            yield self._turn("assistant", segment.items, calls)
+        yield from segment.answers
 
-    def _others(self, said: _Said) -> list[ComposedTurn]:
-        """Return the answers first, since they stand behind their calls, and then what is said."""
-        answers, items = said.answers, said.items
+    def _other_turns(self, segment: _Segment) -> list[ComposedTurn]:
+        """Return the answers, which belong behind their calls, and then the other content."""
+        answers, items = segment.answers, segment.items
         if answers and all(isinstance(item, Omission) or is_cache_mark(item) for item in items):
-            # Nobody goes on with nothing to say.
+            # Without content, no turn follows the answers.
             last = answers[-1]
             return [*answers[:-1], replace(last, items=(*last.items, *items))]
         if self._role != "tool":
@@ -323,15 +321,15 @@ class _Reading:
         return [*answers, turn]
 
     def _is_answer(self) -> bool:
-        """Return whether the message itself is an answer, and does not only hold some."""
-        holds_answers = any(said.answers for said in self._said)
+        """Return whether the message itself is an answer, and does not only contain some."""
+        holds_answers = any(segment.answers for segment in self._segments)
         return self._role == "tool" and bool(self._message.get("tool_call_id") or not holds_answers)
 
-    def _saying(self) -> _Said:
-        """Return where what comes next belongs; behind the answers an assistant goes on."""
-        if self._role == "assistant" and self._said[-1].answers:
-            self._said.append(_Said())
-        return self._said[-1]
+    def _segment(self) -> _Segment:
+        """Return the segment of the next content, which is a new one behind answers."""
+        if self._role == "assistant" and self._segments[-1].answers:
+            self._segments.append(_Segment())
+        return self._segments[-1]
 
     def _turn(
         self,

@@ -1,8 +1,8 @@
 """Blocks with members that no other dialect has, kept for requests of their own dialect.
 
-Citations, the context of a document and marks for the cache are in no item that is read of a block.
-The items therefore refer to the block. If its message is written anew for its own dialect, and its
-items are unchanged, the block itself is written.
+Items of a block do not have its citations, the context of a document or marks for the cache.
+The items therefore refer to the block. A rewritten message of the same dialect has the block itself
+if its items are unchanged.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,11 +30,11 @@ _MEMBERS = ("cache_control", "citations", "context", "title")
 def with_native_blocks(
     turns: Sequence[ComposedTurn], foreign: ForeignMessage
 ) -> Sequence[ComposedTurn]:
-    """Return turns whose items keep the blocks they were read of, where these say more.
+    """Return turns whose items refer to their blocks, if these have more members.
 
     Args:
-        turns: What was read, with pointers into what was sent.
-        foreign: The message it was read of.
+        turns: The turns of a message, with pointers into the original.
+        foreign: The message.
     """
     blocks = _native_blocks(foreign)
     return [_with_blocks(turn, blocks, foreign.pointer) for turn in turns] if blocks else turns
@@ -60,12 +60,12 @@ def _with_blocks(
 
 
 def _is_kept(item: Item) -> bool:
-    """Return whether an item is a block as it came."""
+    """Return whether an item is an original block."""
     return isinstance(item, ProviderBlock)
 
 
 def _native_blocks(foreign: ForeignMessage) -> Mapping[int, JsonObject]:
-    """Return the blocks of a message that say more than is read of them, by their places."""
+    """Return the blocks of a message with more members than their items have, by index."""
     sent: Mapping[str, Any] = foreign.sent if isinstance(foreign.sent, dict) else {}
     content = sent.get("content")
     dialect = foreign.dialect or foreign.reader or _ANTHROPIC
@@ -75,29 +75,29 @@ def _native_blocks(foreign: ForeignMessage) -> Mapping[int, JsonObject]:
 
 
 def _says_more(block: JsonValue) -> bool:
-    """Return whether no item is read of something that a block says, or that it holds."""
+    """Return whether a block, or one in it, has members that are in no item."""
     if not isinstance(block, dict) or text_member(block, "type") not in _KINDS:
         return False
-    # Of a document without a file the words are read, and not that it is one.
+    # Items of a document without a file have only its words.
     is_beside = block["type"] == "document" or next(_unread(block), None) is not None
     return is_beside or any(map(_says_more, _inner_blocks(block)))
 
 
 def _unread(block: JsonObject) -> Iterator[str]:
-    """Yield the members of a block, and of those that it holds, of which no item is read."""
+    """Yield the members of a block, and of those in it, that are in no item."""
     yield from (name for name in _MEMBERS if says_something(block.get(name)))
     for each in _inner_blocks(block):
         yield from _unread(each)
 
 
 def _inner_blocks(block: JsonObject) -> Sequence[JsonObject]:
-    """Return the blocks that a result holds."""
+    """Return the blocks in a result."""
     content = block.get("content") if block.get("type") == "tool_result" else None
     return [each for each in content if isinstance(each, dict)] if isinstance(content, list) else ()
 
 
 def _index(item: Item, pointer: str) -> int:
-    """Return the place in the content of the block that an item was read of; -1 for none."""
+    """Return the index in the content of the block of an item, or -1."""
     if isinstance(item, SyntheticNote):
         return -1
     names: Sequence[str] = parse_json_pointer(item.pointer.removeprefix(pointer)) or ()

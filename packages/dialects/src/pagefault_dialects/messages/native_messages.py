@@ -1,4 +1,4 @@
-"""Messages and blocks as they were sent, beside what was read of them."""
+"""Original messages and blocks, which turns keep beside their common form."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -21,7 +21,7 @@ _COMPAT = "openai-compat"
 
 
 def native_message(foreign: ForeignMessage, turns: Sequence[ComposedTurn]) -> NativeMessage | None:
-    """Return a message as it was sent; `None` if it is not all of that, or has faults."""
+    """Return the original of a message; `None` if it is a part of one, or has faults."""
     is_sound = foreign.said_role is None and not any(call_faults(foreign))
     if not isinstance(foreign.sent, dict) or not is_sound or any(map(_has_no_medium, turns)):
         return None
@@ -29,7 +29,7 @@ def native_message(foreign: ForeignMessage, turns: Sequence[ComposedTurn]) -> Na
 
 
 def _has_no_medium(turn: ComposedTurn) -> bool:
-    """Return whether data of a medium in a turn could not be decoded; providers refuse them."""
+    """Return whether a turn has undecodable data of a medium, which providers refuse."""
     texts = (item.text for item in turn.items if isinstance(item, TextItem))
     return any(map(is_undecodable_note, texts))
 
@@ -41,22 +41,22 @@ def keep_for_provider(
 
     Args:
         block: A block, in common form.
-        foreign: The message it stands in.
-        is_in_answer: Whether it is part of an answer, which its pointer leads to.
+        foreign: The message of the block.
+        is_in_answer: Whether it is part of an answer, to which its pointer leads.
     """
     if _COMPAT in block.forms:
         return replace(block, model=model_of(foreign.message or {}))
     message: Mapping[str, Any] = foreign.sent if isinstance(foreign.sent, dict) else {}
     pointer = block.pointer.removeprefix(foreign.pointer)
-    said = None if is_in_answer else _block_at(message, pointer)
+    original = None if is_in_answer else _block_at(message, pointer)
     [common] = block.forms.values()
-    sent = common if said is None else said
+    sent = common if original is None else original
     owner = "mistral" if _is_of_mistral(sent) else _dialect(foreign) or _owner_of(sent)
     forms = {} if owner is None else {owner: sent}
     if block.code == "reasoning":
         forms |= forms_of_provider(sent, message)
         if not is_signed(forms.get("anthropic")):
-            # Anthropic refuses one that it has not signed.
+            # Anthropic refuses thoughts without its signature.
             forms.pop("anthropic", None)
     return replace(block, forms=forms, model=model_of(message))
 
@@ -80,7 +80,7 @@ def _is_of_mistral(block: JsonObject) -> bool:
 
 
 def _owner_of(block: JsonObject) -> str | None:
-    """Return the dialect of a block in a message that shows none; `None` if it is of no form."""
+    """Return the dialect of a block in a plain message, or `None`."""
     kind = block.get("type")
     if kind == "reasoning":
         return "vercel"

@@ -1,7 +1,7 @@
-"""What a message holds for its own provider alone: thoughts, files by id, searches, signatures.
+"""Blocks of a message for its own provider: thoughts, files by id, searches and signatures.
 
-A thought belongs to a provider: that of the dialect, or the one that a framework names. It is kept
-in the form that the requests of that provider have, beside the one that it came in.
+A thought belongs to the provider of the dialect, or to the one that a framework names. It is kept
+in the form of that provider's requests, beside the original.
 """
 
 import re
@@ -12,16 +12,16 @@ from pagefault_dialects.json.values import JsonObject, JsonValue
 from pagefault_dialects.model.conversation import CACHE_MARK, ProviderBlock
 
 SIGNED = frozenset({"gemini", "openai-compat"})
-"""The dialects that take the signature of a call."""
+"""The dialects that accept the signature of a call."""
 SIGNATURES = frozenset({"reasoning", "extra_content", "providerOptions", "providerMetadata"})
-"""What is told as left out where a call is signed."""
+"""The members with the signature of a call, for the loss account."""
 
 _OF_COMPAT = frozenset({"reasoning", "reasoning_content", "reasoning_details", "thinking"})
 _OF_OLLAMA = "thinking"
 _OPTIONS = ("providerOptions", "providerMetadata", "callProviderMetadata")
 _MODELS = ("model", "model_name", "modelVersion")
 _TEXTS = ("thinking", "reasoning", "text", "content")
-# Blocks that every dialect has; only what names a file of the provider's is for it alone.
+# Blocks that every dialect has. Only those with a file of the provider are for it alone.
 _OF_ALL = frozenset(
     {
         *("text", "image", "audio", "video", "document", "file", "media", "object"),
@@ -41,19 +41,19 @@ _UNKNOWN = ""
 
 
 def thought_block(block: JsonObject, pointer: str) -> ProviderBlock:
-    """Return what a model thought, to be kept for its provider."""
+    """Return the block of a thought, which is kept for its provider."""
     reason = "Only the model that thought it takes it back."
     return ProviderBlock(pointer, {_UNKNOWN: block}, "reasoning", "reasoning", reason)
 
 
 def cache_mark(block: JsonObject, pointer: str) -> ProviderBlock:
-    """Return a block that marks for its provider what is to be cached."""
+    """Return the block of a mark for the cache of its provider."""
     reason = "It marks what is to be cached."
     return ProviderBlock(pointer, {_UNKNOWN: block}, "cachePoint", CACHE_MARK, reason)
 
 
 def thought_member(name: str, value: JsonValue, pointer: str) -> ProviderBlock | None:
-    """Return what a model thought beside the content; `None` where it stands in no request."""
+    """Return the block of a thought beside the content; `None` if no request has such a member."""
     if name not in _OF_COMPAT:
         return None
     reason = "Only the model that thought it takes it back."
@@ -64,7 +64,7 @@ def thought_member(name: str, value: JsonValue, pointer: str) -> ProviderBlock |
 
 
 def own_block(block: JsonObject, pointer: str, kind: str, words: str) -> ProviderBlock:
-    """Return a block that only its own provider knows, with what all others are told."""
+    """Return a block that only its own provider has, with words for all others."""
     reason = f"Other dialects have no place for `{kind}`."
     if "compaction" in kind:
         reason += _GONE
@@ -72,7 +72,7 @@ def own_block(block: JsonObject, pointer: str, kind: str, words: str) -> Provide
 
 
 def is_kept(kind: str, block: JsonObject) -> bool:
-    """Return whether a block is one that its provider takes, and not a faulty one of all."""
+    """Return whether a block is one that its provider accepts, and no damaged common one."""
     if kind not in _OF_ALL:
         is_of_kind = "type" in block or _is_object(block.get(kind))
         return is_of_kind and _KIND.fullmatch(kind) is not None
@@ -90,29 +90,29 @@ def _is_object(value: JsonValue) -> TypeGuard[JsonObject]:
 
 
 def model_of(message: Mapping[str, Any]) -> str | None:
-    """Return the model that wrote a message, where that is known."""
-    around = message.get("response_metadata")
-    holders = (message, around if isinstance(around, dict) else {})
-    said = (holder.get(name) for holder in holders for name in _MODELS)
-    return next((each for each in said if isinstance(each, str) and each), None)
+    """Return the model that wrote a message, if it is known."""
+    metadata = message.get("response_metadata")
+    holders = (message, metadata if isinstance(metadata, dict) else {})
+    names = (holder.get(name) for holder in holders for name in _MODELS)
+    return next((each for each in names if isinstance(each, str) and each), None)
 
 
 def thought_signature(call: Mapping[str, Any]) -> str | None:
-    """Return what Gemini signed a call with, as the dialects carry it."""
+    """Return Gemini's signature of a call, from the members of any dialect."""
     extra = call.get("extra_content")
     google = extra.get("google") if isinstance(extra, dict) else None
     holders = [call, google, *(_options(call, "google", name) for name in _OPTIONS)]
     names = ("thoughtSignature", "thought_signature")
-    said = (each.get(name) for each in holders if isinstance(each, dict) for name in names)
-    return next((each for each in said if isinstance(each, str) and each), None)
+    values = (each.get(name) for each in holders if isinstance(each, dict) for name in names)
+    return next((each for each in values if isinstance(each, str) and each), None)
 
 
 def forms_of_provider(block: JsonObject, message: Mapping[str, Any]) -> dict[str, JsonObject]:
-    """Return a thought that a framework carries as the provider it names has it."""
+    """Return a thought of a framework in the form of the provider that it names."""
     text = next((each for name in _TEXTS if isinstance(each := block.get(name), str)), "")
-    around = message.get("response_metadata")
+    metadata = message.get("response_metadata")
     providers = [block.get("provider_name")]
-    providers.append(around.get("model_provider") if isinstance(around, dict) else None)
+    providers.append(metadata.get("model_provider") if isinstance(metadata, dict) else None)
     signature = block.get("signature")
     for name in _OPTIONS:
         if isinstance(of_anthropic := _options(block, "anthropic", name), dict):
@@ -127,7 +127,7 @@ def forms_of_provider(block: JsonObject, message: Mapping[str, Any]) -> dict[str
 
 
 def is_signed(thought: JsonObject | None) -> bool:
-    """Return whether a thought is one that Anthropic takes back."""
+    """Return whether a thought has a signature of Anthropic."""
     return bool(thought and (thought.get("signature") or thought.get("data")))
 
 

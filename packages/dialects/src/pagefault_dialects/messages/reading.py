@@ -15,16 +15,16 @@ from pagefault_dialects.turns.pairing import paired
 
 @dataclass(frozen=True, slots=True)
 class ReadHistory:
-    """A history as it was read."""
+    """The reading of a history."""
 
     messages: Sequence[ForeignMessage]
-    """Its messages, each with its dialect and its place."""
+    """The messages, each with its dialect and its place."""
     turns: Sequence[ComposedTurn]
-    """The conversation: calls and answers are paired, as every provider demands."""
+    """The conversation, with calls and answers paired."""
     recorded: Sequence[ComposedTurn] = ()
-    """The same turns as they were sent."""
+    """The turns before pairing."""
     joined: Sequence[ComposedTurn] = ()
-    """The same turns, with one for those whose calls are answered together."""
+    """The turns before pairing, with one for turns whose calls are answered together."""
 
 
 def read_messages(value: JsonValue, *, closes: bool = False) -> ReadHistory:
@@ -32,7 +32,7 @@ def read_messages(value: JsonValue, *, closes: bool = False) -> ReadHistory:
 
     Args:
         value: JSON, as `json.loads` returns it.
-        closes: Whether calls that are still open at the end are answered as well.
+        closes: Whether calls that are open at the end are answered as well.
 
     Raises:
         InvalidPayloadError: There is no list of messages in it.
@@ -50,21 +50,21 @@ def read_messages(value: JsonValue, *, closes: bool = False) -> ReadHistory:
 def pair_turns(
     messages: Sequence[ForeignMessage], recorded: Sequence[ComposedTurn], *, closes: bool
 ) -> ReadHistory:
-    """Return a history of which the turns are known.
+    """Return a history with its turns paired.
 
     Args:
-        messages: What is at each number, from 1.
-        recorded: The turns, by these numbers.
-        closes: Whether calls that are still open at the end are answered as well.
+        messages: The messages, whose numbers begin at 1.
+        recorded: The turns, with these numbers.
+        closes: Whether calls that are open at the end are answered as well.
     """
-    said = ((turn, messages[(turn.seq or 1) - 1].joins) for turn in recorded)
-    joined = join_turns(said, joins_calls=True)
+    flagged = ((turn, messages[(turn.seq or 1) - 1].joins) for turn in recorded)
+    joined = join_turns(flagged, joins_calls=True)
     whole = (_without_repeated_calls(turn) for turn in joined)
     return ReadHistory(messages, paired(whole, closes=closes), recorded, joined)
 
 
 def _without_repeated_calls(turn: ComposedTurn) -> ComposedTurn:
-    """Return a turn with each call once; proxies and cumulative streams send some twice."""
+    """Return a turn without repeated calls, as proxies and cumulative streams send them."""
     if len({call.call_id for call in turn.calls}) == len(turn.calls):
         return turn
     calls = {(each.call_id, each.name, json_text(each.arguments)): each for each in turn.calls}
@@ -80,7 +80,7 @@ def _read_turns(messages: Sequence[ForeignMessage]) -> Iterator[ComposedTurn]:
 def locate_loss(
     loss: Sequence[LossEntry], messages: Sequence[ForeignMessage]
 ) -> Iterator[LossEntry]:
-    """Yield the account of a loss by pointers into what was sent, where all of it still is."""
+    """Yield a loss account with pointers into the original history, which has everything."""
     for foreign in messages:
         if foreign.message is None:
             code, reason = coded("not-a-message")
