@@ -1,10 +1,8 @@
-"""Where an answer to a tool call belongs among the answers of its session that have the same id.
+"""Places of answers among the answers of a session to calls with the same id.
 
-Some hosts number their calls anew in each turn, and some ask the same thing again and again. So a
-call that is made behind the answer of its id is a new one. Its answer has the next number. Without
-such a call, an answer is compared with the newest one, which it may be once more.
-
-A call whose message is stored behind its result is no new one: it takes that result.
+Some hosts restart the numbers of calls in each turn, and some repeat a call. A call behind the
+answer of its id is a new call, whose answer has the next number. Otherwise an answer is compared
+with the newest one, and may be a repetition. The first call stored behind a result takes it.
 """
 
 from collections.abc import Collection, Iterator
@@ -19,33 +17,33 @@ from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_dialects.json.values import json_text
 
 _MOST_LOOKED_BACK = 400
-# A message that is sent again comes soon.
+# Messages are repeated soon.
 _MOST_SINCE_SENT = 50
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerPlace:
-    """Which answer of its id an answer is, and the one that is there if it is no new one."""
+    """The number of an answer among those of its id, and the stored one if it is not new."""
 
     number: int = 1
     existing: RecordedAnswer | None = None
 
     def behind(self) -> "AnswerPlace":
-        """Return the place behind the answer that is there."""
+        """Return the place behind the stored answer."""
         return self if self.existing is None else AnswerPlace(self.number + 1)
 
 
 def find_answer_place(
     unit: UnitOfWork, session_id: str | None, call_id: str | None, *, follows_call: bool = False
 ) -> AnswerPlace:
-    """Return where an answer to a call belongs.
+    """Return the place of an answer to a call.
 
     Args:
-        unit: It holds the session, so that what is found cannot change before the answer is there.
-        session_id: The session; outside of one, every answer is the first.
+        unit: A transaction. If it has locked the session, the place cannot change.
+        session_id: The session; without one, every answer is the first.
         call_id: The id of the call, if it has one.
-        follows_call: The message that makes the call is appended just before the answer, so answers
-            in other messages make no difference.
+        follows_call: The message of the call is appended just before the answer, so answers in
+            other messages do not count.
     """
     if session_id is None or call_id is None:
         return AnswerPlace()
@@ -67,18 +65,16 @@ def find_answer_place(
 def find_place_of_answers(
     unit: UnitOfWork, session_id: str, call_ids: Collection[str], identity: RequestIdentity
 ) -> AnswerPlace:
-    """Return where a message belongs that answers several calls and does nothing else.
+    """Return the place of a message with the answers to several calls and no other content.
 
-    It is a new one if one of its calls has no answer, or is made again behind it. Otherwise the
-    entry of the same request exists, or else the newest that answers one of the calls.
-
-    Args:
-        unit: See `find_answer_place`.
-        session_id: The session.
-        call_ids: The ids of the calls. Without ids, calls cannot be told apart.
-        identity: The request with the message.
+    It is new if one of the calls has no answer, or is made again behind it. Otherwise the existing
+    answer is that of the same request, or the newest answer to one of the calls.
     """
-    answers = _recorded_answers(unit, session_id, call_ids)
+    answers = {
+        each: found
+        for each in set(call_ids) - {""}
+        if (found := find_answer_place(unit, session_id, each, follows_call=True).existing)
+    }
     is_called_again = False
     for entry in _recent_messages(unit, session_id):
         if identity.is_that_of(entry.request_digest) and not is_called_again:
@@ -95,21 +91,8 @@ def find_place_of_answers(
     return AnswerPlace(existing=max(answers.values(), key=lambda each: each.seq))
 
 
-def _recorded_answers(
-    unit: UnitOfWork, session_id: str, call_ids: Collection[str]
-) -> dict[str, RecordedAnswer]:
-    """Return the newest answers, in entries of their own, of calls that are not made again."""
-    records = unit[AnsweredCallRecords]
-    newest = (records.newest_answer(session_id, each) for each in set(call_ids) - {""})
-    return {
-        each.tool_call_id: each
-        for each in newest
-        if each is not None and not _is_called_again(unit, session_id, each)
-    }
-
-
 def _recorded_answer(entry: StoredHistoryMessage, call_id: str, number: int) -> RecordedAnswer:
-    """Return an answer in a message that holds more than that."""
+    """Return an answer in a message with other content."""
     return RecordedAnswer(
         call_id, number, entry.seq, entry.message_id, entry.request_digest, is_result=False
     )
@@ -126,9 +109,9 @@ def _recent_messages(
 
 
 def _last_mentions(entry: StoredHistoryMessage, call_ids: Collection[str]) -> dict[str, bool]:
-    """Return which of some calls a message concerns, and whether it answers each in the end.
+    """Return which of some calls a message mentions, and whether the last mention is an answer.
 
-    Where one of the calls has no id, each call of the message may be that one, and is open.
+    Calls without an id may be any call of the message, and are open.
     """
     has_ids = "" not in call_ids
     if has_ids and not any(_spell(each) in entry.message for each in call_ids):
@@ -162,9 +145,9 @@ def _is_called_again(unit: UnitOfWork, session_id: str, newest: RecordedAnswer) 
 def _calling(
     unit: UnitOfWork, session_id: str, call_id: str, *, after_seq: int, to: int
 ) -> Iterator[int]:
-    """Yield the numbers of messages that make a call with an id, the newest first.
+    """Yield the `seq` of messages with a call of an id, the newest first.
 
-    Of a long stretch only the end is read: a call is answered soon, and a writer holds the session.
+    Only the newest are read, because calls are answered soon and the session is locked.
     """
     spelled = _spell(call_id)
     start = max(after_seq, to - _MOST_LOOKED_BACK)
@@ -174,10 +157,10 @@ def _calling(
 
 
 def _spell(call_id: str) -> bytes:
-    """Return an id as it stands in the JSON of a stored message."""
+    """Return the spelling of an id in the JSON of stored messages."""
     return json_text(call_id)[1:-1].encode()
 
 
 def makes_call(entry: StoredHistoryMessage, call_id: str) -> bool:
-    """Return whether a message makes a call: its id may be no more than what somebody says."""
+    """Return whether a message makes a call; its texts may contain the id as well."""
     return any(call.call_id == call_id for call in calls_of(entry))

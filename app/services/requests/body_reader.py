@@ -53,13 +53,8 @@ class BodyReader:
 def result_warnings(body: bytes, value: JsonValue, keys: RepeatedKeys) -> Iterator[Warning]:
     """Yield warnings about a request with a `result`, and how many are left.
 
-    Their pointers lead into the result, and are empty for members beside it. The normalization of
-    the result has its own warnings for halves of surrogate pairs.
-
-    Args:
-        body: The request.
-        value: The JSON value of the body.
-        keys: The repeated keys of the value.
+    Their pointers lead into the result, and are empty for members beside it. The normalization
+    yields the warnings for halves of surrogate pairs in the result.
     """
     found = _repeated_keys(keys.places(value), within="/result")
     if isinstance(value, dict) and may_have_surrogates(body):
