@@ -73,20 +73,30 @@ def install_pins(folder: Path, lock: Path, without: "list[Path]") -> None:
     Several processes install into one environment at the same time, so no two may install the same
     package. `--no-deps`: the lock names everything, and pip would look for newer versions.
     """
-    others = {name for other in without for name in _pins(other)}
     print(f"Installing {lock} …", flush=True)  # noqa: T201
     with tempfile.NamedTemporaryFile("w", suffix=".lock") as own:
-        own.write("".join(pin for name, pin in _pins(lock).items() if name not in others))
+        own.write("".join(own_pins(lock, without)))
         own.flush()
         command = [str(folder / "bin" / "python"), "-m", "pip", "install", *PIP_OPTIONS]
         command += ["--no-deps", "--require-hashes", "-r", own.name]
         sys.exit(subprocess.call(command))  # noqa: S603
 
 
-def _pins(lock: Path) -> "dict[str, str]":
-    """Return the lines of each package of a lock, by its name."""
-    pins = re.split(r"^(?=\S)", lock.read_text(), flags=re.MULTILINE)
-    return {pin.partition("==")[0]: pin for pin in pins if "==" in pin}
+def own_pins(lock: Path, without: "list[Path]") -> "list[str]":
+    """Return the pins of a lock, with their hashes, whose packages no other lock has.
+
+    A package may have several pins, one for each version of Python.
+    """
+    others = {_package(pin) for other in without for pin in _pins(other)}
+    return [pin for pin in _pins(lock) if _package(pin) not in others]
+
+
+def _pins(lock: Path) -> "list[str]":
+    return [pin for pin in re.split(r"^(?=\S)", lock.read_text(), flags=re.MULTILINE) if pin]
+
+
+def _package(pin: str) -> str:
+    return pin.partition("==")[0]
 
 
 def install_debian_package(package: str, program: str, into: "Path | None") -> None:

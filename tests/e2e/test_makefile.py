@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from requirements.install import own_pins
 from tests.kit.process import ROOT, WAIT_SECONDS, environment
 
 STAMP = ".venv/python.stamp"
@@ -89,3 +90,20 @@ def test_environment_whose_making_was_interrupted_is_made_anew_and_a_whole_one_k
     (folder / STAMP).rename(folder / ".venv" / "kept")
     assert make(folder, Path(sys.executable)).returncode == 0
     assert (folder / ".venv" / "kept").exists()
+
+
+def test_each_pin_of_the_locks_is_installed_once() -> None:
+    runtime, web, dev = (
+        ROOT / "requirements" / f"{name}.lock" for name in ("runtime", "web", "dev")
+    )
+    assert "".join(own_pins(runtime, [])) == runtime.read_text()
+    installed = [
+        *own_pins(runtime, []),
+        *own_pins(web, [runtime]),
+        *own_pins(dev, [runtime, web]),
+    ]
+    # Markers differ: a package may be needed under more conditions with the tools.
+    versions, expected = (
+        sorted(pin.partition(" ")[0] for pin in pins) for pins in (installed, own_pins(dev, []))
+    )
+    assert versions == expected
