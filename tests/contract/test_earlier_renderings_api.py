@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from app.config.settings import Settings
-from tests.contract.bundled_sessions import export, take_in
+from tests.contract.bundled_sessions import bundled, export, members_of, take_in, with_manifest
 from tests.contract.render_requests import SESSION_RENDER, Json
 from tests.contract.session_requests import append
 from tests.kit import media
@@ -282,11 +282,29 @@ def test_session_that_was_made_again_has_no_moves(client: httpx.Client) -> None:
     assert records[0]["lastSeq"] == 3
 
 
-def test_imported_session_holds_its_frontier_to_the_entry(
+def test_imported_session_shows_its_earlier_renderings(
+    client: httpx.Client, service: LiveService
+) -> None:
+    many = 30
+    steps(client, many)
+    places = [*range(1, 2 * many, 13)]
+    earlier = [read(client, at=seq) for seq in places]
+    bundle = export(client, "s")
+    with service.client() as other:
+        assert take_in(other, bundle).status_code == 201
+        assert [read(other, at=seq) for seq in places] == earlier
+        assert export(other, "s") == bundle
+
+
+def test_session_of_an_older_bundle_holds_its_frontier_to_the_entry(
     client: httpx.Client, service: LiveService
 ) -> None:
     newest = steps(client)[-1]
-    bundle = export(client, "s")
+    members = members_of(export(client, "s"))
+    manifest = json.loads(members["manifest.json"])
+    assert manifest["session"]["frontiers"][0].pop("moves")
+    members["manifest.json"] = json.dumps({**manifest, "version": 3}).encode()
+    bundle = bundled(with_manifest(members))
     with service.client() as other:
         assert take_in(other, bundle).status_code == 201
         frontier = read(other, at=5, maxTokens=None)["frontier"]

@@ -7,7 +7,7 @@ not known: of an earlier version, or more than are kept. Its levels are held to 
 asked for.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement
@@ -58,6 +58,27 @@ class FrontierMoveRecords(Repository):
         row = self._scope.first(found)
         return FrontierMove(row.seq, Frontier.model_validate_json(row.levels)) if row else None
 
+    def all_of(self, session_id: str, name: str) -> Sequence[FrontierMove]:
+        """Return all moves of a frontier that are known, in the order of their numbers."""
+        seq = frontier_moves.c.seq
+        rows = self._scope.all(
+            self._scope.select(frontier_moves, *_is_of(session_id, name)).order_by(seq)
+        )
+        return [FrontierMove(row.seq, Frontier.model_validate_json(row.levels)) for row in rows]
+
+    def put_all(self, session_id: str, name: str, moves: Iterable[FrontierMove]) -> None:
+        """Store moves of a frontier of a session that the caller holds."""
+        values = [
+            {
+                "session_id": session_id,
+                "name": name,
+                "seq": move.seq,
+                "levels": move.levels.model_dump_json(by_alias=True, exclude_defaults=True),
+            }
+            for move in moves
+        ]
+        self._scope.merge_all(frontier_moves, values, _replaced)
+
     def add(self, session_id: str, old: Frontier, new: StoredFrontier, seq: int) -> None:
         """Store a move of a frontier of a session that the caller holds.
 
@@ -74,15 +95,10 @@ class FrontierMoveRecords(Repository):
         begins = 0 if newest is None else newest.seq + 1
         if begins < seq and _levels(old) != _of(newest):
             # A process of an earlier version has moved it, at an entry that nothing tells.
-            self._put(session_id, name, FrontierMove(begins, _levels(old)))
+            self.put_all(session_id, name, [FrontierMove(begins, _levels(old))])
         # Another request may have read more of the session, and moved the frontier before.
-        self._put(session_id, name, FrontierMove(max(seq, begins - 1), levels))
+        self.put_all(session_id, name, [FrontierMove(max(seq, begins - 1), levels)])
         self._remove_oldest(session_id, name)
-
-    def _put(self, session_id: str, name: str, move: FrontierMove) -> None:
-        levels = move.levels.model_dump_json(by_alias=True, exclude_defaults=True)
-        values = {"session_id": session_id, "name": name, "seq": move.seq, "levels": levels}
-        self._scope.merge_all(frontier_moves, [values], _replaced)
 
     def _remove_oldest(self, session_id: str, name: str) -> None:
         """Remove moves beyond the most that are kept; the oldest then stands for these."""

@@ -154,7 +154,7 @@ def test_bundle_has_the_files_of_its_manifest(source: httpx.Client) -> None:
     record = source.get(f"/api/sessions/{SESSION}").json()
     assert {key: value for key, value in manifest.items() if key != "files"} == {
         "format": "pagefault-session",
-        "version": 3,
+        "version": 4,
         "session": {
             "id": SESSION,
             "created_at": record["createdAt"],

@@ -540,7 +540,7 @@ CONTENTS: dict[str, Callable[[Members], Members]] = {
     "a deep manifest": manifest_of(b"[" * 500),
     "an empty manifest": manifest_of(b""),
     "an unknown format": in_manifest(format="other"),
-    "an unknown version": in_manifest(version=4),
+    "an unknown version": in_manifest(version=5),
     "a version that is no number": in_manifest(version="1"),
     "a new member of the manifest": in_manifest(more=1),
     "no files in the manifest": in_manifest(files=[]),

@@ -63,7 +63,7 @@ def test_bundle_of_version_1_is_imported_with_its_ids_and_bytes(service: LiveSer
         files = {name: data for name, data in old.items() if name != "manifest.json"}
         assert {name: data for name, data in new.items() if name != "manifest.json"} == files
         manifest = json.loads(old["manifest.json"])
-        assert json.loads(new["manifest.json"]) == {**manifest, "version": 3}
+        assert json.loads(new["manifest.json"]) == {**manifest, "version": 4}
         content = client.get("/api/pages/p-1/content")
         assert (content.status_code, content.json()["text"]) == (200, "some words")
 

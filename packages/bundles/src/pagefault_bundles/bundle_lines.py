@@ -4,11 +4,12 @@ Most members of a line have the name of an attribute of its record, so only the 
 listed here. Times are text in a line, and stored JSON texts are embedded unchanged.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
 from datetime import datetime
 from typing import TypeVar
 
+import msgspec
 from msgspec import Raw, Struct
 
 from app.models.limits import Limits
@@ -17,6 +18,7 @@ from app.models.session import INTERACTION, PAGE_FAULT, ForkOrigin
 from app.models.stored_interaction import StoredInteraction
 from app.models.tool_result import StoredToolResult
 from app.stores.records.aliases import NamedResource
+from app.stores.records.frontier_moves import FrontierMove
 from pagefault_bundles import rows
 from pagefault_bundles.bundle_records import Entry, Recorded, RecordedResult
 from pagefault_bundles.format_errors import require
@@ -71,8 +73,8 @@ def stored_origin(line: rows.ForkOriginLine) -> ForkOrigin:
     return ForkOrigin(line.session_id, line.up_to)
 
 
-def frontier_line(stored: StoredFrontier) -> rows.FrontierLine:
-    """Return the line of a frontier."""
+def frontier_line(stored: StoredFrontier, moves: Iterable[FrontierMove]) -> rows.FrontierLine:
+    """Return the line of a frontier and its moves."""
     frontier = stored.frontier
     through = (
         frontier.tool_media,
@@ -91,6 +93,10 @@ def frontier_line(stored: StoredFrontier) -> rows.FrontierLine:
         folded=frontier.folded,
         said_folded=frontier.said_folded,
         floor=frontier.floor,
+        moves=tuple(
+            rows.FrontierMoveLine(seq, **levels.model_dump(exclude={"orphans"}))
+            for seq, levels in moves
+        ),
     )
 
 
@@ -111,6 +117,12 @@ def stored_frontier(line: rows.FrontierLine) -> StoredFrontier:
         orphans=line.orphans,
     )
     return StoredFrontier(line.name, frontier, bytes.fromhex(line.sent), version=1)
+
+
+def stored_move(line: rows.FrontierMoveLine) -> FrontierMove:
+    """Return the move of a frontier in a line."""
+    levels = msgspec.structs.asdict(line)
+    return FrontierMove(levels.pop("seq"), Frontier(**levels))
 
 
 def page_line(stored: StoredPage, levels: Sequence[StoredRepresentation]) -> rows.PageLine:

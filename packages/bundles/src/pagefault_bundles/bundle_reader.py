@@ -48,7 +48,8 @@ MOST_MEMBERS = 100_000
 
 # A file in the manifest has a name of 70 characters, a digest of 64, a size, and punctuation.
 _MOST_FILE_LINE_BYTES = 256
-_MOST_SESSION_BYTES = 1_024
+# Of a message, a frontier has 16 bytes; a move of one has up to 300.
+_MOST_SESSION_BYTES = 16 * 1_024 * 1_024
 # Above every record of this service: a message has 16 MiB, a page with its levels somewhat more.
 _LONGEST_LINE_BYTES = 256 * 1024 * 1024
 # A limit against zip bombs: text deflates to a fifth, not to a thousandth. Small bundles may have
@@ -240,6 +241,10 @@ class BundleCheck:
             rows.check_number(described.last_seq)
             names = [each.name for each in described.frontiers]
             require(names == sorted(set(names)), "has frontiers in another order, or one twice")
+            for frontier in described.frontiers:
+                seqs = [each.seq for each in frontier.moves]
+                in_order = seqs == sorted(set(seqs))
+                require(in_order, "has moves of a frontier in another order, or one twice")
             require(described.last_seq >= last_seq, "names a last number below that of an entry")
             origin = described.forked_from
             is_within = origin is None or origin.up_to <= described.last_seq

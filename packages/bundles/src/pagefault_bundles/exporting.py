@@ -18,6 +18,7 @@ from app.services.pages.accesses import AccessCounts
 from app.services.requests.validation import require_found
 from app.stores.blobs.store import BlobMissingError, BlobStore
 from app.stores.records.aliases import AliasRecords
+from app.stores.records.frontier_moves import FrontierMoveRecords
 from app.stores.records.frontiers import FrontierRecords
 from app.stores.records.pages import PageRecords
 from app.stores.records.records import Records
@@ -43,7 +44,6 @@ from pagefault_bundles.bundle_lines import (
     resource_line,
 )
 from pagefault_bundles.bundle_records import BundleRecords
-from pagefault_dialects.model.frontier import StoredFrontier
 from pagefault_dialects.model.media import CHUNK_BYTES
 from pagefault_dialects.model.moments import rfc3339
 from pagefault_dialects.model.resource import Resource
@@ -104,8 +104,8 @@ class Bundle:
     """Their project."""
     session: Session
     """The session at the time of the snapshot."""
-    frontiers: Sequence[StoredFrontier]
-    """The frontiers of its renderings."""
+    frontiers: Sequence[rows.FrontierLine]
+    """The lines of the frontiers of its renderings."""
     files: Sequence[_Lines]
     """Its rows at that time."""
     sizes: Sequence[tuple[str, int]]
@@ -165,7 +165,7 @@ class Bundle:
             created_at=rfc3339(session.created_at),
             updated_at=rfc3339(session.updated_at),
             last_seq=session.last_seq,
-            frontiers=tuple(map(frontier_line, self.frontiers)),
+            frontiers=tuple(self.frontiers),
             forked_from=None if origin is None else fork_line(origin),
         )
         files = [
@@ -201,7 +201,7 @@ class BundleExports:
 
             def write(
                 unit: UnitOfWork,
-            ) -> tuple[Session, Sequence[StoredFrontier], Sequence[Resource]]:
+            ) -> tuple[Session, Sequence[rows.FrontierLine], Sequence[Resource]]:
                 session = require_found(unit[SessionRecords].find(session_id), "session")
                 resources = unit[SessionResourceRecords].all_of(session_id)
                 lines: tuple[Iterable[msgspec.Struct], ...] = (
@@ -212,7 +212,12 @@ class BundleExports:
                 )
                 for file, written in zip(files, lines, strict=True):
                     file.write(written)
-                return session, unit[FrontierRecords].all_of(session_id), resources
+                moves = unit[FrontierMoveRecords]
+                frontiers = [
+                    frontier_line(each, moves.all_of(session_id, each.name))
+                    for each in unit[FrontierRecords].all_of(session_id)
+                ]
+                return session, frontiers, resources
 
             session, frontiers, resources = await self.records.read_snapshot(project_id, write)
             stack.pop_all()

@@ -25,6 +25,7 @@ from app.services.quotas.storage_quota import StorageQuota
 from app.services.sessions.sessions import ShownSession, uses_of
 from app.stores.blobs.store import BlobStore
 from app.stores.records.aliases import AliasRecords
+from app.stores.records.frontier_moves import FrontierMoveRecords
 from app.stores.records.frontiers import FrontierRecords
 from app.stores.records.page_accesses import PageAccessRecords
 from app.stores.records.pages import PageLevelRecords, PageRecords
@@ -45,6 +46,7 @@ from pagefault_bundles.bundle_lines import (
     stored_interaction,
     stored_levels,
     stored_message,
+    stored_move,
 )
 from pagefault_bundles.bundle_reader import ENTRY_KINDS, BundleCheck, BundleFile, read_bundle
 from pagefault_bundles.bundle_records import BundleRecords, Entry
@@ -153,6 +155,8 @@ class _BundleWriter:
             self.unit[FrontierRecords].put(
                 self.session.session_id, frontier, utc_now(), replaces=None
             )
+            moves = map(stored_move, each.moves)
+            self.unit[FrontierMoveRecords].put_all(self.session.session_id, each.name, moves)
         for lines in self.bundle.batches(archive.PAGES, rows.PAGE_LINES):
             self._add_pages(lines)
         if self.bundle.prompt is not None:

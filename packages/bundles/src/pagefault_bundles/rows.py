@@ -18,9 +18,9 @@ from pagefault_dialects.model.moments import rfc3339
 from pagefault_dialects.streams.json_digests import SCHEME
 
 FORMAT: Literal["pagefault-session"] = "pagefault-session"
-VERSION: Literal[3] = 3
+VERSION: Literal[4] = 4
 """The version that is written. In version 1 requests are identified by their bytes; in version 2
-messages have no dialect."""
+messages have no dialect; in version 3 frontiers have no moves."""
 
 # Readers of JSON agree on integers up to 2**53. Imported numbers leave room for 2**32 more.
 LARGEST_NUMBER = 2**53 - 2**32
@@ -190,8 +190,27 @@ class ResourceLine(_Line, frozen=True, omit_defaults=True):
     aliases: dict[str, Moment] = {}
 
 
+class FrontierMoveLine(_Line, frozen=True, omit_defaults=True):
+    """A move of a frontier: the newest entry at the time, and the levels since."""
+
+    seq: Through
+    tool_media: Through = 0
+    said_media: Through = 0
+    tool_texts: Through = 0
+    tool_results: Through = 0
+    recalled: Through = 0
+    said_texts: Through = 0
+    arguments: Through = 0
+    folded: Through = 0
+    said_folded: Through = 0
+    floor: Through = 0
+
+
 class FrontierLine(_Line, frozen=True, omit_defaults=True):
-    """A frontier of the session's renderings, and the digests of the last one."""
+    """A frontier of the session's renderings, its moves, and the digests of the last rendering.
+
+    `moves` are in the order of their `seq`.
+    """
 
     name: ClientId
     through: tuple[Through, Through, Through, Through, Through]
@@ -202,6 +221,7 @@ class FrontierLine(_Line, frozen=True, omit_defaults=True):
     folded: Through = 0
     said_folded: Through = 0
     floor: Through = 0
+    moves: Annotated[tuple[FrontierMoveLine, ...], Meta(max_length=10_000)] = ()
 
 
 class ForkOriginLine(_Line, frozen=True):
@@ -237,7 +257,7 @@ class BundleManifest(_Line, frozen=True):
     """The manifest of a bundle: the session, and every other file in it, in order."""
 
     format: Literal["pagefault-session"]
-    version: Literal[1, 2, 3]
+    version: Literal[1, 2, 3, 4]
     session: SessionLine
     files: tuple[FileLine, ...]
 
