@@ -371,7 +371,7 @@ Target: TypeAlias = Literal[
 
 
 class Diagnosis(TypedDict):
-    """What is wrong with a history, and the history healed."""
+    """The findings of a history, and the repaired history."""
 
     target: Target
     profile: str
@@ -405,7 +405,7 @@ class EventTicket(TypedDict):
 
 
 class Examination(TypedDict):
-    """A history: the request that a provider refused, or a list of messages, or a session."""
+    """A history: a request that a provider refused, a list of messages, or a session."""
 
     messages: NotRequired[list[Any] | None]
     sessionId: NotRequired[str | None]

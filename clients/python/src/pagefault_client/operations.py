@@ -1397,7 +1397,7 @@ def examine_history(
     dialect: models.Dialect | None = None,
     max_tokens: int | None = None,
 ) -> Call[models.Diagnosis]:
-    """Find what is wrong with a history of any dialect, and heal it."""
+    """Diagnose a history of any dialect, and repair it."""
     return Call(
         "POST",
         "/api/doctor",

@@ -1,11 +1,11 @@
 """Errors of reading and writing, each with a code and a sentence for the caller.
 
     PagefaultError
-     ├─ InvalidJsonError       not JSON, or JSON that no two parsers agree on
-     ├─ InvalidPayloadError    readable, but not what is taken
+     ├─ InvalidJsonError       invalid JSON, or JSON that parsers read differently
+     ├─ InvalidPayloadError    valid JSON with an unexpected value
      └─ PayloadTooLargeError   larger than a limit
 
-Details never repeat the caller's input: an echoed lone surrogate turns a 422 into a 500.
+Details never repeat the input: an echoed lone surrogate would turn a 422 into a 500.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,27 +15,27 @@ from typing import ClassVar
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing that is wrong with a request: a JSON pointer to it and a sentence about it."""
+    """One error of a request: a JSON pointer and a sentence."""
 
     pointer: str
     detail: str
 
 
 class PagefaultError(Exception):
-    """Base of all errors that a caller is to read.
+    """Base of all errors for callers.
 
     Args:
-        detail: One or two sentences for the caller: what, where, and what to do instead. A class
-            that always says the same has a `sentence` for it.
-        faults: The single faults, when there are several.
+        detail: One or two sentences for the caller: the error, its place, and the remedy. Classes
+            with a constant detail have a `sentence`.
+        faults: The single errors, if there are several.
         code: A narrower code than the class's own.
-        members: Further members of the answer (RFC 9457 §3.2), for callers that hand it on.
+        members: Further members of the answer (RFC 9457 §3.2).
     """
 
     code: ClassVar[str] = "error"
     sentence: ClassVar[str] = ""
     tells_every_fault: ClassVar[bool] = False
-    """Whether the answer has all faults, rather than the first of them."""
+    """True if the answer has all errors, rather than the first one."""
 
     def __init_subclass__(cls, *, code: str | None = None) -> None:
         """Set the code of a class: `class GoneError(PagefaultError, code="gone")`."""
@@ -58,12 +58,12 @@ class PagefaultError(Exception):
 
 
 class InvalidJsonError(PagefaultError, code="invalid-json"):
-    """The body is not JSON text in UTF-8, or holds NaN, Infinity or a number beyond them."""
+    """The body is not JSON text in UTF-8, or has NaN, Infinity or a number beyond them."""
 
 
 class InvalidPayloadError(PagefaultError, code="invalid-payload"):
-    """The value can be read, but is not what is taken."""
+    """The value is readable, but not accepted."""
 
 
 class PayloadTooLargeError(PagefaultError, code="payload-too-large"):
-    """A limit on size is exceeded; nothing is kept."""
+    """A size limit is exceeded; nothing is stored."""

@@ -1,4 +1,4 @@
-"""The answer of a rendering: messages, the account of the loss, and what stands for the prefix."""
+"""The answer of a rendering: messages, the loss account, and hashes of prefixes."""
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,7 +18,7 @@ from pagefault_dialects.targets.profile import Profile
 from pagefault_dialects.turns.pairing import places
 
 _HASH_BYTES = 8
-# What has the blocks that a side says, in the targets that have such.
+# The members with the blocks of a message, by target.
 _BLOCKS = ("content", "parts")
 _MARKS = ("cache_control", "cachePoint")
 _MOST_MARKS = 4
@@ -26,18 +26,18 @@ _HOLDERS = (None, "tool_result")
 
 
 def document_of(
-    settled: ResolvedTurns, profile: Profile, options: RenderOptions
+    resolved: ResolvedTurns, profile: Profile, options: RenderOptions
 ) -> dict[str, Node]:
     """Return the answer: `{target, profile, messages, system?, loss, openCalls?, tokensEst?}`.
 
     Args:
-        settled: What is rendered.
+        resolved: The conversation.
         profile: The target.
-        options: How it is rendered.
+        options: The options of the rendering.
     """
-    system, turns = opened(settled.turns, profile)
+    system, turns = opened(resolved.turns, profile)
     messages = _written(turns, profile, options)
-    answer = _answer(messages, system, settled.loss, profile) | _open_calls(turns, profile)
+    answer = _answer(messages, system, resolved.loss, profile) | _open_calls(turns, profile)
     if options.count_tokens:
         answer["tokensEst"] = profile.tokens.turns(turns, system)
     return answer
@@ -46,8 +46,8 @@ def document_of(
 class SessionDocument(NamedTuple):
     """The answer of a session's rendering.
 
-    `hashes` are the prefix hashes of all messages of the session, where these are remembered: with
-    `since`, `answer` has only some.
+    `hashes` are the prefix hashes of all messages of the session, for those that remember them:
+    with `since`, `answer` has only some.
     """
 
     answer: dict[str, Node]
@@ -56,38 +56,38 @@ class SessionDocument(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class WrittenPrefix:
-    """What has to be known of the messages of a session that are final, to go on behind them."""
+    """The state of final messages of a session, from which later ones are rendered."""
 
     system: str
-    """What the system said, where that is told apart."""
+    """The system text, if the target has it apart."""
     digest: bytes
-    """Stands for all of them."""
+    """The digest of all of them."""
     role: Node
-    """Who speaks in the last one."""
+    """The role of the last one."""
 
 
 def written_prefix(
-    settled: ResolvedTurns,
+    resolved: ResolvedTurns,
     profile: Profile,
     options: RenderOptions,
     prefix: WrittenPrefix | None = None,
 ) -> WrittenPrefix:
-    """Return what has to be known of a beginning that is final.
+    """Return the state after a final beginning.
 
     Args:
-        settled: The beginning, or what comes behind a prefix.
+        resolved: The beginning, or the turns after a prefix.
         profile: The target.
-        options: How it is rendered.
-        prefix: What is known of the messages before it.
+        options: The options of the rendering.
+        prefix: The state of the messages before it.
     """
-    system, turns = opened(settled.turns, profile)
+    system, turns = opened(resolved.turns, profile)
     hashes = _hashes_behind(prefix, profile, system)
     hashes.through(_written(turns, profile, options))
     return hashes.kept(prefix.system if prefix else system)
 
 
 def session_document(
-    settled: ResolvedTurns,
+    resolved: ResolvedTurns,
     profile: Profile,
     options: RenderOptions,
     *,
@@ -95,33 +95,33 @@ def session_document(
     since: int,
     behind: WrittenPrefix | None = None,
 ) -> SessionDocument:
-    """Return a whole session, or what of it is new, as the answer, with prefix hashes.
+    """Return a whole session, or its new part, as the answer, with prefix hashes.
 
     Args:
-        settled: The whole conversation, or what comes behind a prefix of it.
+        resolved: The whole conversation, or the turns after a prefix of it.
         profile: The target.
-        options: How it is rendered.
-        last_seq: How far the session has come.
-        since: Up to which `seq` the caller has it, 0 for nothing of it.
-        behind: The prefix, if it is one that the caller has; the hashes begin behind it.
+        options: The options of the rendering.
+        last_seq: The last entry of the session.
+        since: The last `seq` that the caller has, 0 for none.
+        behind: The prefix, if the caller has it; the hashes begin after it.
     """
-    system, turns = opened(settled.turns, profile)
-    are_new = [not since or place > since for place in places(settled.turns)]
-    leading = len(settled.turns) - len(turns)
+    system, turns = opened(resolved.turns, profile)
+    are_new = [not since or place > since for place in places(resolved.turns)]
+    leading = len(resolved.turns) - len(turns)
     new = list(compress(turns, are_new[leading:]))
     kept = _written(list(compress(turns, map(not_, are_new[leading:]))), profile, options)
     messages = _written(new, profile, options)
     prefix = _hashes_behind(behind, profile, system)
     prefix.through(kept)
     prior, hashes = prefix.hash, prefix.through(messages)
-    # For each entry of the loss, whether the turn it is of is new.
-    told = chain.from_iterable(map(repeat, are_new, settled.loss_of_turns))
-    loss = compress(settled.loss, told)
-    # What the system says of its memory is made anew each time.
-    said = system if options.memory or any(are_new[:leading]) else ""
-    answer = _answer(messages, said, loss, profile) | _open_calls(turns, profile)
+    # For each entry of the loss, whether its turn is new.
+    is_loss_new = chain.from_iterable(map(repeat, are_new, resolved.loss_of_turns))
+    loss = compress(resolved.loss, is_loss_new)
+    # The text about the session's memory is new each time.
+    new_system = system if options.memory or any(are_new[:leading]) else ""
+    answer = _answer(messages, new_system, loss, profile) | _open_calls(turns, profile)
     if options.count_tokens:
-        answer["tokensEst"] = profile.tokens.turns(new, said)
+        answer["tokensEst"] = profile.tokens.turns(new, new_system)
     answer |= {"prefixHash": [each.hex() for each in hashes], "lastSeq": last_seq}
     if since:
         is_open = bool(new) and new[0].role == "tool"
@@ -131,18 +131,18 @@ def session_document(
             hashes = of_whole.through(whole)
             is_between = is_open and len(whole) != len(kept) + len(messages)
             if is_between or of_whole.hash != prefix.hash:
-                # Answers have their place before or in a message that the caller has.
+                # Answers are inserted before or into a message that the caller has.
                 prior = hashlib.sha256(prior).digest()[:_HASH_BYTES]
         answer["sinceHash"] = prior.hex()
     return SessionDocument(answer, hashes)
 
 
 class _PrefixHashes:
-    """What a hash stands for so far: target and system, and the messages that were added.
+    """The hash so far: of target and system, and of the messages that were added.
 
-    It goes on from block to block, so that what one side says is the same in one message as in two
-    that follow each other: where a target has each side speak once, what is new to a session stands
-    in its last message, and for who has that message already in one of its own.
+    It is updated block by block, so that content of one role has the same hash in one message as in
+    two consecutive ones. If a target merges them, new blocks of a session are appended to its last
+    message, and callers may have that message already.
     """
 
     def __init__(self, digest: bytes, role: Node) -> None:
@@ -150,12 +150,12 @@ class _PrefixHashes:
         self._role = role
 
     def kept(self, system: str) -> WrittenPrefix:
-        """Return what has to be known to go on."""
+        """Return the state after the added messages."""
         return WrittenPrefix(system, self._digest, self._role)
 
     @property
     def hash(self) -> bytes:
-        """The hash of all that was added."""
+        """The hash of all added messages."""
         return self._digest[:_HASH_BYTES]
 
     def through(self, messages: Iterable[Node]) -> Sequence[bytes]:
@@ -186,7 +186,7 @@ def _hashes_behind(prefix: WrittenPrefix | None, profile: Profile, system: str) 
 
 
 def _side(message: Node) -> tuple[Node, Sequence[Node]]:
-    """Return who says a message, and its blocks; nobody, and itself, where it is more than that."""
+    """Return the role of a message and its blocks; no role, and the message, if it has more."""
     if isinstance(message, dict) and len(message) == 2:
         for name in _BLOCKS:
             if isinstance(blocks := message.get(name), list):
@@ -219,7 +219,7 @@ def _answer(
 
 
 def _open_calls(turns: Sequence[ResolvedTurn], profile: Profile) -> dict[str, Node]:
-    """Return the member with the ids of calls that nothing has answered yet, if there are any."""
+    """Return the member with the ids of calls that have no answer yet, if there are any."""
     answered = {turn.call_id for turn in turns if turn.role == "tool"}
     calls = (call.call_id for turn in turns for call in turn.calls)
     ids: list[Node] = [profile.call_id.fit(each) for each in calls if each not in answered]
@@ -229,16 +229,16 @@ def _open_calls(turns: Sequence[ResolvedTurn], profile: Profile) -> dict[str, No
 def mark(
     document: dict[str, Node], profile: Profile, options: RenderOptions, *, stable: int = 0
 ) -> None:
-    """Write marks for a provider's cache, if they are asked for and the target takes them.
+    """Write marks for a provider's cache, if they are requested and the target accepts them.
 
-    At the last message, so that the next request finds all of this one; and at the last of those
-    that were sent before, since a provider looks back from a mark over a few blocks only.
+    The last message gets one, so that the next request finds all of this one. So does the last of
+    those sent before, since a provider looks back from a mark over a few blocks only.
 
     Args:
         document: The answer; its messages are replaced.
         profile: The target.
-        options: Whether marks are asked for.
-        stable: How many messages were sent before.
+        options: The options, with `cache_markers`.
+        stable: The number of messages sent before.
     """
     messages = document["messages"]
     if profile.mark_cached is None or not isinstance(messages, list):
@@ -253,13 +253,13 @@ def mark(
 
 
 def _with_few_marks(messages: list[Node]) -> list[Node]:
-    """Return messages without the oldest marks of those that are more than a provider takes."""
+    """Return messages without the oldest marks beyond the provider's limit."""
     too_many = _count_marks(messages) - _MOST_MARKS
     return messages if too_many <= 0 else _without_marks(messages, too_many)[0]
 
 
 def _count_marks(blocks: Iterable[Node]) -> int:
-    """Return how many blocks are marked, also of those that stand in others."""
+    """Return the number of marked blocks, including nested ones."""
     count = 0
     for block in blocks:
         members = _members(block)
@@ -270,7 +270,7 @@ def _count_marks(blocks: Iterable[Node]) -> int:
 
 
 def _without_marks(blocks: Iterable[Node], too_many: int) -> tuple[list[Node], int]:
-    """Return blocks without the first marks of them, and how many are too many behind them."""
+    """Return blocks without their first marks, and the number of marks still to remove."""
     kept: list[Node] = []
     for block in blocks:
         members = _members(block)
@@ -289,7 +289,7 @@ def _without_marks(blocks: Iterable[Node], too_many: int) -> tuple[list[Node], i
 
 
 def _members(block: Node) -> Mapping[str, Node]:
-    """Return the members of a block, those that are JSON of a record as leaves."""
+    """Return the members of a block, those of a record's JSON as leaves."""
     if isinstance(block, JsonLeaf) and isinstance(block.value, dict):
         return {
             name: JsonLeaf(value) if isinstance(value, dict | list) else value
@@ -315,7 +315,7 @@ def _is_marked(members: Mapping[str, Node]) -> bool:
 
 
 def equal_hashes(sent: bytes, hashes: Sequence[bytes]) -> int:
-    """Return how many messages are the same as those that were sent last."""
+    """Return how many leading messages equal those sent last."""
     before = [sent[at : at + _HASH_BYTES] for at in range(0, len(sent), _HASH_BYTES)]
-    # A hash stands for all before it, so that what is equal is a stretch from the beginning.
+    # A hash covers all messages before it, so equal hashes are a leading run.
     return sum(old == new for old, new in zip(before, hashes, strict=False))

@@ -35,15 +35,15 @@ class RenderedPrefix:
 
     @property
     def fact_count(self) -> int:
-        """How many facts it has besides those of calls."""
+        """The number of facts besides those of calls."""
         return len(self.resources) + len(self.apart) + len(self.damages)
 
     def with_paired(self, paired: PairedPrefix) -> Self:
-        """Return the same with equal facts of its calls, which others share."""
+        """Return the same with equal facts of its calls, shared with other prefixes."""
         return replace(self, paired=paired)
 
     def behind(self, earlier: "RenderedPrefix") -> "RenderedPrefix":
-        """Return the beginning that this, which was read behind an earlier one, makes with it."""
+        """Return the beginning that consists of an earlier one and this one."""
         return RenderedPrefix(
             *(self.seq, self.paired, self.written),
             earlier.weight + self.weight,
@@ -54,10 +54,10 @@ class RenderedPrefix:
         )
 
     def has_links_as_at(self, now: datetime) -> bool:
-        """Return whether all links still lead to what they led to."""
+        """Return whether no link has expired since."""
         return self.damages == damages_of(self.weight, now)
 
 
 def damages_of(weight: PartWeight, now: datetime) -> tuple[Damage | None, ...]:
-    """Return what is wrong with each link of a part."""
+    """Return the damage of each link of a part."""
     return tuple(damage_of_link(url, now) for url in weight.links)

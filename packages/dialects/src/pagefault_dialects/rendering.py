@@ -1,8 +1,8 @@
-"""Conversations rendered for a target, from what is in memory.
+"""Conversations rendered for a target, in memory.
 
-Media in messages are looked at (pixels, seconds, damage); links that have ended are not sent.
-Smaller images are not made: a medium that is too large is replaced by a line of text and an entry
-of the loss.
+Media in messages are examined (pixels, seconds, damage); expired links are not sent. No smaller
+images are made: a medium that is too large is replaced by a line of text and an entry of the loss
+account.
 """
 
 import json
@@ -35,7 +35,7 @@ from pagefault_dialects.turns.handles import with_handles
 from pagefault_dialects.turns.text_limits import with_texts_within
 
 _DEFAULTS = RenderOptions()
-# Of base64 in one rendering, where neither the target nor the caller sets a limit.
+# The limit of base64 in one rendering, unless the target or the caller sets one.
 _MOST_BYTES = 1 << 40
 
 
@@ -75,8 +75,8 @@ def render(
     profile = find_profile(target, options)
     if options.max_text is not None:
         turns = with_texts_within(turns, options.max_text, {})
-    settled = _fit(turns, profile, options)
-    document = document_of(settled, profile, options)
+    resolved = _fit(turns, profile, options)
+    document = document_of(resolved, profile, options)
     mark(document, profile, options)
     pieces = json_pieces(document).pieces
     text = b"".join(piece for piece in pieces if isinstance(piece, bytes))
@@ -87,27 +87,27 @@ def render(
         target,
         written["messages"],
         written.get("system", ""),
-        settled.loss,
+        resolved.loss,
         written.get("tokensEst"),
         tuple(written.get("openCalls", ())),
     )
 
 
 def _fit(turns: Sequence[ComposedTurn], profile: Profile, options: RenderOptions) -> ResolvedTurns:
-    """Settle turns; old ones are evicted until the conversation fits the limits."""
+    """Resolve turns; evict old ones until the conversation fits the limits."""
     frontier = options.frontier if isinstance(options.frontier, Frontier) else NOTHING_EVICTED
     if options.max_tokens is None and frontier == NOTHING_EVICTED:
-        return _settle(turns, profile, options)
+        return _resolve(turns, profile, options)
     history = history_of(turns, profile, options)
     while True:
-        settled = _settle(history.evicted(frontier), profile, options)
-        further = next_frontier(history, frontier, settled)
+        resolved = _resolve(history.evicted(frontier), profile, options)
+        further = next_frontier(history, frontier, resolved)
         if further == frontier:
-            return settled
+            return resolved
         frontier = further
 
 
-def _settle(
+def _resolve(
     turns: Sequence[ComposedTurn], profile: Profile, options: RenderOptions
 ) -> ResolvedTurns:
     turns = [replace(turn, items=tuple(map(_examine, turn.items))) for turn in turns]

@@ -1,11 +1,11 @@
-"""Texts: looked at a window at a time, repaired, decoded, and cut to the lines that are wanted.
+"""Texts in windows: searched, repaired, decoded, and line ranges.
 
-An expression keeps the interpreter until it is through with all that it was given, and every other
-thread waits. Between two windows the others have their turn.
+A regular expression keeps the interpreter until it has read its whole input, and blocks every other
+thread. Between two windows other threads can run.
 
-Lone surrogates are halves of characters, which JSON can escape and UTF-8 cannot hold. The
-characters of stored text are UTF-8, or what a byte order mark at its beginning says; bytes that are
-no character become U+FFFD, and the mark itself is no part of the text.
+Lone surrogates are halves of characters, which JSON can escape and UTF-8 cannot encode. Stored text
+is UTF-8, unless a byte order mark says otherwise. Invalid bytes become U+FFFD, and the mark is no
+part of the text.
 """
 
 import codecs
@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from urllib.parse import unquote_to_bytes
 
 WINDOW_CHARS = 128 * 1024
-"""How much one expression looks at, at most."""
+"""The most characters that one regular expression reads."""
 PREVIEW_LIMIT_CHARS = 8_000
-"""A longer text of a result is stored as a file, and stands in the record as a preview."""
+"""Longer texts of a result are stored as files, with a preview in the record."""
 
 _LONGEST_PERCENT_ESCAPE = 3
 
@@ -35,21 +35,21 @@ _RANGE = re.compile(r"([1-9][0-9]{0,17})(-(?:[1-9][0-9]{0,17})?)?|-([1-9][0-9]{0
 
 
 def windows(text: str) -> Iterator[str]:
-    """Return the text in pieces that are worked on one by one."""
+    """Return the text in pieces that are processed one by one."""
     return (text[start : start + WINDOW_CHARS] for start in range(0, len(text), WINDOW_CHARS))
 
 
 def search_windows(
     pattern: re.Pattern[str], text: str, start: int, end: int, *, reach: int
 ) -> re.Match[str] | None:
-    """Return what `pattern.search(text, start, end)` finds, or `None`.
+    """Return the result of `pattern.search(text, start, end)`.
 
     Args:
-        pattern: Something that looks at `reach` characters from where it begins, at most, and does
-            not ask for the end of the text.
+        pattern: A pattern that reads at most `reach` characters from its start, and does not use
+            the end of the text.
         text: Any text.
-        start: Where to begin.
-        end: Where to stop.
+        start: The first position.
+        end: The position to stop at.
         reach: See `pattern`.
     """
     while start < end:
@@ -61,18 +61,18 @@ def search_windows(
 
 
 def match_end(pattern: re.Pattern[str], text: str, start: int, end: int) -> int:
-    """Return where what a pattern matches from `start` on ends; `start` if that is nothing."""
+    """Return the end of a match at `start`; `start` if there is none."""
     found = pattern.match(text, start, end)
     return found.end() if found else start
 
 
 def percent_decoded(data: bytes) -> bytes:
-    """Return what `unquote_to_bytes` makes of percent-encoded bytes."""
+    """Return percent-encoded bytes decoded, as `unquote_to_bytes` does."""
     pieces = []
     start = 0
     while start < len(data):
         end = min(start + WINDOW_CHARS, len(data))
-        # No cut goes through an escape.
+        # No cut splits an escape.
         sign = data.rfind(b"%", end - _LONGEST_PERCENT_ESCAPE + 1, end)
         end = sign if start < sign and end < len(data) else end
         pieces.append(unquote_to_bytes(data[start:end]))
@@ -81,11 +81,11 @@ def percent_decoded(data: bytes) -> bytes:
 
 
 def without_lone_surrogates(text: str) -> str:
-    """Return the text with U+FFFD for every lone surrogate; the same object if there is none."""
-    # Nearly every text is ASCII, and says so without being looked at.
+    """Return the text with U+FFFD for each lone surrogate; the same object if there is none."""
+    # Nearly every text is ASCII, which Python knows without reading it.
     if text.isascii():
         return text
-    # To encode is many times as fast as to search, and UTF-8 refuses nothing but surrogates.
+    # Encoding is many times as fast as searching, and UTF-8 rejects only surrogates.
     try:
         for piece in windows(text):
             piece.encode()
@@ -95,17 +95,17 @@ def without_lone_surrogates(text: str) -> str:
 
 
 def text_encoding(head: bytes) -> str:
-    """Return the encoding of a text by its first four bytes, under a name that `codecs` knows."""
+    """Return the encoding of a text by its first four bytes, by a name of `codecs`."""
     return next((name for mark, name in _MARKS if head.startswith(mark)), UTF_8)
 
 
 def is_wide(encoding: str) -> bool:
-    """Return whether the characters of an encoding have two or four bytes, a line feed as well."""
+    """Return whether characters of an encoding, line feeds included, have two or four bytes."""
     return encoding.startswith(("utf-16", "utf-32"))
 
 
 def text_decoder(encoding: str, errors: str = "replace") -> codecs.IncrementalDecoder:
-    """Return what makes characters of the bytes of a text, piece by piece."""
+    """Return an incremental decoder for the bytes of a text."""
     return codecs.getincrementaldecoder(encoding)(errors)
 
 
@@ -118,7 +118,7 @@ def decode_text(data: bytes) -> str:
 class LineRange:
     """Lines from `first` to `last`, counted from 1, both included; `last` of `None` is the end.
 
-    With `tail`, the last so many lines instead.
+    With `tail`, the range is that number of last lines.
     """
 
     first: int = 1
@@ -126,14 +126,14 @@ class LineRange:
     tail: int | None = None
 
     def within(self, total: int) -> tuple[int, int]:
-        """Return the first and last line in a text of `total` lines; nothing where last < first."""
+        """Return the first and last line in a text of `total` lines; empty if last < first."""
         if self.tail is not None:
             return max(1, total - self.tail + 1), total
         return self.first, total if self.last is None else min(self.last, total)
 
 
 def parse_line_range(text: str) -> LineRange | None:
-    """Return the range a text spells; `None` if it spells none."""
+    """Return the line range in a text such as `10-20`, `10-` or `-5`; `None` if it is invalid."""
     match = _RANGE.fullmatch(text)
     if match is None:
         return None

@@ -30,7 +30,7 @@ def test_a_text_is_whole_up_to_the_length_and_its_ends_beyond() -> None:
     assert read_file_text(text.encode(), None, MOST) == FileText(text)
     longer = read_file_text((text + "c").encode(), None, MOST)
     assert longer == FileText(text[:4_000], "", text[-999:] + "c", "27769 characters")
-    assert longer.around('read_text("@blob:1")') == (
+    assert longer.abridged('read_text("@blob:1")') == (
         f'{text[:4_000]}\n[… 27769 characters left out; read_text("@blob:1") shows all of it …]\n'
         f"{text[-999:]}c"
     )
@@ -89,7 +89,7 @@ def test_pictures_of_a_notebook_are_marks_in_its_text() -> None:
 def test_a_long_text_file_names_its_handle_between_its_ends(target: str) -> None:
     data = ("line of text\n" * 4_000).encode()
     medium = Medium("/content/0", InlineBytes(data), "text", "text/plain", "a.txt", len(data))
-    rendered = render([Turn("user", (medium,), "/x/3", seq=3)], target)
+    rendered = render([Turn("user", (medium,), "/api/sessions/s/messages/3", seq=3)], target)
     told = json.dumps(rendered.messages)
     assert "[File: a.txt (52.0 kB), text below]\\nline of text" in told
     assert '47000 characters left out; read_text(\\\\\\"@entry:3/' in told.replace('\\"', '\\\\\\"')

@@ -1,6 +1,6 @@
-"""Dialects, a module for each: its messages, blocks and bodies, and the objects around results.
+"""Dialects, a module for each: its messages, blocks and bodies, and its envelopes of results.
 
-A module is made of the tables of `envelope` and `message_forms`. `registry` and `message_registry`
-have those of all dialects in order, `shapes` says how an object is recognised, `foreign_message` is
-the common form that messages are read into.
+A module consists of the tables of `envelope` and `message_forms`. `registry` and `message_registry`
+list those of all dialects in order, `shapes` recognises objects, and `foreign_message` is the
+common form of messages.
 """

@@ -30,8 +30,8 @@ _ARTIFACT = Envelope(
     reading="content",
 )
 
-# Answers of JSON-RPC, and in both protocols what is answered, from the outside in.
-_AROUND = ("result", "task", "statusUpdate", "status_update")
+# Members of JSON-RPC's answers, and of both protocols, from the outside in.
+_WRAPPER_MEMBERS = ("result", "task", "statusUpdate", "status_update")
 _TASK_IDS = ("id", "taskId", "task_id")
 _ROLES = {
     **dict.fromkeys(("user", "ROLE_USER", "ROLE_UNSPECIFIED"), "user"),
@@ -52,12 +52,12 @@ def _read_message(value: JsonObject, pointer: str, reader: InnerReader) -> Itera
 def _block(part: JsonObject) -> JsonValue:
     """Return a part in common form; it has one of five members."""
     file = part.get("file")
-    held: JsonObject = file if isinstance(file, dict) else part
-    name = held.get("name") or held.get("filename")
-    mime_type = next((held[each] for each in TYPE_NAMES if each in held), None)
+    file_part: JsonObject = file if isinstance(file, dict) else part
+    name = file_part.get("name") or file_part.get("filename")
+    mime_type = next((file_part[each] for each in TYPE_NAMES if each in file_part), None)
     for member in ("bytes", "uri", "raw", "url"):
-        if isinstance(held.get(member), str) and held[member]:
-            return medium_block(medium_kind(mime_type), held[member], mime_type, name)
+        if isinstance(file_part.get(member), str) and file_part[member]:
+            return medium_block(medium_kind(mime_type), file_part[member], mime_type, name)
     if isinstance(part.get("text"), str):
         return text_block(part["text"])
     if "data" in part:
@@ -66,7 +66,7 @@ def _block(part: JsonObject) -> JsonValue:
 
 
 def _read_task(body: JsonValue) -> Iterator[tuple[str, JsonValue]]:
-    """Yield what was said in a task, the message of its status last."""
+    """Yield the messages of a task, that of its status last."""
     pointer, task = _find_task(body)
     history = task.get("history") or []
     yield from ((f"{pointer}/history/{index}", each) for index, each in enumerate(history))
@@ -76,9 +76,9 @@ def _read_task(body: JsonValue) -> Iterator[tuple[str, JsonValue]]:
 
 
 def _find_task(body: JsonObject) -> tuple[str, JsonObject]:
-    """Return the task in an answer, or the update of one, with its pointer."""
+    """Return the task in an answer, or its update, with the pointer to it."""
     pointer = ""
-    for name in _AROUND:
+    for name in _WRAPPER_MEMBERS:
         if isinstance(body.get(name), dict):
             pointer, body = f"{pointer}/{name}", body[name]
     return pointer, body
@@ -115,7 +115,7 @@ DIALECT = Dialect(
             envelope=_ARTIFACT,
             frame=frozenset({"kind"}),
         ),
-        # What a stream of 1.0 answers with.
+        # The answer of a stream of 1.0.
         Wrapper(
             marks=("artifactUpdate", "artifact_update"),
             shape=shape({"artifactUpdate": record}),
@@ -129,7 +129,7 @@ DIALECT = Dialect(
         BlockForm(
             (("file", "bytes"), ("file", "uri")), "media", ("kind", "file"), name=("file", "name")
         ),
-        # As it is dumped without the members that have their defaults.
+        # The form of dumps without default members.
         BlockForm((("file", "bytes"), ("file", "uri")), "media", name=("file", "name")),
         BlockForm((("data",),), "json", ("kind", "data")),
         BlockForm((("raw",),), "media"),
@@ -141,9 +141,12 @@ DIALECT = Dialect(
         MessageForm(marks=("messageId", "message_id"), accepts=_is_message, read=_read_message),
     ),
     conversations=(
-        ConversationForm(marks=("status", *_AROUND), accepts=_is_task, read=_read_task),
+        ConversationForm(marks=("status", *_WRAPPER_MEMBERS), accepts=_is_task, read=_read_task),
         ConversationForm(
-            marks=("status", *_AROUND), accepts=_is_of_task, read=_read_task, is_response=True
+            marks=("status", *_WRAPPER_MEMBERS),
+            accepts=_is_of_task,
+            read=_read_task,
+            is_response=True,
         ),
     ),
 )

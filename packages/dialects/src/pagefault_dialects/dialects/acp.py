@@ -1,4 +1,4 @@
-"""The Agent Client Protocol: updates of a session, which are pieces of messages and of calls."""
+"""The Agent Client Protocol: session updates, which are pieces of messages and of calls."""
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby
@@ -39,7 +39,7 @@ _BESIDE: dict[str, Check] = {
 
 
 def _contents(members: Members) -> Iterable[Content]:
-    """Yield the content; without any, the raw output."""
+    """Yield the content, or the raw output if there is none."""
     if members["content"]:
         yield Content(members["content"], members.path("content"), "content")
     elif "rawOutput" in members:
@@ -108,15 +108,15 @@ def _read_update(update: JsonObject, pointer: str, reader: InnerReader) -> Itera
         return
     answers = [*reader.read_blocks(update, "")] if update.get("status") in _ENDS else []
     if kind == "tool_call_update" and not answers:
-        # How far a call is says nothing yet.
+        # The progress of a call has no content yet.
         yield compose_message("assistant", (), pointer)
     elif kind == "tool_call_update":
         yield compose_message("tool", answers, pointer)
     else:
-        # It has no name for the model: its title stands for people.
+        # A call has no name for the model: its title is for people.
         name = update.get("title") or update.get("kind")
-        given = _member(update, "rawInput", "raw_input")
-        call = call_block(_call_id(update), name, {} if given is None else given)
+        arguments = _member(update, "rawInput", "raw_input")
+        call = call_block(_call_id(update), name, {} if arguments is None else arguments)
         yield compose_message("assistant", [("", call), *answers], pointer, joins=True)
 
 
@@ -131,7 +131,7 @@ def _read_notification(
 
 
 def _inside(value: JsonObject) -> tuple[JsonObject, str]:
-    """Return an update out of the notification and the request around it."""
+    """Return the update in a notification and its request."""
     place = ""
     for name in ("params", "update"):
         inner = value.get(name)
@@ -150,7 +150,7 @@ def _is_update(value: JsonObject) -> bool:
 
 
 def _read_updates(updates: JsonValue) -> Iterator[tuple[str, JsonValue]]:
-    """Yield the messages that updates are pieces of: chunks are joined, and a call is updated."""
+    """Yield the messages of updates: chunks are joined, and calls are updated."""
     read: list[tuple[str, list[JsonValue]]] = []
     calls: dict[str, list[JsonValue]] = {}
     for index, value in enumerate(updates):
@@ -213,7 +213,7 @@ DIALECT = Dialect(
     "acp",
     (
         _update("sessionUpdate", "toolCallId", marks=("sessionUpdate", "session_update")),
-        # Alone, an update says at least how far its call is.
+        # Alone, an update has at least the status of its call.
         _update("toolCallId", "status", marks=("toolCallId", "tool_call_id")),
         Wrapper(
             marks=("update",),

@@ -30,7 +30,7 @@ def _is_event(value: JsonObject) -> bool:
 
 
 def _read_event(event: JsonObject, pointer: str, reader: InnerReader) -> list[ForeignMessage]:
-    """Return the message of an event; one that only changes a state says nothing."""
+    """Return the message of an event; empty if the event only changes a state."""
     role = "user" if event["author"] == "user" else "model"
     content = event.get("content")
     if content is None or not content.get("parts"):
@@ -40,15 +40,15 @@ def _read_event(event: JsonObject, pointer: str, reader: InnerReader) -> list[Fo
 
 
 def _is_beside(event: JsonObject) -> bool:
-    """Return whether an event says nothing, or is a part of one that comes whole."""
+    """Return whether an event has no content, or is a part of one that follows as a whole."""
     is_silent = event.get("content") is None or event.get("partial") is True
     return _is_event(event) and is_silent
 
 
-def _read_events(events: JsonValue, around: str = "") -> Iterator[tuple[str, JsonValue]]:
+def _read_events(events: JsonValue, pointer: str = "") -> Iterator[tuple[str, JsonValue]]:
     for index, event in enumerate(events):
         if not (isinstance(event, dict) and _is_beside(event)):
-            yield f"{around}/{index}", event
+            yield f"{pointer}/{index}", event
 
 
 def _read_session(session: JsonValue) -> Iterator[tuple[str, JsonValue]]:

@@ -1,4 +1,4 @@
-"""AG-UI: messages, and the events that they are streamed in."""
+"""AG-UI: messages, and the events that stream them."""
 
 from collections.abc import Iterable, Iterator
 
@@ -32,7 +32,7 @@ from pagefault_dialects.json.values import JsonObject, JsonValue, text_member
 
 
 def _contents(members: Members) -> Iterable[Content]:
-    """Yield the content; without any, the error."""
+    """Yield the content, or the error if there is none."""
     name = "content" if members["content"] or "error" not in members else "error"
     yield Content(members[name], members.path(name), "content")
 
@@ -90,7 +90,7 @@ def _read_message(value: JsonObject, pointer: str, reader: InnerReader) -> Itera
 
 
 def _content(value: JsonObject, reader: InnerReader) -> Iterator[tuple[str, JsonValue]]:
-    """Yield the content; an activity is for people only."""
+    """Yield the content; activities are omitted, since they are for people."""
     content = value.get("content")
     if value["role"] == "reasoning":
         yield "/content", thought_block(content)

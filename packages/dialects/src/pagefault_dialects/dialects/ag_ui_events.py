@@ -1,11 +1,11 @@
-"""The messages that a stream of AG-UI's events is made of."""
+"""The messages of a stream of AG-UI's events."""
 
 from collections.abc import Iterator
 
 from pagefault_dialects.dialects.shapes import record
 from pagefault_dialects.json.values import JsonObject, JsonValue
 
-# The role of the message that an event is a piece of, by what its type begins with.
+# The role of a streamed message, by the prefix of its events' type.
 _ROLES = {
     "TEXT_MESSAGE_": "assistant",
     "THINKING_TEXT_MESSAGE_": "reasoning",
@@ -32,7 +32,7 @@ EVENTS = frozenset({*_PIECES, *_BESIDE, _RESULT, _SNAPSHOT, _RUN})
 
 
 def is_beside(event: JsonObject) -> bool:
-    """Return whether an event says nothing of the conversation."""
+    """Return whether an event is no part of the conversation."""
     kind = event.get("type")
     return kind in _BESIDE or (kind == _RUN and not record(event.get("input")))
 
@@ -46,7 +46,7 @@ def read_events(events: JsonValue) -> Iterator[tuple[str, JsonValue]]:
 
 
 class _Stream:
-    """Messages being put together; a piece without an id belongs to the one before it."""
+    """The messages of a stream; a piece without an id belongs to the previous message."""
 
     def __init__(self) -> None:
         self._messages: dict[str, tuple[str, JsonValue]] = {}
@@ -56,7 +56,7 @@ class _Stream:
         self._open: list[tuple[JsonObject, str]] = []
 
     def close(self) -> Iterator[tuple[str, JsonValue]]:
-        """Return the messages, the pieces of their texts put together."""
+        """Return the messages, with the pieces of their texts joined."""
         for holder, name in self._open:
             holder[name] = "".join(holder[name])
         return iter(self._messages.values())
@@ -70,7 +70,7 @@ class _Stream:
             run = event.get("input")
             self._add_whole(run.get("messages") if record(run) else None, f"{place}/input/messages")
         elif kind == _SNAPSHOT:
-            # It has all that was said before it.
+            # It includes all previous messages.
             self._messages, self._built, self._calls, self._last = {}, {}, {}, {}
             self._add_whole(event.get("messages"), f"{place}/messages")
         elif kind not in _PIECES:
@@ -81,7 +81,7 @@ class _Stream:
             self._add_text(event, place)
 
     def _add_whole(self, messages: JsonValue, place: str) -> None:
-        """Add messages that are whole; of those that a run begins with, some are known already."""
+        """Add whole messages, some of which may be known already at the start of a run."""
         for index, each in enumerate(messages if isinstance(messages, list) else ()):
             name = _text(each, "id") if record(each) else ""
             if name not in self._messages:
@@ -110,7 +110,7 @@ class _Stream:
         call["function"]["arguments"].append(_text(event, "delta"))
 
     def _message(self, message_id: str, role: str, place: str) -> JsonObject:
-        """Return a message that is being put together."""
+        """Return an unfinished message, created on first use."""
         if message_id not in self._built:
             new: JsonObject = {"id": message_id, "role": role, "content": []}
             self._built[message_id] = new

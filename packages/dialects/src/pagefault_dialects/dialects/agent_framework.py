@@ -1,4 +1,4 @@
-"""Microsoft's Agent Framework: messages of contents, some of which answer calls."""
+"""Microsoft's Agent Framework: messages of contents, which include answers to calls."""
 
 from collections.abc import Container, Iterable, Iterator
 
@@ -37,12 +37,12 @@ def _contents(members: Members) -> Iterable[Content]:
 
 
 _is_role = one_of("system", "user", "assistant", "tool")
-# How a host and its user come to terms, and what that costs.
+# Contents about consent and usage.
 _is_apart = one_of("usage", "oauth_consent_request", "function_approval_response")
-# Calls of tools that the provider runs, and their results.
+# Calls of tools that the provider executes, and their results.
 _RUN, _RAN = "_tool_call", "_tool_result"
-# No arguments of such a call.
-_NOT_GIVEN = frozenset(
+# Members that are no arguments of such a call.
+_NO_ARGUMENTS = frozenset(
     {
         *("type", "call_id", "tool_name", "server_name", "status", "id", "max_output_length"),
         *("timeout_ms", "pending_safety_checks", "merge_mode", "hosted"),
@@ -57,7 +57,7 @@ def _is_message(value: JsonObject) -> bool:
 
 
 def _role(value: JsonObject) -> JsonValue:
-    """Return who says a message; earlier versions have an object with a value."""
+    """Return the role of a message; earlier versions have an object with a value."""
     role = value.get("role")
     return role.get("value") if isinstance(role, dict) else role
 
@@ -75,7 +75,7 @@ def _read_message(value: JsonObject, pointer: str, reader: InnerReader) -> Itera
 
 
 def _is_called_in(part: JsonObject, calls: Container[JsonValue]) -> bool:
-    """Return whether a part asks for a user's consent to a call that stands beside it."""
+    """Return whether a part requests consent to a call in the same message."""
     is_request = part.get("type") == "function_approval_request"
     return is_request and _call_of(part).get("call_id") in calls
 
@@ -111,7 +111,7 @@ def _blocks(part: JsonObject, reader: InnerReader) -> Iterator[JsonValue]:
 
 
 def _run_block(part: JsonObject, kind: str, reader: InnerReader) -> JsonValue:
-    """Return the call of a tool that the provider runs, or its result."""
+    """Return the call of a tool that the provider executes, or its result."""
     call_id, name = part["call_id"], part.get("tool_name")
     if kind.endswith(_RAN):
         output = next((part[each] for each in _OUTPUTS if part.get(each)), "")
@@ -119,12 +119,16 @@ def _run_block(part: JsonObject, kind: str, reader: InnerReader) -> JsonValue:
         if objects(listed):
             output = [block for each in listed for block in _blocks(each, reader)]
         return answer_block(call_id, name, output)
-    given: JsonObject = {
-        each: value for each, value in part.items() if value is not None and each not in _NOT_GIVEN
+    arguments: JsonObject = {
+        each: value
+        for each, value in part.items()
+        if value is not None and each not in _NO_ARGUMENTS
     }
-    if objects(inputs := given.pop("inputs", ())):
-        given["code"] = "\n".join(each["text"] for each in inputs if string(each.get("text")))
-    return call_block(call_id, name or kind.removesuffix(_RUN), given.get("arguments", given))
+    if objects(inputs := arguments.pop("inputs", ())):
+        arguments["code"] = "\n".join(each["text"] for each in inputs if string(each.get("text")))
+    return call_block(
+        call_id, name or kind.removesuffix(_RUN), arguments.get("arguments", arguments)
+    )
 
 
 DIALECT = Dialect(
@@ -137,7 +141,7 @@ DIALECT = Dialect(
                 {
                     "result": anything,
                     "items": objects,
-                    # For the host: it may hold secrets.
+                    # For the host only: it may have secrets.
                     "exception": string,
                     "status": string,
                     "id": string,

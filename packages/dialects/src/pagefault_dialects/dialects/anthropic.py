@@ -1,4 +1,4 @@
-"""Anthropic's Messages: requests, answers, and the blocks in them, also of its own tools."""
+"""Anthropic's Messages: requests, answers, and their blocks, including those of its own tools."""
 
 from collections.abc import Iterable, Iterator
 
@@ -26,7 +26,7 @@ from pagefault_dialects.json.values import JsonObject, JsonValue
 
 
 def _result(members: Members) -> Iterable[Content]:
-    """Yield the MCP result that the block of MCP's sampling holds, or its content."""
+    """Yield the MCP result in the block of MCP's sampling, or the content."""
     if "structuredContent" in members or ("_meta" in members and "content" in members):
         names = ("content", "structuredContent", "_meta")
         result = {name: members[name] for name in names if name in members}
@@ -84,8 +84,10 @@ def _read_response(
 
 
 def _is_response(message: JsonObject) -> bool:
-    said = ("model", "stop_reason", "usage")
-    return isinstance(message.get("content"), list) and any(name in message for name in said)
+    response_members = ("model", "stop_reason", "usage")
+    return isinstance(message.get("content"), list) and any(
+        name in message for name in response_members
+    )
 
 
 def _read_whole(message: JsonValue) -> Iterator[tuple[str, JsonValue]]:
@@ -97,16 +99,18 @@ def _read_mcp_call(block: JsonObject) -> list[JsonValue]:
 
 
 def _read_document(block: JsonObject) -> list[JsonValue] | None:
-    """Return the words of a document behind its title; `None` for a file, which has its name."""
+    """Return a document's text after its title; `None` for a file, which keeps its name."""
     source = block.get("source")
-    said = source.get("data") if isinstance(source, dict) and source.get("type") == "text" else None
+    content = (
+        source.get("data") if isinstance(source, dict) and source.get("type") == "text" else None
+    )
     if isinstance(source, dict) and source.get("type") == "content":
-        said = source.get("content")
-    if said is None:
+        content = source.get("content")
+    if content is None:
         return None if block.get("context") is None else _with_context(block)
-    told = [text_block(said)] if isinstance(said, str) else said
+    words = [text_block(content)] if isinstance(content, str) else content
     named = [text_block(f"[document: {block['title']}]")] if block.get("title") else []
-    return [*named, *_context(block), *told] if isinstance(told, list) else None
+    return [*named, *_context(block), *words] if isinstance(words, list) else None
 
 
 def _with_context(block: JsonObject) -> list[JsonValue]:
@@ -145,7 +149,7 @@ _BLOCKS = (
     ),
     MessageBlock(
         marks=(("type", "image"),),
-        # AG-UI has its values under one name.
+        # AG-UI has its values under a single name.
         accepts=lambda block: (
             isinstance(block.get("source"), dict) and "value" not in block["source"]
         ),

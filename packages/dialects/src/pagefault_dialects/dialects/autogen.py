@@ -53,7 +53,7 @@ _BESIDE = (
     *("MemoryQueryEvent", "ModelClientStreamingChunkEvent", "UserInputRequestedEvent"),
     *("SelectSpeakerEvent", "SelectorEvent", "CodeGenerationEvent", "CodeExecutionEvent"),
 )
-"""Reports of agents, which are no part of the conversation."""
+"""Reports of agents, which are outside of the conversation."""
 _TYPES = ("UserMessage", "ThoughtEvent", *_TEXTS, *_CALLS, *_ANSWERS, *_BESIDE)
 _STRUCTURED = "StructuredMessage["
 
@@ -90,7 +90,7 @@ def _inner(part: JsonValue, reader: InnerReader) -> Iterator[JsonValue]:
     if isinstance(part, str):
         yield text_block(part)
     elif isinstance(part, dict) and isinstance(part.get("data"), str):
-        # Its pictures are always PNG.
+        # The pictures of AutoGen are always PNG.
         yield medium_block("image", part["data"], "image/png", None)
     elif isinstance(part, dict) and "arguments" in part:
         yield call_block(part.get("id"), part.get("name"), part["arguments"])

@@ -31,7 +31,7 @@ _BLOCK = Wrapper(
 BLOCKS = (
     BlockForm((("text",),), "text"),
     BlockForm((("json",),), "json"),
-    # Strands writes bytes like this where JSON has none.
+    # Strands writes bytes like this, since JSON has no bytes.
     BlockForm((("image", "source", "bytes", "data"),), "media", kind="image"),
     BlockForm((("image", "source", "bytes"),), "media", kind="image"),
     BlockForm((("document", "source", "bytes", "data"),), "media", name=("document", "name")),
@@ -50,34 +50,34 @@ BLOCKS = (
 
 
 def _read_document(block: JsonObject) -> list[JsonValue] | None:
-    """Return the words of a document behind its name; `None` for a file, which has its name."""
+    """Return a document's text after its name; `None` for a file, which keeps its name."""
     document = block["document"]
     source = document.get("source")
-    held = source if isinstance(source, dict) else {}
-    texts = (held.get(name) for name in ("text", "content"))
-    said = next((each for each in texts if each is not None), None)
+    content_source = source if isinstance(source, dict) else {}
+    texts = (content_source.get(name) for name in ("text", "content"))
+    content = next((each for each in texts if each is not None), None)
     context = document.get("context")
-    told = [text_block(context)] if isinstance(context, str) and context else []
-    if said is None:
+    context_blocks = [text_block(context)] if isinstance(context, str) and context else []
+    if content is None:
         rest = {name: member for name, member in document.items() if name != "context"}
-        return [*told, {"document": rest}] if told else None
+        return [*context_blocks, {"document": rest}] if context_blocks else None
     named = document.get("name") or document.get("title")
     label = [text_block(f"[document: {named}]")] if named else []
-    words = [text_block(said)] if isinstance(said, str) else said
-    return [*label, *told, *words] if isinstance(words, list) else None
+    words = [text_block(content)] if isinstance(content, str) else content
+    return [*label, *context_blocks, *words] if isinstance(words, list) else None
 
 
 def _read_cited(block: JsonObject) -> list[JsonValue] | None:
-    """Return the texts of a block with citations, which are no part of what is said."""
+    """Return the texts of a block with citations, without the citations."""
     content = block["citationsContent"].get("content")
     return [*content] if objects(content) else None
 
 
 def _read_guarded(block: JsonObject) -> list[JsonValue] | None:
-    """Return the text that a guardrail looks at."""
+    """Return the text for a guardrail."""
     text = block["guardContent"].get("text")
-    said = text.get("text") if isinstance(text, dict) else None
-    return [text_block(said)] if isinstance(said, str) else None
+    guarded = text.get("text") if isinstance(text, dict) else None
+    return [text_block(guarded)] if isinstance(guarded, str) else None
 
 
 def _read_response(body: JsonValue) -> Iterator[tuple[str, JsonValue]]:
@@ -129,6 +129,6 @@ DIALECT = Dialect(
             is_response=True,
         ),
     ),
-    # Strands writes these beside.
+    # Strands adds these.
     frame=frozenset(("metadata", "tracking_id")),
 )

@@ -1,8 +1,8 @@
 """Transcripts of Claude Code: lines around messages of Anthropic.
 
-Each line names the line before it, and lines with the id of one message are one message. The
-conversation is the way from the newest line back to the first: earlier versions of a question,
-subagents and the time before a compaction are not on it.
+Each line names the previous one, and lines with the same message id are one message. The
+conversation is the chain from the newest line back to the first. Earlier versions of a question,
+subagents and lines before a compaction are outside of it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -29,7 +29,7 @@ def _is_message(line: JsonValue) -> bool:
 
 
 def _is_bare(value: JsonObject) -> bool:
-    """Return whether an element is a message without a line around it."""
+    """Return whether an element is a message outside of a line."""
     return isinstance(value.get("role"), str) and value.get("type") in (None, "message")
 
 
@@ -45,7 +45,7 @@ def _read_lines(lines: JsonValue) -> Iterator[tuple[str, JsonValue]]:
     numbered = [(index, line) for index, line in enumerate(lines) if isinstance(line, dict)]
     main = [(index, line) for index, line in numbered if not _is_of_subagent(line)]
     if any(_is_message(line) for _, line in main):
-        # A subagent has a file of its own as well, in which there is nothing else.
+        # A subagent also has a file of its own, with only its lines.
         numbered = main
     chain = _find_chain([line for _, line in numbered])
     read: list[tuple[str, list[JsonObject]]] = []
@@ -71,10 +71,10 @@ def _read_lines(lines: JsonValue) -> Iterator[tuple[str, JsonValue]]:
 
 
 def _find_chain(lines: Sequence[JsonObject]) -> set[str]:
-    """Return the lines from the newest message back to the first; none if lines have no ids.
+    """Return the lines from the newest message back to the first; empty if lines have no ids.
 
-    Of calls at once, each is a line of its own and each answer stands behind its own, so that all
-    but one are beside the way: they belong to a message that is on it.
+    Each of several parallel calls is a line of its own, followed by its answer, so all but one are
+    outside of the chain. They belong to a message in the chain.
     """
     by_id = {name: line for line in lines if (name := _name(line, "uuid"))}
     messages = [line for line in by_id.values() if _is_message(line)]
@@ -102,7 +102,7 @@ def _name(members: JsonObject, member: str) -> str:
 
 
 def _message_id(line: JsonObject) -> str:
-    """Return the id of the reply that a line is a part of, if it is one."""
+    """Return the id of the reply that a line belongs to, if any."""
     return _name(line["message"], "id") if _is_reply(line) else ""
 
 
@@ -120,7 +120,7 @@ def _only_answers(line: JsonObject) -> bool:
 
 
 def _joined(pieces: Sequence[JsonObject]) -> JsonObject:
-    """Return a message with the blocks of all its lines, once where lines repeat them."""
+    """Return a message with the blocks of all its lines, without repeated ones."""
     contents = (each.get("content") for each in pieces)
     lists = (each if isinstance(each, list) else [text_block(each or "")] for each in contents)
     blocks = {json_text(block): block for content in lists for block in content}

@@ -1,4 +1,4 @@
-"""Transcripts of Codex: lines around items of OpenAI's Responses, or the items themselves."""
+"""Transcripts of Codex: lines with items of OpenAI's Responses, or the items themselves."""
 
 from collections.abc import Iterator
 
@@ -16,7 +16,7 @@ def _is_line(value: JsonObject) -> bool:
 
 
 def _is_head(value: JsonObject) -> bool:
-    """Return whether an object is the first line of earlier versions, whose items stand alone."""
+    """Return whether an object is the first line of earlier versions, whose items have no lines."""
     return "type" not in value and isinstance(value.get("timestamp"), str) and "id" in value
 
 
@@ -27,7 +27,7 @@ def _is_item(line: JsonObject) -> bool:
     if not isinstance(item, dict):
         return False
     kind = item.get("type")
-    # Of other dialects, a message may have no type.
+    # A message of another dialect may have no type.
     return "role" in item if kind is None else kind not in (*_NO_MESSAGES, *_LINES)
 
 
@@ -48,7 +48,7 @@ def _read_lines(lines: JsonValue) -> Iterator[tuple[str, JsonValue]]:
 def _compacted(
     before: list[tuple[str, JsonValue]], payload: JsonObject, place: str
 ) -> list[tuple[str, JsonValue]]:
-    """Return the items that stand for those before: a list of them, or the user's and a summary."""
+    """Return the items after a compaction: a list of them, or the user's and a summary."""
     kept = payload.get("replacement_history")
     if isinstance(kept, list):
         return [(f"{place}/replacement_history/{index}", each) for index, each in enumerate(kept)]

@@ -1,4 +1,4 @@
-"""Answers to calls in common form, made of results that were taken out of their envelopes."""
+"""Answers to calls in common form, from results without their envelopes."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -12,16 +12,16 @@ _DEEPEST = 8
 
 
 Convert = Callable[[JsonObject], Sequence[JsonValue] | None]
-"""Returns the blocks in common form that a block of a message is; `None` if it is one itself."""
+"""Returns the blocks in common form of a message's block; `None` if it is in common form."""
 
 
 def common_answer(output: ToolOutput, forms: tuple[BlockForm, ...], convert: Convert) -> JsonValue:
-    """Return the block that a result is.
+    """Return a result as a block.
 
     Args:
         output: The result.
-        forms: Blocks that only its dialect writes.
-        convert: Reads blocks that stand in messages as well.
+        forms: Blocks that only its dialect has.
+        convert: Reads blocks that messages have as well.
     """
     reading = _AnswerReading(forms, convert)
     contents = [reading.read(each) for each in output.contents]
@@ -41,7 +41,7 @@ def _flat(contents: list[JsonValue]) -> Iterator[JsonValue]:
 
 
 class _AnswerReading:
-    """Contents of one answer being read."""
+    """The reading of one answer's contents."""
 
     def __init__(self, forms: tuple[BlockForm, ...], convert: Convert) -> None:
         self._forms = forms
@@ -93,14 +93,14 @@ class _AnswerReading:
                 yield from _labels(block, form)
                 inner = values[0] if isinstance(values[0], list) else [values[0]]
                 for each in inner:
-                    said = text_block(each) if isinstance(each, str) else each
-                    yield from self._blocks(said, depth + 1)
+                    inner_block = text_block(each) if isinstance(each, str) else each
+                    yield from self._blocks(inner_block, depth + 1)
             case "media":
                 yield _medium(block, form)
 
 
 def _labels(block: JsonObject, form: BlockForm) -> Iterator[JsonValue]:
-    """Yield the title and the address of a block in a line before it."""
+    """Yield a line with the title and the address of a block."""
     named = (value_at(block, path) for path in (form.name, form.uri) if path)
     labels = [each for each in named if isinstance(each, str) and each]
     if labels:

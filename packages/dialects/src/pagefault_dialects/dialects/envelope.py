@@ -1,4 +1,4 @@
-"""Tables of the objects that a dialect puts around results: one entry for each of its protocol."""
+"""Tables of the envelopes of results: an entry for each object of a dialect's protocol."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -15,11 +15,11 @@ Failure = Callable[[Members], bool | None]
 
 
 def says_nothing(_: Members) -> None:
-    """Return that the dialect has no member for failures here."""
+    """Return `None`: the object has no member for failures."""
 
 
 def by_flag(name: str) -> Failure:
-    """Return a reader of a member that is true if the tool failed."""
+    """Return a reader of a member that is true for a failure."""
 
     def read(members: Members) -> bool | None:
         value = members[name]
@@ -29,7 +29,7 @@ def by_flag(name: str) -> Failure:
 
 
 def by_word(name: str, *failures: str, success: tuple[str, ...] = ()) -> Failure:
-    """Return a reader of a member that says in a word whether the tool failed."""
+    """Return a reader of a member whose word is the outcome."""
 
     def read(members: Members) -> bool | None:
         word = members[name]
@@ -41,7 +41,7 @@ def by_word(name: str, *failures: str, success: tuple[str, ...] = ()) -> Failure
 
 
 def by_presence(*path: str) -> Failure:
-    """Return a reader of a member that is there if the tool failed."""
+    """Return a reader of a member that is present for a failure."""
     return lambda members: value_at(members.value, members.path(*path)) is not None or None
 
 
@@ -52,20 +52,20 @@ class Envelope:
     marks: tuple[Mark, ...]
     shape: ResultShape
     contents: tuple[MemberPath, ...]
-    """Members that are told to a model if they are there, in order."""
+    """The members with content for a model, in order."""
     reading: Reading = "any"
     call_id: MemberPath | None = None
     name: MemberPath | None = None
     failure: Failure = says_nothing
     frame: frozenset[str] = frozenset({"type", "role"})
-    """Members that only say which object it is, and are not kept."""
+    """Members that only identify the object, and are dropped."""
     accepts: Callable[[Members], bool] = lambda _: True
-    """Checks a condition that no single member can be checked for."""
+    """Checks conditions across members."""
     choose: Callable[[Members], Iterable[Content]] | None = None
-    """Returns the contents, if a list of members does not describe them."""
+    """Returns the contents, if they are not a list of members."""
 
     def open(self, dialect: str, value: Object) -> ToolOutput | None:
-        """Return the result, `None` if this is another object."""
+        """Return the result, `None` for other objects."""
         members = self.shape.read(value)
         if members is None or not self.accepts(members):
             return None
@@ -99,26 +99,26 @@ class Envelope:
 
 @dataclass(frozen=True, slots=True)
 class Wrapper:
-    """An object around results of calls: a message, an event, one part of a message."""
+    """An object with results of calls inside: a message, an event, one part of a message."""
 
     marks: tuple[Mark, ...]
     shape: ResultShape
     inner: str
-    """The member that holds one result, or a list of them."""
+    """The member with one result, or a list of them."""
     label: str
-    """Under which its other members are rest."""
+    """The name of its other members in the rest."""
     call_id: MemberPath | None = None
     name: MemberPath | None = None
     envelope: Envelope | None = None
-    """The envelope inside; any envelope of any dialect, if `None`."""
+    """The envelope inside; `None` for any envelope of any dialect."""
     renames: bool = False
-    """Whether results inside are reported as results of this dialect."""
+    """True if results inside are reported as results of this dialect."""
     frame: frozenset[str] = frozenset({"type", "role"})
 
     def open(
         self, dialect: str, value: Object, answers: Callable[[object], list[ToolOutput]]
     ) -> list[ToolOutput]:
-        """Return the results inside, none if this is another object."""
+        """Return the results inside, empty for other objects."""
         members = self.shape.read(value)
         if members is None:
             return []
@@ -135,11 +135,11 @@ class Wrapper:
         ]
         rest = without_paths(value, removed)
         for name, member in [*rest.items()]:
-            # SDKs write empty objects of empty members around.
-            if isinstance(member, dict) and not (shown := without_paths(member, ())):
+            # SDKs write empty objects with empty members.
+            if isinstance(member, dict) and not (inner_rest := without_paths(member, ())):
                 del rest[name]
             elif isinstance(member, dict):
-                rest[name] = shown
+                rest[name] = inner_rest
         return [self._wrap(dialect, members, each.inside(key), rest) for each in found]
 
     def _wrap(self, dialect: str, members: Members, output: ToolOutput, rest: Object) -> ToolOutput:
@@ -157,23 +157,23 @@ class Wrapper:
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """Everything that is known of one dialect. Pure: no I/O, no state."""
+    """The tables of one dialect. Pure: no I/O, no state."""
 
     name: str
     envelopes: tuple[Envelope | Wrapper, ...]
     blocks: tuple[BlockForm, ...] = ()
-    """Blocks that only this dialect writes; they are read inside its envelopes only."""
+    """Blocks that only this dialect has, read only inside its envelopes."""
     has_closed_content: bool = False
-    """Whether the protocol lists which blocks content may have: others are no data of a tool."""
+    """True if the protocol lists the blocks of content, so unknown blocks are no tool's data."""
     messages: tuple[MessageForm, ...] = ()
     message_blocks: tuple[MessageBlock, ...] = ()
     conversations: tuple[ConversationForm, ...] = ()
     frame: frozenset[str] = frozenset()
-    """Members of its messages that are no part of the conversation: ids, times, counts."""
+    """Members of its messages outside of the conversation: ids, times, counts."""
 
 
 def without_paths(value: Object, removed: Iterable[Steps]) -> Object:
-    """Return a copy of an object without the members at some paths and those that say nothing."""
+    """Return a copy of an object without the members at some paths and without empty ones."""
     below: dict[str | int, list[Steps]] = {}
     for path in removed:
         if path:
@@ -186,7 +186,7 @@ def without_paths(value: Object, removed: Iterable[Steps]) -> Object:
             if () in deeper:
                 continue
             kept = without_paths(member, deeper) if isinstance(member, dict) else member
-        # Of empty values only objects and lists say nothing.
+        # Of the empty values, only objects and lists are dropped.
         if kept or not (kept is None or isinstance(kept, dict | list)):
             rest[key] = kept
     return rest

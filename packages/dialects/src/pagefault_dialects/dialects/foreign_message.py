@@ -1,7 +1,7 @@
-"""The common form of messages, which the modules of all dialects read theirs into.
+"""The common form of messages, into which all dialects are read.
 
 A common message has a `role` and, under `content`, texts and blocks. Calls, answers and thoughts
-are blocks of these forms, and media are in any form that results of tools have them in.
+are blocks of these forms, and media have any form of media in results of tools.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -33,28 +33,28 @@ class ForeignMessage:
     """One entry of a foreign history."""
 
     pointer: str
-    """Where it stands in what was sent."""
+    """The pointer to it in the request."""
     message: dict[str, Any] | None
-    """The message, with a role that dialects know; `None` for what is none."""
+    """The message, with a known role; `None` for other values."""
     dialect: Dialect | None = None
-    """What it is written in, where that shows."""
+    """The dialect, if the message is unique to it."""
     said_role: str | None = None
-    """The role that it says, where no dialect knows it."""
+    """The unknown role, if its role is unknown."""
     places: Mapping[str, str] = field(default_factory=dict)
-    """Where blocks really stand, by where they stand in `message`."""
+    """The original places of blocks, by their places in `message`."""
     joins: bool = False
-    """Whether it belongs to the turn before it, if that is the assistant's as well."""
+    """True if it continues the previous turn, if that is the assistant's as well."""
     is_apart: bool = False
-    """Whether it is what the system says, beside the list of messages."""
+    """True for the system text next to the list of messages."""
     is_as_sent: bool = True
-    """Whether it is in a form that requests have; not in one of files, logs or interfaces."""
+    """True for forms of requests, false for those of files, logs or interfaces."""
     sent: JsonValue = None
-    """The value that was sent, where the message is all of it."""
+    """The sent value, if it is one message."""
     reader: str = ""
-    """The dialect of the registry that it shows; empty for words alone, which are of any."""
+    """The dialect in the registry that it is written in; empty for text of any dialect."""
 
     def place(self, pointer: str) -> str:
-        """Return where in what was sent a pointer into the message leads."""
+        """Return the original place of a pointer into the message."""
         steps = pointer.split("/", 3)
         head, rest = "/".join(steps[:3]), "".join(f"/{step}" for step in steps[3:])
         return self.pointer + self.places.get(head, head) + rest
@@ -67,39 +67,39 @@ def compose_message(
     *,
     joins: bool = False,
     is_as_sent: bool = False,
-    beside: Mapping[str, JsonValue] | None = None,
+    extra: Mapping[str, JsonValue] | None = None,
 ) -> ForeignMessage:
     """Return a message of blocks in common form.
 
     Args:
         role: `system`, `user`, `assistant` or `tool`.
-        blocks: Each with the pointer in the message to what it was read from.
-        pointer: To the message.
-        joins: Whether it belongs to the assistant's turn before it.
-        is_as_sent: Whether it is in a form that requests have.
-        beside: Members that are no part of the common form, to be reported as left out.
+        blocks: Each with the pointer to its source in the message.
+        pointer: The message.
+        joins: Whether it continues the assistant's previous turn.
+        is_as_sent: Whether it is in a form of requests.
+        extra: Members outside of the common form, to be reported as omitted.
     """
     content: list[JsonValue] = []
     places: dict[str, str] = {}
     for place, block in blocks:
         places[f"/content/{len(content)}"] = place
         content.append(block)
-    message = {**(beside or {}), "role": role, "content": content}
+    message = {**(extra or {}), "role": role, "content": content}
     return ForeignMessage(pointer, message, places=places, joins=joins, is_as_sent=is_as_sent)
 
 
 def text_block(text: str) -> JsonValue:
-    """Return words."""
+    """Return a block of text."""
     return {"type": "text", "text": text}
 
 
 def denial_text(reason: JsonValue) -> str:
-    """Return what a model is told if a user has denied a call, with the reason that was given."""
+    """Return the text for a model about a denied call, with the user's reason."""
     return f"[The user denied this call: {reason}]" if reason else "[The user denied this call.]"
 
 
 def call_block(call_id: JsonValue, name: JsonValue, arguments: JsonValue) -> JsonValue:
-    """Return a call of a tool; arguments that are a text are the JSON of an object."""
+    """Return a call of a tool; arguments in a text are the JSON of an object."""
     return {"type": "tool_use", "id": call_id, "name": name, "input": arguments}
 
 
@@ -117,7 +117,7 @@ def answer_block(
 
 
 def thought_block(text: JsonValue = "") -> JsonValue:
-    """Return what a model thought, which only its own provider takes back."""
+    """Return a thought of a model, which only its own provider accepts."""
     return {"type": "thinking", "thinking": text}
 
 
@@ -127,7 +127,7 @@ def medium_block(kind: str, data: JsonValue, mime_type: JsonValue, name: JsonVal
     Args:
         kind: `image`, `audio`, `video` or `file`.
         data: The base64, the data URI or the address.
-        mime_type: Its type, if that is known.
+        mime_type: Its type, if known.
         name: The name of the file.
     """
     is_address = isinstance(data, str) and data.startswith(("http://", "https://"))

@@ -23,12 +23,12 @@ from pagefault_dialects.dialects.shapes import (
 from pagefault_dialects.dialects.tool_output import BlockForm, Content
 from pagefault_dialects.json.values import JsonObject, JsonValue
 
-# `output` and `error` are Gemini's own words; the ADK puts values under `result`.
+# `output` and `error` are Gemini's names; the ADK has values under `result`.
 _OUTPUTS = ("error", "output", "result")
 
 
 def _contents(members: Members) -> Iterable[Content]:
-    """Yield what a function returned, and the media beside it."""
+    """Yield the result of a function, and its media."""
     response = members["response"]
     outputs = _without_nulls(response)
     if outputs.keys() and outputs.keys() <= {*_OUTPUTS}:
@@ -42,7 +42,7 @@ def _contents(members: Members) -> Iterable[Content]:
 
 
 def _has_failed(members: Members) -> bool | None:
-    """Return whether there is an error; the SDK puts the whole of an MCP result there, too."""
+    """Return whether there is an error; the SDK also puts whole MCP results there."""
     response = _without_nulls(members["response"])
     return bool(response.get("error")) or response.get("isError") is True or None
 
@@ -62,7 +62,7 @@ _FUNCTION_RESPONSE = Envelope(
     failure=_has_failed,
     choose=_contents,
 )
-# Alone it has to say for whom it is, and what of it is the output.
+# Alone, it has to name its call and its output.
 _LONE_RESPONSE = Envelope(
     marks=("response",),
     shape=shape({"id": string, "name": string, "response": record}, _MEMBERS),
@@ -98,13 +98,13 @@ _CONTENT = Wrapper(
 
 
 def _read_content(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
-    """Yield the message of a Content; without a role it is the user's."""
+    """Yield the message of a Content; the default role is the user's."""
     yield reader.read_role_message({"role": "user", **value}, pointer, "gemini")
 
 
 def _is_content(value: JsonObject) -> bool:
     parts = value["parts"]
-    if any(name in value for name in _OTHERS) or not objects(parts):
+    if any(name in value for name in _FOREIGN_MEMBERS) or not objects(parts):
         return False
     if value.get("role") in _ROLES:
         return not any(map(_is_typed, parts))
@@ -116,12 +116,12 @@ def _is_content(value: JsonObject) -> bool:
 
 
 def _is_typed(part: JsonObject) -> bool:
-    """Return whether a part says its type, or the state of a call, as others' do."""
+    """Return whether a part has a type, or the state of a call, as in other dialects."""
     return any(part.get(name) is not None for name in ("type", "kind", "state", "part_kind"))
 
 
 def _read_bare(part: JsonObject) -> list[JsonValue] | None:
-    """Return a part without what the API notes beside what it shows."""
+    """Return a part without the API's annotations."""
     bare = {name: part[name] for name in part if name not in _BESIDE}
     if _PART_MEMBERS.isdisjoint(bare) or _is_typed(bare):
         return None
@@ -129,14 +129,14 @@ def _read_bare(part: JsonObject) -> list[JsonValue] | None:
 
 
 def _read_code(part: JsonObject) -> list[JsonValue] | None:
-    """Return the code that a model ran, or what that wrote, as words."""
+    """Return the code that a model ran, or its output, as text."""
     for name, member in (
         *(("executableCode", "code"), ("executable_code", "code")),
         *(("codeExecutionResult", "output"), ("code_execution_result", "output")),
     ):
-        held = part.get(name)
-        if isinstance(held, dict) and isinstance(held.get(member), str):
-            return [text_block(held[member])]
+        code_part = part.get(name)
+        if isinstance(code_part, dict) and isinstance(code_part.get(member), str):
+            return [text_block(code_part[member])]
     return None
 
 
@@ -146,14 +146,14 @@ def _read_response(body: JsonValue) -> Iterator[tuple[str, JsonValue]]:
 
 
 def _read_calling_history(body: JsonValue) -> Iterator[tuple[str, JsonValue]]:
-    """Yield what the SDK said while it called functions by itself, and the answer."""
+    """Yield the history of automatic function calling in the SDK, and the answer."""
     name = next(each for each in _HISTORIES if body.get(each))
     yield from ((f"/{name}/{index}", each) for index, each in enumerate(body[name]))
     yield from _read_response(body)
 
 
 def _read_parts(parts: JsonValue) -> Iterator[tuple[str, JsonValue]]:
-    """Yield the messages of parts in a list, which the SDK takes for what one says in a row."""
+    """Yield the messages of a list of parts: consecutive parts of a role are one message."""
     run: JsonObject = {}
     for index, part in enumerate(parts):
         members = {name for name in part if part[name] is not None} if record(part) else set()
@@ -161,17 +161,17 @@ def _read_parts(parts: JsonValue) -> Iterator[tuple[str, JsonValue]]:
             run = {}
             yield f"/{index}", part
             continue
-        said = {"text": part} if isinstance(part, str) else part
+        text_part = {"text": part} if isinstance(part, str) else part
         role = "user" if _CALLS.isdisjoint(members) else "model"
         if run.get("role") == role:
-            run["parts"].append(said)
+            run["parts"].append(text_part)
             continue
-        run = {"role": role, "parts": [said]}
+        run = {"role": role, "parts": [text_part]}
         yield f"/{index}", run
 
 
 def _are_of_part(members: Set[str]) -> bool:
-    """Return whether these are the members of a part, which shows something."""
+    """Return whether these are the members of a part with content."""
     return not _PART_MEMBERS.isdisjoint(members) and members <= _PART_MEMBERS | _BESIDE
 
 
@@ -186,8 +186,8 @@ def _is_calling(body: JsonObject) -> bool:
     return objects(history) and bool(history)
 
 
-# Others have parts as well, beside these.
-_OTHERS = ("messageId", "message_id", "artifactId", "artifact_id", "kind", "content")
+# Parts of other dialects have one of these members.
+_FOREIGN_MEMBERS = ("messageId", "message_id", "artifactId", "artifact_id", "kind", "content")
 _ROLES = ("user", "model", "function", "tool", "system")
 _PART_MEMBERS = frozenset(
     {

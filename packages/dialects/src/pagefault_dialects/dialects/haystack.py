@@ -63,7 +63,7 @@ def _read_file(part: JsonObject) -> list[JsonValue]:
 
 def _read_message(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
     message = reader.read_role_message(value, pointer)
-    # Its texts look like those of others, but no other takes what stands beside them.
+    # Its texts look like those of other dialects, but its other members are its own.
     yield replace(message, dialect=None, reader="haystack", is_as_sent=False)
 
 
@@ -79,7 +79,7 @@ def _is_message(value: JsonObject) -> bool:
 def _read_underscored(
     value: JsonObject, pointer: str, reader: InnerReader
 ) -> Iterator[ForeignMessage]:
-    """Yield a message as versions before 2.9 wrote it."""
+    """Yield a message in the form of versions before 2.9."""
     bare = {name.removeprefix("_"): each for name, each in value.items()}
     message = next(_read_message(bare, pointer, reader))
     places = {f"/content/{index}": f"/_content/{index}" for index in range(len(bare["content"]))}

@@ -48,7 +48,7 @@ def _message(*marks: Mark, type_is_needed: bool) -> Envelope:
     )
 
 
-# In the two dumps around it, what the message is stands outside as well.
+# In the two wrapping dumps, the type of the message is outside as well.
 _INNER = _message(type_is_needed=False)
 
 
@@ -57,7 +57,7 @@ def _is_tool_message(value: object) -> bool:
 
 
 def _read_dumped(value: JsonObject, pointer: str, reader: InnerReader) -> list[ForeignMessage]:
-    """Return the message of `dumpd`, in which the class stands beside what it was made of."""
+    """Return the message of `dumpd`, which has the class next to its arguments."""
     named = value.get("id")
     kind = str(named[-1]) if isinstance(named, list) and named else ""
     return reader.read_message({"type": kind, **value["kwargs"]}, f"{pointer}/kwargs")
@@ -79,7 +79,7 @@ def _read_role(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator
 
 
 def _is_untyped_answer(value: JsonObject) -> bool:
-    """Return whether a message is a tool's, dumped without what is unset, such as its type."""
+    """Return whether a message is a tool's, dumped without unset members such as its type."""
     has_needed = string(value["tool_call_id"]) and content(value.get("content"))
     return has_needed and value.keys() <= {"content", *_BESIDE}
 
@@ -97,7 +97,7 @@ def _has_own_members(value: JsonObject) -> bool:
 
 
 def _is_bare(value: JsonObject) -> bool:
-    """Return whether a message is LlamaIndex's, which has one of the members alone."""
+    """Return whether a message is LlamaIndex's, which has only one of the members."""
     return value.keys() <= {"role", "content", "additional_kwargs"} and "tool_calls" not in value
 
 
@@ -119,7 +119,7 @@ DIALECT = Dialect(
     "langchain",
     (
         _message(("type", "tool"), type_is_needed=True),
-        # Dumps without what is unset lack the type.
+        # Dumps without unset members lack the type.
         _message("tool_call_id", type_is_needed=False),
         Wrapper(
             marks=(("type", "tool"),),
@@ -142,7 +142,7 @@ DIALECT = Dialect(
             inner="kwargs",
             label="constructor",
             envelope=_INNER,
-            # Which class it is, its dialect says.
+            # The dialect implies the class.
             frame=frozenset({"lc", "type", "id", "name"}),
         ),
         Wrapper(
@@ -166,7 +166,7 @@ DIALECT = Dialect(
         ),
         MessageForm(
             marks=tuple(("type", kind) for kind in _ROLES),
-            # Only a message of any role has one.
+            # Only a message of a generic role has one.
             accepts=lambda value: (
                 "content" in value and ("role" not in value or value["type"] in _OF_ANY_ROLE)
             ),

@@ -77,7 +77,7 @@ def _read_message(value: JsonObject, pointer: str, reader: InnerReader) -> Itera
         yield compose_message(role, [(place, answer)], pointer)
         return
     known = [block.get("id") for _, block in blocks if block.get("type") == "tool_use"]
-    # Those of the provider stand beside it, in its own form, and in newer versions again as blocks.
+    # Provider calls are a member in the provider's form, and in newer versions blocks as well.
     calls = members.get("tool_calls")
     for index, call in enumerate(calls if isinstance(calls, list) else ()):
         if isinstance(call, dict) and call.get("id") not in known:
@@ -101,7 +101,7 @@ def _content(value: JsonObject) -> Iterator[tuple[str, JsonValue]]:
 
 
 def _common(block: JsonObject) -> Iterator[JsonValue]:
-    """Yield the blocks in common form that one is; a point for a cache is none."""
+    """Yield the blocks in common form of one block; none for a cache point."""
     kind = block.get(_BLOCK)
     if kind == "text":
         yield text_block(block.get("text") or "")
@@ -138,7 +138,7 @@ DIALECT = Dialect(
     "llama-index",
     (
         _output("blocks"),
-        # Until its blocks came, an output was a text.
+        # Before blocks were added, an output was a text.
         _output("content"),
         Wrapper(
             marks=("tool_output",),
@@ -194,7 +194,7 @@ DIALECT = Dialect(
             (("content",),), "content", (_BLOCK, "citable"), name=("title",), uri=("source",)
         ),
         BlockForm((), "nothing", (_BLOCK, "cache")),
-        # Dumps without what is unset lack the type.
+        # Dumps without unset members lack the type.
         *(
             BlockForm(((kind,),), "media", kind=kind, mime_type=(f"{kind}_mimetype",))
             for kind in ("image", "video")

@@ -1,4 +1,4 @@
-"""Tables of forms, found by the members that an object of each has."""
+"""Tables of forms, indexed by members of their objects."""
 
 from collections.abc import Iterable, Iterator
 from typing import Generic, Protocol, TypeVar
@@ -6,7 +6,7 @@ from typing import Generic, Protocol, TypeVar
 from pagefault_dialects.dialects.shapes import Object
 
 Mark = str | tuple[str, str]
-"""A member that an object is looked up by, or a member and its value."""
+"""A member that identifies an object, or a member and its value."""
 
 
 class _Marked(Protocol):
@@ -18,7 +18,7 @@ _Form = TypeVar("_Form", bound=_Marked)
 
 
 class MarkIndex(Generic[_Form]):
-    """The forms of all dialects, in order, by the marks that they are looked up by."""
+    """The forms of all dialects, in order, by their marks."""
 
     def __init__(self, forms: Iterable[tuple[str, _Form]]) -> None:
         self._forms = [*forms]
@@ -33,7 +33,7 @@ class MarkIndex(Generic[_Form]):
         self._names = frozenset((*self._by_member, *(name for name, _ in self._by_value)))
 
     def candidates(self, value: Object) -> Iterator[tuple[str, _Form]]:
-        """Yield the forms that an object can have, each with the name of its dialect."""
+        """Yield the possible forms of an object, each with the name of its dialect."""
         numbers: set[int] = set()
         for name in self._names & value.keys():
             numbers.update(self._by_member.get(name, ()))

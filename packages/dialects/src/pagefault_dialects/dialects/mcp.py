@@ -33,10 +33,10 @@ _RESPONSE = frozenset(("jsonrpc", "id", "result", "error"))
 
 
 def open_responses(value: object) -> tuple[object, Steps, ToolOutput | None]:
-    """Open a JSON-RPC 2.0 response (section 5), or one inside another, as proxies make them.
+    """Open a JSON-RPC 2.0 response (section 5), or nested ones, as proxies make them.
 
     Returns:
-        The result inside and its path, or the words of an error.
+        The result inside and its path, or the text of an error.
     """
     depth = 0
     outermost = value
@@ -49,12 +49,12 @@ def open_responses(value: object) -> tuple[object, Steps, ToolOutput | None]:
 
 
 def bare_result(value: object, path: Steps, rest: Object) -> ToolOutput:
-    """Return the result of a response in no other envelope."""
+    """Return the result of a response without another envelope."""
     return ToolOutput(NAME, (Content(value, path),), rest=rest)
 
 
 def rest_of_response(response: object) -> Object:
-    """Return the other members of a response, under the name that they are kept under."""
+    """Return the other members of a response, under the name of the rest."""
     members = response if isinstance(response, dict) else {}
     return {"response": {"id": members["id"]}} if members.get("id") is not None else {}
 
@@ -68,7 +68,7 @@ def _is_response(value: Object) -> bool:
 
 
 def _protocol_error(error: object, path: Steps, rest: Object) -> ToolOutput:
-    """Return the words of an `error`; its other members, such as the code, are only kept."""
+    """Return the message of an `error`; its other members, such as the code, are the rest."""
     if not isinstance(error, dict) or not isinstance(error.get("message"), str):
         return ToolOutput(NAME, (Content(error, path),), is_error=True, rest=rest)
     contents = [
@@ -76,8 +76,10 @@ def _protocol_error(error: object, path: Steps, rest: Object) -> ToolOutput:
         for name in ("message", "data")
         if error.get(name) is not None
     ]
-    others = without_paths(error, [("message",), ("data",)])
-    return ToolOutput(NAME, tuple(contents), is_error=True, rest=others | rest, rest_path=path)
+    rest_of_error = without_paths(error, [("message",), ("data",)])
+    return ToolOutput(
+        NAME, tuple(contents), is_error=True, rest=rest_of_error | rest, rest_path=path
+    )
 
 
 def _task_contents(members: Members) -> Iterable[Content]:
@@ -90,7 +92,7 @@ def _task_contents(members: Members) -> Iterable[Content]:
         yield Content(members["result"], members.path("result"))
 
 
-# A task that is done (SEP-2663), with its result or its error inlined.
+# A finished task (SEP-2663), with its result or its error inlined.
 _TASK = Envelope(
     marks=("taskId", "task_id"),
     shape=shape(
@@ -114,7 +116,7 @@ _TASK = Envelope(
 
 
 def _read_rpc(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
-    """Yield a call of a tool over MCP, or its result; else what others send by JSON-RPC."""
+    """Yield a call of a tool over MCP, or its result; else the messages of other JSON-RPC."""
     params, result, call_id = value.get("params"), value.get("result"), str(value.get("id", ""))
     if value.get("method") == "tools/call" and isinstance(params, dict):
         call = call_block(call_id, params.get("name", ""), params.get("arguments") or {})
@@ -132,7 +134,7 @@ def _read_result(value: JsonObject, pointer: str, reader: InnerReader) -> Iterat
 
 
 def _of_result(result: JsonObject, pointer: str, call_id: str) -> ForeignMessage:
-    # A rendering for MCP says here which call it was; the protocol has no place for that.
+    # Renderings for MCP put the call here, since the protocol has no member for it.
     meta = result.get("_meta")
     noted: JsonObject = meta if isinstance(meta, dict) else {}
     called = call_id or noted.get("pagefault/toolCallId")
@@ -150,16 +152,16 @@ def _has_one_block(value: JsonObject) -> bool:
 
 
 def _sampled(value: JsonObject) -> tuple[str, JsonObject] | None:
-    """Return what a request or a response of MCP holds messages in, with its pointer."""
+    """Return the object with messages in a request or a response of MCP, with its pointer."""
     for name in ("params", "result"):
-        held = value.get(name)
-        if isinstance(held, dict) and (objects(held.get("messages")) or _is_answer(held)):
-            return f"/{name}", held
+        wrapped = value.get(name)
+        if isinstance(wrapped, dict) and (objects(wrapped.get("messages")) or _is_answer(wrapped)):
+            return f"/{name}", wrapped
     return None
 
 
 def _is_answer(value: JsonObject) -> bool:
-    """Return whether an object is what a client's model answered a server."""
+    """Return whether an object is the answer of a client's model to a server."""
     return value.get("role") in ("user", "assistant") and "model" in value and "content" in value
 
 
@@ -167,18 +169,18 @@ def _read_sampled(value: JsonValue) -> Iterator[tuple[str, JsonValue]]:
     found = _sampled(value)
     if found is None:
         return
-    pointer, held = found
-    if "messages" not in held:
-        yield pointer, held
+    pointer, wrapped = found
+    if "messages" not in wrapped:
+        yield pointer, wrapped
         return
-    for index, each in enumerate(held["messages"]):
+    for index, each in enumerate(wrapped["messages"]):
         yield f"{pointer}/messages/{index}", each
 
 
 def _prompt(value: JsonValue) -> JsonObject:
     params = value.get("params")
-    held: JsonObject = params if isinstance(params, dict) else {}
-    return {name: held[name] for name in ("systemPrompt", "tools") if held.get(name)}
+    members: JsonObject = params if isinstance(params, dict) else {}
+    return {name: members[name] for name in ("systemPrompt", "tools") if members.get(name)}
 
 
 _MEDIA = (("type", "image"), ("type", "audio"))

@@ -1,4 +1,4 @@
-"""Tables of the messages of a dialect, of the blocks in them, and of bodies around them."""
+"""Tables of the messages of a dialect, of their blocks, and of bodies with messages."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -11,10 +11,10 @@ from pagefault_dialects.json.values import JsonObject, JsonValue
 
 
 class InnerReader(Protocol):
-    """Reads what stands inside a message, in any dialect, since hosts mix them."""
+    """The reader of values inside a message, in any dialect, since hosts mix them."""
 
     def read_message(self, value: JsonValue, pointer: str) -> list[ForeignMessage]:
-        """Return the messages that a value is, at least one; without `message` if it is none."""
+        """Return the messages of a value, at least one; without `message` for other values."""
         ...
 
     def read_role_message(
@@ -40,17 +40,17 @@ def accept_all(_: JsonObject) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class MessageForm:
-    """A message of a dialect, or an object around one. `null` members are taken out before."""
+    """A message of a dialect, or an object with one. `null` members are removed before."""
 
     marks: tuple[Mark, ...]
     read: Callable[[JsonObject, str, InnerReader], Iterable[ForeignMessage]]
-    """Returns the messages that one at a pointer is; none if it is of another dialect."""
+    """Returns the messages of the object at a pointer; empty for other dialects."""
     accepts: Callable[[JsonObject], bool] = accept_all
     """Checks the members that the dialect requires."""
     renames: bool = False
-    """Whether messages inside are of this dialect, whatever theirs is."""
+    """True if messages inside belong to this dialect, whatever theirs is."""
     shows_dialect: bool = True
-    """Whether only this dialect has such a message."""
+    """True if such messages are unique to this dialect."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +59,11 @@ class MessageBlock:
 
     marks: tuple[Mark, ...]
     read: Callable[[JsonObject], Sequence[JsonValue] | None] | None = None
-    """Returns the blocks in common form that one is; `None` if it is of another dialect. Without
-    it, the block is in common form."""
+    """Returns the blocks in common form of a block; `None` for other dialects. Without it, the
+    block is in common form."""
     accepts: Callable[[JsonObject], bool] = accept_all
     shows_dialect: bool = True
-    """Whether only this dialect has such a block."""
+    """True if such blocks are unique to this dialect."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +76,10 @@ class ConversationForm:
     accepts: Callable[[JsonObject], bool] = accept_all
     is_list: bool = False
     is_response: bool = False
-    """Whether it goes behind what was said, instead of holding all of it."""
+    """True if it continues a conversation, instead of being the whole."""
     passes_over: Callable[[JsonObject], bool] | None = None
-    """Returns whether an element of the list is no message, and so is only counted."""
+    """Returns whether an element of the list is no message, and is only counted."""
     prompt: Callable[[JsonValue], JsonObject] | None = None
-    """Returns system, instructions, tools and model, where they have other names here."""
+    """Returns system, instructions, tools and model, if they have other names here."""
     messages_in: str | None = None
-    """The dialect of the messages, where that is another than the one of the body."""
+    """The dialect of the messages, if it differs from that of the body."""

@@ -1,6 +1,6 @@
-"""Messages and bodies of all dialects, each read by the first form of `DIALECTS` that it has.
+"""Messages and bodies of all dialects, each read by the first matching form of `DIALECTS`.
 
-Hosts mix dialects in one history and even in one message, so blocks are looked up by themselves.
+Hosts mix dialects in one history and even in one message, so each block is looked up alone.
 """
 
 from collections.abc import Iterator, Mapping
@@ -44,19 +44,19 @@ _ROLES = {
     "tool_result": "tool",
 }
 _CONTENTS = ("content", "parts")
-# A message in an event in a line of a file is no deeper.
+# Enough for a message in an event in a line of a file.
 _DEEPEST = 4
 
 
 def read_message(
     value: JsonValue, pointer: str, dialect: str | None = None
 ) -> list[ForeignMessage]:
-    """Return the messages that a value of a history is, at least one.
+    """Return the messages of a value in a history, at least one.
 
     Args:
         value: Any JSON value.
-        pointer: Where it stands.
-        dialect: The dialect that it is in, where that is known; its forms are asked first.
+        pointer: Its place.
+        dialect: Its dialect, if known, whose forms are tried first.
     """
     found = _Reader(0, dialect).read_message(value, pointer)
     sent = value if len(found) == 1 and found[0].pointer == pointer else None
@@ -67,20 +67,20 @@ def read_message(
 
 
 def find_conversation(value: JsonValue) -> tuple[str, ConversationForm] | None:
-    """Return the form of a body, with the name of its dialect; `None` for a bare list."""
+    """Return the form of a body, with the name of its dialect; `None` for a list of messages."""
     is_list = isinstance(value, list)
     first = next((each for each in value if isinstance(each, dict)), None) if is_list else value
     if not isinstance(first, dict):
         return None
-    shown = _without_nulls(first)
-    for name, form in (_LISTS if is_list else _CONVERSATIONS).candidates(shown):
-        if form.accepts(shown):
+    present = _without_nulls(first)
+    for name, form in (_LISTS if is_list else _CONVERSATIONS).candidates(present):
+        if form.accepts(present):
             return name, form
     return None
 
 
 class _Reader:
-    """Reads messages, and those inside them."""
+    """A reader of messages, and of those inside them."""
 
     __slots__ = ("_depth", "_dialect")
 
@@ -90,11 +90,11 @@ class _Reader:
 
     def read_message(self, value: JsonValue, pointer: str) -> list[ForeignMessage]:
         if isinstance(value, dict) and self._depth < _DEEPEST:
-            shown = _without_nulls(value)
+            present = _without_nulls(value)
             inner = _Reader(self._depth + 1)
             other: list[ForeignMessage] = []
-            for name, form in self._candidates(shown):
-                found = [*form.read(shown, pointer, inner)] if form.accepts(shown) else []
+            for name, form in self._candidates(present):
+                found = [*form.read(present, pointer, inner)] if form.accepts(present) else []
                 if any(each.message is not None for each in found):
                     if not form.shows_dialect:
                         return found
@@ -113,8 +113,8 @@ class _Reader:
     def read_role_message(
         self, value: JsonObject, pointer: str, dialect: Dialect | None = None
     ) -> ForeignMessage:
-        said = value.get("role")
-        role = _ROLES.get(said) if isinstance(said, str) else None
+        role_name = value.get("role")
+        role = _ROLES.get(role_name) if isinstance(role_name, str) else None
         message = {**value, "role": role or "user"}
         found: str | None = dialect
         places: dict[str, str] = {}
@@ -135,7 +135,7 @@ class _Reader:
             pointer,
             _with_ids(message),
             _TARGETS.get(reader),
-            said_role=None if role or not isinstance(said, str) else said,
+            said_role=None if role or not isinstance(role_name, str) else role_name,
             places=places,
             reader=reader,
         )
@@ -154,7 +154,7 @@ class _Reader:
 def _read_content(
     content: list[JsonValue] | JsonObject, place: str
 ) -> tuple[str | None, list[JsonValue], dict[str, str] | None]:
-    """Return the dialect, the blocks in common form, and where they stood unless at their index."""
+    """Return the dialect, the blocks in common form, and their original places if they moved."""
     listed = content if isinstance(content, list) else [content]
     found: str | None = None
     blocks: list[JsonValue] = []
@@ -172,20 +172,20 @@ def _read_content(
 
 
 def _common_blocks(block: JsonObject) -> tuple[str | None, list[JsonValue] | None]:
-    """Return the dialect that a block shows, and the blocks in common form that it is.
+    """Return the dialect of a block, and its blocks in common form.
 
-    These are `None` where it is in common form itself.
+    These are `None` if it is in common form itself.
     """
     if block.get("type") == "text" and "text" in block and "cache_control" not in block:
-        # Most blocks are this, in any dialect.
+        # Most blocks have this form, in any dialect.
         return None, None
-    shown = _without_nulls(block)
-    found = _find_block(shown)
+    present = _without_nulls(block)
+    found = _find_block(present)
     if found is not None:
         return found
-    if "role" in shown:
+    if "role" in present:
         return None, None
-    answers = open_results(shown)
+    answers = open_results(present)
     if answers and all(each.call_id or each.name for each in answers):
         common = [
             common_answer(each, find_dialect(each.dialect).blocks, _convert) for each in answers
@@ -217,7 +217,7 @@ def _name_reader(foreign: ForeignMessage, name: str, *, renames: bool) -> Foreig
 
 
 def _with_ids(message: JsonObject) -> JsonObject:
-    """Return a message whose call is named by a text, as hosts that count them do not."""
+    """Return a message with the id of its call as text, since some hosts number calls."""
     call_id = message.get("tool_call_id")
     if call_id is None or isinstance(call_id, str):
         return message

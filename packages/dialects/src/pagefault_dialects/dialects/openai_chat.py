@@ -1,4 +1,4 @@
-"""Chat messages of OpenAI, and of the many that write them alike: Mistral, Ollama, OpenRouter."""
+"""Chat messages of OpenAI and of similar dialects: Mistral, Ollama, OpenRouter."""
 
 from collections.abc import Iterable, Iterator
 
@@ -74,12 +74,12 @@ def _read_message(value: JsonObject, pointer: str, reader: InnerReader) -> Itera
 
 
 def _read_role(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
-    """Yield a message with a role, whose blocks say which dialect it is in, if anything does."""
+    """Yield a message with a role, whose blocks determine its dialect, if anything does."""
     yield reader.read_role_message(_with_images(value), pointer)
 
 
 def _with_images(value: JsonObject) -> JsonObject:
-    """Return a message of Ollama, whose images are base64, with a block for each."""
+    """Return a message of Ollama, whose images are base64, with a block for each image."""
     images = value.get("images")
     if not isinstance(images, list):
         return value
@@ -91,7 +91,7 @@ def _with_images(value: JsonObject) -> JsonObject:
 
 
 def _with_name(value: JsonObject) -> JsonObject:
-    """Return a tool's message with its name where OpenAI has it; Ollama has `tool_name`."""
+    """Return a tool's message with its name in OpenAI's place; Ollama has `tool_name`."""
     if "tool_name" not in value:
         return value
     return {"name": value["tool_name"]} | {
@@ -100,7 +100,7 @@ def _with_name(value: JsonObject) -> JsonObject:
 
 
 def _is_own(value: JsonObject) -> bool:
-    """Return whether a message has calls, an answer or a thought where only this dialect has it."""
+    """Return whether a message has calls, an answer or a thought in this dialect's own form."""
     if not isinstance(value.get("role"), str):
         return False
     calls = value.get("tool_calls")
@@ -109,8 +109,8 @@ def _is_own(value: JsonObject) -> bool:
     return any(name in value for name in _MEMBERS)
 
 
-def _read_around(value: JsonObject, pointer: str, reader: InnerReader) -> list[ForeignMessage]:
-    """Return the message that a host has written something around."""
+def _read_wrapped(value: JsonObject, pointer: str, reader: InnerReader) -> list[ForeignMessage]:
+    """Return the message inside an object of a host."""
     return reader.read_message(value["message"], f"{pointer}/message")
 
 
@@ -137,7 +137,7 @@ _BLOCKS = ("image_url", "input_audio")
 
 
 def _read_chunk(block: JsonObject) -> list[JsonValue] | None:
-    """Return a chunk of Mistral's that OpenAI has in another form."""
+    """Return a chunk of Mistral's that has another form at OpenAI."""
     if isinstance(address := block.get("document_url"), str):
         return [medium_block("file", address, "application/pdf", block.get("document_name"))]
     if isinstance(voice := block.get("input_audio"), str):
@@ -155,7 +155,7 @@ DIALECT = Dialect(
             accepts=lambda value: (
                 isinstance(value["message"], dict) and isinstance(value["message"].get("role"), str)
             ),
-            read=_read_around,
+            read=_read_wrapped,
             shows_dialect=False,
         ),
         MessageForm(marks=("role",), accepts=_is_own, read=_read_message),

@@ -71,7 +71,7 @@ def _output(
         call_id=(call_id,),
         name=("name",),
         failure=failure,
-        # Of two items with the same members, only `type` says which it is.
+        # Of two items with the same members, only `type` differs.
         frame=frozenset(),
     )
 
@@ -109,17 +109,17 @@ _MCP_CALL = Envelope(
 
 
 _NATIVE_CALLS = frozenset(("function_call", "custom_tool_call", "reasoning"))
-"""Items that the common form has as they are."""
+"""Items whose form is that of the common form."""
 _CALLS = (
     *("computer_call", "shell_call", "local_shell_call", "apply_patch_call", "tool_search_call"),
     "program",
 )
-"""Calls of tools that the provider defines and the host runs."""
+"""Calls of tools that the provider defines and the host executes."""
 _PROVIDER_CALLS = (
     *("web_search_call", "file_search_call", "code_interpreter_call", "image_generation_call"),
     "mcp_call",
 )
-"""Calls that the provider runs itself."""
+"""Calls that the provider executes itself."""
 _NOTES = frozenset(
     {
         *("compaction", "compaction_summary", "compaction_trigger", "item_reference"),
@@ -138,7 +138,7 @@ _NO_ARGUMENTS = frozenset(
 
 
 def _read_item(item: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
-    """Yield the message that an item without a role is."""
+    """Yield the message of an item without a role."""
     kind = item["type"]
     if kind == "mcp_approval_response" and item.get("approve") is False:
         denial = text_block(denial_text(item.get("reason")))
@@ -173,11 +173,13 @@ def _item_blocks(
 
 
 def _as_function_call(item: JsonObject, kind: str) -> JsonValue:
-    """Return a call of a tool that the provider brings along as one of a function."""
+    """Return a call of a provider-defined tool as a function call."""
     arguments = {name: each for name, each in item.items() if name not in _NO_ARGUMENTS}
-    given = arguments.get("arguments")
-    if len(arguments) == 1 and isinstance(given, str | dict):
-        text = given if isinstance(given, str) else json_text(given)
+    arguments_member = arguments.get("arguments")
+    if len(arguments) == 1 and isinstance(arguments_member, str | dict):
+        text = (
+            arguments_member if isinstance(arguments_member, str) else json_text(arguments_member)
+        )
     else:
         text = json_text(arguments)
     return {
@@ -198,7 +200,7 @@ def _is_item(value: JsonObject) -> bool:
         return True
     if kind in _PROVIDER_CALLS:
         return string(value.get("id"))
-    # Kinds that are younger than this: an item has the id of a call, or its own and a status.
+    # Newer kinds: an item has the id of a call, or its own and a status.
     if kind.endswith("_call") and string(value.get("id")) and string(value.get("status")):
         return True
     return kind.endswith(("_call", "_output")) and string(value.get("call_id"))
@@ -216,7 +218,7 @@ def _read_response(body: JsonValue) -> Iterator[tuple[str, JsonValue]]:
 _MESSAGES = (
     MessageForm(
         marks=(("type", "message"),),
-        # Anthropic's answers have the same type, and a model; files have one around messages.
+        # Anthropic's answers have the same type, and a model; files have messages wrapped in one.
         accepts=lambda item: "role" in item and "model" not in item and "content" in item,
         read=_read_message,
     ),
@@ -254,7 +256,7 @@ DIALECT = Dialect(
         BlockForm(
             (("file_data",), ("file_url",)), "media", ("type", "input_file"), name=("filename",)
         ),
-        # Output of a shell; its exit code is beside it, and kept.
+        # Output of a shell; its exit code is kept in the rest.
         BlockForm((("stdout",), ("stderr",)), "text"),
     ),
     has_closed_content=True,

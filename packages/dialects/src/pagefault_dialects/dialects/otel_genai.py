@@ -79,13 +79,13 @@ def _block(part: JsonObject) -> JsonValue:
         case "reasoning":
             return thought_block(content)
         case "tool_call" | "server_tool_call" as kind:
-            given = part.get("arguments") if kind == "tool_call" else _without_type(part, kind)
-            return call_block(part.get("id"), part.get("name"), given)
+            arguments = part.get("arguments") if kind == "tool_call" else _without_type(part, kind)
+            return call_block(part.get("id"), part.get("name"), arguments)
         case "tool_call_response" | "server_tool_call_response" as kind:
             is_own = kind == "tool_call_response"
-            said = part.get("response", part.get("result", ""))
-            given = said if is_own else _without_type(part, kind)
-            return answer_block(part.get("id"), None, given)
+            response = part.get("response", part.get("result", ""))
+            output = response if is_own else _without_type(part, kind)
+            return answer_block(part.get("id"), None, output)
         case "blob" | "uri":
             data = content if part["type"] == "blob" else part.get("uri")
             kind = part.get("modality")
@@ -96,7 +96,7 @@ def _block(part: JsonObject) -> JsonValue:
 
 
 def _without_type(part: JsonObject, member: str) -> JsonValue:
-    """Return what a tool of the provider was given, or gave, without which one it is."""
+    """Return the input or output of a provider's tool, without its type."""
     value = part.get(member)
     if not isinstance(value, dict):
         return value
@@ -108,7 +108,7 @@ def _is_attributes(value: JsonObject) -> bool:
 
 
 def _listed(value: JsonValue) -> list[JsonObject]:
-    """Return the list of an attribute, which most exporters write as its JSON."""
+    """Return the list of an attribute, which most exporters write as JSON text."""
     if isinstance(value, str) and value.startswith("["):
         try:
             value = json.loads(value)
@@ -134,7 +134,7 @@ DIALECT = Dialect(
     "otel-genai",
     (
         _response("response"),
-        # Its name in earlier versions of the convention.
+        # The name in earlier versions of the convention.
         _response("result"),
         Wrapper(
             marks=(("role", "tool"),),

@@ -1,4 +1,4 @@
-"""Blocks that name a file which only its provider has; tools return them without an envelope."""
+"""Blocks of files that only their provider has; tools return them without an envelope."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -50,17 +50,17 @@ _OF_BEDROCK = frozenset({"image", "document", "video", "audio"})
 
 
 class OwnBlock(NamedTuple):
-    """A block that only its own provider understands, as others have it."""
+    """A block that only its own provider understands, described for others."""
 
     kind: str
     text: str
     """Its title, name and address; else its kind."""
     dialect: str | None = None
-    """That of the provider, where the block alone shows it."""
+    """The provider's dialect, if the block alone identifies it."""
 
 
 def find_provider_file(block: Object) -> OwnBlock | None:
-    """Return a block that names such a file in words; `None` for any other block."""
+    """Return a description of a block with such a file; `None` for other blocks."""
     kind = block.get("type")
     if isinstance(kind, str):
         dialect, form = _BY_TYPE.get(kind, ("", None))
@@ -77,8 +77,8 @@ def find_provider_file(block: Object) -> OwnBlock | None:
 
 
 def describe_block(block: Object) -> OwnBlock | None:
-    """Return any block that says its type in words; `None` for data."""
-    kind = next((said for name in _TYPES if isinstance(said := block.get(name), str)), None)
+    """Return a description of any block with a type; `None` for data."""
+    kind = next((value for name in _TYPES if isinstance(value := block.get(name), str)), None)
     return None if kind is None else OwnBlock(kind, _text(kind, map(block.get, _WORDS)))
 
 

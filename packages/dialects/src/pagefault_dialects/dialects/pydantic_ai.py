@@ -33,7 +33,7 @@ _OUTCOME = by_word("outcome", *("failed", "denied", "interrupted", "retried"), s
 def _tool_return(kind: str, *beside: str, has_content: bool = True) -> Envelope:
     needed = {"part_kind": one_of(kind), **_RETURN}
     if not has_content:
-        # A dump without what is unset has none where nothing was returned.
+        # A dump without unset members has none if nothing was returned.
         del needed["content"]
     nullable = ("content",) if has_content else ()
     return Envelope(
@@ -43,7 +43,7 @@ def _tool_return(kind: str, *beside: str, has_content: bool = True) -> Envelope:
         call_id=("tool_call_id",),
         name=("tool_name",),
         failure=_OUTCOME,
-        # Of the kinds of failures, only the outcome says which it was.
+        # Only the outcome has the kind of a failure.
         frame=frozenset({"part_kind"}),
     )
 
@@ -65,7 +65,7 @@ _RETRY_PROMPT = Envelope(
     failure=lambda _: True,
     frame=frozenset(),
 )
-# What a tool itself may return, with more for the model and for the host.
+# The value that a tool may return, with more for the model and for the host.
 _RETURN_VALUE = Envelope(
     marks=(("kind", "tool-return"),),
     shape=shape(
@@ -93,7 +93,7 @@ _PROMPTS = {
     "system-prompt": "system",
     **dict.fromkeys(("user-prompt", "retry-prompt", "retry-feedback"), "user"),
 }
-"""The parts of a request with words; others say how the agent was changed."""
+"""The parts of a request with text; others describe changes of the agent."""
 
 
 def _is_message(value: JsonObject) -> bool:
@@ -106,7 +106,7 @@ def _is_message(value: JsonObject) -> bool:
 
 
 def _read_message(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
-    """Yield all of a response, or each part of a request, which has a role of its own."""
+    """Yield a whole response, or each part of a request, which has a role of its own."""
     del reader
     parts = value["parts"]
     if value["kind"] == "response":
@@ -139,7 +139,7 @@ def _block(part: JsonObject) -> JsonValue:
 
 
 def _contents(parts: list[JsonValue]) -> Iterator[JsonValue]:
-    """Yield the blocks of a list; a point for a cache is none."""
+    """Yield the blocks of a list; none for a cache point."""
     for part in parts:
         if not (isinstance(part, dict) and part.get("kind") == "cache-point"):
             yield _common(part)
@@ -183,7 +183,7 @@ def _read_all(messages: JsonValue) -> Iterator[tuple[str, JsonValue]]:
 
 
 def _read_prompt(messages: list[JsonValue]) -> JsonObject:
-    """Return the newest instructions, which hold for all messages, behind the system's prompts."""
+    """Return the newest instructions, which apply to all messages, after the system prompts."""
     found = (each.get("instructions") for each in reversed(messages) if isinstance(each, dict))
     newest = next((each for each in found if isinstance(each, str) and each), None)
     if newest is None:

@@ -1,7 +1,7 @@
-"""All dialects, in the order in which they are asked, and the one that a result is in.
+"""All dialects, in the order in which they are tried, and the dialect of a result.
 
-An object is looked up by its members, or by a member and its value, so that only the envelopes are
-tried that it can be; most results are none, and cost one look at their names.
+Objects are looked up by their members, or by a member and its value, so only possible envelopes are
+tried. Most results have no envelope, which costs one lookup of their names.
 """
 
 from dataclasses import replace
@@ -54,12 +54,12 @@ DIALECTS: tuple[Dialect, ...] = (
     otel_genai.DIALECT,
     claude_code.DIALECT,
     codex.DIALECT,
-    # Others write messages with its members and more, and are asked before.
+    # Others have messages with its members and more, and are tried before.
     openai_chat.DIALECT,
 )
-"""Order is behaviour: the first whose shape an object has reads it."""
+"""The order decides: the first dialect with the shape of an object reads it."""
 
-# A list of messages of parts of results is no deeper.
+# Enough for a list of messages of parts of results.
 _DEEPEST = 6
 
 
@@ -75,14 +75,13 @@ def find_dialect(name: str) -> Dialect:
 
 
 def open_results(value: object) -> list[ToolOutput]:
-    """Return the results of calls that a value is, without their envelopes.
+    """Return the results of calls in a value, without their envelopes.
 
     Args:
         value: Any JSON value.
 
     Returns:
-        None if it is anything else, and one for each call if it is a list of them or a message of
-        several.
+        Empty for other values; several for a list of results or a message of several.
     """
     inner, path, failed = mcp.open_responses(value)
     if failed is not None:
@@ -90,10 +89,10 @@ def open_results(value: object) -> list[ToolOutput]:
     found = _answers(inner)
     if not path:
         return found
-    around = mcp.rest_of_response(value)
+    rest = mcp.rest_of_response(value)
     if not found:
-        return [mcp.bare_result(inner, path, around)]
-    return [replace(each.inside(*path), rest=each.rest | around) for each in found]
+        return [mcp.bare_result(inner, path, rest)]
+    return [replace(each.inside(*path), rest=each.rest | rest) for each in found]
 
 
 def _answers(value: object, depth: int = 0) -> list[ToolOutput]:
@@ -115,7 +114,7 @@ def _answers(value: object, depth: int = 0) -> list[ToolOutput]:
 
 
 def _answers_in(values: list[object], depth: int) -> list[ToolOutput]:
-    """Return the results in a list of nothing else."""
+    """Return the results in a list that has only results."""
     answers: list[ToolOutput] = []
     for index, value in enumerate(values):
         found = _answers(value, depth + 1) if isinstance(value, dict) else []

@@ -1,8 +1,8 @@
-"""Objects of a protocol, known by their members.
+"""Objects of a protocol, recognised by their members.
 
-An object has a shape if it has every member that the protocol requires, the types fit, and it has
-no member that the protocol does not know. `null` members are absent. SDKs write a name in camelCase
-or in snake_case; both are the same member.
+An object has a shape if it has every required member, the types match, and it has no unknown
+member. `null` members are absent. SDKs write a name in camelCase or in snake_case; both are the
+same member.
 """
 
 import re
@@ -50,7 +50,7 @@ def objects(value: object) -> bool:
 
 
 def content(value: object) -> bool:
-    """Accept a text, a list of blocks, or a string that was taken out as a medium."""
+    """Accept a text, a list of blocks, or a string that was moved out as a medium."""
     return isinstance(value, str | list) or is_handle(value)
 
 
@@ -76,11 +76,11 @@ class Members:
         return self.value[self._keys[name]] if name in self._keys else None
 
     def key(self, name: str) -> str:
-        """Return how a member that is there is spelled."""
+        """Return the spelling of a present member."""
         return self._keys[name]
 
     def path(self, *names: str) -> MemberPath:
-        """Return the path to a member, or to one inside it, as it is spelled."""
+        """Return the path to a member, or to one inside it, as spelled."""
         return (self._keys.get(names[0], names[0]), *names[1:])
 
 
@@ -96,7 +96,7 @@ class ResultShape:
     """Required members that may be `null`."""
 
     def read(self, value: Object) -> Members | None:
-        """Return the members of an object of this shape, `None` for any other object."""
+        """Return the members of an object of this shape, `None` for other objects."""
         keys: dict[str, str] = {}
         present = 0
         for key, member in value.items():
@@ -120,11 +120,11 @@ def shape(
     *,
     nullable: Iterable[str] = (),
 ) -> ResultShape:
-    """Return the shape with these members, each under every spelling that SDKs have for it.
+    """Return the shape with these members, each under every spelling of the SDKs.
 
     Args:
-        required: By the protocol's names, each with what its value has to be.
-        optional: The same, or names alone of members that may hold anything.
+        required: By the protocol's names, each with the check of its value.
+        optional: The same, or names alone of members with any value.
         nullable: Required members that may be `null`.
     """
     more = optional if isinstance(optional, Mapping) else dict.fromkeys(optional, anything)

@@ -1,4 +1,4 @@
-"""A tool's result, taken out of what its dialect puts around it."""
+"""A tool's result, without the envelope of its dialect."""
 
 from dataclasses import dataclass, field
 from typing import Literal
@@ -12,7 +12,7 @@ Reading = Literal["any", "content", "json", "media"]
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """One value that a model is told, and its path in the result."""
+    """One value for a model, and its path in the result."""
 
     value: object
     path: Steps
@@ -20,7 +20,7 @@ class Content:
     """`any` value; a list that is `content` by definition; always `json`; or a list of `media`."""
 
     def inside(self, *steps: str | int) -> "Content":
-        """Return the same content, seen from further out."""
+        """Return the same content, with its path from an outer object."""
         return Content(self.value, (*steps, *self.path), self.reading)
 
 
@@ -31,7 +31,7 @@ class ToolOutput:
     dialect: str
     contents: tuple[Content, ...]
     is_error: bool | None = None
-    """Whether the envelope reports a failure, `None` if it does not say."""
+    """True if the envelope reports a failure, `None` if unknown."""
     call_id: str | None = None
     call_id_path: Steps = ()
     name: str | None = None
@@ -41,7 +41,7 @@ class ToolOutput:
     rest_path: Steps = ()
 
     def inside(self, *steps: str | int) -> "ToolOutput":
-        """Return the same result, seen from further out."""
+        """Return the same result, with its paths from an outer object."""
         return ToolOutput(
             self.dialect,
             tuple([each.inside(*steps) for each in self.contents]),
@@ -57,16 +57,16 @@ class ToolOutput:
 
 @dataclass(frozen=True, slots=True)
 class BlockForm:
-    """A block that only one dialect writes, and only inside its own envelopes."""
+    """A block that only one dialect has, and only inside its own envelopes."""
 
     payloads: tuple[tuple[str, ...], ...]
-    """Paths to its payload. All texts that are not empty are told; of others the first counts."""
+    """Paths to its payload. All non-empty texts are rendered; of other payloads the first."""
     holds: Literal["text", "media", "content", "json", "nothing"]
     mark: tuple[str, str] | None = None
-    """The member, and its value, that the block is known by."""
+    """The member and the value that identify the block."""
     kind: ClaimedKind | None = None
     name: tuple[str, ...] = ()
     """The path to the name or the title of the part."""
     uri: tuple[str, ...] = ()
     mime_type: tuple[str, ...] = ()
-    """The path to its type, if that is not beside the payload under a common name."""
+    """The path to its type, unless it is next to the payload under a common name."""

@@ -1,4 +1,4 @@
-"""The Vercel AI SDK: messages for models and for interfaces, whose parts call and answer."""
+"""The Vercel AI SDK: messages for models and for interfaces, with calls and answers as parts."""
 
 from collections.abc import Iterable, Iterator
 from typing import TypeGuard
@@ -156,23 +156,23 @@ _UI_PART = Envelope(
 def _read_ui_message(value: JsonObject, pointer: str, reader: InnerReader) -> list[ForeignMessage]:
     """Return a message of the user interface, whose tool parts are calls and their answers."""
     del reader
-    held = "parts" if isinstance(value.get("parts"), list) else "toolInvocations"
+    member = "parts" if isinstance(value.get("parts"), list) else "toolInvocations"
     blocks: list[tuple[str, JsonValue]] = []
     runs = [(value["role"], blocks)]
-    for index, part in enumerate(value[held]):
+    for index, part in enumerate(value[member]):
         if _is_steering(part):
-            # The user said it between two steps of the assistant.
-            place = f"/{held}/{index}/parts"
-            asked = [(f"{place}/{number}", each) for number, each in enumerate(part["parts"])]
+            # Text of the user between two steps of the assistant.
+            place = f"/{member}/{index}/parts"
+            steering = [(f"{place}/{number}", each) for number, each in enumerate(part["parts"])]
             blocks = []
-            runs += [("user", asked), (value["role"], blocks)]
+            runs += [("user", steering), (value["role"], blocks)]
         else:
-            blocks += ((f"/{held}/{index}", block) for block in _of_ui_part(part))
-    if held == "toolInvocations" and isinstance(said := value.get("content"), str):
-        blocks.append(("/content", {"type": "text", "text": said}))
+            blocks += ((f"/{member}/{index}", block) for block in _of_ui_part(part))
+    if member == "toolInvocations" and isinstance(text := value.get("content"), str):
+        blocks.append(("/content", {"type": "text", "text": text}))
     read = ("parts", "content", "toolInvocations", "role", "id", "createdAt", "metadata")
     rest = {name: each for name, each in value.items() if name not in read}
-    first = compose_message(*runs[0], pointer, beside=rest)
+    first = compose_message(*runs[0], pointer, extra=rest)
     return [first, *(compose_message(*run, pointer) for run in runs[1:] if run[1])]
 
 
@@ -192,7 +192,7 @@ def _is_ui_message(value: JsonObject) -> bool:
 
 
 def _is_ui_part(part: JsonObject) -> bool:
-    """Return whether a part is one of a user interface; OpenTelemetry's have their own members."""
+    """Return whether a part is one of a user interface; OpenTelemetry's have other members."""
     kind = part.get("type")
     is_other = kind in _OTHER_PARTS and "text" not in part
     return "state" in part or not (kind is None or is_other or "file_id" in part)
@@ -205,7 +205,7 @@ _OTHER_PARTS = (
 
 
 def _of_ui_part(part: JsonValue) -> Iterator[JsonValue]:
-    """Yield the blocks that a part of a message of the user interface is."""
+    """Yield the blocks of a part of a user interface message."""
     if isinstance(part, dict) and isinstance(part.get("toolInvocation"), dict):
         part = part["toolInvocation"]
     kind = part.get("type", "") if isinstance(part, dict) else None
@@ -215,7 +215,7 @@ def _of_ui_part(part: JsonValue) -> Iterator[JsonValue]:
     if kind == "step-start":
         return
     if "toolCallId" not in part or kind in ("tool-call", "tool-result"):
-        # Whether a text is still being written is nothing that is said.
+        # Drop the state of streaming.
         yield {name: each for name, each in part.items() if name != "state"}
         return
     name = part.get("toolName", kind.removeprefix("tool-"))
@@ -224,8 +224,8 @@ def _of_ui_part(part: JsonValue) -> Iterator[JsonValue]:
     if part.get("state") in ("output-available", "result"):
         yield {"type": "tool-result", **known, "result": part.get("output", part.get("result"))}
     elif part.get("state") == "output-denied" or _is_denied(part.get("approval")):
-        said = _denial(part.get("approval"))
-        yield {"type": "tool-result", **known, "result": said, "isError": True}
+        denial = _denial(part.get("approval"))
+        yield {"type": "tool-result", **known, "result": denial, "isError": True}
     elif part.get("state") == "output-error":
         failed = {"type": "tool-result", **known, "result": part.get("errorText") or ""}
         yield {**failed, "isError": True}
@@ -250,7 +250,7 @@ def read_approval_request(block: JsonObject) -> tuple[str, str] | None:
 
 
 def read_approval_response(block: JsonObject) -> tuple[str, str | None] | None:
-    """Return the request that a block answers, and what a model is told if the user has denied."""
+    """Return the request that a block answers, and the text for the model if the user denied it."""
     approval_id = block.get("approvalId")
     if block.get("type") != "tool-approval-response" or not isinstance(approval_id, str):
         return None

@@ -1,1 +1,1 @@
-"""JSON: values read and written exactly, pointers, and how another writer spelled a value."""
+"""JSON: exact values in and out, pointers, and the spelling of other writers."""

@@ -1,12 +1,12 @@
 r"""JSON of many values in pieces: parsed, and looked through without being built.
 
-The interpreter lets other threads have their turn between two steps of Python, and never inside the
-library's parser or an expression. So one call of these gets some ten thousand values at
-most: a container of up to `PIECE_CHARS` characters, or some members of a larger one.
+The interpreter switches threads between two steps of Python, and never inside the library's parser
+or a regular expression. So one of these calls gets some ten thousand values at most: a container of
+up to `PIECE_CHARS` characters, or some members of a larger one.
 
-Where large containers begin and end, and at which commas they are cut, is found first, by brackets
-and commas outside strings. The library parses each piece. If it refuses one, it parses the whole
-text instead, so that values and errors are always its own.
+Brackets and commas outside of strings show where large containers begin and end, and where they are
+cut. The library parses each piece. If it refuses one, it parses the whole text instead, so that
+values and errors are always the library's.
 """
 
 import json
@@ -18,38 +18,38 @@ from typing import Any, TypeAlias
 from pagefault_dialects.text_windows import WINDOW_CHARS, match_end
 
 PIECE_NODES = 30_000
-"""JSON of more values is parsed in pieces."""
+"""JSON with more values is parsed in pieces."""
 PIECE_CHARS = 2 * PIECE_NODES
-"""Containers of more characters are cut: a value and its comma have two."""
+"""Containers with more characters are cut: a value and its comma have two."""
 
 Hooks: TypeAlias = Mapping[str, Any]
 """Arguments of `json.JSONDecoder`."""
 
-# Every quantifier is possessive: a string that is never closed fails at its end at once, instead of
-# being tried again from each of its escapes.
+# Every quantifier is possessive: an unclosed string fails once, at the end of the text, without
+# retries from each of its escapes.
 _TO_STRING_END = re.compile(r'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
 STRING = rf'"{_TO_STRING_END.pattern}"'
 """The expression of a string, to be compiled with `re.DOTALL`."""
 _FLAT = rf'(?:[^"\[\]{{}}]++|{STRING})*+'
-# Nothing is nested in it: it is passed over as a string is.
+# A container without nested ones: it is skipped like a string.
 _LEAF = rf"\[{_FLAT}\]|\{{{_FLAT}\}}"
 _TO_BRACKET = re.compile(rf'(?:[^"\[\]{{}}]++|{STRING}|{_LEAF})*+', re.DOTALL)
 _TO_LAST_COMMA = re.compile(rf'(?:(?:[^,"\[\]{{}}]++|{STRING}|{_LEAF})*+,)*+', re.DOTALL)
 _BRACKETS = ("[", "]", "{", "}")
 _BLANKS = re.compile(r"[ \t\n\r]*+")
 # Replaces a large container in the text around it; the parser has a hook for it.
-_STAND_IN = "NaN"
+_PLACEHOLDER = "NaN"
 
 
 class NotInPiecesError(Exception):
-    """The text is no JSON, or has no large containers."""
+    """The text is invalid JSON, or has no large containers."""
 
 
 @dataclass(slots=True)
 class LargeContainer:
-    """A large object or array of a text: its place, the commas it is cut at, its large members.
+    """A large object or array: its place, the commas at which it is cut, its large members.
 
-    `cuts` and `children` are in order, and behind each child there is a cut, or the end.
+    `cuts` and `children` are in order, and after each child there is a cut, or the end.
     """
 
     start: int
@@ -63,7 +63,7 @@ class LargeContainer:
         self._piece_start = self.start + 1
 
     def cut_behind(self, text: str, at: int, step_chars: int) -> None:
-        """Cut at the comma behind a member that ends here, if the piece is long enough."""
+        """Cut at the comma after a member that ends here, if the piece is long enough."""
         if at - self._piece_start > step_chars:
             at = match_end(_BLANKS, text, at, len(text))
             if text.startswith(",", at):
@@ -72,7 +72,7 @@ class LargeContainer:
     def cut_within(self, text: str, start: int, end: int) -> None:
         """Cut at the last comma of a stretch of text without brackets."""
         comma = match_end(_TO_LAST_COMMA, text, start, end) - 1
-        # It may be where the piece before was cut.
+        # It may be where the previous piece was cut.
         if comma >= max(start, self._piece_start):
             self._cut(comma)
 
@@ -87,7 +87,7 @@ def string_end(text: str, start: int) -> int:
         end = match_end(_TO_STRING_END, text, start, start + WINDOW_CHARS)
         if text.startswith('"', end):
             return end + 1
-        # Nothing is left but a backslash at the end of the text.
+        # Only a backslash remains, at the end of the text.
         if end == start:
             break
         start = end
@@ -106,9 +106,9 @@ def longest_string(text: str) -> str:
 
 
 def large_containers(text: str, piece_chars: int = PIECE_CHARS) -> list[LargeContainer]:
-    """Return the objects and arrays above so many characters, each behind all that are in it.
+    """Return the objects and arrays with more characters than this, inner ones first.
 
-    One that is not closed ends with the text. The search ends at a bracket that closes nothing.
+    An unclosed one ends with the text. The search ends at a bracket that closes nothing.
     """
     search = _Search(text, piece_chars)
     at = 0
@@ -118,18 +118,18 @@ def large_containers(text: str, piece_chars: int = PIECE_CHARS) -> list[LargeCon
 
 
 class _Search:
-    """Looks for large containers, from bracket to bracket."""
+    """The search for large containers, from bracket to bracket."""
 
     def __init__(self, text: str, piece_chars: int) -> None:
         self._text = text
         self._piece_chars = piece_chars
-        # From so many characters on a piece is cut, behind a member of twice as many at most.
+        # A piece is cut at this length, after a member of twice the length at most.
         self._step_chars = piece_chars // 3
         self._opened: list[LargeContainer] = []
         self._large: list[LargeContainer] = []
 
     def step(self, start: int) -> int:
-        """Look at the text up to the next bracket, or a stretch of it; return where to go on."""
+        """Search up to the next bracket, or a limited stretch; return the next position."""
         text = self._text
         at = match_end(_TO_BRACKET, text, start, start + self._step_chars)
         mark = text[at : at + 1]
@@ -137,7 +137,7 @@ class _Search:
             return self._bracket(mark, at)
         if self._opened:
             self._opened[-1].cut_within(text, start, at)
-        # A string may end behind the stretch.
+        # A string may end after the stretch.
         return string_end(text, at + 1) if mark == '"' else at
 
     def _bracket(self, mark: str, at: int) -> int:
@@ -161,14 +161,14 @@ class _Search:
             outer.cut_behind(self._text, end, self._step_chars)
 
     def finish(self) -> list[LargeContainer]:
-        """Return what was found."""
+        """Return the containers found."""
         while self._opened:
             self._close(len(self._text))
         return self._large
 
 
 class _OuterObject:
-    """Makes objects with a hook, and keeps the pairs of the last.
+    """A hook for objects that keeps the pairs of the last one.
 
     The outermost object is made last. Its keys may be repeated in other pieces.
     """
@@ -183,11 +183,11 @@ class _OuterObject:
 
 
 class Pieces:
-    """Parses large containers of a text piece by piece.
+    """A parser of large containers, piece by piece.
 
     Args:
         text: The text.
-        hooks: What `json.JSONDecoder` is given.
+        hooks: The arguments of `json.JSONDecoder`.
     """
 
     def __init__(self, text: str, hooks: Hooks) -> None:
@@ -195,7 +195,7 @@ class Pieces:
         self._outer = _OuterObject(hooks.get("object_pairs_hook", dict))
         if "object_pairs_hook" in hooks:
             hooks = {**hooks, "object_pairs_hook": self._outer.make}
-        # The decoder knows these alone: one that leads to the text is in a cycle with it.
+        # The decoder has no reference to the text, which would form a cycle.
         self._decoder = json.JSONDecoder(**hooks)
         self._children = children = list[Any]()
         constant: dict[str, Any] = {"parse_constant": lambda _: children.pop()}
@@ -204,21 +204,21 @@ class Pieces:
     def of(
         self, container: LargeContainer, child_of: Callable[[LargeContainer], Any]
     ) -> Iterator[Any]:
-        """Yield the members of a container, some at a time: as an array or an object each.
+        """Yield the members of a container, a few at a time: each as an array or an object.
 
         Args:
-            container: A large one.
-            child_of: Returns what stands in the place of a large one that is in it.
+            container: A large container.
+            child_of: Returns the value of a large container inside it.
 
         Raises:
-            NotInPiecesError, json.JSONDecodeError: It is no JSON.
+            NotInPiecesError, json.JSONDecodeError: It is invalid JSON.
         """
         text, start = self._text, container.start + 1
         children = iter(container.children)
         child = next(children, None)
         for end in (*container.cuts, container.end - 1):
             if child is not None and child.start < end:
-                members = f"{text[start : child.start]}{_STAND_IN}{text[child.end : end]}"
+                members = f"{text[start : child.start]}{_PLACEHOLDER}{text[child.end : end]}"
                 self._children[:] = [child_of(child)]
                 child = next(children, None)
                 piece = self._parsed(self._with_child, container, members)
@@ -232,7 +232,7 @@ class Pieces:
 
     @property
     def outer_pairs(self) -> list[tuple[str, Any]]:
-        """With an `object_pairs_hook`, what that was given for the last piece."""
+        """The pairs that an `object_pairs_hook` got for the last piece."""
         return self._outer.pairs
 
     def _parsed(self, decoder: json.JSONDecoder, container: LargeContainer, members: str) -> Any:  # noqa: ANN401
@@ -240,17 +240,17 @@ class Pieces:
         try:
             return decoder.decode(f"{text[container.start]}{members}{text[container.end - 1]}")
         except IndexError as exc:
-            # There is a constant, which is no JSON, beside the one that was put in.
+            # The text has a constant, which is invalid JSON, in addition to the placeholder.
             raise NotInPiecesError from exc
 
 
 def decode_in_pieces(text: str, hooks: Hooks, *, piece_chars: int = PIECE_CHARS) -> Any:  # noqa: ANN401
-    """Return what `json.JSONDecoder(**hooks).decode(text)` returns, or raise what it raises."""
+    """Return the result of `json.JSONDecoder(**hooks).decode(text)`, or raise its error."""
     large = large_containers(text, piece_chars)
     try:
         return _built(text, large, hooks)
     except (NotInPiecesError, json.JSONDecodeError):
-        # Its errors name places in the whole text.
+        # For errors with positions in the whole text.
         return json.JSONDecoder(**hooks).decode(text)
 
 
@@ -266,10 +266,10 @@ def _built(text: str, large: list[LargeContainer], hooks: Hooks) -> Any:  # noqa
 
 
 def check_root(text: str, large: list[LargeContainer]) -> None:
-    """Raise unless all of a text but blanks is in its last large container.
+    """Check that only blanks are outside of the last large container.
 
     Raises:
-        NotInPiecesError: It is not.
+        NotInPiecesError: There is other text.
     """
     size = len(text)
     if (

@@ -1,4 +1,4 @@
-"""Numbers of JSON, of any length, which keep the spelling that they were written with."""
+"""Numbers of JSON of any length, which keep their spelling."""
 
 import math
 from collections.abc import Callable
@@ -11,10 +11,10 @@ _LARGEST_INT_DIGITS = 4_000
 
 
 def number_value(node: int | float | Decimal) -> int | float | Decimal:
-    """Return the value of a number that one of the parsers here returned, however it was spelled.
+    """Return the value of a number that one of these parsers returned, without its spelling.
 
-    Whole numbers are integers, as a `Decimal` where they are too long to be read as `int`; all
-    others are the doubles next to what was written.
+    Whole numbers are integers, or a `Decimal` if too long for `int`; others are the nearest
+    doubles.
     """
     number = float(node.literal) if isinstance(node, SpelledNumber) else node
     if isinstance(number, float):
@@ -28,7 +28,7 @@ def refuse_constant(name: str) -> None:
 
 
 def finite_float(literal: str) -> float:
-    """Return the double next to a literal; raise if it is too large for one."""
+    """Return the double nearest to a literal; raise if it is too large for one."""
     number = float(literal)
     if math.isinf(number):
         raise InvalidJsonError("A number is too large for any JSON reader. Send it as a string.")
@@ -36,7 +36,7 @@ def finite_float(literal: str) -> float:
 
 
 class SpelledNumber(Decimal):
-    """A number that remembers how it was written."""
+    """A number that keeps its spelling."""
 
     literal: str
 
@@ -54,12 +54,12 @@ def spelled_number(literal: str) -> float | Decimal:
 
 
 def spelled_integer(literal: str) -> int | Decimal:
-    """Return the number of a literal without a fraction; `-0`, too, keeps its spelling."""
+    """Return the number of a literal without a fraction; `-0` keeps its spelling as well."""
     return SpelledNumber(literal) if literal == "-0" else int(literal)
 
 
 def exact_integer(literal: str) -> int | Decimal:
-    """Return the same, as a `Decimal` where it is too long for `int`."""
+    """Return the number of a literal without a fraction, a `Decimal` if too long for `int`."""
     return spelled_integer(literal) if len(literal) < _LARGEST_INT_DIGITS else Decimal(literal)
 
 
@@ -73,4 +73,4 @@ EXACT_HOOKS: dict[str, Any] = {
     "parse_float": spelled_number,
     "parse_int": exact_integer,
 }
-"""The same for integers of any length; constants are refused."""
+"""Hooks of a decoder for integers of any length; constants are refused."""

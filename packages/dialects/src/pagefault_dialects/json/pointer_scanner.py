@@ -1,7 +1,7 @@
 """JSON pointers followed through a text without building its value.
 
-A text is parsed in pieces, one of which is in memory at a time. Where a pointer leads to a large
-value, that is described: how long it is, and what its first members are.
+A text is parsed in pieces, one of which is in memory at a time. If a pointer leads to a large
+value, its size and its first members are described.
 """
 
 import json
@@ -37,8 +37,8 @@ class LargeValue:
     """A large object or array that was not built.
 
     `size_bytes` is its size as compact JSON. `members` are the first of its `length` members, each
-    with its name or number; large ones among them have no size and no members here. Members of the
-    same name are counted each.
+    with its name or index; large ones among them have no size and no members. Repeated keys count
+    each.
     """
 
     is_array: bool
@@ -49,7 +49,7 @@ class LargeValue:
 
 @dataclass(frozen=True, slots=True)
 class Scanned:
-    """The value that a pointer led to, and how many of its names were found."""
+    """The value at a pointer, and the number of its names that were found."""
 
     value: "JsonValue | LargeValue"
     steps: int
@@ -57,10 +57,10 @@ class Scanned:
 
 @dataclass(frozen=True, slots=True)
 class ScanLimits:
-    """The limits of depth and number of values of a text, and the bounds of the answer.
+    """The limits of a text's depth and values, and of the answer.
 
-    A value that has at most `built_bytes` as compact JSON is built, however it is written. Of
-    another one `members` are described. Containers up to `piece_chars` are parsed at once.
+    A value of at most `built_bytes` as compact JSON is built, whatever its spelling. Of a larger
+    one `members` are described. Containers up to `piece_chars` are parsed at once.
     """
 
     depth: int
@@ -73,11 +73,11 @@ class ScanLimits:
 def scan_pointer(text: str, names: tuple[str, ...], limits: ScanLimits) -> Scanned:
     """Follow the names of a pointer through a JSON text; of a repeated key the last value wins.
 
-    All of the text is read, and lone surrogates are repaired.
+    The whole text is read, and lone surrogates are repaired.
 
     Raises:
-        InvalidJsonError: It is no JSON.
-        PayloadTooLargeError: It is nested too deep, or has too many values.
+        InvalidJsonError: It is invalid JSON.
+        PayloadTooLargeError: It is nested too deeply, or has too many values.
     """
     check_shape(text, limits.depth, limits.nodes)
     large = large_containers(text, limits.piece_chars)
@@ -109,7 +109,7 @@ def _followed(value: JsonValue, names: tuple[str, ...], steps: int = 0) -> Scann
 
 
 class _Scan:
-    """Goes through the large containers of a text, each before those that are in it."""
+    """A pass through the large containers of a text, each before those inside it."""
 
     def __init__(self, text: str, large: list[LargeContainer]) -> None:
         self._text = text
@@ -117,10 +117,10 @@ class _Scan:
         self._pieces = Pieces(text, EXACT_HOOKS)
 
     def follow(self, names: tuple[str, ...]) -> tuple["LargeContainer | JsonValue", int]:
-        """Return where names lead to, and how many of them have led there; read all of the text.
+        """Return the value at these names, and the number of names found; reads the whole text.
 
-        It is a small member of a large container, through which the rest of the names may lead, or
-        the large container where they end.
+        The value is a small member of a large container, through which the remaining names may
+        lead, or the large container at their end.
         """
         place: Any = self._large[0]
         steps = 0
@@ -133,7 +133,7 @@ class _Scan:
         return place, steps
 
     def _member(self, container: LargeContainer, name: str | None) -> object:
-        """Return the member of that name, if there is one; all members are parsed."""
+        """Return the member of a name, if there is one, after parsing all members."""
         found: object = _MISSING
         start = 0
         for piece in self._of(container):
@@ -156,7 +156,7 @@ class _Scan:
     def describe(self, target: LargeContainer, most_members: int) -> LargeValue:
         """Describe a large container."""
         lengths: dict[int, int] = {}
-        shown: list[tuple[str | int, Any]] = []
+        first_members: list[tuple[str | int, Any]] = []
         size_bytes = 0
         for container in self._large:
             if not target.start <= container.start < target.end:
@@ -164,14 +164,14 @@ class _Scan:
             length = 0
             for piece in self._of(container):
                 if container is target:
-                    room = most_members - len(shown)
-                    shown += [*_items(piece, length)][:room]
+                    room = most_members - len(first_members)
+                    first_members += [*_items(piece, length)][:room]
                 length += len(piece)
                 size_bytes += _size_bytes(piece)
             lengths[container.start] = length
             # Brackets, and commas.
             size_bytes += 2 + max(0, length - 1)
-        members = tuple((key, self._described(each, lengths)) for key, each in shown)
+        members = tuple((key, self._described(each, lengths)) for key, each in first_members)
         length = lengths[target.start]
         return LargeValue(self._is_array(target), length, size_bytes, members)
 
@@ -189,7 +189,7 @@ def _items(piece: Any, start: int) -> Iterator[tuple[str | int, Any]]:  # noqa: 
 
 
 def _size_bytes(piece: Any) -> int:  # noqa: ANN401
-    """Return how long the members of a piece are as compact JSON, without what is large in it."""
+    """Return the size of a piece's members as compact JSON, without large members."""
     if isinstance(piece, dict):
         small: Any = {
             key: each for key, each in piece.items() if not isinstance(each, LargeContainer)

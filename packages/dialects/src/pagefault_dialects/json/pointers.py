@@ -1,4 +1,4 @@
-"""JSON pointers (RFC 6901): written, read, followed, and to where two values differ first."""
+"""JSON pointers (RFC 6901): written, parsed, followed; and the first difference of two values."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -16,37 +16,37 @@ _NO_NUMBER = (str, bool, type(None), dict, list)
 
 @dataclass(frozen=True, slots=True)
 class Followed:
-    """Where a pointer has led: the value, and how many of its names led somewhere."""
+    """The value at a pointer, and the number of its names that were found."""
 
     value: JsonValue
     steps: int
 
 
 def parse_json_pointer(text: str) -> tuple[str, ...] | None:
-    """Return the names in a pointer, unescaped; `None` if it is no pointer."""
+    """Return the names in a pointer, unescaped; `None` for an invalid pointer."""
     if (text and not text.startswith("/")) or not _ESCAPES.fullmatch(text):
         return None
     return tuple(unescape(token) for token in text.split("/")[1:])
 
 
 def json_pointer(keys: Iterable[str | int]) -> str:
-    """Return the pointer that leads through members of these names, from the outermost in."""
+    """Return the pointer through members of these names, from the outermost in."""
     return "".join(child_pointer("", key) for key in keys)
 
 
 def child_pointer(pointer: str, key: str | int) -> str:
-    """Return the pointer to a member of what a pointer leads to."""
+    """Return the pointer to a member of the value at a pointer."""
     return f"{pointer}/{str(key).replace('~', '~0').replace('/', '~1')}"
 
 
 def unescape(token: str) -> str:
-    """Return the name that one token of a pointer stands for."""
-    # In this order: `~01` is a tilde and a one, and no slash.
+    """Return the name in a token of a pointer, unescaped."""
+    # In this order: `~01` is a tilde and a one.
     return token.replace("~1", "/").replace("~0", "~")
 
 
 def follow(value: JsonValue, names: tuple[str, ...]) -> Followed:
-    """Return the value that names lead to, or the last one before they lead to nothing."""
+    """Return the value at these names, or the last existing one on the way."""
     for step, name in enumerate(names):
         if isinstance(value, dict) and name in value:
             value = value[name]
@@ -58,7 +58,7 @@ def follow(value: JsonValue, names: tuple[str, ...]) -> Followed:
 
 
 class _Pair(NamedTuple):
-    """Two values at one place. `key` is what they have in the pair they are members of."""
+    """Two values at one place. `key` is their name in the pair that they are members of."""
 
     one: JsonValue
     other: JsonValue
@@ -72,15 +72,15 @@ def first_difference(
     *,
     passed_over: Callable[[JsonValue, JsonValue], bool] = lambda _, __: False,
 ) -> str | None:
-    """Return the JSON pointer to the first place where two values differ; `None` if they do not.
+    """Return the JSON pointer to the first difference of two values; `None` if they are equal.
 
-    The order of members and the spelling of numbers are no difference. What one of two objects
-    lacks is a difference at the place of it.
+    The order of members and the spelling of numbers are ignored. A member that one of two objects
+    lacks is a difference at its place.
 
     Args:
         one: A value, as any parser here returns it.
-        other: Another; its order is that in which differences come.
-        passed_over: Says of two different strings whether they are to count as equal.
+        other: Another; differences are in its order.
+        passed_over: Returns whether two different strings count as equal.
     """
     stack = [_Pair(one, other)]
     while stack:
@@ -94,7 +94,7 @@ def first_difference(
         elif isinstance(pair.one, list) and isinstance(pair.other, list):
             length = min(len(pair.one), len(pair.other))
             if len(pair.one) != len(pair.other):
-                # Said behind the items that both have.
+                # Reported after the items that both have.
                 stack.append(_Pair(0, "", length, pair))
             stack += [
                 _Pair(pair.one[index], pair.other[index], index, pair)
@@ -106,7 +106,7 @@ def first_difference(
 
 
 def _is_same(one: JsonValue, other: JsonValue) -> bool:
-    # True is one to Python, and no number is a text.
+    # In Python True equals 1, and a number never equals a string.
     if any(isinstance(each, _NO_NUMBER) for each in (one, other)):
         return type(one) is type(other) and bool(one == other)
     return bool(number_value(one) == number_value(other))

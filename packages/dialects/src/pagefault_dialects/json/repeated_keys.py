@@ -1,4 +1,4 @@
-"""Keys that JSON objects have more than once."""
+"""Repeated keys of JSON objects."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,27 +8,27 @@ from pagefault_dialects.json.values import JsonValue
 
 
 class RepeatedKeys:
-    """Notes the repeated keys of a text while it is parsed; of each the last value stays."""
+    """A record of the repeated keys of a text while it is parsed; the last value of each wins."""
 
     def __init__(self) -> None:
         self._found: dict[int, tuple[dict[str, Any], list[str]]] = {}
 
     def make_object(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        """Return the object of key-value pairs: an `object_pairs_hook`."""
+        """Return the object of key-value pairs; an `object_pairs_hook`."""
         members = dict(pairs)
         if len(members) < len(pairs):
-            left = dict.fromkeys(members, 1)
+            remaining = dict.fromkeys(members, 1)
             repeated = []
             for key, _ in pairs:
-                left[key] -= 1
-                if left[key] == -1:
+                remaining[key] -= 1
+                if remaining[key] == -1:
                     repeated.append(key)
-            # An object is known by its identity, which stays its own while it is kept here.
+            # Objects are kept here, since their identities are the keys.
             self._found[id(members)] = (members, repeated)
         return members
 
     def places(self, value: JsonValue) -> Iterator[tuple[str, str]]:
-        """Yield the keys in the value that was parsed: the pointer to the object, and the key."""
+        """Yield the repeated keys of the parsed value: the pointer to the object, and the key."""
         waiting = [("", value)] if self._found else []
         while waiting:
             pointer, node = waiting.pop()

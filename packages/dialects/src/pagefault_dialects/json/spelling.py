@@ -1,12 +1,11 @@
-"""JSON texts compared: values in one spelling, and the spellings that writers of JSON have.
+"""Comparison of JSON texts: the canonical spelling, and the spelling of writers.
 
-In the one spelling the order of keys, white space, escapes and the spelling of numbers do not
-count. Whole numbers are compared digit by digit, others as doubles; a whole number that is written
-with an exponent is the one of the digits that the double is written with.
+The canonical spelling ignores the order of keys, white space, escapes and the spelling of numbers.
+Whole numbers are compared digit by digit, others as doubles; a whole number with an exponent equals
+the one with the digits of that double.
 
-A writer puts JSON on one line, with spaces or without, or indents it. Which of them it does is
-guessed from the beginning of a text, and compact JSON is spelled like that, so that both can be
-compared by their digests.
+Writers put JSON on one line, with or without spaces, or indent it. The spelling is guessed from the
+beginning of a text, and applied to compact JSON, so that both can be compared by digests.
 """
 
 import json
@@ -23,10 +22,10 @@ from pagefault_dialects.text_windows import without_lone_surrogates
 _SORTED = json.JSONEncoder(
     ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")
 )
-# From here on a double is no longer every whole number, and is written with an exponent.
+# From here on doubles skip whole numbers, and are written with an exponent.
 _FIRST_WITH_EXPONENT = 10**16
 _LARGEST_DOUBLE = int(sys.float_info.max)
-# Doubles are written with as many digits at most, and zeros behind them.
+# Doubles are written with at most this many digits, followed by zeros.
 _MOST_DIGITS = 17
 _STRING = r'"(?:[^"\\]++|\\.)*+"'
 _STRINGS = re.compile(_STRING, re.DOTALL)
@@ -35,22 +34,22 @@ _INDENTED = re.compile(r"[\[{]\n([ \t]{1,16})")
 _SEPARATOR = re.compile(r"[,:](.)", re.DOTALL)
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]++")
 _READ_CHARS = 4_000
-# An indented text is longer than compact JSON, of deep nesting much longer.
+# An indented text is longer than compact JSON, for deep nesting much longer.
 _MOST_TIMES_LONGER = 16
 
 
 def canonical(value: JsonValue) -> str:
-    """Return a JSON value as the text that every equal one has."""
+    """Return a JSON value as text that is the same for all equal values."""
     return canonical_text(json_text(value))
 
 
 def canonical_text(text: str) -> str:
-    """Return a JSON text as any other one of the same value; as it is, if it cannot be read."""
+    """Return the canonical spelling of a JSON text; the text itself if it cannot be read."""
     try:
         value = json.loads(text, parse_float=_number, parse_int=_whole)
         return without_lone_surrogates(_SORTED.encode(value))
     except (RecursionError, ValueError):
-        # Too deep, or with numbers too long, for anything but the text.
+        # Too deep, or with too long numbers: only the text is compared.
         return text
 
 
@@ -61,7 +60,7 @@ def _number(literal: str) -> int | float:
 
 
 def _whole(literal: str) -> int | float:
-    """Return a whole number, as the double written shortest for it if that has the same digits."""
+    """Return a whole number, as a double if that has the same digits in its shortest form."""
     whole = int(literal)
     digits = literal.lstrip("-").rstrip("0")
     if len(digits) > _MOST_DIGITS or not _FIRST_WITH_EXPONENT <= abs(whole) <= _LARGEST_DOUBLE:
@@ -72,13 +71,13 @@ def _whole(literal: str) -> int | float:
 
 @dataclass(frozen=True, slots=True)
 class Spelling:
-    """What stands between the tokens of a JSON text: the indent of a level, or spaces."""
+    """The white space between the tokens of a JSON text: the indent of a level, or spaces."""
 
     indent: str = ""
     is_spaced: bool = False
 
     def write(self, compact: str) -> str | None:
-        """Return compact JSON spelled like this; `None` if that is many times as long."""
+        """Return compact JSON in this spelling; `None` if that is too much longer."""
         if not self.indent and not self.is_spaced:
             return compact
         pieces = []
@@ -96,7 +95,7 @@ class Spelling:
         for each in tokens:
             if each in ("]", "}"):
                 depth -= 1
-                # What is empty is closed on its line.
+                # An empty container is closed on its line.
                 yield "" if before in ("[", "{") else self._line(depth)
             elif before in ("[", "{"):
                 yield self._line(depth)
@@ -114,7 +113,7 @@ class Spelling:
 
 
 def spelling_of(text: str) -> Spelling:
-    """Return the spelling of a JSON text, of which the beginning is enough."""
+    """Return the spelling of a JSON text, judged by its beginning."""
     head = text[:_READ_CHARS]
     if indented := _INDENTED.match(head):
         return Spelling(indented[1])
@@ -123,5 +122,5 @@ def spelling_of(text: str) -> Spelling:
 
 
 def escaped(text: str) -> str:
-    r"""Return a JSON text with `\u` escapes in the place of all that is not ASCII."""
+    r"""Return a JSON text with `\u` escapes for all characters outside of ASCII."""
     return _NOT_ASCII.sub(lambda found: encode_basestring_ascii(found[0])[1:-1], text)

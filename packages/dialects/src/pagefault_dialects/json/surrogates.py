@@ -1,4 +1,4 @@
-"""Halves of surrogate pairs in JSON values, which no UTF-8 text can hold."""
+"""Lone surrogates in JSON values, which UTF-8 cannot encode."""
 
 from collections.abc import Iterator
 
@@ -8,9 +8,9 @@ from pagefault_dialects.text_windows import without_lone_surrogates
 
 
 def lone_surrogates(value: JsonValue) -> Iterator[tuple[str, str]]:
-    """Yield each text of a value that has half a surrogate pair: its pointer, and the text.
+    """Yield each text of a value with a lone surrogate: its pointer, and the text.
 
-    Of a key with one, the pointer leads to its object.
+    For a key, the pointer is that of its object.
     """
     waiting: list[tuple[str, JsonValue]] = [("", value)]
     while waiting:
@@ -26,5 +26,5 @@ def lone_surrogates(value: JsonValue) -> Iterator[tuple[str, str]]:
 
 
 def has_lone_surrogate(value: JsonValue) -> bool:
-    """Return whether a text of a value has half a surrogate pair."""
+    """Return whether a text of a value has a lone surrogate."""
     return next(lone_surrogates(value), None) is not None

@@ -1,8 +1,8 @@
 """JSON values in and out, exactly: every integer, every character, a thousand levels deep.
 
-The standard library's parser is the only common one that accepts the lone surrogates our callers
-send, and it accepts NaN, Infinity and unbounded nesting with them; those are refused here. Writing
-is compact and deterministic, does not depend on the recursion limit, and knows the open places
+The standard library's parser is the only common one that accepts the lone surrogates of our
+callers. It also accepts NaN, Infinity and unbounded nesting, which are refused here. Writing is
+compact and deterministic, independent of the recursion limit, and supports the open places
 (`MediaSlot`) that normalization leaves in a value.
 """
 
@@ -39,21 +39,21 @@ from pagefault_dialects.text_windows import WINDOW_CHARS, match_end, without_lon
 
 @dataclass(frozen=True, slots=True)
 class MediaSlot:
-    """Stands where the reference of `media[index]` will stand."""
+    """The place of the reference of `media[index]`."""
 
     index: int
 
 
 TextTemplate = tuple[str | MediaSlot, ...]
-"""Text with open places; joined, the strings and the references are the text."""
+"""Text with open places, which are replaced by references."""
 
 
 JsonValue: TypeAlias = Any
 """Any JSON value as `parse_json` returns it; raw input is the one place where types end."""
 AnyJson = TypeAliasType("AnyJson", Any)
-"""The same for the document."""
+"""Any JSON value, as a named type in the OpenAPI document."""
 JsonObject = TypeAliasType("JsonObject", dict[str, Any])
-"""A JSON object with any members; under one name, since generators make a type of each."""
+"""A JSON object with any members; named, since generators make a type of each use."""
 
 _STRING = re.compile(STRING, re.DOTALL)
 _WHOLE_STRINGS = re.compile(rf'(?:[^"]*+{_STRING.pattern})*+', re.DOTALL)
@@ -72,20 +72,19 @@ def parse_json(
 ) -> JsonValue:
     """Parse a request body.
 
-    Integers of any size survive (beyond 4,000 digits as `Decimal`), lone surrogates come through
+    Integers of any size are kept (beyond 4,000 digits as `Decimal`), lone surrogates are returned
     for the caller to repair, and of a repeated key the last value wins.
 
     Args:
         body: JSON text in UTF-8.
-        max_depth: How many levels of arrays and objects are accepted.
-        max_nodes: How many values are accepted in all.
-        spelled: Let numbers such as `1.10` keep their spelling, for a value to be written back as
-            it stood.
-        make_object: Makes an object of its members, if not `dict`.
+        max_depth: The most levels of arrays and objects.
+        max_nodes: The most values in all.
+        spelled: Let numbers such as `1.10` keep their spelling, for values that are written back.
+        make_object: Makes an object of its members; `dict` by default.
 
     Raises:
         InvalidJsonError: Not UTF-8, not JSON, or a number that is not finite.
-        PayloadTooLargeError: Nested deeper or holding more values than accepted.
+        PayloadTooLargeError: Nested too deeply, or too many values.
     """
     try:
         text = body.decode()
@@ -100,18 +99,18 @@ def parse_json(
             f"The body is not JSON (line {exc.lineno}, column {exc.colno})."
         ) from exc
     except RecursionError as exc:
-        # Only where the interpreter's limit on recursion is lower than `max_depth`.
+        # Only if the interpreter's recursion limit is lower than `max_depth`.
         raise _too_deep(max_depth) from exc
 
 
 def parse_repaired_json(
     body: bytes, *, max_depth: int, max_nodes: int, spelled: bool = False
 ) -> JsonValue:
-    """Parse like `parse_json`, with U+FFFD for every lone surrogate, which no UTF-8 text can hold.
+    """Parse like `parse_json`, replacing every lone surrogate by U+FFFD.
 
     Raises:
-        InvalidJsonError, PayloadTooLargeError: As `parse_json`; or two keys of an object differ in
-            lone surrogates only.
+        InvalidJsonError, PayloadTooLargeError: As `parse_json`; or two keys of an object differ
+            only in lone surrogates.
     """
     value = parse_json(body, max_depth=max_depth, max_nodes=max_nodes, spelled=spelled)
     return repaired(value, spelled=spelled) if may_have_surrogates(body) else value
@@ -124,28 +123,28 @@ def may_have_surrogates(body: bytes) -> bool:
 
 def repaired(value: JsonValue, *, spelled: bool = False) -> JsonValue:
     """Return a value with U+FFFD for every lone surrogate; see `parse_repaired_json`."""
-    # Written without escapes, a whole pair is one character and only lone ones are replaced.
+    # Written without escapes, a pair is one character, and only lone ones are replaced.
     text = without_lone_surrogates(json_text(value))
     return _decode(text, object_pairs_hook=_whole_object, **(SPELLED_HOOKS if spelled else {}))
 
 
 def parse_stored_json(text: bytes) -> JsonValue:
-    """Return the value of a JSON text that was stored here, to be written back as it stands.
+    """Return the value of a JSON text that was stored, keeping the spelling of numbers.
 
-    What it may hold was judged when it was stored.
+    Limits were checked when it was stored.
     """
     return _decode(text.decode(), **SPELLED_HOOKS)
 
 
 def parse_embedded_json(text: str, *, max_depth: int, max_nodes: int) -> JsonValue:
-    """Parse JSON that stands inside a string, to be written back as it stood.
+    """Parse JSON inside of a string, to be written back unchanged.
 
-    Arguments and result as `parse_json`, but for numbers such as `1.10`, which keep their spelling.
+    Arguments and result are those of `parse_json`; numbers such as `1.10` keep their spelling.
 
     Raises:
-        InvalidJsonError: It is not JSON, holds a number that is not finite, or repeats a key, so
-            that no value has all of its members.
-        PayloadTooLargeError: Nested deeper or holding more values than accepted.
+        InvalidJsonError: Not JSON, a number that is not finite, or a repeated key, since no value
+            has all its members then.
+        PayloadTooLargeError: Nested too deeply, or too many values.
     """
     check_shape(text, max_depth, max_nodes)
     try:
@@ -161,25 +160,25 @@ def json_text(value: JsonValue) -> str:
 
 
 def json_bytes(value: JsonValue) -> bytes:
-    """Return what `json_text` returns, as UTF-8; a lone surrogate is the escape it was."""
+    """Return `json_text` as UTF-8; a lone surrogate stays an escape."""
     return json_text(value).encode("utf-8", "backslashreplace")
 
 
 def json_template(value: JsonValue) -> TextTemplate:
     """Return a JSON value as compact text, with its `MediaSlot` leaves left open.
 
-    A slot, and a template of text and slots, stand where a string would; they are written inside
-    quotation marks. Members keep their order.
+    A slot, or a template of text and slots, replaces a string and is written inside quotation
+    marks. Members keep their order.
     """
     try:
         return (_COMPACT.encode(value),)
     except (TypeError, RecursionError):
-        # Slots, integers kept as Decimal, or nesting past the interpreter's recursion limit.
+        # Slots, integers kept as Decimal, or nesting beyond the interpreter's recursion limit.
         return _write(value)
 
 
 def values_in(value: JsonValue) -> Iterator[tuple[JsonValue, int]]:
-    """Yield a value and all that is in it, each with its depth; that of the value is 1."""
+    """Yield a value and all values inside it, each with its depth, from 1."""
     open_values: list[Iterator[JsonValue]] = [iter((value,))]
     while open_values:
         for node in open_values[-1]:
@@ -195,12 +194,12 @@ def check_shape(text: str, max_depth: int, max_nodes: int) -> None:
     """Check a JSON text before it is parsed, without making values of it.
 
     Raises:
-        PayloadTooLargeError: Nested deeper or holding more values than accepted.
+        PayloadTooLargeError: Nested too deeply, or too many values.
     """
     opened = _opened(text)
     if opened <= max_depth and opened + text.count(",") <= max_nodes:
-        # It is within the bounds even if all in its strings were outside of them. So it is with
-        # nearly all texts, and their strings need not be looked for.
+        # Within the limits even when counting brackets in strings. That is true of nearly all
+        # texts, whose strings need not be found then.
         return
     nodes = depth = 0
     for bare in _outside_strings(text):
@@ -216,14 +215,14 @@ def check_shape(text: str, max_depth: int, max_nodes: int) -> None:
             if depth > max_depth:
                 raise _too_deep(max_depth)
             if depth < 0:
-                # No JSON: whoever decodes it gets no further than this.
+                # Invalid JSON: the decoder stops here as well.
                 return
 
 
 def _outside_strings(text: str) -> Iterator[str]:
-    """Yield a JSON text without its strings, in pieces; one that is not closed ends with the text.
+    """Yield a JSON text without its strings, in pieces; an unclosed string ends with the text.
 
-    No character is looked at more than a few times, whatever the text is.
+    No character is read more than a few times, whatever the text is.
     """
     start = 0
     while start < len(text):
@@ -251,26 +250,26 @@ def _decode(text: str, **others: Callable[[Any], object]) -> JsonValue:
     except json.JSONDecodeError:
         raise
     except ValueError:
-        # The interpreter refuses to build integers of more than 4,300 digits.
+        # The interpreter refuses integers of more than 4,300 digits.
         return _decoded(text, {**hooks, "parse_int": exact_integer})
 
 
 def _decoded(text: str, hooks: dict[str, Any]) -> JsonValue:
     if len(text) > PIECE_CHARS and text.count(",") + _opened(text) > PIECE_NODES:
         return decode_in_pieces(text, hooks)
-    # A caller's hook belongs to one body, and would be kept for good with what it holds.
+    # A caller's hook belongs to one body, and the cache would keep it.
     is_own = hooks.get("object_pairs_hook") in (None, _whole_object)
     return (_decoder if is_own else json.JSONDecoder)(**hooks).decode(text)
 
 
 def _opened(text: str) -> int:
-    """Return how many brackets open in a text, with those in its strings."""
+    """Return the number of opening brackets in a text, including those in strings."""
     return text.count("[") + text.count("{")
 
 
 @cache
 def _decoder(**hooks: Any) -> json.JSONDecoder:  # noqa: ANN401 - as the library has them
-    """Return a decoder of this module: to make one takes as long as to read a short message."""
+    """Return a cached decoder: creating one takes as long as reading a short message."""
     return json.JSONDecoder(**hooks)
 
 
@@ -282,7 +281,7 @@ def _whole_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 class _Raw(str):
-    """Text to be written as it is, on the stack beside values to be encoded."""
+    """Text to be written as it is, on a stack with values to be encoded."""
 
     __slots__ = ()
 
@@ -306,7 +305,7 @@ def _write(value: JsonValue) -> TextTemplate:
 
 
 def _tokens(node: dict[str, Any] | list[Any]) -> list[Any]:
-    """Return what an object or array is made of: pieces of its text, and values to be encoded."""
+    """Return the pieces of an object's or array's text, and its values to be encoded."""
     opening, closing = _OBJECT if isinstance(node, dict) else _ARRAY
     tokens: list[Any] = [opening]
     if isinstance(node, dict):
@@ -315,7 +314,7 @@ def _tokens(node: dict[str, Any] | list[Any]) -> list[Any]:
     else:
         for item in node:
             tokens += (item, _COMMA)
-    # The end stands in the place of the last comma, where there is one.
+    # The end replaces the last comma, if there is one.
     tokens[-1 if node else 1 :] = (closing,)
     return tokens
 
@@ -337,7 +336,7 @@ def _leaf(node: JsonValue) -> list[str | MediaSlot]:
 
 
 def join_template(pieces: list[str | MediaSlot]) -> TextTemplate:
-    """Return the same template with neighbouring strings joined and empty ones left out."""
+    """Return the same template with neighbouring strings joined and empty ones removed."""
     joined: list[str | MediaSlot] = []
     for is_text, group in groupby(pieces, lambda piece: isinstance(piece, str)):
         run = list(group)
@@ -347,11 +346,11 @@ def join_template(pieces: list[str | MediaSlot]) -> TextTemplate:
 
 
 def text_member(value: JsonValue, name: str) -> str:
-    """Return a member of an object that is a text; `""` if there is none."""
+    """Return a member of an object if it is a text, else `""`."""
     member = value.get(name) if isinstance(value, dict) else None
     return member if isinstance(member, str) else ""
 
 
 def says_something(value: JsonValue) -> bool:
-    """Return whether a member says anything; SDKs write all fields that were not given."""
+    """Return whether a member has content; SDKs write unset fields as null or empty."""
     return not (value is None or value is False or value in ("", [], {}))

@@ -184,7 +184,7 @@ class Base64Lines:
 
         Raises:
             NotStrictBase64Error: The text is spelled otherwise; the part taken before can be
-            restored.
+                restored.
         """
         before = {**self.__dict__, "_breaks": replace(self._breaks)}
         try:

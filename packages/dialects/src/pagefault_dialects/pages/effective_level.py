@@ -56,7 +56,7 @@ def effective_level(page: Page, level: Level, *, with_recordings: bool = False) 
         page: The page.
         level: The requested level.
         with_recordings: Whether the recording itself is returned at FULL, so that its words alone
-        are less.
+            are less.
     """
     existing = _standing_in(page, level)
     sight = _sight(page, existing)

@@ -105,7 +105,7 @@ def check_supplied(page: Page, level: Level, body: Body) -> None:
 
     Raises:
         InvalidPayloadError: It is longer than the level below, shorter than a supplied level above,
-        or a medium where only text is allowed; the error states the limit.
+            or a medium where only text is allowed; the error states the limit.
     """
     modality = page.fields.modality
     lower = [representation for at in Level if at < level and (representation := page.at(at))]

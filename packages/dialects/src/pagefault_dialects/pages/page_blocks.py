@@ -142,10 +142,10 @@ def page_blocks(
     Args:
         page: The page.
         level: The requested level. The text names the rendered one, see `effective_level`; if there
-        is no content, it names the missing part.
+            is no content, it names the missing part.
         image_url: The attachment: an `http(s)` URL or a `data:` URI, only if the image of the
-        rendered level is available. It is never cut, and never attached above REDUCED. For a
-        damaged image, a second text describes the damage.
+            rendered level is available. It is never cut, and never attached above REDUCED. For a
+            damaged image, a second text describes the damage.
         cut: Cuts the level's text.
         detail: The resolution at which a model looks at the image.
         with_recordings: Whether the recording itself is returned at FULL, next to these blocks.

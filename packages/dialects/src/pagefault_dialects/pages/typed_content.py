@@ -51,7 +51,7 @@ def typed_content(page: Page, level: Level, *, base64: str | None) -> PageConten
         page: The page.
         level: The level; missing content is null, and the text of a text page is empty.
         base64: The plain base64 of the level's image, if it is to be included. Otherwise a stored
-        image has its `@blob:` reference.
+            image has its `@blob:` reference.
     """
     if level is Level.REFERENCE or page.fields.modality == "text":
         return TextContent(type="text", text=visible_text(page, level) or "")
@@ -158,7 +158,7 @@ def page_json(
         page: The page.
         level: The requested level.
         max_chars: The most characters of the level's text, and of the JSON of scenes, of which the
-        first one is always whole; addresses are never cut.
+            first one is always whole; addresses are never cut.
         offset: The start in that text.
     """
     effective = effective_level(page, level)

@@ -1,7 +1,7 @@
-"""One content block turned into parts, whichever provider's it is.
+"""Content blocks of all providers as parts.
 
-A block is taken for one only if it carries what its type promises; everything else is a record and
-keeps all its fields.
+An object is a block only if it has the members that its type requires. Others are records and keep
+all their fields.
 """
 
 from collections.abc import Callable, Iterable
@@ -64,7 +64,7 @@ _DENIAL_KEYS = frozenset(("type", "reason", "providerOptions", "providerMetadata
 
 @dataclass(frozen=True, slots=True)
 class NestedContent:
-    """A block that holds content of its own, to be read as content before `following`.
+    """A block with content of its own, which is read before `following`.
 
     `carried` goes with the first part of it.
     """
@@ -79,12 +79,12 @@ BlockOutcome = list[NormalizedPart] | NestedContent
 
 
 def is_typed_block(value: object) -> bool:
-    """Return whether a value is a block that says what it is and carries what it promises."""
+    """Return whether a value is a block with a type, and has the members that the type requires."""
     return isinstance(value, dict) and _typed_reader(value) is not None
 
 
 def read_block(block: JsonBlock, place: ReadContext) -> BlockOutcome | None:
-    """Return what a block holds, or `None` if the object is a record and no block."""
+    """Return the content of a block, or `None` if the object is a record."""
     reader = _typed_reader(block)
     if reader:
         return reader(without_frame(block) if is_of_langchain(block) else block, place)
@@ -109,7 +109,7 @@ def _read_medium(block: JsonBlock, place: ReadContext) -> BlockOutcome:
 
 
 def _is_a_name(match: MediaMatch) -> bool:
-    """Return whether a payload nothing vouches for is a word or some numbers: {"image": "logo"}."""
+    """Return whether an undeclared payload is a word or some numbers: {"image": "logo"}."""
     claim, payload = match.claim, match.payload
     if claim.mime_type or mime_type_for_filename(claim.filename or ""):
         return False
@@ -158,11 +158,11 @@ def _declared_plain_object(block: JsonBlock) -> MediaMatch | None:
 
 
 def _certain_base64(text: str, claim: MediaClaim, *, claimed: bool) -> bytes | None:
-    # Such a key may as well hold a word, a path or the name of a container image.
+    # Such a key may also hold a word, a path or the name of a container image.
     data = decode_base64(text) if len(text) >= _SHORTEST_BASE64 else None
     if data is None:
         return None
-    # Two of three have to speak for it: its length, the claimed type, the bytes themselves.
+    # Two of three are required: its length, the declared type, the bytes themselves.
     long = len(text) >= CERTAIN_BASE64_CHARS
     return data if claimed + long + is_recognised(data, claim.kind) >= 2 else None
 
@@ -173,7 +173,7 @@ def _read_linked_record(block: JsonBlock, place: ReadContext) -> list[Normalized
         return None
     if block.keys() <= {path[0] for path in match.consumed}:
         return [link(place.collector.readable(match.payload, place.pointer), match.claim)]
-    # What has to be repaired is noted once, with the record.
+    # Repairs are noted once, with the record.
     record = json_parts(block, place)
     return [*record, link(without_lone_surrogates(match.payload), match.claim)]
 
@@ -229,7 +229,7 @@ def _read_tool_result(block: JsonBlock, place: ReadContext) -> BlockOutcome:
 def _nested_content(
     block: JsonBlock, place: ReadContext, *, path: MemberPath, consumed: Iterable[MemberPath] = ()
 ) -> NestedContent:
-    """Return the content at a place of a block, and the rest of the block as parts behind it."""
+    """Return the content at a place of a block, and the rest of the block as parts after it."""
     rest = without(block, [*_framed(*path), *consumed])
     following = json_parts(rest, place) if rest else []
     return NestedContent(value_at(block, path), place.inside(*path), following)
@@ -242,7 +242,7 @@ def _framed(*path: str) -> list[MemberPath]:
 _Reader: TypeAlias = tuple[
     Callable[[JsonBlock], bool], Callable[[JsonBlock, ReadContext], BlockOutcome]
 ]
-"""Whether a block of one type carries what the type promises, and how it is read."""
+"""For each type of block: a check of its required members, and its reader."""
 
 
 def _holds(key: str, *types: type) -> Callable[[JsonBlock], bool]:

@@ -1,10 +1,10 @@
 """MCP's CallToolResult, in every form that SDKs dump.
 
-The Python SDK dumps it with `null` for every member that was not given, `meta` for `_meta`, and,
-since its second version, all names in snake_case. FastMCP's client adds `data`, its own reading of
-the structured content. All of them are one result, and `null` members are absent.
+The Python SDK dumps it with `null` for every unset member, `meta` for `_meta`, and, since its
+second version, all names in snake_case. FastMCP's client adds `data`, its own reading of the
+structured content. All of them are one result, and `null` members are absent.
 
-What may stand around it is in `dialects`.
+Envelopes around it are in `dialects`.
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ _NAMES = {
     "result_type": "resultType",
     "_meta": "_meta",
 }
-# Where one of these stands, null or not, a `meta` is the SDK's and not some tool's own.
+# If one of these is present, null or not, a `meta` is the SDK's and not a tool's own.
 _SDK_NAMES = frozenset(
     ("structuredContent", "structured_content", "isError", "is_error", "resultType", "result_type")
 )
@@ -37,9 +37,9 @@ class CallToolResult:
     """The members of a result that are not `null`."""
 
     members: Mapping[str, tuple[str, object]]
-    """The protocol's, by the protocol's names: the name as it is spelled, and the value."""
+    """Members of the protocol, by its names: the spelled name, and the value."""
     extras: dict[str, object]
-    """The others."""
+    """All other members."""
 
     def get(self, name: str) -> object:
         """Return a member of the protocol, `None` if there is none."""
@@ -47,10 +47,10 @@ class CallToolResult:
 
 
 def read_call_tool_result(result: dict[str, object]) -> CallToolResult | None:
-    """Return what an MCP result holds; `None` if it is no MCP result.
+    """Return the members of an MCP result; `None` for other values.
 
-    A record may have a `content` of its own, so members beside the known ones are accepted only
-    where every item of `content` is a block, or where `isError` stands beside it.
+    A record may have a `content` of its own, so unknown members are accepted only if every item of
+    `content` is a block, or next to `isError`.
     """
     if is_typed_block(result):
         return None
@@ -100,7 +100,7 @@ def _add(
     key: str,
     member: object,
 ) -> None:
-    """Take a member in; of two spellings the first counts, and one failure makes it a failure."""
+    """Add a member; of two spellings the first counts, and one failure is a failure."""
     if name not in members or (name == "isError" and member is True):
         members[name] = (key, member)
     elif name != "isError" and not _is_same(members[name][1], member):
@@ -115,7 +115,7 @@ def _is_protocol(name: str, member: object, *, says_success: bool) -> bool:
         case "isError":
             return isinstance(member, bool)
         case "resultType":
-            # "complete" is what every result without the member is; any other value is kept.
+            # "complete" is the default; any other value is kept.
             return member == "complete"
         case "_meta":
             return isinstance(member, dict)
@@ -126,7 +126,7 @@ def _is_protocol(name: str, member: object, *, says_success: bool) -> bool:
 def _is_read_again(
     data: object, structured: tuple[str, object] | None, result: dict[str, object]
 ) -> bool:
-    """Return whether FastMCP's `data` is what its structured content says already."""
+    """Return whether FastMCP's `data` repeats the structured content."""
     is_of_fastmcp = result.keys() >= {"structured_content", "is_error"}
     if data is None or structured is None or not is_of_fastmcp:
         return False
@@ -138,5 +138,5 @@ def _is_read_again(
 
 
 def _is_same(one: object, other: object) -> bool:
-    """Return whether two values are the same JSON: to Python, `True` and `1` are as well."""
+    """Return whether two values are the same JSON: in Python, `True` equals `1`."""
     return first_difference(one, other) is None

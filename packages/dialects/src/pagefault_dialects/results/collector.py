@@ -1,6 +1,6 @@
-"""What is gathered while a result is read: media, warnings, and what it says about its success.
+"""The state of reading a result: media, warnings, and whether the tool failed.
 
-The collector is the only thing that changes during normalization; it lives for one call.
+The collector is the only mutable object during normalization; it lives for one call.
 """
 
 from pagefault_dialects.json.pointers import child_pointer
@@ -20,14 +20,14 @@ _MAX_POINTER_CHARS = 1_000
 
 
 class Pointer:
-    """A place in the result, as a chain of steps; it becomes text only where it is told.
+    """A place in the result, as a chain of steps, converted to text only when reported.
 
-    As text it ends above a key that would make it longer than a thousand characters: a result may
-    have one key of a megabyte, and a hundred media below it.
+    The text ends above a key that would make it longer than a thousand characters: a result may
+    have a key of a megabyte, and a hundred media below it.
 
     Args:
-        parent: The place this one lies in; `None` for the result itself.
-        token: The key or index that leads here from the parent.
+        parent: The enclosing place; `None` for the result itself.
+        token: The key or index of this place in its parent.
     """
 
     __slots__ = ("_is_cut", "_parent", "_sealed", "_text", "_token")
@@ -40,11 +40,11 @@ class Pointer:
         self._is_cut = False
 
     def child(self, token: str | int) -> "Pointer":
-        """Return the place one step further in."""
+        """Return the place of a member."""
         return self if self._sealed else Pointer(self, token)
 
     def sealed(self) -> "Pointer":
-        """Return the same place, with no places inside: no pointer leads into a JSON text."""
+        """Return the same place without places inside: no pointer leads into a JSON text."""
         inner = Pointer(self._parent, self._token)
         inner._sealed = True
         return inner
@@ -69,18 +69,18 @@ class Pointer:
 
 
 class Collector:
-    """Gathers the media and warnings of one result.
+    """A collector of the media and warnings of one result.
 
-    Of the warnings the first hundred are kept and the rest is counted: a record must not grow with
-    everything that is wrong in a result.
+    The first hundred warnings are kept and the rest is counted: the size of a record must not
+    depend on the number of mistakes in a result.
     """
 
     def __init__(self) -> None:
         self.media: list[NormalizedMedia] = []
         self._warnings: list[Warning] = []
-        # How many there have been, kept or not.
+        # The number of all warnings, kept or not.
         self.warning_count = 0
-        # By their lengths, so that hardly any other text is looked at.
+        # By length, so that few texts are compared.
         self._payloads: dict[int, dict[str, bool]] = {}
         self.is_error: bool | None = None
 
@@ -92,7 +92,7 @@ class Collector:
         *,
         must_be_stored: bool = False,
     ) -> MediaSlot:
-        """Keep a medium, found at `pointer`, and get the slot that stands for its reference."""
+        """Add a medium found at `pointer`; return the slot for its reference."""
         name = without_lone_surrogates(claim.filename) if claim.filename else None
         medium = NormalizedMedia(
             source=source,
@@ -104,49 +104,49 @@ class Collector:
         self.media.append(medium)
         return MediaSlot(len(self.media) - 1)
 
-    def note_payload(self, text: str, *, is_told: bool = False) -> None:
-        """Note the base64, or the data URI, that a block carried.
+    def note_payload(self, text: str, *, is_text: bool = False) -> None:
+        """Note the base64, or the data URI, of a block.
 
         Args:
-            text: All of it.
-            is_told: Whether it became a text to read, and no medium.
+            text: The whole payload.
+            is_text: Whether it became a text to read, and no medium.
         """
         text = text.rstrip("=")
-        self._payloads.setdefault(len(text), {})[_in_one_alphabet(text)] = is_told
+        self._payloads.setdefault(len(text), {})[_in_one_alphabet(text)] = is_text
 
     def find_payload(self, text: str) -> bool | None:
-        """Return whether a payload became a text to read; `None` for a text that was not noted.
+        """Return whether a payload became a text to read; `None` for texts that were not noted.
 
-        A payload is the same in either alphabet.
+        Payloads in both alphabets are equal.
         """
         text = text.rstrip("=") if self._payloads else ""
         alike = self._payloads.get(len(text))
         return None if alike is None else alike.get(_in_one_alphabet(text))
 
     def warn(self, code: str, pointer: Pointer, detail: str) -> None:
-        """Note that something at `pointer` could not be taken as the tool meant it."""
+        """Add a warning that the value at `pointer` could not be read as the tool intended."""
         if self.warning_count < _MAX_WARNINGS:
             self._warnings.append(Warning(code=code, pointer=str(pointer), detail=detail))
         self.warning_count += 1
 
     def forget_warnings_after(self, count: int) -> None:
-        """Take back all warnings but the first `count`."""
+        """Remove all warnings after the first `count`."""
         del self._warnings[count:]
         self.warning_count = count
 
     def warnings(self) -> tuple[Warning, ...]:
-        """Return the warnings in order, closed by one that says how many more there are, if any."""
+        """Return the warnings in order, with a last one for the number of further ones, if any."""
         more = self.warning_count - len(self._warnings)
         if not more:
             return tuple(self._warnings)
         return (*self._warnings, more_warnings(more))
 
     def report_error(self, is_error: bool) -> None:
-        """Note what the result says about its success; one failure makes it a failure."""
+        """Note whether the tool failed; one failure is a failure."""
         self.is_error = self.is_error or is_error
 
     def readable(self, text: str, pointer: Pointer) -> str:
-        """Return the text, lone surrogates replaced by U+FFFD, noted once for the whole text."""
+        """Return the text with U+FFFD for lone surrogates, with one warning for the whole text."""
         repaired = without_lone_surrogates(text)
         if repaired is not text:
             self.warn("lone-surrogate", pointer, LONE_SURROGATE_DETAIL)
@@ -154,7 +154,7 @@ class Collector:
 
 
 class DeclaredMedia:
-    """A medium under the type its block declares, where it came without one. See `MediaSource`."""
+    """A medium without a type of its own, with the declared one of its block. See `MediaSource`."""
 
     __slots__ = ("chunks", "declared_mime_type", "head", "read", "size_bytes")
 
@@ -165,7 +165,7 @@ class DeclaredMedia:
 
 
 def as_source(medium: MediaSource | bytes, mime_type: str | None) -> MediaSource:
-    """Return a handle on the medium that declares `mime_type`, unless it declares its own type."""
+    """Return a handle on the medium with this declared type, unless it has one already."""
     mime_type = without_lone_surrogates(mime_type) if mime_type else None
     if isinstance(medium, bytes):
         return InMemoryMedia(medium, mime_type)

@@ -1,7 +1,7 @@
-"""Blocks that only one dialect writes, read by its table inside its own envelopes.
+"""Blocks of a single dialect, read by its table inside its own envelopes.
 
-Other members of a block go with the part: a name and an address if the table says so, all else in
-`_meta`. The protocol defines these members, so that no model reads them as JSON.
+Other members of a block go with the part: a name and an address if the table has them, the rest in
+`_meta`. The protocol defines these members, so models do not need to read them as JSON.
 """
 
 from collections.abc import Iterable
@@ -30,7 +30,7 @@ from pagefault_dialects.results.structures import Rewriting, rewrite_value
 
 
 def read_dialect_block(block: JsonBlock, place: ReadContext) -> BlockOutcome | None:
-    """Return the parts of a block that only the dialect around it writes, `None` for any other."""
+    """Return the parts of a block that only the enclosing dialect writes, `None` for others."""
     for form in place.forms:
         if form.mark is not None and block.get(form.mark[0]) != form.mark[1]:
             continue
@@ -41,15 +41,15 @@ def read_dialect_block(block: JsonBlock, place: ReadContext) -> BlockOutcome | N
 
 
 def read_unknown_block(block: JsonBlock, place: ReadContext) -> list[NormalizedPart] | None:
-    """Return a block that only its own provider understands, in plain words; `None` for data.
+    """Return a text for a block that only its own provider understands; `None` for data.
 
-    The words are its title, its name or its address, else its type. All of it is in `_meta`.
+    The text is its title, its name or its address, else its type. The whole block is in `_meta`.
     """
     return _in_words(block, describe_block(block), place)
 
 
 def read_provider_file(block: JsonBlock, place: ReadContext) -> list[NormalizedPart] | None:
-    """Return a file that only its own provider has, in plain words; `None` for any other block."""
+    """Return a text for a file that only its own provider has; `None` for other blocks."""
     return _in_words(block, find_provider_file(block), place)
 
 
@@ -88,7 +88,7 @@ def _is_string(value: object) -> bool:
 
 
 def _is_alone(block: JsonBlock, form: BlockForm) -> bool:
-    """Return whether no other member of a block says what it is."""
+    """Return whether no other member of a block has its type."""
     known = {path[0] for path in form.payloads} | {*form.mime_type[:1]} | _BESIDE
     return all(key in known for key, value in block.items() if value is not None)
 
@@ -140,10 +140,10 @@ def _with_rest(
 
 
 def with_provenance(parts: list[NormalizedPart], carried: Provenance) -> list[NormalizedPart]:
-    """Return parts of which the first carries what stood beside them."""
+    """Return parts of which the first has the provenance."""
     if carried == NO_PROVENANCE or not parts:
         return parts
-    first, *others = parts
+    first, *following = parts
     own = first.provenance
     name = own.name or carried.name
     if isinstance(first, NormalizedMediaPart | NormalizedLink) and carried.name:
@@ -155,7 +155,7 @@ def with_provenance(parts: list[NormalizedPart], carried: Provenance) -> list[No
         name=name,
         meta=meta or None,
     )
-    return [replace(first, provenance=both), *others]
+    return [replace(first, provenance=both), *following]
 
 
 def _provenance(
@@ -165,14 +165,14 @@ def _provenance(
     if form.mark is not None:
         removed.append((form.mark[0],))
     if block.keys() <= {path[0] for path in removed if len(path) == 1}:
-        # Most blocks hold nothing else.
+        # Most blocks have nothing else.
         return NO_PROVENANCE
     name, uri = (value_at(block, path) if path else None for path in (form.name, form.uri))
     removed += [
         path for path, value in ((form.name, name), (form.uri, uri)) if isinstance(value, str)
     ]
-    left = without_paths(block, [*removed, ("cache_control",)])
-    rest = {key: value for key, value in left.items() if value is not None}
+    remaining = without_paths(block, [*removed, ("cache_control",)])
+    rest = {key: value for key, value in remaining.items() if value is not None}
     annotations = rest.pop("annotations") if isinstance(rest.get("annotations"), dict) else None
     meta = rewrite_value(rest, place.pointer, Rewriting(place.collector)) if rest else None
     return Provenance(

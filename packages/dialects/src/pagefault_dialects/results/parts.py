@@ -1,7 +1,7 @@
-"""Single strings and payloads turned into parts.
+"""Parts of single strings and payloads.
 
-A string anywhere in the content is read by `text_parts`; what a block or an object declares to be
-media is read by `declared_parts`, which never fails: what is no medium becomes text and a warning.
+`text_parts` reads a string anywhere in the content. `declared_parts` reads the payload of a
+declared medium and never fails: other content becomes text and a warning.
 """
 
 import re
@@ -44,15 +44,15 @@ from pagefault_dialects.text_windows import without_lone_surrogates
 
 PLAIN_TEXT = "text/plain"
 JSON_TEXT = "application/json"
-# Decoded text beyond this is a file that happens to be text.
+# Longer decoded text is a file.
 _MAX_READABLE_BYTES = 1024 * 1024
 
 _REFERENCE = re.compile(r"@?blob:\S+\Z", re.IGNORECASE)
 _REMOTE = re.compile(r"https?://\S+\Z", re.IGNORECASE)
 _URL = re.compile(r"[a-z][a-z0-9+.-]{0,30}://|(?:javascript|vbscript|file|about):", re.IGNORECASE)
-# Exactly as records write it: other spellings are words of the tool's own.
+# The exact spelling of records: other spellings are the tool's own text.
 _OWN_REFERENCE = re.compile(r"@?blob:[0-9a-f]{32}\Z")
-# What is longer is no type, and may be anything.
+# Longer texts are no types.
 _MAX_TYPE_CHARS = 255
 _EMPTY = "data that is empty"
 _REFUSED = "at a URL that is neither http nor https"
@@ -62,19 +62,19 @@ _SHORTEST_ENCODED_TEXT = 8
 
 @dataclass(frozen=True, slots=True)
 class ReadContext:
-    """Where in the result something stands, and where its media and warnings go."""
+    """The place in the result that is read, and the collector of its media and warnings."""
 
     collector: Collector
     pointer: Pointer
     forms: tuple[BlockForm, ...] = ()
-    """The blocks of the dialect whose envelope is around it."""
+    """The blocks of the dialect of the enclosing envelope."""
     is_closed: bool = False
-    """Whether blocks that are none of the dialect's belong to the dialect all the same."""
+    """True if unknown blocks belong to the dialect as well."""
     is_message: bool = False
-    """Whether the reading of a message keeps the files that only their provider has."""
+    """True if the message reader keeps the files that only their provider has."""
 
     def inside(self, *path: str | int) -> "ReadContext":
-        """Return the place further in."""
+        """Return the place of a member."""
         here = self.pointer
         for token in path:
             here = here.child(token)
@@ -84,20 +84,20 @@ class ReadContext:
 def text_parts(
     text: str, place: ReadContext, *, declared: str | None = None
 ) -> list[NormalizedPart]:
-    """Return the parts of a string: the medium it is as a whole, or text with its media lifted out.
+    """Return the parts of a string: one medium, or text with its media moved out.
 
-    A reference that is all of a string is one if it can be resolved, and otherwise just a text.
+    A reference that is the whole string counts if it can be resolved, and is text otherwise.
 
     Args:
         text: The string.
-        place: Where it stands.
-        declared: The MIME type it was declared as, in any spelling.
+        place: Its place.
+        declared: The declared MIME type, in any spelling.
     """
     text = place.collector.readable(text, place.pointer)
     if resource_id := own_reference(text):
         pointer = str(place.pointer)
-        beside = type_beside(declared, is_text=True)
-        return [NormalizedReference(text, resource_id, pointer, beside, is_claimed=False)]
+        declared_type = type_beside(declared, is_text=True)
+        return [NormalizedReference(text, resource_id, pointer, declared_type, is_claimed=False)]
     uri = parse_data_uri(text)
     if uri and uri.data:
         mime_type = type_of_data_uri(uri.mime_type, uri.data)
@@ -114,36 +114,36 @@ def text_parts(
 
 
 def json_part(rewritten: object) -> NormalizedText:
-    """Return the part for a value whose media have been lifted out: its JSON text."""
+    """Return the part of a value whose media were moved out: its JSON text."""
     is_scalar = not isinstance(rewritten, dict | list)
     return NormalizedText(json_template(rewritten), PLAIN_TEXT if is_scalar else JSON_TEXT)
 
 
 def json_parts(value: object, place: ReadContext) -> list[NormalizedPart]:
-    """Return a value as JSON text, followed by the media lifted out of it."""
+    """Return a value as JSON text, followed by the media moved out of it."""
     rewriting = Rewriting(place.collector)
     rewritten = rewrite_value(value, place.pointer, rewriting)
     return [json_part(rewritten), *extracted_parts(rewriting.slots)]
 
 
 def extracted_parts(slots: list[MediaSlot]) -> list[NormalizedPart]:
-    """Return a part for each medium that was lifted out of a text or a record."""
+    """Return a part for each medium that was moved out of a text or a record."""
     return [NormalizedMediaPart(slot, extracted=True) for slot in slots]
 
 
 def medium_part(
     medium: MediaSource | bytes, claim: MediaClaim, place: ReadContext
 ) -> NormalizedMediaPart:
-    """Return the part that shows a medium."""
+    """Return the part of a medium."""
     source = as_source(medium, claim.mime_type)
     slot = place.collector.add_medium(source, claim, place.pointer)
     return NormalizedMediaPart(slot, type_beside(source.declared_mime_type, is_text=False))
 
 
 def declared_parts(payload: Payload, claim: MediaClaim, place: ReadContext) -> list[NormalizedPart]:
-    """Return the parts of what stands where a medium is declared.
+    """Return the parts of a payload in the place of a medium.
 
-    The first of them is what the payload turned out to be: a medium, a link, a reference, or text.
+    The first of them is the payload: a medium, a link, a reference, or text.
     """
     if not isinstance(payload, str):
         return [medium_part(payload, claim, place)]
@@ -162,15 +162,15 @@ def declared_parts(payload: Payload, claim: MediaClaim, place: ReadContext) -> l
 
 
 def own_reference(text: str) -> str | None:
-    """Return the id in a text that is `@blob:<32 hex>` or `blob:<32 hex>` and nothing else."""
+    """Return the id in a text that is only `@blob:<32 hex>` or `blob:<32 hex>`."""
     return parse_resource_id(text) if _OWN_REFERENCE.match(text) else None
 
 
 def type_beside(declared: str | None, *, is_text: bool) -> Provenance:
-    """Return what a part carries of its declared MIME type, in `_meta`.
+    """Return the declared MIME type of a part in `_meta`, unless the part has it itself.
 
-    That is the type as it was declared, where the part itself does not show it: texts have no type
-    but plain text and JSON, and media have one without parameters (`audio/L16;rate=24000`).
+    Texts have no type but plain text and JSON, and types of media have no parameters
+    (`audio/L16;rate=24000`).
     """
     canonical = canonical_mime_type(declared) if declared else None
     if declared is None or canonical is None or len(declared) > _MAX_TYPE_CHARS:
@@ -181,12 +181,12 @@ def type_beside(declared: str | None, *, is_text: bool) -> Provenance:
 
 
 def is_remote(text: str) -> bool:
-    """Return whether the text is an http or https URL and nothing else."""
+    """Return whether the whole text is an http or https URL."""
     return _REMOTE.match(text) is not None
 
 
 def link(url: str, claim: MediaClaim) -> NormalizedLink:
-    """Return remote media under the type that is claimed, or the URL's extension stands for."""
+    """Return remote media with the declared type, or that of the URL's extension."""
     mime_type = canonical_mime_type(claim.mime_type) if claim.mime_type else None
     mime_type = mime_type or _type_of_url(url, claim) or OCTET_STREAM
     kind = resource_kind(mime_type)
@@ -204,7 +204,7 @@ def filename_of_url(url: str) -> str | None:
     try:
         path = urlsplit(url).path
     except ValueError:
-        # Brackets that are no IPv6 address: not a URL that anything could be read from.
+        # Brackets without an IPv6 address: an invalid URL.
         return None
     name = unquote(path.rpartition("/")[2])
     return name if "." in name.strip(".") else None
@@ -238,7 +238,7 @@ def _encoded_parts(text: str, claim: MediaClaim, place: ReadContext) -> list[Nor
             return _undecodable_parts(text, claim, place)
         place.collector.note_payload(text)
         return [medium_part(data, claim, place)]
-    # A word may happen to be base64 as well; what it would stand for is hardly ever text.
+    # A word may be valid base64 by chance; its bytes are hardly ever text then.
     certain = claim.is_encoded or len(text) >= CERTAIN_BASE64_CHARS
     long_enough = claim.is_encoded or len(text) >= _SHORTEST_ENCODED_TEXT
     if data and (certain or (long_enough and readable_text(data) is not None)):
@@ -250,20 +250,20 @@ def _encoded_parts(text: str, claim: MediaClaim, place: ReadContext) -> list[Nor
 def _decoded_parts(
     data: bytes, claim: MediaClaim, place: ReadContext, *, encoded: str
 ) -> list[NormalizedPart]:
-    """Return the parts of decoded bytes: text where they are, and are declared as, text to read.
+    """Return the parts of decoded bytes: text if they are declared as text and readable.
 
-    A text with a file name of its own is a file that somebody may want to have, and stays one.
+    A text with a file name of its own stays a file.
     """
     mime_type = canonical_mime_type(claim.mime_type) if claim.mime_type else None
     text = None if claim.filename else text_of_type(data, mime_type)
     if mime_type is None or text is None:
         return [medium_part(data, claim, place)]
-    place.collector.note_payload(encoded, is_told=True)
+    place.collector.note_payload(encoded, is_text=True)
     return _rewritten_parts(text, place, claim.mime_type)
 
 
 def text_of_type(data: bytes, mime_type: str | None) -> str | None:
-    """Return the text that bytes of this type are, if it is textual and not too long to read."""
+    """Return the text of bytes of this type, if it is textual and not too long to read."""
     if mime_type is None or not is_textual(mime_type) or len(data) > _MAX_READABLE_BYTES:
         return None
     return readable_text(data)
@@ -271,11 +271,11 @@ def text_of_type(data: bytes, mime_type: str | None) -> str | None:
 
 def _rewritten_parts(text: str, place: ReadContext, declared: str | None) -> list[NormalizedPart]:
     mime_type = canonical_mime_type(declared) if declared else None
-    beside = type_beside(declared, is_text=True)
+    declared_type = type_beside(declared, is_text=True)
     rewriting = Rewriting(place.collector)
     rewritten = rewrite_text(text, place.pointer, rewriting)
     template = (rewritten,) if isinstance(rewritten, str) else rewritten
-    first = NormalizedText(template, mime_type or PLAIN_TEXT, beside)
+    first = NormalizedText(template, mime_type or PLAIN_TEXT, declared_type)
     return [first, *extracted_parts(rewriting.slots)]
 
 
@@ -288,13 +288,13 @@ def _undecodable_parts(text: str, claim: MediaClaim, place: ReadContext) -> list
 
 
 def is_undecodable_note(text: str) -> bool:
-    """Return whether a text stands for data of a medium that could not be decoded."""
+    """Return whether a text replaces a medium that could not be decoded."""
     line = text.partition("\n")[0]
     return line.startswith("[") and line.endswith((f" {_EMPTY}]", f" {_UNDECODABLE}]"))
 
 
 def is_refused_note(text: str) -> bool:
-    """Return whether a text stands for a medium at an address that no other than its host loads."""
+    """Return whether a text replaces a medium at an address that only its host loads."""
     line = text.partition("\n")[0]
     return line.startswith("[") and line.endswith(f" {_REFUSED}]")
 

@@ -45,7 +45,7 @@ _SHORTEST_BASE64 = 16
 
 
 def carries_resource(block: dict[str, object]) -> bool:
-    """Return whether a block of type `resource` holds text or bytes."""
+    """Return whether a block of type `resource` has text or bytes."""
     text = value_at(block, _TEXT)
     return (
         payload_of(value_at(block, _BLOB)) is not None
@@ -55,7 +55,7 @@ def carries_resource(block: dict[str, object]) -> bool:
 
 
 def read_resource(block: dict[str, object], place: ReadContext) -> list[NormalizedPart]:
-    """Return an embedded resource: its bytes as a medium, its text as text under its type."""
+    """Return an embedded resource: its bytes as a medium, its text as text of its type."""
     claim, consumed = _claim(block)
     blob = payload_of(value_at(block, _BLOB))
     path = _TEXT if blob is None else _BLOB
@@ -72,15 +72,17 @@ def read_resource(block: dict[str, object], place: ReadContext) -> list[Normaliz
 
 
 def read_resource_link(block: dict[str, object], place: ReadContext) -> list[NormalizedPart]:
-    """Return a link to media as such, any other as readable lines: name, address, type and size."""
+    """Return a link to media as a link, any other as lines: name, address, type and size."""
     uri, type_key = str(block["uri"]), _type_key(block)
     mime_type = _text_of(block, type_key)
     kind = kind_of_range(mime_type or "")
     family = kind or (canonical_mime_type(mime_type or "") or "").partition("/")[0]
     if resource_id := own_reference(uri):
-        beside = type_beside(mime_type, is_text=True)
+        declared_type = type_beside(mime_type, is_text=True)
         pointer = str(place.inside("uri").pointer)
-        parts: list[NormalizedPart] = [NormalizedReference(uri, resource_id, pointer, beside)]
+        parts: list[NormalizedPart] = [
+            NormalizedReference(uri, resource_id, pointer, declared_type)
+        ]
         return with_side_information(parts, block, [("type",), ("uri",), (type_key,)], place)
     if is_remote(uri) and family in ("image", "audio", "video"):
         claim = MediaClaim(kind, None if kind else mime_type, _text_of(block, "name"))
@@ -92,7 +94,7 @@ def read_resource_link(block: dict[str, object], place: ReadContext) -> list[Nor
 
 
 def _summary(block: dict[str, object], place: ReadContext) -> tuple[str, list[MemberPath]]:
-    """Return the lines about a link, and the members that need not be kept besides."""
+    """Return the lines about a link, and the members that they cover."""
     lines: list[str] = []
     described: list[MemberPath] = []
     for key in ("title", "name", "uri", _type_key(block), "size", "description"):
@@ -103,7 +105,7 @@ def _summary(block: dict[str, object], place: ReadContext) -> tuple[str, list[Me
             lines.append(without_lone_surrogates(value))
         else:
             continue
-        # The name and the address are read with the provenance.
+        # The name and the address are part of the provenance.
         if key not in ("name", "uri"):
             described.append((key,))
             place.collector.readable(str(value), place.inside(key).pointer)
@@ -111,7 +113,7 @@ def _summary(block: dict[str, object], place: ReadContext) -> tuple[str, list[Me
 
 
 def _type_key(link: dict[str, object]) -> str:
-    """Return the member that holds a link's type, in one spelling or the other."""
+    """Return the member with a link's type, in one spelling or the other."""
     return "mime_type" if link.get("mimeType") is None and "mime_type" in link else "mimeType"
 
 
@@ -147,31 +149,31 @@ def _blob_parts(
     data = decode_base64(blob)
     if data is None:
         return declared_parts(blob, claim, place)
-    # A resource with a file name is a file that somebody may want to have.
+    # A resource with a file name stays a file.
     text = None if is_named else text_of_type(data, claim.mime_type)
     if text is None:
         place.collector.note_payload(blob)
         return [medium_part(data, claim, place)]
-    place.collector.note_payload(blob, is_told=True)
+    place.collector.note_payload(blob, is_text=True)
     return text_parts(text, place, declared=claim.mime_type)
 
 
 def _empty(uri: str | None, part: NormalizedText) -> NormalizedText:
-    """Return the words for a resource without any, since no text at all looks like a mistake."""
+    """Return a text for an empty resource, since an empty part looks like a mistake."""
     if uri is None or holds_media(uri):
         return part
     words = (f"[{without_lone_surrogates(uri)} is empty]",)
     is_json = part.mime_type == JSON_TEXT
-    beside = Provenance(meta={"mimeType": JSON_TEXT}) if is_json else part.provenance
-    return NormalizedText(words, provenance=beside)
+    provenance = Provenance(meta={"mimeType": JSON_TEXT}) if is_json else part.provenance
+    return NormalizedText(words, provenance=provenance)
 
 
 def _text_parts(text: object, claim: MediaClaim, place: ReadContext) -> list[NormalizedPart]:
     if is_handle(text):
         return [medium_part(text, claim, place)]
     if not isinstance(text, str):
-        beside = type_beside(claim.mime_type, is_text=True)
-        return [NormalizedText((json_text(text),), provenance=beside)]
+        declared_type = type_beside(claim.mime_type, is_text=True)
+        return [NormalizedText((json_text(text),), provenance=declared_type)]
     mime_type = canonical_mime_type(claim.mime_type or "")
     if mime_type == _SVG:
         markup = place.collector.readable(text, place.pointer)
@@ -181,14 +183,14 @@ def _text_parts(text: object, claim: MediaClaim, place: ReadContext) -> list[Nor
     data = _certain_base64(text)
     if data:
         return [medium_part(data, claim, place)]
-    # The text is not what its type says, so its own type is plain text.
-    first, *others = text_parts(text, place)
-    beside = type_beside(claim.mime_type, is_text=True)
-    return [replace(first, provenance=beside), *others]
+    # The text does not match its declared type, so it is plain text.
+    first, *following = text_parts(text, place)
+    declared_type = type_beside(claim.mime_type, is_text=True)
+    return [replace(first, provenance=declared_type), *following]
 
 
 def _certain_base64(text: str) -> bytes | None:
-    """Decode base64 that a server put where text belongs; a short word does not count."""
+    """Return base64 in the place of a text decoded; short words do not count."""
     data = decode_base64(text) if len(text) >= _SHORTEST_BASE64 else None
     certain = len(text) >= CERTAIN_BASE64_CHARS or text.rstrip().endswith("=")
     return data if data and (certain or is_recognised(data, None)) else None

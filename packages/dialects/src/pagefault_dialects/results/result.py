@@ -1,11 +1,11 @@
 """The whole result: an MCP CallToolResult, or any other JSON value, in whatever envelope.
 
 Any value is read as content: strings, blocks and lists of them become parts, in order. A list is
-content if anything in it is a text, a block or a carrier of media, at any depth of lists; a list of
-plain data is one value and becomes one JSON text. Which of the two it is shows only after its items
-have been read, so that every item is read once and kept in both forms until then.
+content if it has a text, a block or a carrier of media, at any depth of lists; a list of plain data
+becomes one JSON text. That is known only after its items are read, so every item is read once and
+kept in both forms until then.
 
-Lists and blocks may nest as deep as JSON may, so they are walked with a stack.
+Lists and blocks may be nested as deeply as JSON, so they are walked with a stack.
 """
 
 from collections.abc import Iterator
@@ -47,12 +47,13 @@ from pagefault_dialects.results.parts import (
 from pagefault_dialects.results.structures import Rewriting, rewrite_value
 
 # What SDKs return for a tool that returned nothing.
+# The result of SDKs for a tool that returned nothing.
 _NOTHING = {"result": None}
 
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """A value without text to read and without media: plain data, ready to be written."""
+    """Data without text to read and without media, ready to be written."""
 
     value: object
 
@@ -62,7 +63,7 @@ ValueOutcome = list[NormalizedPart] | Data
 
 @dataclass(slots=True)
 class _List:
-    """A list being read. `is_content` says that its items are parts whatever they are."""
+    """A list being read. With `is_content` all its items are parts."""
 
     items: Iterator[tuple[object, ReadContext]]
     is_content: bool
@@ -71,7 +72,7 @@ class _List:
     outcomes: list[ValueOutcome] = field(default_factory=list)
 
     def outcome(self) -> ValueOutcome:
-        """Return what the whole list turned out to be."""
+        """Return the outcome of the whole list."""
         plain = [outcome.value for outcome in self.outcomes if isinstance(outcome, Data)]
         if not self.is_content and len(plain) == len(self.outcomes):
             return Data(plain)
@@ -88,19 +89,19 @@ def read_content(value: object, place: ReadContext) -> list[NormalizedPart]:
 
 
 def read_content_list(items: list[object], place: ReadContext) -> list[NormalizedPart]:
-    """Return the parts of a list that is content by definition, as MCP's; none if it is empty."""
+    """Return the parts of a list that is content by definition, such as MCP's."""
     return data_parts(_read(items, place, is_content=True))
 
 
 def data_parts(outcome: ValueOutcome) -> list[NormalizedPart]:
-    """Return an item's parts within content; that of `null` is the text "null"."""
+    """Return the parts of an item within content; that of `null` is the text "null"."""
     return [json_part(outcome.value)] if isinstance(outcome, Data) else outcome
 
 
 def _read(value: object, place: ReadContext, *, is_content: bool) -> ValueOutcome:
-    # The value is read as the only item of a list around it, whose outcome is then the value's.
-    around = _List(iter(()), is_content=False)
-    stack = [around]
+    # The value is the only item of an outer list, whose outcome is then that of the value.
+    outer = _List(iter(()), is_content=False)
+    stack = [outer]
     _enter(value, place, stack, is_content=is_content)
     while len(stack) > 1:
         current = stack[-1]
@@ -110,7 +111,7 @@ def _read(value: object, place: ReadContext, *, is_content: bool) -> ValueOutcom
             stack[-1].outcomes.append(current.outcome())
         else:
             _enter(*item, stack, is_content=False)
-    return around.outcomes[0]
+    return outer.outcomes[0]
 
 
 def _enter(value: object, place: ReadContext, stack: list[_List], *, is_content: bool) -> None:
@@ -166,22 +167,22 @@ def normalize(
 ) -> NormalizedToolResult:
     """Return a tool result as typed parts and the media found in them.
 
-    Pure: it does no I/O, leaves its input alone, drops nothing, and gives the same output for the
-    same input. Without a call it raises on no JSON value.
+    It does no I/O, does not change its input, drops nothing, and is deterministic. Without a call
+    it accepts every JSON value.
 
     Args:
-        result: Any JSON value as `parse_json` gives it. Any string in it may be a `MediaSource`
-            already, which then stands for the medium.
-        call_id: The call that it answers. Of several answers in it, that of this call is taken.
+        result: Any JSON value of `parse_json`. Any string in it may be the `MediaSource` of its
+            medium.
+        call_id: The call that it answers. If it has several answers, that of this call is read.
         tool_name: The tool that was called.
-        is_message: Whether it is what a message shows, of which a file by id is told elsewhere.
+        is_message: Whether it is part of a message, whose files by id are reported elsewhere.
 
     Returns:
-        Parts in display order, at least one; media wherever they stood, each decoded once;
-        warnings with JSON pointers into `result`.
+        Parts in display order, at least one; all media, each decoded once; warnings with JSON
+        pointers into `result`.
 
     Raises:
-        InvalidPayloadError: There are several answers in it, and not one to this call.
+        InvalidPayloadError: It has several answers, but not one to this call.
 
     Source: spec 002, "Sanitization Pipeline", step 1.
     """
@@ -189,24 +190,24 @@ def normalize(
 
 
 class _Normalizing:
-    """One result being read."""
+    """The reading of one result."""
 
     def __init__(self, call_id: str | None, tool_name: str | None, *, is_message: bool) -> None:
         self._call_id = call_id
         self._tool_name = tool_name
         self._collector = Collector()
         self._whole = ReadContext(self._collector, Pointer(), is_message=is_message)
-        # Takes the media of what is beside the parts; they are shown behind these.
+        # Media of values outside of the parts, which are appended to these.
         self._aside = Rewriting(self._collector)
 
     def run(self, result: object) -> NormalizedToolResult:
-        display, display_place, shown = _without_display(result, self._whole)
-        output = self._opened(shown) if isinstance(shown, dict | list) else None
-        contents = output.contents if output else (Content(shown, ()),)
+        display, display_place, visible = _without_display(result, self._whole)
+        output = self._opened(visible) if isinstance(visible, dict | list) else None
+        contents = output.contents if output else (Content(visible, ()),)
         if display is None and len(contents) == 1:
             there = self._whole.inside(*contents[0].path)
-            display, display_place, shown = _without_display(contents[0].value, there)
-            contents = (replace(contents[0], value=shown),) if display is not None else contents
+            display, display_place, visible = _without_display(contents[0].value, there)
+            contents = (replace(contents[0], value=visible),) if display is not None else contents
         if output and output.is_error is not None:
             self._collector.report_error(output.is_error)
         dialect = find_dialect(output.dialect) if output else None
@@ -247,7 +248,7 @@ class _Normalizing:
         return place.inside(*content.path)
 
     def _opened(self, result: object) -> ToolOutput | None:
-        """Return the one answer that a result is, `None` if it is in no envelope."""
+        """Return the single answer in a result, `None` if it has no envelope."""
         answers = open_results(result)
         if len(answers) < 2:
             return answers[0] if answers else None
@@ -270,7 +271,7 @@ class _Normalizing:
         )
 
     def _envelope(self, output: ToolOutput | None) -> dict[str, object] | None:
-        """Return the members of the envelope that are only kept; no part shows media in them."""
+        """Return the members of the envelope; media in them are in no part."""
         if output is None:
             return None
         envelope: dict[str, object] = {"dialect": output.dialect}
@@ -325,7 +326,7 @@ def _call_tool_result(content: Content) -> CallToolResult | None:
 
 
 def _content_parts(content: Content, place: ReadContext) -> list[NormalizedPart]:
-    """Return the parts of a content that is no CallToolResult."""
+    """Return the parts of a content that is not a CallToolResult."""
     value = content.value
     if content.reading == "json":
         return text_parts(value, place) if isinstance(value, str) else json_parts(value, place)

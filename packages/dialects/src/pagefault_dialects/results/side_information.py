@@ -1,11 +1,11 @@
-"""What a block carries beside its payload: where it is from, how it is meant, and all the rest.
+"""The members of a block beside its payload: origin, annotations, and others.
 
-Annotations, origin, name and `_meta` go with the part; whatever else is left becomes a JSON text of
-its own, so that no field of a block is ever lost. Members that are `null`, `{}` or `[]` say nothing
-(most SDKs write them for every field that was not given) and are left out.
+Annotations, origin, name and `_meta` go with the part; the rest becomes a JSON text of its own, so
+that no field of a block is lost. Members that are `null`, `{}` or `[]` are dropped (most SDKs write
+them for every unset field).
 
 The Python SDK dumps MCP's blocks with `meta` for `_meta` and, since its second version, with names
-in snake_case. Only what stands in a block of nothing but the protocol's members is respelled.
+in snake_case. Only blocks that have no other members than the protocol's are respelled.
 """
 
 from collections.abc import Iterable
@@ -26,7 +26,7 @@ from pagefault_dialects.results.structures import Rewriting, rewrite_value
 from pagefault_dialects.text_windows import without_lone_surrogates
 
 _TYPES = frozenset(("text", "image", "audio", "resource", "resource_link"))
-# In the order of the SDK, which every dump has.
+# In the order of the SDK, as in every dump.
 _BLOCK_MEMBERS = (
     *("name", "title", "uri", "description", "mimeType", "mime_type", "size", "icons"),
     *("type", "text", "data", "resource", "annotations", "meta", "_meta"),
@@ -46,12 +46,12 @@ _NAMES: tuple[MemberPath, ...] = (
     ("name",),
     ("title",),
 )
-# What pydantic-ai calls a medium, which it tells the model: {"kind": "binary", "identifier": …}.
+# Names of pydantic-ai's media, which it sends to the model: {"kind": "binary", "identifier": …}.
 _BINARY_NAMES = (*_NAMES, ("identifier",))
 
 
 def _in_protocol_words(rest: JsonBlock, block: JsonBlock) -> JsonBlock:
-    """Return a copy of the members that are left of a block, in the protocol's words."""
+    """Return a copy of a block's remaining members, with the protocol's names."""
     members = _BLOCK_MEMBERS if block.get("type") in _TYPES else ()
     rest = _respelled(rest, is_protocol=block.keys() <= {*members})
     resource, whole = rest.get("resource"), block.get("resource")
@@ -65,23 +65,23 @@ def _in_protocol_words(rest: JsonBlock, block: JsonBlock) -> JsonBlock:
 def _respelled(members: JsonBlock, *, is_protocol: bool) -> JsonBlock:
     kept: JsonBlock = {}
     for key in _in_order(members, _BLOCK_MEMBERS) if is_protocol else members:
-        name, said = key, members[key]
-        if key == "annotations" and isinstance(said, dict):
-            said = _respell_others(said)
-        elif key == "icons" and is_protocol and isinstance(said, list):
-            said = [_respell_others(icon) if isinstance(icon, dict) else icon for icon in said]
-        elif key == "meta" and is_protocol and isinstance(said, dict) and "_meta" not in members:
+        name, value = key, members[key]
+        if key == "annotations" and isinstance(value, dict):
+            value = _respell_members(value)
+        elif key == "icons" and is_protocol and isinstance(value, list):
+            value = [_respell_members(icon) if isinstance(icon, dict) else icon for icon in value]
+        elif key == "meta" and is_protocol and isinstance(value, dict) and "_meta" not in members:
             name = "_meta"
-        if said != {}:
-            kept[name] = said
+        if value != {}:
+            kept[name] = value
     return kept
 
 
-def _respell_others(members: JsonBlock) -> JsonBlock:
-    said = {key: each for key, each in members.items() if each is not None}
+def _respell_members(members: JsonBlock) -> JsonBlock:
+    present = {key: each for key, each in members.items() if each is not None}
     named = {
-        key if _SPELLINGS.get(key, key) in said else _SPELLINGS[key]: each
-        for key, each in said.items()
+        key if _SPELLINGS.get(key, key) in present else _SPELLINGS[key]: each
+        for key, each in present.items()
     }
     return {name: named[name] for name in _in_order(named, _OTHER_MEMBERS)}
 
@@ -98,21 +98,21 @@ def with_side_information(
     *,
     filename: str | None = None,
 ) -> list[NormalizedPart]:
-    """Return the parts of a block: the first carries the provenance, the rest of it follows.
+    """Return the parts of a block: the first has the provenance, the other members follow.
 
     Args:
-        parts: What the payload became.
+        parts: The parts of the payload.
         block: The block.
-        consumed: Where the payload is, and what says nothing else; media elsewhere are lifted out.
-        place: Where the block stands.
-        filename: Kept as the name of a part that has no room for a file name.
+        consumed: The places of the payload and of redundant members; media elsewhere are moved out.
+        place: The place of the block.
+        filename: The name of a part that has no member for a file name.
     """
-    # Most blocks say nothing beside their payload.
+    # Most blocks have only a payload.
     rest = without(block, consumed)
     provenance, following = _read_rest(rest, block, place) if rest else (NO_PROVENANCE, [])
-    first, *others = parts
+    first, *following_parts = parts
     if first.provenance.meta:
-        # The tool's own keys win over what was noted about the payload.
+        # The tool's own keys take precedence over notes about the payload.
         provenance = replace(provenance, meta=first.provenance.meta | (provenance.meta or {}))
     if (
         filename
@@ -120,13 +120,13 @@ def with_side_information(
         and not isinstance(first, NormalizedMediaPart | NormalizedLink)
     ):
         provenance = replace(provenance, name=without_lone_surrogates(filename))
-    return [replace(first, provenance=provenance), *others, *following]
+    return [replace(first, provenance=provenance), *following_parts, *following]
 
 
 def _read_rest(
     rest: JsonBlock, block: JsonBlock, place: ReadContext
 ) -> tuple[Provenance, list[NormalizedPart]]:
-    """Return what stands beside a payload: what goes with its part, and the parts of all else."""
+    """Return the provenance in the members beside a payload, and the parts of the others."""
     rewriting = Rewriting(place.collector)
     rewritten = rewrite_value(rest, place.pointer, rewriting)
     if not isinstance(rewritten, dict):
@@ -138,31 +138,31 @@ def _read_rest(
     uri, uri_path = _first(members, _URIS, str)
     name, name_path = _first(members, names, str)
     provenance = Provenance(annotations=annotations, uri=uri, name=name, meta=meta)
-    taken = (annotations_path, meta_path, uri_path, name_path)
-    left = without(members, filter(None, taken))
-    return provenance, [*([json_part(left)] if left else []), *extracted_parts(rewriting.slots)]
+    provenance_paths = (annotations_path, meta_path, uri_path, name_path)
+    rest = without(members, filter(None, provenance_paths))
+    return provenance, [*([json_part(rest)] if rest else []), *extracted_parts(rewriting.slots)]
 
 
 def without(block: JsonBlock, paths: Iterable[MemberPath]) -> JsonBlock:
-    """Return a copy of a block without the members at the paths and those that say nothing."""
-    gone = set(paths)
-    containers = {path[:-1] for path in gone if len(path) > 1}
-    return _without(block, (), gone, containers)
+    """Return a copy of a block without the members at the paths and without empty ones."""
+    removed = set(paths)
+    containers = {path[:-1] for path in removed if len(path) > 1}
+    return _without(block, (), removed, containers)
 
 
 def _without(
-    members: JsonBlock, here: MemberPath, gone: set[MemberPath], containers: set[MemberPath]
+    members: JsonBlock, here: MemberPath, removed: set[MemberPath], containers: set[MemberPath]
 ) -> JsonBlock:
-    # Recurses along the paths only, which are three keys long at most.
+    # Recurses only along the paths, which have three keys at most.
     kept: JsonBlock = {}
     for key, member in members.items():
         path = (*here, key)
-        if path in gone:
+        if path in removed:
             continue
         rest = member
         leads_on = any(container[: len(path)] == path for container in containers)
         if leads_on and isinstance(member, dict):
-            rest = _without(member, path, gone, containers)
+            rest = _without(member, path, removed, containers)
         if rest is not None and rest not in ({}, []):
             kept[key] = rest
     return kept

@@ -1,8 +1,8 @@
-"""Records and texts rewritten: every medium in them lifted out, everything else left as it is.
+"""Records and texts with their media moved out, otherwise unchanged.
 
-Where a medium stood, a `MediaSlot` stands; where it stood inside a longer string, that string is a
-template of text and slots. Values are walked with a stack of our own, since they may nest deeper
-than the interpreter's; only JSON inside of strings recurses, to `MAX_EMBEDDED_LEVELS`.
+A `MediaSlot` replaces each medium; if it was inside of a longer string, the string becomes a
+template of text and slots. Values are walked with a stack, since they may be nested deeper than the
+interpreter's limit; only JSON inside of strings recurses, to `MAX_EMBEDDED_LEVELS`.
 """
 
 import re
@@ -41,7 +41,7 @@ from pagefault_dialects.results.collector import Collector, Pointer, as_source
 from pagefault_dialects.text_windows import search_windows
 
 MAX_EMBEDDED_LEVELS = 8
-# The parser recurses, and each of our levels adds to the same stack.
+# The parser recurses, and each of our levels uses the same stack.
 _MAX_EMBEDDED_DEPTH = 400
 _MAX_EMBEDDED_NODES = 250_000
 _SHORTEST_MEDIA_TEXT = 16
@@ -53,9 +53,10 @@ _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f]")
 
 @dataclass(slots=True)
 class Rewriting:
-    """A walk over one value: where its media go, and the slots they got, in order.
+    """A walk over one value: the collector of its media, and their slots, in order.
 
-    `pointer` is where the walk is. What a block has told as a text already gets no part of its own.
+    `pointer` is the current place. A payload that a block has as text already gets no part of its
+    own.
     """
 
     collector: Collector
@@ -64,12 +65,12 @@ class Rewriting:
     pointer: Pointer = field(default_factory=Pointer)
 
     def keep(
-        self, medium: MediaSource | bytes, claim: MediaClaim, *, is_told: bool = False
+        self, medium: MediaSource | bytes, claim: MediaClaim, *, is_text: bool = False
     ) -> MediaSlot:
-        """Lift a medium out and get its slot."""
+        """Add a medium and return its slot."""
         source = as_source(medium, claim.mime_type)
         slot = self.collector.add_medium(source, claim, self.pointer, must_be_stored=True)
-        if not is_told:
+        if not is_text:
             self.slots.append(slot)
         return slot
 
@@ -83,19 +84,19 @@ class _Frame:
     repeats: dict[str, int] = field(default_factory=dict)
 
     def claims_within(self, key: str | int) -> dict[MemberPath, MediaClaim]:
-        """Return what is claimed about a member, and about places inside it."""
+        """Return the claims about a member, and about places inside it."""
         if not self.claims:
             return self.claims
         return {path[1:]: claim for path, claim in self.claims.items() if path[0] == key}
 
 
 def rewrite_value(value: object, pointer: Pointer, rewriting: Rewriting) -> object:
-    """Return the JSON value with its media replaced by slots; the value itself is not touched.
+    """Return the JSON value with its media replaced by slots; the input is not changed.
 
     Args:
-        value: Any JSON value, in which a medium may stand as a handle already.
-        pointer: Where it stands in the result.
-        rewriting: Takes the media.
+        value: Any JSON value, with media as handles already or not.
+        pointer: Its place in the result.
+        rewriting: Collects the media.
     """
     root: list[object] = []
     stack = [_Frame(iter(((0, value),)), root, pointer, {})]
@@ -121,8 +122,8 @@ def rewrite_value(value: object, pointer: Pointer, rewriting: Rewriting) -> obje
 def rewrite_text(text: str, pointer: Pointer, rewriting: Rewriting) -> str | TextTemplate:
     """Return the text with the media inside replaced by slots; without media, the text itself.
 
-    Data URIs and the base64 of recognisable files are found in sentences, and in JSON, which is
-    then written anew.
+    Data URIs and the base64 of known file formats are found in sentences, and in JSON, which is
+    then serialized again.
     """
     if len(text) < _SHORTEST_MEDIA_TEXT:
         return text
@@ -132,12 +133,12 @@ def rewrite_text(text: str, pointer: Pointer, rewriting: Rewriting) -> str | Tex
 
 
 def holds_media(text: str) -> bool:
-    """Return whether there is anything in the text that `rewrite_text` would replace."""
+    """Return whether `rewrite_text` would replace anything in the text."""
     return is_data_uri(text) or any(True for _ in _spans(text))
 
 
 def readable_text(data: bytes) -> str | None:
-    """Return the bytes as UTF-8 text that can be read, or `None`."""
+    """Return the bytes as readable UTF-8 text, or `None`."""
     try:
         text = data.decode()
     except UnicodeDecodeError:
@@ -146,7 +147,7 @@ def readable_text(data: bytes) -> str | None:
 
 
 def type_of_data_uri(mime_type: str | None, data: bytes) -> str | None:
-    """Return the type of a data URI: text if it names none and holds text (RFC 2397, 3)."""
+    """Return the type of a data URI: text if it declares none and has text (RFC 2397, 3)."""
     if mime_type is not None or sniff(data[:_HEAD_BYTES]) or readable_text(data) is None:
         return mime_type
     return "text/plain"
@@ -173,7 +174,7 @@ def _rewrite_member(
 
 
 def _rewrite_pieces(value: object, claim: MediaClaim | None, rewriting: Rewriting) -> object | None:
-    """Return the slot of a medium that stands there as numbers or as lines, `None` if none does."""
+    """Return the slot of a medium written as numbers or lines, `None` for other values."""
     data = _claimed_bytes(value, claim)
     if data is None and (lines := _lines_of(value, claim)):
         if is_data_uri(lines):
@@ -185,7 +186,7 @@ def _rewrite_pieces(value: object, claim: MediaClaim | None, rewriting: Rewritin
 def _is_plain(
     key: str | int, value: object, target: dict[str, object] | list[object]
 ) -> TypeGuard[str | int | float | None]:
-    """Return whether a member can hold no medium and needs no repair, as most of them."""
+    """Return whether a member has no medium and needs no repair, as most do."""
     if isinstance(value, str):
         is_plain = len(value) < _SHORTEST_MEDIA_TEXT and value.isascii()
     else:
@@ -208,8 +209,8 @@ def _attach(frame: _Frame, key: str | int, placed: object, rewriting: Rewriting)
         return
     name = free = rewriting.collector.readable(str(key), rewriting.pointer)
     while free in target:
-        # Keys that differ in lone surrogates only: all members are kept, under numbered names.
-        # The count is remembered, since there may be thousands of them.
+        # Keys that differ only in lone surrogates: all members are kept, under numbered names. The
+        # count is kept, since there may be thousands of them.
         frame.repeats[name] = frame.repeats.get(name, 1) + 1
         free = f"{name}\ufffd{frame.repeats[name]}"
     target[free] = value
@@ -218,10 +219,10 @@ def _attach(frame: _Frame, key: str | int, placed: object, rewriting: Rewriting)
 def _rewrite_string(
     text: str, claim: MediaClaim | None, rewriting: Rewriting
 ) -> str | MediaSlot | TextTemplate:
-    # Whether a block carried the same payload; a short one may be some word elsewhere.
+    # Find out whether a block has the same payload; a short one may be a word elsewhere.
     may_be = claim is not None or len(text) >= CERTAIN_BASE64_CHARS
-    told = rewriting.collector.find_payload(text) if may_be else None
-    is_repeated = told is not None
+    was_text = rewriting.collector.find_payload(text) if may_be else None
+    is_repeated = was_text is not None
     if len(text) < _SHORTEST_MEDIA_TEXT and not is_repeated:
         return text
     if is_data_uri(text):
@@ -231,7 +232,7 @@ def _rewrite_string(
         data = decode_base64(text)
     data = data or decode_undeclared(text)
     if data:
-        return rewriting.keep(data, claim or MediaClaim(), is_told=told is True)
+        return rewriting.keep(data, claim or MediaClaim(), is_text=was_text is True)
     return rewrite_text(text, rewriting.pointer, rewriting)
 
 
@@ -244,8 +245,8 @@ def _rewrite_data_uri(
         if claim.kind is None:
             mime_type = type_of_data_uri(mime_type, uri.data)
         named = MediaClaim(claim.kind, mime_type, uri.filename or claim.filename)
-        is_told = rewriting.collector.find_payload(text) is True
-        return rewriting.keep(uri.data, named, is_told=is_told)
+        is_text = rewriting.collector.find_payload(text) is True
+        return rewriting.keep(uri.data, named, is_text=is_text)
     rewritten = _rewrite_sentence(text, rewriting)
     if uri and rewritten == text:
         warn_undecodable(rewriting.collector, rewriting.pointer)
@@ -253,7 +254,7 @@ def _rewrite_data_uri(
 
 
 def warn_undecodable(collector: Collector, pointer: Pointer) -> None:
-    """Note that something was announced as media and could not be decoded."""
+    """Add a warning that a declared medium could not be decoded."""
     collector.warn(
         "undecodable-media",
         pointer,
@@ -285,17 +286,17 @@ def _claimed_bytes(value: object, claim: MediaClaim | None) -> bytes | None:
 
 
 def _lines_of(value: object, claim: MediaClaim | None) -> str | None:
-    """Return what a list of lines is on one line; one that nothing is said of is read as it is."""
+    """Return a list of lines on one line; lists without a claim need a signature."""
     is_declared = claim is not None and (claim.kind is not None or claim.min_chars is not None)
     is_single = isinstance(value, list) and len(value) == 1
     return None if is_single and not is_declared else joined_lines(value, is_declared=is_declared)
 
 
 def is_recognised(data: bytes, kind: ClaimedKind | None) -> bool:
-    """Return whether bytes show a known format: any certain one, or a likely one of that kind."""
+    """Return whether bytes have a known signature: a strong one, or a weak one of that kind."""
     head = data[:_HEAD_BYTES]
-    shown = sniff(head)
-    likely = kind is not None and shown is not None and shown.startswith(kind)
+    detected = sniff(head)
+    likely = kind is not None and detected is not None and detected.startswith(kind)
     return likely or is_strong_signature(head)
 
 
@@ -314,7 +315,7 @@ def _rewrite_embedded_json(text: str, rewriting: Rewriting) -> TextTemplate | No
     media_before = len(collector.media)
     rewritten = rewrite_value(value, rewriting.pointer.sealed(), inner)
     if len(collector.media) == media_before:
-        # The text stays as it is, so what was repaired in the copy is no one's business.
+        # The text stays as it is, so warnings about the parsed copy are dropped.
         collector.forget_warnings_after(warnings_before)
         return None
     return json_template(rewritten)

@@ -155,7 +155,7 @@ def json_pieces(document: Node) -> Rendering:
 
     Args:
         document: Members and items keep their order. Its own nesting is small; JSON values from
-        records, which may be deeply nested, are in leaves.
+            records, which may be deeply nested, are in leaves.
     """
     places = MediaPlaces()
     encoder = json.JSONEncoder(

@@ -133,7 +133,7 @@ class Ladder:
         """Return a medium as far down the ladder as its own limits require."""
         medium = place.medium
         text = loaded.texts.get(place.index) if medium.words is None else None
-        excerpt = None if text is None else text.around(_reading_call(place))
+        excerpt = None if text is None else text.abridged(_reading_call(place))
         made = loaded.images.get(place.index)
         choice = Choice(
             place,

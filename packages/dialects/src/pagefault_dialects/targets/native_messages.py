@@ -196,7 +196,7 @@ def write_runs(
         turns: Resolved turns.
         write: Writes turns by their items.
         content: The member with a message's blocks, if all answers of a turn have to be in one
-        message.
+            message.
     """
     messages: list[Node] = []
     was_answer = False

@@ -46,7 +46,7 @@ def with_lines(
         turns: The conversation.
         profile: The target.
         is_whole: Whether the conversation is complete. If the user has to come first and does not,
-        a line is inserted.
+            a line is inserted.
     """
     leading = 0 if profile.takes_late_system else _leading(turns)
     following = [*_filled(_noted(turns[leading:], profile), profile)]

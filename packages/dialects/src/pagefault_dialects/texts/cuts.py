@@ -1,7 +1,7 @@
-"""Text cut to a length: excerpts to step through, whole sentences, head and tail, previews.
+"""Texts cut to a length: excerpts with offsets, whole sentences, head and tail, previews.
 
-No cut goes through a grapheme. A tower of combining marks longer than any real character is the
-exception: it may be cut, so that nobody can make a text that is not bounded.
+No cut splits a grapheme, except for a series of combining marks longer than any real character, so
+that all results are bounded.
 """
 
 import re
@@ -29,17 +29,17 @@ _LINE = re.compile(
     r"the whole text is (?P<uri>blob:[0-9a-f]{32}) …\]\n"
 )
 
-# At the end of a text, where `Excerpt.notice` stands.
+# At the end of a text, in the form of `Excerpt.notice`.
 _EXCERPT = re.compile(r"\[truncated: characters [0-9]{1,18} to [0-9]{1,18} of ([0-9]{1,18})[;\]]")
 _LONGEST_NOTICE = 200
 
 
 def boundary_at_or_before(text: str, position: int) -> int:
-    """Return the last grapheme boundary in `text[:position]`, found without reading all of it."""
+    """Return the last grapheme boundary in `text[:position]` without reading the whole text."""
     if position >= len(text) or _is_plain_boundary(text, position):
         return min(position, len(text))
     anchor, is_boundary = _anchor(text, position)
-    # A copy: the engine would count flags from the beginning of the text for each of them.
+    # A copy: otherwise the engine counts flags from the beginning of the text for each of them.
     near = text[anchor : position + _LONGEST_CLUSTER_CHARS]
     for cluster in CLUSTER.finditer(near):
         start, end = anchor + cluster.start(), anchor + cluster.end()
@@ -57,25 +57,24 @@ def boundary_at_or_after(text: str, position: int) -> int:
 
 
 def cluster_end(text: str, start: int) -> int:
-    """Return where the grapheme ends that begins at `start`."""
+    """Return the end of the grapheme that begins at `start`."""
     match = CLUSTER.match(text[start : start + _LONGEST_CLUSTER_CHARS])
     return start + match.end() if match else len(text)
 
 
 def _is_plain_boundary(text: str, position: int) -> bool:
-    """Return whether two ASCII characters meet there; the only pair kept together is CR LF."""
-    around = text[max(0, position - 1) : position + 1]
-    return position <= 0 or (around.isascii() and around != "\r\n")
+    """Return whether two ASCII characters meet there; only CR LF stays together."""
+    neighbours = text[max(0, position - 1) : position + 1]
+    return position <= 0 or (neighbours.isascii() and neighbours != "\r\n")
 
 
 def _anchor(text: str, position: int) -> tuple[int, bool]:
-    """Return a place a little before `position` to count clusters from, and if it is a boundary."""
+    """Return a place shortly before `position` to count clusters from, and if it is a boundary."""
     earliest = max(0, position - _LONGEST_CLUSTER_CHARS)
     line_feed = text.rfind("\n", earliest, position)
     if line_feed >= 0:
         return line_feed + 1, True
-    # Flags are pairs of characters of one kind, and which of them belong together is only told by
-    # where their run begins.
+    # Flags are pairs of regional indicators. Their pairing depends on the start of the run.
     run_start = len(text[: earliest + 1].rstrip(_FLAG_HALVES))
     if run_start <= earliest and (earliest - run_start) % 2:
         earliest -= 1
@@ -86,7 +85,7 @@ def _anchor(text: str, position: int) -> tuple[int, bool]:
 class Excerpt:
     """`text[start:end]` of a text of `total_chars` characters.
 
-    Where it `has_gap`, the end of the text follows, behind a line that says how to go on.
+    With `has_gap`, the end of the text follows, after a line with the offset to continue from.
     """
 
     text: str
@@ -97,20 +96,20 @@ class Excerpt:
 
     @property
     def next_offset(self) -> int | None:
-        """Where to go on; `None` at the end."""
+        """The offset to continue from; `None` at the end."""
         return self.end if self.end < self.total_chars else None
 
     @property
     def notice(self) -> str | None:
-        """The sentence for a reader who does not see all of it; `None` for one who does."""
+        """The notice of a partial text; `None` for the whole text."""
         if self.has_gap or (self.start == 0 and self.next_offset is None):
             return None
         if self.start == self.total_chars:
             return f"[nothing is left: the text has {self.total_chars} characters]"
-        shown = f"characters {self.start} to {self.end} of {self.total_chars}"
+        span = f"characters {self.start} to {self.end} of {self.total_chars}"
         if self.next_offset is None:
-            return f"[truncated: {shown}; this is the end]"
-        return f"[truncated: {shown}; go on with offset={self.next_offset}]"
+            return f"[truncated: {span}; this is the end]"
+        return f"[truncated: {span}; go on with offset={self.next_offset}]"
 
 
 def excerpt(text: str, *, max_chars: int | None, offset: int) -> Excerpt:
@@ -118,10 +117,10 @@ def excerpt(text: str, *, max_chars: int | None, offset: int) -> Excerpt:
 
     Args:
         text: The whole text.
-        max_chars: The most characters to take, `None` for all. A piece is a few characters shorter
-            where the next grapheme does not fit, and longer where not even the first one does, so
-            that stepping from `next_offset` to `next_offset` always gets to the end.
-        offset: Where to begin, in characters; beyond the end there is nothing.
+        max_chars: The most characters, `None` for all. A piece is a few characters shorter if the
+            next grapheme does not fit, and longer if not even the first one fits, so that stepping
+            by `next_offset` always reaches the end.
+        offset: The start, in characters; beyond the end the piece is empty.
     """
     total = len(text)
     start = min(max(offset, 0), total)
@@ -134,14 +133,14 @@ def excerpt(text: str, *, max_chars: int | None, offset: int) -> Excerpt:
 
 
 def cut_short(text: str, limit_chars: int) -> str:
-    """Return the text, or as much of it as fits `limit_chars` together with an ellipsis."""
+    """Return the text, cut to `limit_chars` including an ellipsis if it is longer."""
     if len(text) <= limit_chars:
         return text
     return text[: boundary_at_or_before(text, limit_chars - 1)] + ELLIPSIS
 
 
 def sentences(text: str, limit_chars: int) -> str:
-    """Return the sentences from the start of a text that fit, or the text itself if it fits.
+    """Return the leading sentences of a text that fit, or the text itself if it fits.
 
     A first sentence that is too long is cut at a word and ends with an ellipsis.
     """
@@ -161,82 +160,88 @@ def sentences(text: str, limit_chars: int) -> str:
 
 
 def head_and_tail(text: str, limit_chars: int) -> str:
-    """Return a text's beginning and end around a line that says how many characters are left out.
+    """Return a text's beginning and end around a line with the number of omitted characters.
 
     A text that fits `limit_chars` is returned as it is.
     """
     if len(text) <= limit_chars:
         return text
     room = limit_chars - _TAIL_CHARS - len(_gap(len(text)))
-    return _around(text, room, _TAIL_CHARS)
+    return _cut_middle(text, room, _TAIL_CHARS)
 
 
 def needs_preview(text: str) -> bool:
-    """Return whether a text is too long to stand in a record whole."""
+    """Return whether a text is too long to be part of a record."""
     return len(text) > PREVIEW_LIMIT_CHARS
 
 
 def preview(text: str, uri: str) -> str:
     """Return a long text's first 4,000 and last 1,000 characters around a line about the rest.
 
-    See `shortened` for texts that are previewed for a host only.
+    For texts that are previewed only for a host, see `shortened`.
 
     Args:
         text: The whole text, longer than `PREVIEW_LIMIT_CHARS`.
-        uri: The `blob:` URI that holds the whole text.
+        uri: The `blob:` URI of the whole text.
 
     Returns:
-        A text in which no grapheme is cut in two. Head and tail are at most a few characters
-        shorter than named, to end and begin at a grapheme's edge.
-    Source: spec 002, "Canonical Types"; long text is previewed, never cut for good.
+        A text without split graphemes. Head and tail may be a few characters shorter, so that they
+        end and begin at a grapheme boundary.
+
+    Source: spec 002, "Canonical Types"; long text is previewed, never lost.
     """
-    return _around(text, HEAD_CHARS, TAIL_CHARS, 0, f"; the whole text is {uri}")
+    return _cut_middle(text, HEAD_CHARS, TAIL_CHARS, 0, f"; the whole text is {uri}")
 
 
-def shortened(text: str, limit_chars: int, way_back: str) -> str:
+def shortened(text: str, limit_chars: int, reading_call: str) -> str:
     """Return a text's first half and last eighth of a limit around a line about the rest.
 
-    A preview becomes a shorter preview of the same whole text.
+    A preview becomes a shorter preview of the same text.
 
     Args:
         text: The text, longer than the limit.
-        limit_chars: The most characters that are shown.
-        way_back: The call that shows all of it; empty if there is none. A preview names the whole.
+        limit_chars: The most characters.
+        reading_call: The call that returns all of it; empty if there is none. A preview names the
+            whole.
     """
     head, tail = limit_chars // 2, limit_chars // 8
     found = _LINE.search(text) if whole_text_uri(text) else None
     if found is None:
-        return _around(text, head, tail, 0, f"; {way_back} shows all of it" if way_back else "")
-    shown = text[: found.start()] + text[found.end() :]
-    # The cut has to leave out where the preview has its gap.
+        return _cut_middle(
+            text, head, tail, 0, f"; {reading_call} shows all of it" if reading_call else ""
+        )
+    joined = text[: found.start()] + text[found.end() :]
+    # The cut has to include the gap of the preview.
     head, tail = min(head, found.start()), min(tail, len(text) - found.end())
-    way = f"; the whole text is {found['uri']}"
-    return _around(shown, head, tail, int(found["left_out"]), way)
+    note = f"; the whole text is {found['uri']}"
+    return _cut_middle(joined, head, tail, int(found["left_out"]), note)
 
 
-def _around(text: str, head_chars: int, tail_chars: int, missing: int = 0, way: str = "") -> str:
+def _cut_middle(
+    text: str, head_chars: int, tail_chars: int, missing: int = 0, note: str = ""
+) -> str:
     head_end = boundary_at_or_before(text, head_chars)
     tail_start = boundary_at_or_after(text, len(text) - tail_chars)
-    return text[:head_end] + _gap(tail_start - head_end + missing, way) + text[tail_start:]
+    return text[:head_end] + _gap(tail_start - head_end + missing, note) + text[tail_start:]
 
 
-def _gap(left_out: int, way: str = "") -> str:
-    return f"\n[… {left_out} characters left out{way} …]\n"
+def _gap(left_out: int, note: str = "") -> str:
+    return f"\n[… {left_out} characters left out{note} …]\n"
 
 
 def whole_length(text: str) -> int:
-    """Return how many characters a text has, or the whole text that it is a preview of."""
+    """Return the length of a text, or that of the whole text of a preview."""
     found = _LINE.search(text) if whole_text_uri(text) else None
     return len(text) if found is None else len(text) - len(found[0]) + int(found["left_out"])
 
 
 def excerpt_of(text: str) -> int | None:
-    """Return how many characters the text has that a text ends as an excerpt of, if it is one."""
+    """Return the length of the text that a text is an excerpt of, if it is one."""
     found = _EXCERPT.search(text, max(0, len(text) - _LONGEST_NOTICE))
     return int(found[1]) if found else None
 
 
 def whole_text_uri(text: str) -> str | None:
-    """Return the URI that holds the whole text, if a text is a preview."""
+    """Return the URI of the whole text, if a text is a preview."""
     found = _LINE.search(text) if HEAD_CHARS // 2 < len(text) <= _LONGEST_PREVIEW else None
     return found["uri"] if found else None

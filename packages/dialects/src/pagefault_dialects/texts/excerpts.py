@@ -1,7 +1,6 @@
-"""Pieces of a text that fit one answer: lines of a range or with certain words, a JSON value.
+"""Excerpts of a text that fit one answer: lines of a range, matching lines, a JSON value.
 
-What is looked for is plain text. A line that is too long is shown from a little before its first
-match on.
+Matching is by plain text. A line that is too long is cut to begin shortly before its first match.
 """
 
 from bisect import bisect_right
@@ -13,20 +12,20 @@ from pagefault_dialects.texts.json_excerpts import ANSWER_BYTES, JsonExcerpt
 from pagefault_dialects.texts.line_blocks import LineBlock
 
 LONGEST_LINE_CHARS = 8_000
-# To see whether a character goes on behind the place where its line is cut.
+# To find the end of the character at which a line is cut.
 _LOOK_AHEAD_CHARS = 256
 LONGEST_SHOWN_CHARS = 500
 _SHOWN_BEFORE_CHARS = 150
-# What a line takes beside its text, so that many empty lines are no endless answer.
+# The cost of a line besides its text, so that the number of empty lines is limited.
 _LINE_BYTES = 32
 
 
 @dataclass(frozen=True, slots=True)
 class LineExcerpt:
-    """Lines from `first_line` on; `next_line` is the first of those that did not fit.
+    """Lines from `first_line` on; `next_line` is the first line that did not fit.
 
-    `cut_lines` are the numbers of those that are too long to be shown whole. Each ends with a note
-    of how many characters are left out.
+    `cut_lines` are the numbers of lines that were shortened. Each ends with a note of the number of
+    omitted characters.
     """
 
     first_line: int
@@ -36,12 +35,12 @@ class LineExcerpt:
 
     @property
     def last_line(self) -> int:
-        """The number of the last line; `first_line - 1` where there is none."""
+        """The number of the last line; `first_line - 1` if there is none."""
         return self.first_line + len(self.lines) - 1
 
 
 class LineCollector:
-    """Collects the lines from `first` to `last`."""
+    """A collector of the lines from `first` to `last`."""
 
     def __init__(self, first: int, last: int) -> None:
         self._first = first
@@ -55,11 +54,11 @@ class LineCollector:
 
     @property
     def is_done(self) -> bool:
-        """Whether nothing more is wanted."""
+        """True if no further line is needed."""
         return self._next_line is not None or self._first + len(self._lines) > self._last
 
     def feed(self, block: LineBlock) -> None:
-        """Take the next block of the text."""
+        """Read the next block of the text."""
         if block.is_part:
             self._take_part(block)
             return
@@ -71,7 +70,7 @@ class LineCollector:
             self._take(line, len(line))
 
     def excerpt(self) -> LineExcerpt:
-        """Return what was collected."""
+        """Return the collected lines."""
         return LineExcerpt(self._first, tuple(self._lines), tuple(self._cut_lines), self._next_line)
 
     def _take_part(self, block: LineBlock) -> None:
@@ -102,7 +101,7 @@ class LineCollector:
 
 @dataclass(slots=True)
 class LineMatch:
-    """A line that was looked for, and the lines around it."""
+    """A matching line, and the lines around it."""
 
     line: int
     text: str
@@ -111,14 +110,14 @@ class LineMatch:
 
     @property
     def size_bytes(self) -> int:
-        """What it takes of an answer."""
+        """The bytes that it takes in an answer."""
         texts = [self.text, *self.before, *self.after]
         return sum(len(text.encode()) + _LINE_BYTES for text in texts)
 
 
 @dataclass(frozen=True, slots=True)
 class Matches:
-    """The matches that fit, how many there are, and the line of the first one that did not fit."""
+    """The matches that fit, the number of all, and the first line that did not fit."""
 
     found: tuple[LineMatch, ...]
     total: int
@@ -127,22 +126,22 @@ class Matches:
 
 @dataclass(slots=True)
 class _LongLine:
-    """A line that comes in parts."""
+    """A line that is read in parts."""
 
-    shown: str
+    visible: str
     is_match: bool = False
     tail: str = ""
 
 
 class MatchCollector:
-    """Collects the matches in the lines from `first` to `last`.
+    """A collector of the matches in the lines from `first` to `last`.
 
     Args:
-        words: What a line has to hold.
-        ignore_case: Whether `ß` is `SS` as well.
-        context: How many lines before and after a match are wanted.
-        first: The first line that is looked at.
-        last: The last one.
+        words: The text to match.
+        ignore_case: Whether `ß` matches `SS` as well.
+        context: The number of lines before and after a match.
+        first: The first line to search.
+        last: The last line to search.
     """
 
     def __init__(
@@ -163,11 +162,11 @@ class MatchCollector:
 
     @property
     def is_done(self) -> bool:
-        """Whether nothing more is wanted."""
+        """True if no further line is needed."""
         return self._line >= self._last
 
     def feed(self, block: LineBlock) -> None:
-        """Take the next block of the text."""
+        """Read the next block of the text."""
         if self.is_done:
             return
         if block.is_part:
@@ -186,9 +185,9 @@ class MatchCollector:
         self._line = last
 
     def matches(self) -> Matches:
-        """Return what was collected."""
+        """Return the matches."""
         size_bytes = sum(match.size_bytes for match in self._found)
-        # The lines after a match came when it was taken already.
+        # The lines after a match were read after its size was counted.
         while size_bytes > ANSWER_BYTES and len(self._found) > 1:
             dropped = self._found.pop()
             size_bytes -= dropped.size_bytes
@@ -206,14 +205,14 @@ class MatchCollector:
 
     def _take(self, number: int, lines: list[str], matching: list[int]) -> None:
         self._complete(lines)
-        for taken, index in enumerate(matching):
+        for position, index in enumerate(matching):
             if self._next_line is None and self._size_bytes > ANSWER_BYTES:
                 self._next_line = number + index
             if self._next_line is not None:
-                self._total += len(matching) - taken
+                self._total += len(matching) - position
                 break
             self._total += 1
-            match = LineMatch(number + index, self._shown(lines[index]))
+            match = LineMatch(number + index, self._visible_part(lines[index]))
             if self._context:
                 near = self._recent + lines[max(0, index - self._context) : index]
                 match.before = [_head(line) for line in near[-self._context :]]
@@ -225,7 +224,7 @@ class MatchCollector:
             self._recent = (self._recent + lines[-self._context :])[-self._context :]
 
     def _complete(self, lines: list[str]) -> None:
-        """Give the matches before these lines what they lack of the lines after them."""
+        """Add the context lines that these lines are to previous matches."""
         for match in reversed(self._found):
             missing = min(self._context - len(match.after), len(lines))
             if missing <= 0:
@@ -240,24 +239,24 @@ class MatchCollector:
         text = self._long.tail + block.text
         if not self._long.is_match and self._words in self._folded(text):
             self._long.is_match = True
-            self._long.shown = self._shown(text)
+            self._long.visible = self._visible_part(text)
         self._long.tail = text[-(len(self._words) + _SHOWN_BEFORE_CHARS) :]
         if block.ends:
-            self._take(block.first_line, [self._long.shown], [0] if self._long.is_match else [])
+            self._take(block.first_line, [self._long.visible], [0] if self._long.is_match else [])
             self._line = block.first_line
             self._long = None
 
-    def _shown(self, line: str) -> str:
+    def _visible_part(self, line: str) -> str:
         if len(line) <= LONGEST_SHOWN_CHARS:
             return line
         start = self._position(line) - _SHOWN_BEFORE_CHARS
         if start <= 0:
             return _head(line)
         start = boundary_at_or_before(line, start)
-        shown = line[start : start + 2 * LONGEST_SHOWN_CHARS]
-        if len(shown) < LONGEST_SHOWN_CHARS:
-            return f"…{shown}"
-        return f"…{shown[: boundary_at_or_before(shown, LONGEST_SHOWN_CHARS - 2)]}…"
+        visible = line[start : start + 2 * LONGEST_SHOWN_CHARS]
+        if len(visible) < LONGEST_SHOWN_CHARS:
+            return f"…{visible}"
+        return f"…{visible[: boundary_at_or_before(visible, LONGEST_SHOWN_CHARS - 2)]}…"
 
     def _position(self, line: str) -> int:
         """Return where the first match begins."""
@@ -265,7 +264,7 @@ class MatchCollector:
         position = folded.find(self._words)
         if len(folded) == len(line):
             return position
-        # Folding makes one character two or three.
+        # Folding turns one character into up to three.
         ends = list(accumulate(len(character.casefold()) for character in line))
         return bisect_right(ends, position)
 
@@ -277,7 +276,7 @@ def _head(line: str) -> str:
 
 
 def text_alone(found: LineExcerpt | Matches | JsonExcerpt) -> str:
-    """Return lines, a value, or matches as `grep` prints them: `12:` a match, `11-` its context."""
+    """Return lines, a value, or matches like `grep`: `12:` for a match, `11-` for its context."""
     if isinstance(found, JsonExcerpt):
         return found.words
     if isinstance(found, LineExcerpt):
@@ -289,10 +288,10 @@ def _printed(matches: Matches) -> list[str]:
     texts: dict[int, str] = {}
     for match in matches.found:
         start = match.line - len(match.before)
-        around = [*match.before, "", *match.after]
+        surrounding = [*match.before, "", *match.after]
         texts |= {
             number: f"{number}-{text}"
-            for number, text in enumerate(around, start)
+            for number, text in enumerate(surrounding, start)
             if number not in texts
         }
         texts[match.line] = f"{match.line}:{match.text}"

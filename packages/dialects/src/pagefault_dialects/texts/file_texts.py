@@ -1,6 +1,6 @@
-"""Texts of files as messages show them: whole up to a length, else both ends; without base64.
+"""Texts of files in messages: whole up to a length, else both ends; without base64.
 
-Of a large file only the ends are read, so what its text costs does not grow with it.
+Of a large file only the ends are read, whatever its size.
 """
 
 import re
@@ -18,15 +18,15 @@ from pagefault_dialects.texts.cuts import (
 )
 
 MOST_WHOLE_BYTES = 1 << 20
-"""A file with more bytes is not read whole."""
+"""Larger files are not read as a whole."""
 HEAD_BYTES = 1 << 16
-"""How many of its first bytes are read instead."""
+"""The number of first bytes that are read instead."""
 TAIL_BYTES = 1 << 14
-"""How many of its last bytes are read instead."""
+"""The number of last bytes that are read instead."""
 
-# What a file in an archive, a picture and the like begin with fits into these.
+# Enough for the signatures of archives, images and the like.
 _SNIFFED_BYTES = 512
-# No word and no number is as long.
+# No word and no number has this length.
 _CUT_RUN = re.compile(r"[A-Za-z0-9+/=_-]{128,}+")
 _MARKS = {"utf-16": 2, "utf-32": 4}
 _MOST_CONTINUED = 3
@@ -36,9 +36,8 @@ _MOST_CONTINUED = 3
 class FileText:
     """The text of a file.
 
-    If it is too long, `text` is its beginning, `tail` its end, and `rest` says how much is between
-    them. `charset` is that of before Unicode which it was in, and `base64_runs` counts the files in
-    base64 that were left out of it.
+    If it is too long, `text` is its beginning, `tail` its end, and `rest` the amount between them.
+    `charset` is its legacy charset, and `base64_runs` the number of base64 files that were removed.
     """
 
     text: str
@@ -47,25 +46,25 @@ class FileText:
     rest: str = ""
     base64_runs: int = 0
 
-    def around(self, way: str) -> str:
+    def abridged(self, reading_call: str) -> str:
         """Return the text; if it is too long, its ends around a line about the rest.
 
         Args:
-            way: The call that shows all of it; empty if there is none.
+            reading_call: The call that returns all of it; empty if there is none.
         """
         if not self.rest:
             return self.text
-        shows = f"; {way} shows all of it" if way else ""
+        shows = f"; {reading_call} shows all of it" if reading_call else ""
         return f"{self.text}\n[… {self.rest} left out{shows} …]\n{self.tail}"
 
 
 def read_file_text(data: bytes, declared_type: str | None, most_chars: int) -> FileText | None:
-    """Return the text of a file that was read whole; `None` if it is none.
+    """Return the text of a file that was read as a whole; `None` for other files.
 
     Args:
         data: All bytes.
-        declared_type: The MIME type as the sender writes it, perhaps with a charset.
-        most_chars: How long a text is shown whole.
+        declared_type: The declared MIME type, perhaps with a charset.
+        most_chars: The most characters of an unabridged text.
     """
     decoded = decode_any_text(data, declared_type)
     if decoded is None:
@@ -86,8 +85,8 @@ def read_file_ends(
     Args:
         head: Its first `HEAD_BYTES` bytes.
         tail: Its last `TAIL_BYTES` bytes.
-        declared_type: The MIME type as the sender writes it, perhaps with a charset.
-        rest: How much is between them.
+        declared_type: The declared MIME type, perhaps with a charset.
+        rest: The amount between them.
     """
     decoder = TextDecoder(declared_type)
     first = decoder.decode(head)
@@ -95,7 +94,7 @@ def read_file_ends(
         return None
     encoding = decoder.encoding
     if is_wide(encoding):
-        # The mark says the order of the bytes, and characters begin at multiples of their length.
+        # The mark determines the byte order; characters begin at multiples of their width.
         width = _MARKS[encoding]
         last = text_decoder(encoding).decode(head[:width] + tail[len(tail) % width :], final=True)
     elif decoder.is_settled:
@@ -107,7 +106,7 @@ def read_file_ends(
     first, runs = _without_base64(first)
     last, more_runs = _without_base64(last)
     if cut := _CUT_RUN.match(last):
-        # It belongs to what is left out.
+        # It belongs to the omitted part.
         last = last[cut.end() :]
     return FileText(_head(first), charset_name(encoding), _tail(last), rest, runs + more_runs)
 
@@ -121,12 +120,12 @@ def _tail(text: str) -> str:
 
 
 def _is_text(text: str) -> bool:
-    """Return whether hardly any bytes are no characters of the charset."""
+    """Return whether nearly all bytes are valid in the charset."""
     return "\0" not in text and text.count("\ufffd") * 10 <= len(text)
 
 
 def _whole_characters(data: bytes) -> bytes:
-    """Return bytes of UTF-8 without the rest of a character that they begin with, if any."""
+    """Return bytes of UTF-8 without a partial character at their beginning."""
     start = 0
     while start < _MOST_CONTINUED and data[start : start + 1] and data[start] & 0xC0 == 0x80:
         start += 1
@@ -134,7 +133,7 @@ def _whole_characters(data: bytes) -> bytes:
 
 
 def _without_base64(text: str) -> tuple[str, int]:
-    """Return a text with a mark for each file in base64, and how many there are."""
+    """Return a text with a mark for each base64 file, and the number of these."""
     pieces: list[str] = []
     end = count = 0
     for run in find_runs(text, 0, len(text)):

@@ -10,9 +10,9 @@ from pagefault_dialects.json.values import JsonValue, json_text
 from pagefault_dialects.texts.cuts import boundary_at_or_before
 
 ANSWER_BYTES = 64 * 1024
-"""The most of a text in one answer."""
+"""The most bytes of a text in one answer."""
 SHOWN_KEYS = 200
-"""How many members of a large value are described."""
+"""The most members of a large value that are described."""
 _TYPES: dict[type, str] = {
     **{type(None): "null", bool: "boolean", int: "number", float: "number"},
     **{dict: "object", list: "array", str: "string"},
@@ -23,9 +23,9 @@ _SHOWN_CHARS = 4_000
 
 @dataclass(frozen=True, slots=True)
 class JsonExcerpt:
-    """A value as compact JSON text; where it is too large, `text` is `None` and `shape` is there.
+    """A value as compact JSON text; if it is too large, `text` is `None` and `shape` is set.
 
-    `words` is what a reader of plain text gets.
+    `words` is the form for readers of plain text.
     """
 
     pointer: str
@@ -35,7 +35,7 @@ class JsonExcerpt:
 
 
 def json_excerpt(value: JsonValue | LargeValue, pointer: str) -> JsonExcerpt:
-    """Return the value that a pointer has led to, at most 64 KiB of it."""
+    """Return the value at a pointer, at most 64 KiB of it."""
     if isinstance(value, LargeValue):
         return _outlined(value, value.size_bytes, value.length, value.members, pointer)
     text = json_text(value)
@@ -78,28 +78,28 @@ def _outlined(
 def _keys(
     members: Iterable[tuple[str | int, JsonValue | LargeValue]], pointer: str
 ) -> list[JsonValue]:
-    """Return what the first members are, and the pointers to them."""
+    """Return the first members, described, with their pointers."""
     keys: list[JsonValue] = []
     room = _SHOWN_KEYS_BYTES
     for key, member in members:
-        shown: dict[str, JsonValue] = {
+        described: dict[str, JsonValue] = {
             "key": key,
             "pointer": child_pointer(pointer, key),
             "type": _type_of(member),
         }
         if isinstance(member, LargeValue):
-            shown["length"] = member.length
+            described["length"] = member.length
         elif isinstance(member, dict | list | str):
-            shown["length"] = len(member)
-        room -= len(json_text(shown).encode())
+            described["length"] = len(member)
+        room -= len(json_text(described).encode())
         if room < 0 or len(keys) == SHOWN_KEYS:
             break
-        keys.append(shown)
+        keys.append(described)
     return keys
 
 
 def _type_of(value: JsonValue | LargeValue) -> str:
     if isinstance(value, LargeValue):
         return "array" if value.is_array else "object"
-    # Numbers that keep their spelling are `Decimal`s of a kind of their own.
+    # Numbers that keep their spelling are a subclass of `Decimal`.
     return "number" if isinstance(value, Decimal) else _TYPES[type(value)]

@@ -1,6 +1,6 @@
-"""JSON text in pieces: strings made of the bytes of files as they arrive, marks where media go.
+"""JSON text in pieces: strings of bytes of files as they arrive, and marks for media.
 
-No more is encoded at once than a quarter of a MiB, since whoever reads slowly holds it for long.
+A piece has at most a quarter of a MiB, since slow readers keep it in memory for long.
 """
 
 import secrets
@@ -20,7 +20,7 @@ _ESCAPED_BYTES = 32 * 1024
 
 
 class Base64Writer:
-    """Writes base64, as the inside of one string.
+    """A writer of base64, as the inside of one string.
 
     Args:
         is_urlsafe: Write `-` and `_` rather than `+` and `/`.
@@ -33,34 +33,35 @@ class Base64Writer:
         self._is_padded = is_padded
 
     def feed(self, chunk: bytes) -> Iterator[bytes]:
-        """Yield what further bytes come to; take all of it before the next ones are given."""
+        """Yield the base64 of further bytes; consume it before the next call."""
         for start in range(0, len(chunk), _ENCODED_BYTES):
             piece = memoryview(chunk)[start : start + _ENCODED_BYTES]
-            # Copied only where bytes of the piece before are left.
+            # Copied only if bytes of the previous piece remain.
             data = memoryview(self._rest + piece) if self._rest else piece
             # Only three bytes at a time can be written without padding in the middle.
+            # Only groups of three bytes have no padding.
             whole = len(data) - len(data) % _IN_BASE64
             self._rest = bytes(data[whole:])
             yield self._encode(data[:whole])
 
     def finish(self) -> bytes:
-        """Return what is left at the end."""
+        """Return the remaining base64."""
         written = self._encode(self._rest)
         return written if self._is_padded else written.rstrip(b"=")
 
 
 class TextWriter:
-    """Writes the characters of a text, escaped, as `Base64Writer` writes bytes.
+    """A writer of a text's characters, escaped, with the interface of `Base64Writer`.
 
     Args:
-        encoding: What the bytes are; by default, what they say at their beginning.
+        encoding: The encoding of the bytes; by default, that of their byte order mark.
     """
 
     def __init__(self, encoding: str | None = None) -> None:
         self._decoder = None if encoding is None else text_decoder(encoding)
 
     def feed(self, chunk: bytes) -> Iterator[bytes]:
-        """See `Base64Writer.feed`; the first bytes are at least four, if there are so many."""
+        """See `Base64Writer.feed`; the first call needs four bytes, if there are so many."""
         if self._decoder is None:
             self._decoder = text_decoder(text_encoding(chunk[:4]))
         for start in range(0, len(chunk), _ESCAPED_BYTES):
@@ -72,7 +73,7 @@ class TextWriter:
 
 
 StringWriter: TypeAlias = Base64Writer | TextWriter
-"""Writes one string; what it gives, joined, is the inside of it."""
+"""A writer of one string; its pieces, joined, are the inside of it."""
 
 
 def _escaped(text: str) -> bytes:
@@ -80,10 +81,10 @@ def _escaped(text: str) -> bytes:
 
 
 class MediaPlaces:
-    """The stored media of one JSON text, and the marks that stand for them.
+    """The stored media of one JSON text, and the marks in their places.
 
-    A mark is put into a string of the value. It has only characters that JSON leaves alone, and
-    nobody can guess it, so that it stands in the text as it is and nothing else looks like it.
+    A mark is part of a string of the value. It has only characters that JSON does not escape, and
+    is random, so that no other text equals it.
     """
 
     def __init__(self) -> None:
@@ -91,7 +92,7 @@ class MediaPlaces:
         self._media: list[MediaPiece | StoredTextPiece] = []
 
     def mark(self, piece: MediaPiece | StoredTextPiece) -> str:
-        """Return what stands in a string for the characters of a medium."""
+        """Return the mark in place of a medium's characters."""
         self._media.append(piece)
         return f"{self._mark}:{len(self._media) - 1};"
 

@@ -1,7 +1,7 @@
 """The lines of a text as it arrives: cut into blocks, and counted.
 
-An index of lines is made in one pass over the bytes. With it, a reader gets to a line without
-reading what stands before it.
+An index of lines is made in one pass over the bytes. With it, a reader finds a line without reading
+the text before it.
 """
 
 import codecs
@@ -12,16 +12,16 @@ from itertools import pairwise
 from pagefault_dialects.media.legacy_charsets import TextDecoder
 from pagefault_dialects.text_windows import is_wide
 
-# A line that is longer comes in parts, so that a text of one line takes no more memory either.
+# A longer line is split into parts, which limits the memory of a text without line ends.
 LONGEST_WHOLE_LINE_CHARS = 1024 * 1024
 _CHECKPOINT_BYTES = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class LineBlock:
-    """Whole lines, or with `is_part` a part of one line; `ends` says whether it is the last one.
+    """Whole lines, or with `is_part` a part of one line; `ends` is true for its last part.
 
-    `text` is without the end of its last line.
+    `text` excludes the end of its last line.
     """
 
     first_line: int
@@ -37,7 +37,7 @@ class LineBlock:
         return lines
 
     def edges(self, count: int) -> tuple[list[str], list[str]]:
-        """Return so many first and so many last lines; the same ones where there are no more."""
+        """Return the first and the last `count` lines; the same ones if there are no more."""
         first = self.text.split("\n", count)[:count]
         last = self.text.rsplit("\n", count)[-count:]
         return [line.removesuffix("\r") for line in first], [
@@ -46,10 +46,10 @@ class LineBlock:
 
 
 class LineBlocks:
-    """Makes blocks of the characters of a text.
+    """A splitter of a text into blocks.
 
     Args:
-        first_line: The number of the line that the characters begin in.
+        first_line: The number of the line at the start of the text.
     """
 
     def __init__(self, first_line: int = 1) -> None:
@@ -87,7 +87,7 @@ class LineBlocks:
         return [LineBlock(self._line, rest)] if rest else []
 
     def _part(self, text: str) -> LineBlock:
-        # It may turn out to be half of the line's end.
+        # It may be the first half of a line end.
         if text.endswith("\r"):
             text, self._rest = text[:-1], "\r"
         return LineBlock(self._line, text, is_part=True, ends=False)
@@ -103,7 +103,8 @@ class LineBlocks:
 class LineIndex:
     """The lines of one text.
 
-    `line_ends[n]` is how many lines end in the bytes before `offsets[n]`; the first of each is 0.
+    `line_ends[n]` is the number of line ends in the bytes before `offsets[n]`; the first of each is
+    0.
     """
 
     encoding: str
@@ -113,22 +114,22 @@ class LineIndex:
 
     @property
     def is_dense(self) -> bool:
-        """Whether lines end all over the text, so that each is read whole from a place near by."""
+        """True if line ends are frequent, so that each line is read whole from a near offset."""
         ends = pairwise(self.line_ends)
         return not is_wide(self.encoding) and all(before < after for before, after in ends)
 
     def place_before(self, line: int) -> tuple[int, int]:
-        """Return a byte offset at or before the beginning of a line, and the line it is in."""
-        # A place in the middle of the line before is near enough, and of the line itself is not.
+        """Return a byte offset at or before the beginning of a line, and its line."""
+        # An offset in the middle of the line before is suitable, and in the line itself is not.
         found = max(0, bisect_left(self.line_ends, line - 1) - 1)
         return self.offsets[found], self.line_ends[found] + 1
 
 
 class LineIndexer:
-    """Counts the lines of a text as its bytes arrive.
+    """A counter of the lines of a text as its bytes arrive.
 
     Args:
-        declared_type: The MIME type as the sender writes it, perhaps with a charset.
+        declared_type: The declared MIME type, perhaps with a charset.
     """
 
     def __init__(self, declared_type: str | None = None) -> None:
@@ -140,7 +141,7 @@ class LineIndexer:
         self._line_ends = [0]
 
     def feed(self, chunk: bytes) -> None:
-        """Take the next bytes; the first of them are at least four, if there are so many."""
+        """Read the next bytes; the first call needs four bytes, if there are so many."""
         text = "" if self._counts_bytes and self._decoder.is_settled else self._decode(chunk)
         if not self._counts_bytes:
             self._count(text.encode())
@@ -152,7 +153,7 @@ class LineIndexer:
             self._line_ends.append(self._ends)
 
     def finish(self) -> LineIndex:
-        """Return the index of all that came."""
+        """Return the index of the whole text."""
         rest = self._decode(b"", final=True)
         if not self._counts_bytes:
             self._count(rest.encode())

@@ -1,8 +1,8 @@
-"""What a model is told of arguments that do not fit: which one, and what it has to be.
+"""Errors of arguments for a model: the name, and the allowed values.
 
-The schema library's own words speak of patterns, validation and types of Python, which small models
-make nothing of. What an argument has to be is read off the schema that it is checked by, and told
-with the description that the model was given.
+Pydantic's messages have patterns, validation and Python types, which small models do not
+understand. The allowed values are read from the schema, and returned with the description in the
+tool's definition.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,35 +16,35 @@ from pagefault_dialects.tools.tool_catalogue import definitions
 
 _SHOWN_FAULTS = 3
 _LONGEST_NAME_CHARS = 64
-# What is bounded by this is bounded for machines only.
+# A limit of this size is only for machines.
 _LARGEST = 2**53
 _KINDS = {"integer": "a whole number", "boolean": "true or false", "string": "a text"}
 
 
 def wrong_arguments(tool: str, takes: type[BaseModel], error: ValidationError) -> str:
-    """Return what is wrong with the arguments of a call: `limit has to be a whole number …; …`."""
+    """Return the errors in the arguments of a call: `limit has to be a whole number …; …`."""
     schema = takes.model_json_schema()
     faults: dict[str, str] = {}
     for each in error.errors(include_url=False, include_input=False):
         name = str(each["loc"][0]) if each["loc"] else ""
         faults.setdefault(name, _fault(tool, name, each["type"], schema))
-    shown = list(faults.values())[:_SHOWN_FAULTS]
-    more = len(faults) - len(shown)
-    return "; ".join(shown) + (f"; and {more} more" if more else "")
+    listed = list(faults.values())[:_SHOWN_FAULTS]
+    more = len(faults) - len(listed)
+    return "; ".join(listed) + (f"; and {more} more" if more else "")
 
 
 def _fault(tool: str, name: str, kind: str, schema: Mapping[str, Any]) -> str:
     argument = schema["properties"].get(name)
     if argument is None:
         return f"{quoted_short(name, _LONGEST_NAME_CHARS)} is no argument of {tool}"
-    allowed = " ".join([*_allowed(argument, schema.get("$defs", {})), *_told(tool, name)])
+    allowed = " ".join([*_allowed(argument, schema.get("$defs", {})), *_description(tool, name)])
     if kind == "missing":
         return f"{name} is missing, which has to be {allowed}"
     return f"{name} has to be {allowed}"
 
 
 def _allowed(argument: Mapping[str, Any], named: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the words for what an argument may be."""
+    """Yield the words for the allowed values of an argument."""
     choices = argument.get("anyOf", ())
     inner = next((each for each in choices if each.get("type") != "null"), argument)
     inner = named[inner["$ref"].rpartition("/")[2]] if "$ref" in inner else inner
@@ -64,8 +64,8 @@ def _allowed(argument: Mapping[str, Any], named: Mapping[str, Any]) -> Iterator[
         yield "that is not empty"
 
 
-def _told(tool: str, name: str) -> Iterator[str]:
-    """Yield what the model was told of an argument, which has an example."""
+def _description(tool: str, name: str) -> Iterator[str]:
+    """Yield the description of an argument in the definition, which has an example."""
     for definition in definitions([tool]):
-        if said := definition.parameters["properties"][name].get("description"):
-            yield f"({said})"
+        if description := definition.parameters["properties"][name].get("description"):
+            yield f"({description})"

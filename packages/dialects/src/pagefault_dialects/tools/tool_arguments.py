@@ -1,9 +1,9 @@
-"""The arguments of the tools that a model is given, as they are checked when one is called.
+"""The arguments of the tools, checked when a model calls one.
 
-A model's arguments are read with patience. They come as an object or as JSON text, levels by number
-or by name, and null stands for the default: strict schemas make every property required.
+Several forms are accepted. Arguments are an object or JSON text, levels a number or a name, and
+null is the default: strict schemas make every property required.
 
-What a model is told of the tools is in `tool_catalogue`. Source: `agents`, "Tools for models".
+The definitions are in `tool_catalogue`. Source: `agents`, "Tools for models".
 """
 
 import re
@@ -31,19 +31,19 @@ from pagefault_dialects.tools.tool_catalogue import MOST_TEXT_CHARS
 
 _MOST_HITS = 20
 _DEEPEST, _MOST_VALUES = 64, 10_000
-# Each that no tool takes would be an error of its own.
+# Each unknown argument is an error of its own.
 _MOST_ARGUMENTS = 100
 
-# What some models put around JSON, as in a chat.
+# Some models put a code fence around JSON.
 _FENCED = re.compile(r"\s*+```[a-zA-Z]*+\s*+(\{.*\})\s*+```\s*+", re.DOTALL)
 
 
 class WrongArgumentsError(Exception):
-    """A call cannot be run; the words say to the model what to send instead."""
+    """The call cannot be run; the message tells the model the accepted arguments."""
 
 
 def _named_level(value: object) -> object:
-    """Take `2`, `"2"`, `2.0` and `"Abstract"`."""
+    """Return the level of `2`, `"2"`, `2.0` or `"Abstract"`."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
     return value.strip() if isinstance(value, str) else value
@@ -53,7 +53,7 @@ _Level = Annotated[LevelInput, BeforeValidator(_named_level), WithJsonSchema({"t
 
 
 class ToolArguments(BaseModel):
-    """What a tool is called with; null stands for the default."""
+    """The arguments of a tool; null is the default."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -66,14 +66,14 @@ class ToolArguments(BaseModel):
 
 
 class PageFaultArguments(ToolArguments):
-    """What `page_fault` takes (spec 000)."""
+    """The arguments of `page_fault` (spec 000)."""
 
     page_id: str
     target_level: _Level = Level.ABSTRACT
 
 
 class SearchPagesArguments(ToolArguments):
-    """What `search_pages` takes."""
+    """The arguments of `search_pages`."""
 
     query: Annotated[str, Field(min_length=1, max_length=1_000)]
     modality: Modality | None = None
@@ -81,7 +81,7 @@ class SearchPagesArguments(ToolArguments):
 
 
 class ReadTextArguments(ToolArguments):
-    """What `read_text` takes: one of the last three, or a place in characters."""
+    """The arguments of `read_text`: one of the last three, or a place in characters."""
 
     ref: str
     offset: Count = 0
@@ -92,14 +92,14 @@ class ReadTextArguments(ToolArguments):
 
 
 class ViewMediaArguments(ToolArguments):
-    """What `view_media` takes."""
+    """The arguments of `view_media`."""
 
     ref: str
     level: _Level = Level.FULL
 
 
 class SavePageArguments(ToolArguments):
-    """What `save_page` takes."""
+    """The arguments of `save_page`."""
 
     content: Annotated[str | None, Field(min_length=1)] = None
     ref: str | None = None
@@ -109,7 +109,7 @@ class SavePageArguments(ToolArguments):
 
 
 class ListMediaArguments(ToolArguments):
-    """What `list_media` takes."""
+    """The arguments of `list_media`."""
 
     session: ClientId | None = None
     kind: ResourceKind | None = None
@@ -125,46 +125,48 @@ TOOLS: Mapping[str, type[ToolArguments]] = MappingProxyType(
         "list_media": ListMediaArguments,
     }
 )
-"""Every tool, by its name, in the order a model is told of them."""
+"""All tools by name, in the order of the definitions."""
 
 
 def read_call(name: str, arguments: JsonValue) -> ToolArguments:
-    """Return the arguments of a call, whose class says which tool is called.
+    """Return the arguments of a call; their class identifies the tool.
 
     Args:
         name: The tool.
         arguments: An object, the JSON text of one, or nothing.
 
     Raises:
-        WrongArgumentsError: There is no such tool, or the arguments do not fit.
+        WrongArgumentsError: The tool is unknown, or the arguments are invalid.
     """
-    # A host may have put a prefix before it.
+    # A host may add a prefix.
     names = (name, *(name.rpartition(each)[2] for each in (".", "__", "/", ":")))
     tool = next((each for each in names if each in TOOLS), None)
     if tool is None:
         raise WrongArgumentsError(f"There is no such tool. There are {', '.join(TOOLS)}.")
-    taken = f"{tool} takes {', '.join(TOOLS[tool].model_fields)}."
-    value = _as_value(arguments, taken)
+    accepted = f"{tool} takes {', '.join(TOOLS[tool].model_fields)}."
+    value = _as_value(arguments, accepted)
     if not isinstance(value, dict):
-        raise WrongArgumentsError(f"The call was not run: its arguments are no object. {taken}")
+        raise WrongArgumentsError(f"The call was not run: its arguments are no object. {accepted}")
     if len(value) > _MOST_ARGUMENTS:
-        raise WrongArgumentsError(f"The call was not run: it has {len(value)} arguments. {taken}")
+        raise WrongArgumentsError(
+            f"The call was not run: it has {len(value)} arguments. {accepted}"
+        )
     try:
         return TOOLS[tool].model_validate(value)
     except ValidationError as exc:
         wrong = wrong_arguments(tool, TOOLS[tool], exc)
-        raise WrongArgumentsError(f"The call was not run: {wrong}. {taken}") from exc
+        raise WrongArgumentsError(f"The call was not run: {wrong}. {accepted}") from exc
 
 
 def read_arguments(arguments: JsonValue) -> JsonValue:
-    """Return the arguments of a call as they are compared: text as its JSON, if it is JSON."""
+    """Return the arguments of a call in a comparable form: text as its JSON, if it is JSON."""
     try:
         return _as_value(arguments, "")
     except WrongArgumentsError:
         return arguments
 
 
-def _as_value(arguments: JsonValue, taken: str) -> JsonValue:
+def _as_value(arguments: JsonValue, accepted: str) -> JsonValue:
     if arguments is None or (isinstance(arguments, str) and not arguments.strip()):
         return {}
     if not isinstance(arguments, str):
@@ -177,10 +179,10 @@ def _as_value(arguments: JsonValue, taken: str) -> JsonValue:
         )
     except PayloadTooLargeError as exc:
         raise WrongArgumentsError(
-            f"The call was not run: its arguments are nested too deep, or too many. {taken}"
+            f"The call was not run: its arguments are nested too deep, or too many. {accepted}"
         ) from exc
     except InvalidJsonError as exc:
-        raise WrongArgumentsError(f"The call was not run: {_why_no_json(text)} {taken}") from exc
+        raise WrongArgumentsError(f"The call was not run: {_why_no_json(text)} {accepted}") from exc
 
 
 def _why_no_json(text: str) -> str:

@@ -1,8 +1,7 @@
-"""The definitions of the tools that a model is given: their names, what they do, what they take.
+"""The definitions of the tools for a model: names, descriptions, arguments.
 
-They are written out: a proxy lists them to its host and reads no arguments, so it loads none of
-the classes in `tool_arguments`, nor the schema library. A test holds that both name the same
-arguments, of the same types.
+They are spelled out: a proxy lists them to its host and reads no arguments, so it loads neither
+`tool_arguments` nor pydantic. A test checks that both have the same arguments, of the same types.
 
 Source: `agents`, "Tools for models".
 """
@@ -13,7 +12,7 @@ from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.model.tool import ToolDefinition
 
 MOST_TEXT_CHARS = 6_000
-"""What `read_text` gives at once: more would be previewed when it is stored."""
+"""The limit of one `read_text`: longer texts would be previewed when stored."""
 
 _REF = "A handle such as @blob:9a0e…, as you see it in brackets"
 _TEXT_REF = "@blob:9a0e…, a page id, @entry:12, @entry:12/arguments/0/content or @entries:2-90"
@@ -23,7 +22,7 @@ _KINDS = ("image", "audio", "video", "binary", "text")
 
 
 def _tool(name: str, description: str, **arguments: JsonValue) -> ToolDefinition:
-    """Return a definition whose schema is strict: every property is required, and no others."""
+    """Return a definition with a strict schema: all properties are required, no others allowed."""
     parameters: dict[str, JsonValue] = {
         "type": "object",
         "properties": arguments,
@@ -34,15 +33,15 @@ def _tool(name: str, description: str, **arguments: JsonValue) -> ToolDefinition
 
 
 def _required(kind: str, description: str) -> dict[str, JsonValue]:
-    """Return the schema of an argument that has no default.
+    """Return the schema of an argument without a default.
 
-    Bounds are left to whoever runs the tool: strict modes take no `minimum` and no `pattern`.
+    Bounds are checked by the runner of the tool: strict modes accept no `minimum` and no `pattern`.
     """
     return {"type": kind, "description": description}
 
 
 def _optional(kind: str, description: str) -> dict[str, JsonValue]:
-    """Return the schema of an argument for whose default null stands."""
+    """Return the schema of an argument whose default is null."""
     return {"type": [kind, "null"], "description": description}
 
 

@@ -59,7 +59,7 @@ def check_boxes(file: BoundedReader, *, header: bytes) -> None:
     Args:
         file: The file.
         header: The required box: `RECORDING` for MP4, QuickTime and 3GPP, `PICTURE` for AVIF and
-        HEIF.
+            HEIF.
 
     Raises:
         DamagedError: It was cut, cannot be played, or has no picture.
