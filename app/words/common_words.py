@@ -1,7 +1,7 @@
-"""Words that say little of what a text is about, and words that say what kind of page is meant.
+"""Stop words of English, and words that name the modality of a page.
 
-Whoever asks "what is the capital of France?" looks for pages about a capital, and about France; and
-"the sunset picture" is a page that is an image.
+The query "what is the capital of France?" searches for `capital` and `France`, and "the sunset
+picture" prefers pages that are images.
 """
 
 from collections.abc import Mapping

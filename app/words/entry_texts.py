@@ -1,8 +1,8 @@
-"""The texts that a tool result, a message, an interaction or a file is found by. Pure.
+"""Extracts the indexed texts of tool results, messages, interactions and files. Pure.
 
-A message that is not flat is found by the words that a model is told of it. Of any other record
-nothing is asked of its shape: all strings are texts but those whose member says that they are ids,
-types, addresses or data. Of each entry the first 8,000 characters are taken.
+A wrapped message is indexed by the texts that a model reads. Other records are indexed by all of
+their strings, except members for ids, types, addresses and data. The first 8,000 characters of each
+entry are indexed.
 """
 
 import json
@@ -21,7 +21,7 @@ from pagefault_dialects.messages.entry_reading import entry_turns, read_stored
 from pagefault_dialects.model.conversation import ComposedTurn, DataItem, Item, Medium, TextItem
 from pagefault_dialects.pages.words import readable_texts
 
-# Members that say what something is, and never what it says.
+# Members with ids, types and addresses, which are not indexed.
 _ABOUT = frozenset(
     {
         *("type", "role", "id", "kind", "object", "status", "index", "format", "detail", "digest"),
@@ -78,14 +78,14 @@ def entry_texts(source: EntrySource) -> EntryTexts:
 
 
 def _message_texts(source: EntrySource) -> Iterator[str]:
-    """Yield what a wrapped message says; of one that is cut, the strings in its beginning."""
+    """Yield the texts of a wrapped message; of a cut one, the strings in its beginning."""
     [stored] = source.contents
     sent = sent_message(stored, dialect=source.dialect, role=source.role)
     turns = None if source.is_cut else _message_turns(source, sent)
     if turns is None:
         yield from _strings([_parsed(sent, is_cut=True)])
         return
-    # What its role says is its title, and not what the system says in front of that.
+    # Texts of its own role come first, since the first text is the title.
     for turn in sorted(turns, key=lambda each: each.role != source.role):
         yield turn.tool_name
         for item in turn.items:
@@ -117,11 +117,11 @@ def _item_texts(item: Item) -> Iterator[str]:
 
 
 def first_line(text: str) -> str | None:
-    """Return the first line of a text that says something, at most 120 characters of it."""
+    """Return the first line of a text that is not blank, cut to 120 characters."""
     for line in text[:_SEARCHED_FOR_LINE_CHARS].splitlines():
-        if said := " ".join(line.split()):
-            is_cut = len(said) > LONGEST_LINE_CHARS
-            return said[: LONGEST_LINE_CHARS - 1] + "…" if is_cut else said
+        if words := " ".join(line.split()):
+            is_cut = len(words) > LONGEST_LINE_CHARS
+            return words[: LONGEST_LINE_CHARS - 1] + "…" if is_cut else words
     return None
 
 
@@ -181,7 +181,7 @@ def _readable(text: str) -> Iterator[str]:
 
 
 def _joined(texts: Iterator[str]) -> str:
-    """Return texts as one, until there is enough of it; what is said twice is taken once."""
+    """Join distinct texts until the maximum length is reached."""
     kept: dict[str, None] = {}
     size = 0
     for text in texts:
@@ -194,7 +194,7 @@ def _joined(texts: Iterator[str]) -> str:
 
 
 def _is_opaque(text: str) -> bool:
-    """Say whether nobody reads a text: base64, a reference, a data URI."""
+    """Return whether a text is base64, a reference or a data URI."""
     head = text[:_OPAQUE_CHARS]
     is_run = len(text) > _OPAQUE_CHARS and head.isascii() and not any(map(str.isspace, head))
     return is_run or text.startswith(("@blob:", "blob:", "data:"))

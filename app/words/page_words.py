@@ -10,7 +10,7 @@ def searchable_text(page: Page, text: str | None) -> SearchableText:
 
     Args:
         page: The page.
-        text: The text its content stands for where it refers to a text resource.
+        text: The text of the resource that its content refers to, if any.
     """
     body = page.full
     if text is not None:

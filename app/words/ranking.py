@@ -1,15 +1,15 @@
 """Ranking: how well a text answers a query. Pure, in whole numbers, the same for both databases.
 
-Both databases hand over the same thing: which terms a text has, and its opening, the first 2,000
-characters of the words of its heading and of its text, each in a line. From that alone a rank is
-computed, so the same text has the same rank wherever it is stored:
+Both databases return the same input: the terms of a text and its opening, which is the first 2,000
+characters of the words of its heading and of its text, each on a line. The rank is computed from
+these alone, so a text has the same rank in both:
 
     rank = name + complete + sum of weight * frequency over the terms it has
 
-`name` is there if a heading is just what was asked for, `complete` if all terms are there. A weight
-is larger the fewer texts of the project have the term, in ten steps: it changes when their
-number has doubled, and not with every write. A frequency grows ever more slowly with what is
-found; in the heading a term counts four times.
+`name` is added if a heading equals the query, and `complete` if the text has all terms. A weight is
+larger for rarer terms, in ten steps, so that it changes when the number of texts with the term has
+doubled and not with every write. A frequency grows more slowly with each occurrence; a term in the
+heading counts four times.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,9 +18,9 @@ from app.words.search_terms import TEXT_BREAK, SearchQuery, SearchTerm, is_conti
 from app.words.stems import stem, stem_opening
 
 MOST_COUNTED = 512
-"""From so many texts on a term is common, and its weight the least."""
+"""The number of texts from which a term is common and has the lowest weight."""
 NAMED = 2**60
-"""Above any rank: for what has an id that is asked for."""
+"""The rank of a match by id, above any other."""
 _NAME, _COMPLETE = 2**50, 2**40
 _MORE_IN_HEADING = 3
 _SCALE = 2**16
@@ -36,7 +36,7 @@ def weight_of(holders: int) -> int:
 
 
 def is_complete(rank: int) -> bool:
-    """Say whether what has a rank has all terms that were asked for."""
+    """Return whether a rank is that of a text with all terms."""
     return rank >= _COMPLETE
 
 
@@ -44,10 +44,10 @@ class Ranking:
     """Ranks texts for a query.
 
     Args:
-        query: What was asked for; its words as a whole may be a name.
-        terms: What is looked for.
-        weights: What each of the terms weighs.
-        is_all: Whether the terms are all that was asked for.
+        query: The query, whose words together may be a name.
+        terms: The terms that are searched for.
+        weights: The weight of each term.
+        is_all: The terms are all those of the query.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Ranking:
         self._names = [f" {each} " for each in dict.fromkeys([" ".join(words), *runs])]
         self._counts = [_counting(term) for term in terms]
         self._weights = weights
-        # No text has what is left out.
+        # Without all terms of the query, no text is complete.
         self._everything = (1 << len(terms)) - 1 if is_all else -1
 
     def rank(self, opening: str, known: int) -> int:
@@ -83,7 +83,7 @@ class Ranking:
                 known |= 1 << place
             elif not known >> place & 1:
                 continue
-            # What is behind the opening, or is no word, counts as if it were there once.
+            # An occurrence after the opening counts once.
             often = (1 + 2 * max(found, 1)) * 1_000
             rank += self._weights[place] * _SCALE * often // (often + half)
         if known == self._everything:

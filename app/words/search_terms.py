@@ -1,4 +1,4 @@
-"""Search: what a word is, and what a query asks for. Pure, and the same for both databases.
+"""Splits texts into words and queries into terms. Pure, and the same for both databases.
 
 Neither database may tokenize: they disagree about accents, underscores and scripts without blanks.
 A word is a run of letters, digits and marks in any script, without case and accents, so that
@@ -33,8 +33,8 @@ TEXT_BREAK = "\ue001"
 STEM_MARK = "\ue003"
 """The prefix of a stem in the index, which no word of a text has."""
 
-# PostgreSQL keeps at most 1,048,575 bytes of a page's words with their positions. What a word
-# costs there is counted here, so that both databases leave out the same words.
+# PostgreSQL stores at most 1,048,575 bytes of words with their positions. The size of each word
+# there is counted here, so that both databases leave out the same words.
 _BUDGET_BYTES = 1_000_000
 _NEW_WORD_BYTES = 5
 _KNOWN_WORD_BYTES = 2
@@ -49,9 +49,9 @@ _WORD = regex.compile(
 )
 _CONTINUOUS_CHAR = regex.compile(rf"[{CONTINUOUS}]", regex.V1)
 # Accents of Latin, Greek and Cyrillic, and the vowel points of Hebrew and Arabic. Other scripts'
-# marks are letters in all but name: without them it is another word. Then what is seen by nobody:
-# soft hyphens, joiners and variation selectors.
-_UNHEARD = re.compile(
+# marks are part of the letter: without them it is another word. Also invisible characters: soft
+# hyphens, joiners and variation selectors.
+_IGNORED_MARKS = re.compile(
     r"[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u064b-\u065f"
     r"\u00ad\u200c\u200d\u2060\ufe00-\ufe0f]+"
 )
@@ -66,7 +66,7 @@ _BREAK_CHARS = 1_024
 _LAST_BREAK = regex.compile(r"(?r)[\s\p{P}\p{Han}\p{Hiragana}\p{Katakana}]")
 _QUERY_TOKEN = re.compile(r'"([^"]*)"?|([^\s"]+)')
 _AROUND_IDS = "\"'`()[]{}<>,;:.?!@"
-# Of "the king's crown" nobody wants the letter.
+# The "s" of "the king's crown" is not searched for.
 _POSSESSIVE = re.compile(r"['\u2019]s(?=\W*$)", re.IGNORECASE)
 
 
@@ -95,10 +95,10 @@ class SearchWords:
 
 @dataclass(frozen=True, slots=True)
 class SearchTerm:
-    """Words that must follow one another; of the last one the beginning may do.
+    """Words in sequence; the last one may be a prefix.
 
-    A single word stands for all words of its stem, unless it is quoted. One such as "picture" is
-    also met by every page of a modality.
+    A single unquoted word matches all words of its stem. One such as "picture" also matches every
+    page of a modality.
     """
 
     words: tuple[str, ...]
@@ -107,19 +107,19 @@ class SearchTerm:
 
     @property
     def stem(self) -> str | None:
-        """The stem whose words are meant, if the term is such a word."""
+        """The stem that a single unquoted word matches, else `None`."""
         if len(self.words) > 1 or self.is_prefix or self.is_quoted:
             return None
         return stem(self.words[0])
 
     @property
     def modality(self) -> Modality | None:
-        """The modality whose pages are meant, if the term is such a word."""
+        """The modality whose pages the term matches, else `None`."""
         is_plain = len(self.words) == 1 and not (self.is_prefix or self.is_quoted)
         return MODALITY_WORDS.get(self.words[0]) if is_plain else None
 
     def relaxed(self) -> "tuple[SearchTerm, ...]":
-        """Return what is looked for where nothing has the term: a prefix, or words one by one."""
+        """Return the terms that replace one without matches: a prefix, or its single words."""
         if self.is_quoted or self.is_prefix:
             return ()
         if len(self.words) > 1:
@@ -142,7 +142,7 @@ def fold(text: str) -> str:
         return text.lower()
     text = _TOWER.sub(lambda tower: tower.group()[:_HIGHEST_TOWER], text)
     decomposed = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
-    return unicodedata.normalize("NFC", _UNHEARD.sub("", decomposed))
+    return unicodedata.normalize("NFC", _IGNORED_MARKS.sub("", decomposed))
 
 
 def split_words(text: str) -> Iterator[str]:
@@ -157,7 +157,7 @@ def split_words(text: str) -> Iterator[str]:
 def _pieces(text: str) -> Iterator[str]:
     """Yield a text in pieces that fold as they do in the whole; one word of a whole piece is cut.
 
-    Whoever has words enough does not fold the rest, and no piece keeps other threads waiting.
+    A caller with enough words does not fold the rest, and no piece blocks other threads for long.
     """
     start = 0
     while len(text) - start > _PIECE_CHARS:
@@ -218,7 +218,7 @@ def stems_of(words: Iterable[str], *, most_bytes: int) -> str:
 
 
 def parse_search(text: str) -> SearchQuery:
-    """Return what a query asks for.
+    """Return the terms of a query.
 
     Blanks separate terms. `"…"` is a phrase, and so is whatever stands together without a blank:
     `file_name.txt`, or a run of Chinese. `word*` matches words that begin so. Common words such as
@@ -247,15 +247,15 @@ def parse_search(text: str) -> SearchQuery:
             "There is no word to search for. Send letters or digits of any script; `word*` finds "
             'words that begin so, and "two words" a phrase.'
         )
-    asked = [term for term in terms if term.is_quoted or not COMMON_WORDS.issuperset(term.words)]
-    return SearchQuery(tuple(asked or terms))
+    specific = [term for term in terms if term.is_quoted or not COMMON_WORDS.issuperset(term.words)]
+    return SearchQuery(tuple(specific or terms))
 
 
 def ids_in(text: str) -> list[str]:
-    """Return what may be ids in a query: all of it, and those of its words that look like ids."""
+    """Return possible ids in a query: the whole, and words that look like ids."""
     words = [word.strip(_AROUND_IDS) for word in text.split()[:MOST_QUERY_WORDS]]
-    looking = [word for word in words if not word.isalpha()]
-    return [each for each in dict.fromkeys([text.strip(), *looking]) if CLIENT_ID.match(each)]
+    candidates = [word for word in words if not word.isalpha()]
+    return [each for each in dict.fromkeys([text.strip(), *candidates]) if CLIENT_ID.match(each)]
 
 
 def _parts(words: Sequence[str]) -> Iterator[SearchTerm]:

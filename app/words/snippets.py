@@ -52,8 +52,8 @@ class Passages:
     """Finds the passages of texts by which one search has found them.
 
     Args:
-        query: What was searched for.
-        length: How many characters a passage may have, the ellipses apart.
+        query: The query of the search.
+        length: Maximum number of characters of a passage, without ellipses.
     """
 
     def __init__(self, query: SearchQuery, *, length: int = 160) -> None:
@@ -174,7 +174,7 @@ class _Stem:
 
 
 def _edges(word: str, *, is_prefix: bool) -> tuple[str, str]:
-    """Return what has to hold before a word and behind it."""
+    """Return the patterns before and after a word."""
     if is_continuous(word):
         return "", _NO_MARK
     is_cut = len(word) == LONGEST_WORD_CHARS
@@ -186,7 +186,7 @@ def _holds(condition: str, text: str, place: int) -> bool:
 
 
 def _unfolded(pieces: Sequence[str], folds: Sequence[str], position: int) -> int:
-    """Return the position in a text of what stands at a position of its folded form."""
+    """Return the position in a text of a position in its folded form."""
     start = 0
     for piece, folded in zip(pieces, folds, strict=True):
         if position < len(folded):
@@ -225,7 +225,7 @@ def _passage(text: str, first: int, length: int) -> str:
 
 
 def _within_bytes(line: str) -> str:
-    """Return a line of at most 300 bytes, without what is too much at its end."""
+    """Return a line cut to 300 bytes."""
     if len(line.encode("utf-8", "replace")) <= _MOST_BYTES:
         return line
     room = _MOST_BYTES - len(ELLIPSIS.encode())

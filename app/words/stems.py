@@ -1,9 +1,9 @@
-"""Stems: the part of a word that its forms have in common, by Snowball's algorithms. Pure.
+"""Stems of words by Snowball's algorithms. Pure.
 
-The script of a word says whose rules are taken: English for Latin letters, Russian for Cyrillic,
-Greek, Arabic, Armenian, Tamil and Hindi for theirs. Nobody has to say what language a text is in,
-and a word has the same stem in a text and in a query. A word of German or French is cut by English
-rules, which seldom fit it, and do no harm. Words with digits, and those of other scripts, are their
+The script of a word selects the language: English for Latin letters, Russian for Cyrillic, and
+Greek, Arabic, Armenian, Tamil and Hindi for their scripts. So no text needs a language, and a word
+has the same stem in a text and in a query. Words of German or French are stemmed by English rules,
+which seldom change them. Words with digits, and those of other scripts, are their
 own stems.
 """
 
@@ -43,8 +43,8 @@ def stem(word: str) -> str:
 
 
 def stem_opening(stemmed: str) -> str:
-    """Return what nearly every word of a stem begins with: the stem without what rules change.
+    """Return the common beginning of nearly all words of a stem.
 
-    "possibl" stands for "possibility", and "happi" for "happy".
+    "possibl" is the stem of "possibility", and "happi" that of "happy".
     """
     return stemmed[: max(3, len(stemmed) - 2)]
