@@ -1,1 +1,1 @@
-"""Who may call: API keys, their projects, signed links and tickets."""
+"""Access: API keys, their projects, signed links and tickets."""

@@ -21,9 +21,9 @@ from app.stores.records.records import Records
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who sent a request: a project, and the key that was shown, where one is asked for.
+    """The sender of a request: a project, and its key if authentication is on.
 
-    An operator works on the stores themselves, and is asked for none.
+    An operator works on the stores directly and needs no key.
     """
 
     project_id: str
@@ -33,15 +33,15 @@ class Caller:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Access:
-    """Says which project a request belongs to."""
+    """Finds the project of a request."""
 
     records: Records
-    """Where keys are kept."""
+    """The store of the keys."""
     default_project: str | None
-    """The project of every request, where no key is asked for; else `None`."""
+    """The project of every request without authentication; else `None`."""
 
     async def caller_of(self, authorization: str | None) -> Caller:
-        """Return who has the key in an `Authorization` header.
+        """Return the caller of an `Authorization` header.
 
         Raises:
             UnauthorizedError: There is no key, or it is unknown or revoked.
@@ -70,13 +70,13 @@ class Access:
 
     async def revoked_callers(self, callers: Iterable[Caller]) -> set[Caller]:
         """Return those of several callers that no longer have access: their keys are revoked."""
-        wanted = {each for each in callers if not each.is_operator}
+        checked = {each for each in callers if not each.is_operator}
         if self.default_project is not None:
-            return wanted - {Caller(self.default_project)}
+            return checked - {Caller(self.default_project)}
         valid = await self.records.read_projects(
-            lambda projects: projects.valid_keys({each.key_id for each in wanted if each.key_id})
+            lambda projects: projects.valid_keys({each.key_id for each in checked if each.key_id})
         )
-        return {each for each in wanted if each.key_id not in valid}
+        return {each for each in checked if each.key_id not in valid}
 
     async def ensure_project(self, project_id: str) -> None:
         """Create a project unless it is there."""
@@ -107,8 +107,8 @@ class Access:
 
 
 _LARGEST_TOKEN_CHARS = 2_048
-# What a token is signed for, so that one is not taken for the other. Links are for reading: a GET's
-# link also answers HEAD, and no other method takes one.
+# The purpose is part of the signature, so that a ticket is no link. A link is valid for GET and
+# HEAD.
 _LINK = b"GET"
 _TICKET = b"EVENTS"
 _NOT_OURS = (ValueError, KeyError, TypeError)
@@ -124,7 +124,7 @@ class SigningKey:
 
 @dataclass(frozen=True, slots=True)
 class LinkGrant:
-    """What a signed link permits: reading one resource, in one way, until a moment."""
+    """The permission of a signed link: to read one resource, in one form, until it expires."""
 
     project_id: str
     resource_id: str
@@ -166,7 +166,7 @@ class LinkSigner:
         return Caller(project_id, key_id)
 
     def content_path(self, grant: LinkGrant) -> str:
-        """Return the path and query under which what a grant is for is read without a key."""
+        """Return the path and query at which the content of a grant is read without a key."""
         return f"/api/resources/{grant.resource_id}/content?token={self.sign(grant)}"
 
     def verify(self, token: str, resource_id: str, now: datetime) -> LinkGrant:
@@ -185,15 +185,15 @@ class LinkSigner:
         return LinkGrant(project_id, granted_id, disposition, filename, expires_at)
 
     def _signed(self, purpose: bytes, claims: Sequence[str | None], expires_at: datetime) -> str:
-        said = [self._signing.key_id, *claims, int(expires_at.timestamp())]
-        payload = json.dumps(said, separators=(",", ":")).encode()
+        members = [self._signing.key_id, *claims, int(expires_at.timestamp())]
+        payload = json.dumps(members, separators=(",", ":")).encode()
         return f"{_encode(payload)}.{_encode(_mac(self._signing, purpose, payload))}"
 
     def _claims(self, purpose: bytes, token: str, now: datetime) -> list[Any]:
-        """Return what a token says, behind the id of the key it is signed with.
+        """Return the claims of a token after the id of its signing key.
 
         Raises:
-            ValueError, KeyError, TypeError: It is none of ours, or over.
+            ValueError, KeyError, TypeError: The token is invalid or expired.
         """
         if len(token) > _LARGEST_TOKEN_CHARS or not token.isascii():
             raise ValueError("not a token")

@@ -1,4 +1,4 @@
-"""How clients reach the service and its content, by the settings."""
+"""URLs at which clients reach the service and its content."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias

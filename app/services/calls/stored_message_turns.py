@@ -28,8 +28,8 @@ def stored_message_turns(
 
     Args:
         entry: The message.
-        resources: What it refers to, by id.
-        audience: For whom the turns are.
+        resources: The resources that it refers to, by id.
+        audience: The readers of the turns.
         origin: The path the message is read from.
         finds_media: See `message_turns`.
     """
@@ -97,7 +97,7 @@ def _page_fault(entry: StoredHistoryMessage) -> PageFaultCall | None:
 
 
 def moved_out_of(entry: StoredHistoryMessage) -> frozenset[str]:
-    """Return the ids of what was moved out of a message's texts when it was stored."""
+    """Return the ids of media that were moved out of the texts of a message when it was stored."""
     forms = load_forms(entry.inline_form).values()
     kept = {form.text_resource_id for form in forms}
     return frozenset(each for form in forms for each in form.resource_ids if each not in kept)

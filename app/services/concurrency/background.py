@@ -1,8 +1,7 @@
-"""Work that goes on beside a block: started, ended and waited for in one way.
+"""Background tasks of a block.
 
-`run_beside` is no task group, which would hand on whatever its block raises as a group of errors,
-and would cancel the block when the work fails. A loop whose failures are to be followed by another
-try says so with `log_failures`.
+`run_beside` is not a task group, which wraps the errors of its block in a group and cancels the
+block when a task fails. A loop that continues after failures uses `log_failures`.
 """
 
 import asyncio
@@ -25,13 +24,13 @@ _log = structlog.get_logger(__name__)
 async def run_beside(
     work: Coroutine[Any, Any, _T], *, end: Callable[[], object] | None = None
 ) -> AsyncIterator[asyncio.Task[_T]]:
-    """Run something for the length of the block, and wait until it has ended.
+    """Run a task for the length of the block, and wait for its end.
 
-    What it raises is logged at once, and is nothing to the block.
+    Its errors are logged at once, and do not reach the block.
 
     Args:
-        work: What goes on beside the block.
-        end: Tells it to end; by default it is cancelled.
+        work: The coroutine of the task.
+        end: Signals the end to the task; by default it is cancelled.
     """
     task = asyncio.create_task(work, name=getattr(work, "__qualname__", None))
     task.add_done_callback(_log_fault)
@@ -39,7 +38,7 @@ async def run_beside(
         yield task
     finally:
         (end or task.cancel)()
-        # Whoever is cancelled waits for it all the same: it may be about to give something back.
+        # A cancelled caller waits for it too, since the task may have resources to release.
         with anyio.CancelScope(shield=True):
             await asyncio.wait([task])
 
@@ -53,13 +52,13 @@ class log_failures:  # noqa: N801 - read as the verb that it is in `with log_fai
     """
 
     log: structlog.stdlib.BoundLogger
-    """Of the module that tries."""
+    """The logger of the calling module."""
     event: str
-    """What has happened then."""
+    """The event of the log line."""
     fault: str | None = None
-    """The same for an error that nobody expected; by default `event`."""
+    """The event of an unexpected error; by default `event`."""
     expected: tuple[type[Exception], ...] = ()
-    """Errors of libraries that are told by their names."""
+    """Errors of libraries that are logged by their class name."""
 
     def __enter__(self) -> None:
         """Begin the block."""
@@ -70,7 +69,7 @@ class log_failures:  # noqa: N801 - read as the verb that it is in `with log_fai
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> bool:
-        """Log what the block raised. Cancellation, and what ends the process, are handed on."""
+        """Log the error of the block. Cancellation and process exits propagate."""
         if isinstance(error, PagefaultError):
             self.log.warning(self.event, code=error.problem_code)
         elif isinstance(error, self.expected):

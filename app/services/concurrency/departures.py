@@ -1,10 +1,9 @@
-"""Clients that leave before their answer: ends the work that is of no use without them.
+"""Ends work for clients that have left before their answer.
 
-Writes that have begun go on: what a client sent is stored although it does not wait to hear so.
-Work that takes long and has no effect but its answer is put into `until_departure`, step by step,
-and so is the wait for a turn. A step that a thread has begun goes on to its end. The edge says how
-to wait for the departure of the client of a request, in a context variable; where it says nothing,
-as in a command, no client leaves.
+Writes that have begun are completed, although their client does not wait for the answer. Long work
+without an effect except its answer runs in `until_departure`, step by step, and so do waits for a
+turn. A step in a thread is completed. The HTTP layer sets the context variable that waits for the
+departure of the client; commands do not set it.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -27,7 +26,7 @@ async def until_departure() -> AsyncIterator[None]:
     """Cancel the block when the client has left.
 
     Raises:
-        MalformedRequestError: It has, so there is nobody to read why.
+        MalformedRequestError: The client has left.
     """
     wait = wait_for_departure.get()
     if wait is None:

@@ -1,8 +1,8 @@
-"""Work on large values off the event loop, little of it at the same time.
+"""Runs work on large values in threads, a few at a time.
 
-Threads share one interpreter: forty that parse JSON keep everybody waiting, the event loop as well,
-though none of the values is large. So only what is quickly done is done by any number of threads.
-Long work that only reads has turns of its own, so that no project keeps the others waiting.
+Threads share one interpreter: forty threads that parse JSON delay each other and the event loop. So
+only short work runs in any number of threads. Long reads take turns by project, so that no project
+delays the others.
 """
 
 import math
@@ -19,10 +19,10 @@ from app.models.limits import Limits
 from app.services.concurrency.departures import until_departure
 
 LARGE_BYTES = 1024 * 1024
-"""What is larger takes long, and several times its size in memory."""
+"""Values above this size take long, and several times their size in memory."""
 
 QUICK_BYTES = 16 * 1024
-"""What is not larger is quickly worked on, unless it has many values."""
+"""Texts up to this size are processed quickly, unless they have many values."""
 
 _SMALL_BYTES = 32 * 1024
 _MIDDLING_AT_ONCE = 2
@@ -38,8 +38,8 @@ _Arguments = TypeVarTuple("_Arguments")
 def is_quick(*texts: bytes) -> bool:
     """Return whether work on JSON texts takes so little time that the event loop can do it.
 
-    Handing it to a thread takes longer than what is done with most texts. Values are counted by
-    what stands between them, in strings as well.
+    A change of threads takes longer than the work on most texts. Values are counted by separators,
+    including those in strings.
     """
     if sum(map(len, texts)) > QUICK_BYTES:
         return False
@@ -55,10 +55,10 @@ async def run_in_loop_if(
 
 
 class LargeWork:
-    """Does work in worker threads; one for all services, since its limits hold for the process.
+    """Runs work in threads; one object for all services, since its limits are those of the process.
 
-    What is large has turns of its own: it would keep what is not waiting for seconds. Only so much
-    of it waits, since whoever waits has its bytes in memory, and gives up after a while.
+    Large values have turns of their own, so that small ones do not wait for seconds. The number of
+    waiting requests is limited, since their bytes are in memory, and they give up after a while.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -107,9 +107,9 @@ class ProjectTurns:
     A project that takes all it may have leaves the next free turn to another one that waits.
 
     Args:
-        waiting: How many of one project may wait for theirs; one more is told to come again.
-        at_once: How many turns all projects have at a time.
-        of_project: How many of these one project has.
+        waiting: Requests of one project that may wait; more get a 503.
+        at_once: Turns of all projects at a time.
+        of_project: Turns of one project at a time.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The broker: it wakes whoever reads the log, and carries nothing."""
+"""The broker wakes readers of the log; it carries no events."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -8,11 +8,11 @@ from app.services.concurrency.background import run_beside
 
 
 class Listener(Protocol):
-    """Whoever in this process reads the log."""
+    """A reader of the log in this process."""
 
     @property
     def is_any(self) -> bool:
-        """Whether anybody waits for events at all."""
+        """True if any stream waits for events."""
 
     def wake(self, project_id: str | None, number: int | None) -> None:
         """Cause a project's log to be read, or that of all; `number` is that of its newest event.
@@ -22,7 +22,7 @@ class Listener(Protocol):
 
 
 class EventBroker:
-    """Wakes whoever reads the log in this process; those that extend it, of the others' writes too.
+    """Wakes readers of the log in this process; subclasses do so for writes of other processes too.
 
     A wake-up may come twice, late, or for nothing. It must come after every commit of an event
     that can be read by then, and after every moment in which one may have been missed.

@@ -1,9 +1,8 @@
-"""Feeds: one reader of the log per project, for everybody of this process who listens to it.
+"""Feeds: one reader of the log per project for all subscriptions of this process.
 
-A feed reads behind its position whenever it is woken, hands every event to every subscription, and
-only then moves on; handing out and moving are one step that nothing comes between. So whoever has
-read the log itself up to a feed's position may join without a gap, and knows by the number what it
-has seen already.
+A feed reads after its position when it is woken, puts each event into every subscription, and then
+moves its position; both happen in one step of the event loop. So a stream that has read the log up
+to the position of a feed may join it without a gap, and skips events by their number.
 """
 
 import asyncio
@@ -72,9 +71,9 @@ class ProjectFeed:
         self._woken.set()
 
     async def run(self) -> None:
-        """Read and hand out until the feed is ended."""
+        """Read and distribute events until the feed ends."""
         while not self._is_over:
-            # Those who listen are not left alone: it is tried again.
+            # A failed read is repeated, so that streams do not stop.
             with log_failures(_log, "events not read"):
                 while not self._is_over and await self._read():
                     await self._breathe()
@@ -84,13 +83,13 @@ class ProjectFeed:
             await self._pause()
 
     async def _breathe(self) -> None:
-        """Leave the process to others for twice as long as those who listen have just had it.
+        """Pause for twice the time that the listeners have just used.
 
-        What is written meanwhile goes out together. Without it, a thousand listeners would be
-        served one event at a time, and those who write would wait for all of them at every step.
+        Events of the meantime are distributed together. Otherwise a thousand listeners would be
+        served one event at a time, and each write would wait for all of them.
         """
         began = monotonic()
-        # Comes back behind everybody who was handed something.
+        # Continues after all listeners that received events.
         await anyio.lowlevel.checkpoint()
         await anyio.sleep(min(2 * (monotonic() - began), _LONGEST_BREATH_SECONDS))
 
@@ -101,19 +100,19 @@ class ProjectFeed:
                 self._woken.clear()
 
     async def _read(self) -> bool:
-        """Hand out what is new; says whether there was anything."""
+        """Distribute new events; return whether there were any."""
         logged, removed = await self._records.read(self._project_id, self._look)
         if self.position < removed:
-            # These streams miss what was removed unread: they come back, and are told so.
+            # These streams have missed removed events: they reconnect and get a reset.
             for subscription in self._subscriptions:
                 subscription.cut("slow")
         if logged:
-            self._hand_out([self._add_raw_result(event_of(each)) for each in logged])
+            self._distribute([self._add_raw_result(event_of(each)) for each in logged])
             self.position = logged[-1].number
         return bool(logged)
 
     def _look(self, unit: UnitOfWork) -> tuple[Sequence[LoggedEvent], int]:
-        """Return what is new, and the number up to which events were removed before being read."""
+        """Return new events, and the number up to which events were removed unread."""
         logged = unit[EventRecords].after(self.position, limit=_AT_ONCE, most_bytes=_AT_ONCE_BYTES)
         is_gap = bool(logged) and logged[0].number > self.position + 1
         return logged, unit[EventRecords].bounds().removed if is_gap else 0
@@ -122,7 +121,7 @@ class ProjectFeed:
         raw = self._raw_results.take(event.subject_id)
         return event if raw is None else replace(event, data=with_raw_result(event.data, raw))
 
-    def _hand_out(self, events: Sequence[Event]) -> None:
+    def _distribute(self, events: Sequence[Event]) -> None:
         # Made once for all who listen to the same, of whom there may be a thousand.
         handouts: dict[str | None, EventBatch] = {}
         self._room.make_room(sum(len(event.data) for event in events))
@@ -131,11 +130,11 @@ class ProjectFeed:
             if session_id not in handouts:
                 handouts[session_id] = event_batch_of(events, session_id)
             subscription.offer(handouts[session_id])
-        self._room.settle()
+        self._room.release_unused()
 
 
 class Feeds:
-    """The feeds of a process: there is one where somebody listens."""
+    """The feeds of a process, one for each project with listeners."""
 
     def __init__(self, records: Records, raw_results: RawResults, room: QueueRoom) -> None:
         self._records = records
@@ -149,7 +148,7 @@ class Feeds:
 
     @property
     def is_any(self) -> bool:
-        """Whether anybody listens to anything."""
+        """True if any project has listeners."""
         return bool(self._feeds)
 
     def wake(self, project_id: str | None, number: int | None) -> None:
@@ -194,11 +193,10 @@ class Feeds:
         except BaseException:
             self.leave(feed, project_id)
             raise
-        # Whoever entered at the same moment may have been faster, and the feed has moved on.
+        # Another stream may have started the feed meanwhile.
         if not feed.is_begun and not self._is_over.is_set():
             feed.position, feed.is_begun = newest, True
-            # It reads at once: what was announced while its position was looked up is not waited
-            # for.
+            # It reads at once, since events may have been announced before its position was known.
             self._group.start_soon(feed.run)
         return feed
 

@@ -10,9 +10,9 @@ _MOST_RAW_RESULTS = 64
 
 
 class RawResults:
-    """What tools returned, for debugging: from just before the commit until the event goes out.
+    """Raw results of tools, for debugging, from just before the commit until their event.
 
-    Shown to those who listen now, and never stored.
+    Only connected listeners receive them; they are never stored.
 
     Args:
         is_enabled: Whether anything is kept at all.
@@ -33,12 +33,12 @@ class RawResults:
     ) -> None:
         """Keep a result for the event that its transaction is about to write.
 
-        Nothing is kept where nobody listens to the project, nor of a body above 1 MiB.
+        Results of projects without listeners, and of bodies above 1 MiB, are not kept.
         """
         if not self.is_wanted(project_id, size_bytes=size_bytes):
             return
         self._results[tool_result_id] = json_text(result).encode()
-        # What was rolled back is never asked for.
+        # Results of rolled back transactions are never taken.
         while len(self._results) > _MOST_RAW_RESULTS:
             self._results.popitem(last=False)
 

@@ -33,10 +33,10 @@ _STUCK_SECONDS = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Where a stream begins.
+    """The start of a stream.
 
-    `number` is that of the event before its first one, and `position` what its listener knows this
-    place by. `is_reset` says that it is not the place that was asked for.
+    `number` is that of the event before the first one, and `position` the same place in the numbers
+    of the listener. `is_reset` is true if it is not the requested place.
     """
 
     number: int
@@ -45,12 +45,12 @@ class Start:
 
 
 def start_of(unit: UnitOfWork, session_id: str | None, after: int | None) -> Start:
-    """Return where the stream of a session begins, or of the project; to be asked of a snapshot.
+    """Return the start of the stream of a session or of the project, in a snapshot.
 
     Args:
-        unit: What the log holds.
-        session_id: Whose events are wanted, `None` for all.
-        after: The position behind which it is to begin, `None` for now.
+        unit: A snapshot of the records.
+        session_id: The session, `None` for all events of the project.
+        after: The position before the first event, `None` for now.
     """
     if session_id is not None:
         return _start_in_session(unit, session_id, after)
@@ -62,10 +62,10 @@ def start_of(unit: UnitOfWork, session_id: str | None, after: int | None) -> Sta
 
 
 def _start_in_session(unit: UnitOfWork, session_id: str, after: int | None) -> Start:
-    """Return where the stream of a session begins; its positions are the session's `seq`.
+    """Return the start of the stream of a session, whose positions are `seq`.
 
-    A session may have been deleted since its listener was here, and begun anew: it is told of the
-    deletion, or gets a reset where its position could be one of either, however long ago that was.
+    The session may have been deleted and created again since its listener left. The listener gets
+    the event of the deletion, or a reset if its position may belong to either session.
     """
     bounds = unit[EventRecords].bounds()
     session = unit[SessionRecords].find(session_id)
@@ -95,21 +95,21 @@ def _number_behind(unit: UnitOfWork, session_id: str, after: int) -> int | None:
 
 
 def _is_ambiguous(unit: UnitOfWork, session_id: str, after: int, number: int | None) -> bool:
-    """Return whether `after` may be a `seq` of an earlier session of this name, ended meanwhile.
+    """Return whether `after` may be a `seq` of an earlier, deleted session of this name.
 
     Args:
-        unit: What the log holds.
-        session_id: A session that is there.
+        unit: A snapshot of the records.
+        session_id: An existing session.
         after: The position.
-        number: Where the session itself has it, `None` if it does not.
+        number: The number of the event at this position, `None` if the session has none.
     """
     if not after:
         return False
     ended = unit[EventRecords].first_deletion_from(session_id, after)
     if ended is None:
-        # The log may have forgotten the deletion; what the session has not reached is not kept.
+        # The event of the deletion may have been removed from the log.
         return after <= unit[SessionRecords].last_ended(session_id)
-    # The deletion itself, where its own `seq` is asked for, is seen.
+    # A stream that begins at the deletion receives its event.
     return number is not None and ended < number
 
 
@@ -120,9 +120,9 @@ def _before_deletion(unit: UnitOfWork, session_id: str, after: int) -> int | Non
 
 @dataclass(eq=False, slots=True)
 class EventStream:
-    """What one listener gets, from where it begins.
+    """The events of one listener.
 
-    `abort` may be set by whoever sends: it ends a connection that does not take anything.
+    The sender may set `abort`, which ends a connection that makes no progress.
     """
 
     records: Records
@@ -149,7 +149,7 @@ class EventStream:
                         return
 
     async def batches(self) -> AsyncGenerator[Sequence[EventItem], None]:
-        """Yield the same, what has come while the one before was taken together."""
+        """Yield the same events in batches of those that arrived since the last one."""
         try:
             async with aclosing(self._batches()) as batches:
                 async for batch in batches:
@@ -168,18 +168,18 @@ class EventStream:
         return self.subscription.ended_by
 
     def cut(self, reason: EndReason) -> None:
-        """End the stream behind what it has delivered."""
+        """End the stream after the delivered events."""
         self.subscription.cut(reason)
 
     def stuck_since(self, now: float) -> float | None:
-        """Return since when the listener has not taken what it was handed, if for a while."""
+        """Return the time of the last delivery if the listener has not read it for a while."""
         handed_at = self._handed_at
         if handed_at is None or now - handed_at < _STUCK_SECONDS:
             return None
         return handed_at
 
     def is_stalled(self, now: float) -> bool:
-        """Return whether the listener has not taken what it was handed for too long."""
+        """Return whether the listener has not read its last delivery in time."""
         return self._handed_at is not None and now - self._handed_at > _STALLED_SECONDS
 
     async def _batches(self) -> AsyncGenerator[Sequence[EventItem], None]:
@@ -188,22 +188,22 @@ class EventStream:
         async for item in self._logged():
             yield [item]
         try:
-            while taken := await self.subscription.take():
-                # What it has read in the log itself is not told twice.
-                batch = [item for item in taken if item.number > self._number]
-                self._number = max(self._number, taken[-1].number)
+            while items := await self.subscription.take():
+                # Events that were read from the log are skipped.
+                batch = [item for item in items if item.number > self._number]
+                self._number = max(self._number, items[-1].number)
                 if batch:
                     yield batch
         finally:
             self.feed.detach(self.subscription)
 
     async def _logged(self) -> AsyncGenerator[EventItem, None]:
-        """Yield what the log holds up to where the feed is; then the feed is joined."""
+        """Yield events of the log up to the position of the feed, then join the feed."""
         while not self.subscription.is_cut and self._number < (reached := self.feed.position):
-            anew, logged = await self._read()
-            if anew is not None:
-                self._number = anew.number
-                yield _reset(anew)
+            reset, logged = await self._read()
+            if reset is not None:
+                self._number = reset.number
+                yield _reset(reset)
                 continue
             for event in map(event_of, logged):
                 self._number = event.number
@@ -214,10 +214,9 @@ class EventStream:
         self.feed.attach(self.subscription)
 
     async def _read(self) -> tuple[Start | None, Sequence[LoggedEvent]]:
-        """Return what the log holds behind this place; where to begin anew, if it is not kept."""
+        """Return the next events of the log, or a new start if they are not kept."""
         async with self.readers:
-            # Given up midway, for a listener that goes, a read would cost the connection it is made
-            # on.
+            # Cancelling a read would cost its database connection.
             with anyio.CancelScope(shield=True):
                 read = await self.records.read_snapshot(self.caller.project_id, self._look)
         return read
@@ -236,5 +235,5 @@ class EventStream:
 
 
 def _reset(start: Start) -> EventItem:
-    said = ResetEvent(reason="position-not-kept", position=start.position)
-    return EventItem(start.number, start.position, "reset", said.encode())
+    data = ResetEvent(reason="position-not-kept", position=start.position)
+    return EventItem(start.number, start.position, "reset", data.encode())

@@ -34,7 +34,7 @@ _WATCH_SECONDS = 2.0
 
 @dataclass(frozen=True, slots=True)
 class StreamLimits:
-    """How many streams a process has open, and what waits for each at the most."""
+    """Limits of the streams of a process and of their queues."""
 
     streams: int
     streams_per_key: int
@@ -150,9 +150,9 @@ class EventStreams:
             self._counts.count_stream_ended(stream.ended_by or "left")
 
     def end(self) -> None:
-        """Cut everybody off, and let nobody in: the server is about to stop."""
+        """End all streams and refuse new ones, since the server is stopping."""
         if self._is_ending:
-            # Every connection says it, and each of them would go through all streams.
+            # Every connection calls this, and each call would go through all streams.
             return
         self._is_ending = True
         for stream in self._open:

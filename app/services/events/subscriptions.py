@@ -1,8 +1,8 @@
-"""The queues of those who listen: what each holds, and all of them together.
+"""The queues of listeners and their total size.
 
-What is not taken yet waits in a bounded queue. An event that waits for a thousand listeners is in
-memory once, and counted once. When there is no room for the next one, the listeners that are
-furthest behind are cut off: the log still has what they miss, and they come back for it.
+Undelivered events wait in a bounded queue. An event that waits for a thousand listeners is in
+memory once and counted once. If there is no room for the next one, the listeners that are furthest
+behind are disconnected: the log has the events, and they reconnect for them.
 """
 
 import asyncio
@@ -17,16 +17,16 @@ from app.services.memory_budget.budget import HeldMemory, MemoryBudget
 _SHARE = 4
 _AT_A_TIME = 32
 _AT_ONCE_BYTES = 64 * 1024
-# What is sent without a turn of its own: to wait for one takes longer than to send it.
+# Batches up to this size are sent without waiting for a turn, which takes longer than sending.
 _SMALL_BYTES = 16 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class EventItem:
-    """What a listener gets: `type` and `data`, and the position it may come back with.
+    """A frame for a listener: `type`, `data`, and the position from which it may continue.
 
-    `number` is the event's place in the log of its project. A `reset` says that the position it
-    came with is not kept: what it shows has to be loaded anew, and what follows is from now on.
+    `number` is the place of the event in the log of its project. The type `reset` means that the
+    position of the listener is not kept: it must load its data again, and newer events follow.
     """
 
     number: int
@@ -51,10 +51,10 @@ def event_item_of(event: Event, session_id: str | None) -> EventItem:
 
 def event_batch_of(events: Sequence[Event], session_id: str | None) -> EventBatch:
     """Return those of the events that belong to a session, or all of them."""
-    wanted = [event for event in events if session_id in (None, event.session_id)]
+    selected = [event for event in events if session_id in (None, event.session_id)]
     return EventBatch(
-        [event_item_of(event, session_id) for event in wanted],
-        sum(len(event.data) for event in wanted),
+        [event_item_of(event, session_id) for event in selected],
+        sum(len(event.data) for event in selected),
     )
 
 
@@ -101,7 +101,7 @@ class QueueRoom:
     """The bytes of events that are in any queue, a quarter of the budget of memory at the most."""
 
     def __init__(self, memory: MemoryBudget) -> None:
-        self._held = HeldMemory(memory, 0)
+        self._reserved = HeldMemory(memory, 0)
         self._limit_bytes = memory.limit_bytes // _SHARE
         # By the identity of the bytes, which live for as long as a queue holds them.
         self._users: dict[int, int] = {}
@@ -118,7 +118,7 @@ class QueueRoom:
         self._queues.discard(queue)
 
     def put(self, items: Iterable[EventItem]) -> None:
-        """Count what is put into a queue."""
+        """Count events that are added to a queue."""
         users = self._users
         for item in items:
             key = id(item.data)
@@ -134,19 +134,19 @@ class QueueRoom:
         users = self._users
         for item in items:
             key = id(item.data)
-            left = users[key] - 1
-            if left:
-                users[key] = left
+            count = users[key] - 1
+            if count:
+                users[key] = count
             else:
                 del users[key]
                 self.queued_bytes -= len(item.data)
-        self.settle()
+        self.release_unused()
 
     def make_room(self, size_bytes: int) -> None:
-        """Take room for bytes that are about to be put into queues, before they are.
+        """Reserve memory for events before they are queued.
 
-        Whoever is furthest behind is cut off until they fit. Where nothing waits any more they are
-        handed out all the same: no listener is to blame.
+        The listeners that are furthest behind are disconnected until the events fit. If no events
+        wait, they are queued in any case.
         """
         while not self._takes(size_bytes):
             most = max((queue.waiting_bytes for queue in self._queues), default=0)
@@ -155,24 +155,24 @@ class QueueRoom:
             for queue in [each for each in self._queues if each.waiting_bytes >= most]:
                 queue.cut("slow")
 
-    def settle(self) -> None:
-        """Give room back that no queue needs."""
-        if self.queued_bytes < self._held.size_bytes:
-            self._held.resize(self.queued_bytes)
+    def release_unused(self) -> None:
+        """Release memory that no queue needs."""
+        if self.queued_bytes < self._reserved.size_bytes:
+            self._reserved.resize(self.queued_bytes)
 
     def _takes(self, size_bytes: int) -> bool:
-        wanted = self.queued_bytes + size_bytes
-        if wanted > self._limit_bytes:
+        total = self.queued_bytes + size_bytes
+        if total > self._limit_bytes:
             return False
         try:
-            self._held.resize(max(wanted, self._held.size_bytes))
+            self._reserved.resize(max(total, self._reserved.size_bytes))
         except OverloadedError:
             return False
         return True
 
 
 class WriteBuffers:
-    """What connections hold that were handed more than their listeners take.
+    """The buffers of connections whose clients read slower than events are sent.
 
     Args:
         memory: The budget they are counted in.
@@ -182,7 +182,7 @@ class WriteBuffers:
 
     def __init__(self, memory: MemoryBudget) -> None:
         self._memory = memory
-        self._held = HeldMemory(memory, 0)
+        self._reserved = HeldMemory(memory, 0)
 
     def count(self, endings: Sequence[Callable[[], object]]) -> None:
         """Count so many buffers, and end those for which there is no room.
@@ -191,16 +191,17 @@ class WriteBuffers:
             endings: What ends each of them, those first that were stuck for longest.
         """
         free_bytes = max(0, self._memory.limit_bytes - self._memory.held_bytes)
-        fitting = (self._held.size_bytes + free_bytes) // self.EACH_BYTES
+        fitting = (self._reserved.size_bytes + free_bytes) // self.EACH_BYTES
         for end in endings[: max(0, len(endings) - fitting)]:
             end()
-        self._held.resize(min(len(endings), fitting) * self.EACH_BYTES)
+        self._reserved.resize(min(len(endings), fitting) * self.EACH_BYTES)
 
 
 class Subscription:
-    """A queue of what was handed out and not taken yet.
+    """A queue of undelivered events.
 
-    Who falls too far behind is cut off and what waited is dropped: the log still has it.
+    A listener that falls too far behind is disconnected and its queue is dropped: the log has the
+    events.
 
     Args:
         session_id: Whose events are wanted, `None` for all.
@@ -223,7 +224,7 @@ class Subscription:
         self.ended_by: EndReason | None = None
 
     def offer(self, event_batch: EventBatch) -> None:
-        """Hand out what is wanted here; never waits."""
+        """Queue events; never waits."""
         if self.is_cut or not event_batch.items:
             return
         self._room.put(event_batch.items)
@@ -235,7 +236,7 @@ class Subscription:
 
     @property
     def is_cut(self) -> bool:
-        """Whether nothing comes any more."""
+        """True if the subscription has ended."""
         return self.ended_by is not None
 
     def cut(self, reason: EndReason) -> None:
@@ -247,32 +248,33 @@ class Subscription:
         self._changed.set()
 
     def close(self) -> None:
-        """Let go of what was taken last; nothing is taken any more."""
+        """End the subscription and release the last batch."""
         self.cut("left")
-        self._let_go()
+        self._release_batch()
 
-    def _let_go(self) -> None:
-        taken, self._delivered = self._delivered, []
-        self._room.drop(taken)
+    def _release_batch(self) -> None:
+        delivered, self._delivered = self._delivered, []
+        self._room.drop(delivered)
 
     async def take(self) -> list[EventItem]:
-        """Return what waits, as soon as there is any, 64 KiB at once and one event at the least.
+        """Wait for events and return up to 64 KiB of them, at least one.
 
-        Nothing once the subscription is cut. What is taken counts as held until the next is.
+        The list is empty if the subscription has ended. The memory of a batch is released by the
+        next call.
         """
-        self._let_go()
+        self._release_batch()
         while not self._waiting:
             if self.is_cut:
                 return []
             self._changed.clear()
             await self._changed.wait()
-        taken: list[EventItem] = []
+        batch: list[EventItem] = []
         size_bytes = 0
         while self._waiting and size_bytes < _AT_ONCE_BYTES:
-            taken.append(self._waiting.popleft())
-            size_bytes += len(taken[-1].data)
+            batch.append(self._waiting.popleft())
+            size_bytes += len(batch[-1].data)
         self.waiting_bytes -= size_bytes
-        self._delivered = taken
+        self._delivered = batch
         if size_bytes > _SMALL_BYTES:
             await self._room.turns.take()
-        return taken
+        return batch

@@ -40,7 +40,7 @@ class Feed:
         self.room.make_room(size_bytes)
         for listener in self.listeners:
             listener.offer(event_batch_of([event], None))
-        self.room.settle()
+        self.room.release_unused()
 
 
 @pytest.mark.promise(
