@@ -428,7 +428,7 @@ def test_upload_in_pieces_is_counted_as_it_comes(full: Project) -> None:
 @pytest.mark.promise(
     "security.md#quotas-and-a-full-disk",
     "A bundle without room is refused before any of it is stored",
-    kept_by="packages/bundles/src/pagefault_bundles/importing.py",
+    kept_by="packages/bundles/src/pagefault_bundles/bundle_imports.py",
     tried="0 bytes",
 )
 def test_bundle_without_room_for_its_blobs_is_refused_whole(project: Project) -> None:

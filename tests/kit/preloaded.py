@@ -50,9 +50,9 @@ _PROGRAMS = {"pagefault": "app.cli.main", "mcp_sdk_server": "tests.kit.mcp_sdk_s
 _LOADED_LATER = (
     "app.main",
     *(f"app.cli.{name}" for name in ("ingest", "keys", "pages", "serve", "stores", "tail")),
-    *("pagefault_mcp.hosts.host_configs", "pagefault_mcp.listening.listening_proxy"),
+    *("pagefault_mcp.hosts.host_configs", "pagefault_mcp.http_server.host_listener"),
     *("pagefault_mcp.proxy.bridge", "pagefault_mcp.server.memory_process"),
-    *("pagefault_mcp.server.detached", "pagefault_mcp.server.serve_proxies"),
+    *("pagefault_mcp.server.daemon", "pagefault_mcp.server.serve_proxies"),
     *("alembic.autogenerate", "alembic.command", "anyio._backends._asyncio"),
 )
 

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.engines("embedded")
 MOST_LINES = 15_000
 MORE_LINES = {
     # The memory server has every tool, and prompts, resources and events of all that is stored.
-    "pagefault_mcp.server.route": 20_900,
+    "pagefault_mcp.server.mcp_endpoint": 20_900,
 }
 """For routes that need more, how many lines they may have, each with its reason."""
 

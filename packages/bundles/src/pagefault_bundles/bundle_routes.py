@@ -24,8 +24,8 @@ from app.http.record_responses import answer_written
 from app.http.response_memory import CountedResponse
 from app.services.memory_budget.budget import MemoryBudget
 from app.wire.sessions import SessionRecord, session_record
-from pagefault_bundles.exporting import EXPORT_BYTES, BundleExports
-from pagefault_bundles.importing import BundleImports
+from pagefault_bundles.bundle_exports import EXPORT_BYTES, BundleExports
+from pagefault_bundles.bundle_imports import BundleImports
 from pagefault_dialects.errors import InvalidPayloadError, PayloadTooLargeError
 
 router = APIRouter(prefix="/api/sessions", tags=["sessions"], route_class=ApiRoute)

@@ -6,8 +6,8 @@ from app.stores.blobs.store import BlobStore
 from app.stores.records.records import Records
 from app.wiring.open_stores import Stores
 from app.wiring.services import Provider, Services
-from pagefault_bundles.exporting import BundleExports
-from pagefault_bundles.importing import BundleImports
+from pagefault_bundles.bundle_exports import BundleExports
+from pagefault_bundles.bundle_imports import BundleImports
 
 
 def _exports(services: Services) -> BundleExports:

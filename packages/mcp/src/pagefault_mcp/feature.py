@@ -4,8 +4,8 @@ from app.features import Feature
 
 FEATURE = Feature(
     name="mcp",
-    routers=("pagefault_mcp.server.route:router",),
-    services=("pagefault_mcp.server.route:SERVICES",),
+    routers=("pagefault_mcp.server.mcp_endpoint:router",),
+    services=("pagefault_mcp.server.mcp_endpoint:SERVICES",),
     commands=dict.fromkeys(
         ("proxy", "mcp", "serve-proxies"), "pagefault_mcp.commands.host_commands:hosts"
     ),

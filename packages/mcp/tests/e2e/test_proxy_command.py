@@ -18,7 +18,7 @@ from app.config.settings import Settings
 from pagefault_dialects.context.cut_arguments import cut_arguments
 from pagefault_dialects.context.cut_marks import cut_arguments_refusal
 from pagefault_dialects.targets.tokens import count_tokens
-from pagefault_mcp.messages.passing_requests import UNREADABLE
+from pagefault_mcp.messages.request_tracker import UNREADABLE
 from tests.kit import images, mcp_server, media
 from tests.kit.loaded_command import LoadedCommand
 from tests.kit.process import ROOT, WAIT_SECONDS, environment, program

@@ -299,7 +299,7 @@ def test_refused_requests_get_the_reason(
 @pytest.mark.promise(
     "security.md#calls-from-a-browser",
     "A page of another origin, or under a rebound name, starts no server of a proxy that listens",
-    kept_by="packages/mcp/src/pagefault_mcp/listening/host_access.py",
+    kept_by="packages/mcp/src/pagefault_mcp/http_server/host_listener.py",
     tried="3 headers",
 )
 @pytest.mark.parametrize(
@@ -382,7 +382,7 @@ def test_files_of_tools_are_removed_with_the_last_session_that_was_given_them(
 @pytest.mark.promise(
     "security.md#memory-and-processor",
     "A proxy that listens starts a limited number of servers",
-    kept_by="packages/mcp/src/pagefault_mcp/listening/host_sessions.py",
+    kept_by="packages/mcp/src/pagefault_mcp/http_server/host_sessions.py",
     tried="32 sessions, and one more: 503",
 )
 def test_sessions_are_limited_in_number(tmp_path: Path) -> None:
@@ -422,7 +422,7 @@ def test_command_that_is_not_there_is_named_at_start(
 @pytest.mark.promise(
     "security.md#links-and-keys",
     "A proxy that listens takes the keys of its project alone",
-    kept_by="packages/mcp/src/pagefault_mcp/listening/host_access.py",
+    kept_by="packages/mcp/src/pagefault_mcp/http_server/host_listener.py",
     tried="4 keys",
 )
 def test_where_keys_are_asked_for_hosts_need_one(tmp_path: Path) -> None:

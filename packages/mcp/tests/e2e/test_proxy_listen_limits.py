@@ -36,7 +36,7 @@ def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Listening]:
 @pytest.mark.promise(
     "security.md#memory-and-processor",
     "A proxy that listens checks the session and the revision before it reads a body",
-    kept_by="packages/mcp/src/pagefault_mcp/listening/host_endpoint.py",
+    kept_by="packages/mcp/src/pagefault_mcp/http_server/host_endpoint.py",
     tried="3 requests of 57 MiB, of which nothing is sent",
 )
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_session_and_revision_are_checked_before_a_body_is_read(
 @pytest.mark.promise(
     "security.md#memory-and-processor",
     "A proxy that listens answers other hosts while it reads a message that is costly to read",
-    kept_by="packages/mcp/src/pagefault_mcp/listening/host_endpoint.py",
+    kept_by="packages/mcp/src/pagefault_mcp/http_server/host_endpoint.py",
     tried="250 ms of processor time between question and answer: 3 messages of up to 57 MB",
 )
 def test_other_hosts_are_answered_while_a_hostile_message_is_read(tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ def _call_of(argument: bytes) -> bytes:
 @pytest.mark.promise(
     "security.md#memory-and-processor",
     "Bodies that arrive at a proxy that listens take their memory from one budget",
-    kept_by="packages/mcp/src/pagefault_mcp/listening/host_endpoint.py",
+    kept_by="packages/mcp/src/pagefault_mcp/http_server/host_endpoint.py",
     tried="30 unfinished bodies of 4 MiB, a budget of 64 MiB: at most 56 MiB more",
 )
 def test_unfinished_messages_hold_half_of_the_budget(tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ def test_unfinished_messages_hold_half_of_the_budget(tmp_path: Path) -> None:
 @pytest.mark.promise(
     "security.md#memory-and-processor",
     "A proxy that listens frees a message that it refuses, and gives the memory back",
-    kept_by="packages/mcp/src/pagefault_mcp/listening/host_endpoint.py",
+    kept_by="packages/mcp/src/pagefault_mcp/http_server/host_endpoint.py",
     tried="4 messages of 57 MB, one after the other: at most 256 MiB more",
 )
 @pytest.mark.parametrize(

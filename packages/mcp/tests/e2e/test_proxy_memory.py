@@ -84,7 +84,7 @@ def test_large_medium_is_stored_and_rendered_in_constant_memory(tmp_path: Path) 
 @pytest.mark.promise(
     "security.md#memory-and-processor",
     "A result of any size that is mostly a medium passes a proxy that listens in constant memory",
-    kept_by="packages/mcp/src/pagefault_mcp/listening/host_sessions.py",
+    kept_by="packages/mcp/src/pagefault_mcp/http_server/host_sessions.py",
     tried="a sound of 20 MB that the host is given: below 64 MiB, with keys",
 )
 def test_large_medium_passes_a_proxy_that_listens_in_constant_memory(tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ import pytest
 from mcp.shared import inbound
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
-from pagefault_mcp.listening.host_endpoint import HANDSHAKE_REVISIONS
-from pagefault_mcp.messages.passing_requests import REVISION
+from pagefault_mcp.http_server.host_endpoint import HANDSHAKE_REVISIONS
+from pagefault_mcp.messages.request_tracker import REVISION
 from pagefault_mcp.messages.sessionless_requests import REVISIONS, STATUSES, find_refusal
 
 WHOLE = {REVISION: "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}

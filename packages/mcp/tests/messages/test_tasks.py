@@ -7,7 +7,7 @@ from typing import TypeVar
 import pytest
 
 from pagefault_mcp.messages.lines import Line
-from pagefault_mcp.messages.passing_requests import CallAnswer, PassingRequests
+from pagefault_mcp.messages.request_tracker import CallAnswer, RequestTracker
 from pagefault_mcp.messages.tasks import Deferral, find_deferral, task_end
 
 Taken = TypeVar("Taken")
@@ -49,9 +49,9 @@ def with_line(take: Callable[[Line], Taken], message: object) -> Taken:
         return take(line)
 
 
-def with_a_task(is_in_task: bool) -> PassingRequests:
+def with_a_task(is_in_task: bool) -> RequestTracker:
     """A call was answered by a task."""
-    requests = PassingRequests({}, takes_paths=False, warn=pytest.fail)
+    requests = RequestTracker({}, takes_paths=False, warn=pytest.fail)
     request = {"id": 1, "method": "tools/call", "params": {"name": "a"}}
     call = with_line(requests.note, request)
     assert call is not None

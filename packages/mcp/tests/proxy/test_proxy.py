@@ -12,10 +12,9 @@ import httpx
 import pytest
 
 from pagefault_dialects.model.render_options import RenderOptions
-from pagefault_mcp.messages.passing_requests import REVISION
-from pagefault_mcp.proxy.proxied_host import Host
+from pagefault_mcp.messages.request_tracker import REVISION
 from pagefault_mcp.proxy.proxy import Proxy
-from pagefault_mcp.proxy.proxy_services import remote_service, shared_service
+from pagefault_mcp.proxy.proxy_services import Host, remote_service, shared_service
 from pagefault_mcp.service_client.shared_folder import SharedSetup
 from pagefault_mcp.upstreams.server_connections import start_server
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from pagefault_mcp.messages.lines import Line
-from pagefault_mcp.messages.passing_requests import PendingCall
+from pagefault_mcp.messages.request_tracker import PendingCall
 from pagefault_mcp.service_client.service_exchange import result_body
 
 pytestmark = pytest.mark.anyio

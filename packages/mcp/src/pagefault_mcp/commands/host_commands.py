@@ -15,9 +15,8 @@ from pagefault_mcp.commands import host_options as options
 
 if TYPE_CHECKING:
     from pagefault_dialects.model.render_options import RenderOptions
-    from pagefault_mcp.proxy.proxied_host import Host
     from pagefault_mcp.proxy.proxy_process import Serve, Server
-    from pagefault_mcp.proxy.proxy_services import Service
+    from pagefault_mcp.proxy.proxy_services import Host, Service
 
 hosts = typer.Typer()
 
@@ -76,7 +75,7 @@ def proxy(  # noqa: PLR0913, PLR0917 - one for each option
         flags = [] if tools else ["--no-tools"]
         return _rewrite_config(config, option_values, flags, undo=False, dry_run=dry_run)
     server = _read_server(command, upstream, header, transport)
-    from pagefault_mcp.proxy.proxied_host import Host
+    from pagefault_mcp.proxy.proxy_services import Host
     from pagefault_mcp.service_client.tool_files import ToolFiles
 
     tool_files = None if files is None else ToolFiles(files)
@@ -173,7 +172,7 @@ class _Memory:
             return _run_proxy(shared, server, host)
         address = options.parse_address(listen)
         from app.cli.terminal import project_settings
-        from pagefault_mcp.listening.listening_proxy import Entrance, serve_hosts
+        from pagefault_mcp.http_server.host_listener import Entrance, serve_hosts
 
         environment = dict(os.environ)
         settings, _ = project_settings(data_dir, self.env_file, self.project)
@@ -316,7 +315,7 @@ def serve_proxies(
 ) -> None:
     """Store for all proxies of a user; they start it themselves."""
     from app.cli.complaints import CANNOT
-    from pagefault_mcp.server.detached import detach
+    from pagefault_mcp.server.daemon import detach
 
     # Before other modules are loaded, since both processes would hold them.
     notify = detach(failed=CANNOT)

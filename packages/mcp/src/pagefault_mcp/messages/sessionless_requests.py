@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Any
 
 from pagefault_mcp.messages.message_values import member
-from pagefault_mcp.messages.passing_requests import REVISION
+from pagefault_mcp.messages.request_tracker import REVISION
 
 REVISIONS = ("2026-07-28",)
 PROTOCOL_VERSION = "mcp-protocol-version"

@@ -4,7 +4,7 @@ from typing import Final
 
 import anyio
 
-from pagefault_mcp.messages.passing_requests import PendingCall
+from pagefault_mcp.messages.request_tracker import PendingCall
 
 # The longest wait for an answer that is stored with its call, and the longest such call.
 _SOON_SECONDS = 0.05

@@ -27,13 +27,13 @@ from pagefault_dialects.model.tool import ToolDefinition
 from pagefault_dialects.targets.tool_definitions import write_tools
 from pagefault_mcp.errors import reason_of
 from pagefault_mcp.messages.lines import Line, Message, find_members, read_lines
-from pagefault_mcp.messages.passing_requests import (
+from pagefault_mcp.messages.request_tracker import (
     UNREADABLE,
     AnsweredRequest,
     CallAnswer,
     OwnList,
-    PassingRequests,
     PendingCall,
+    RequestTracker,
 )
 from pagefault_mcp.messages.rewritten_messages import (
     Piece,
@@ -77,7 +77,7 @@ class Proxy:
     """Our tools, by their names for the host."""
     takes_paths: bool
     """Tools receive files as paths."""
-    _requests: PassingRequests = field(init=False)
+    _requests: RequestTracker = field(init=False)
     _is_remote: bool = field(init=False, default=False)
     _notes: dict[str, CallNote] = field(init=False, default_factory=dict)
     _last_note: CallNote | None = field(init=False, default=None)
@@ -88,7 +88,7 @@ class Proxy:
 
     def __post_init__(self) -> None:
         names = {name: tool.name for name, tool in self.own_tools.items()}
-        self._requests = PassingRequests(names, self.takes_paths, self.warn)
+        self._requests = RequestTracker(names, self.takes_paths, self.warn)
 
     async def from_host(self, pieces: AsyncIterator[bytes], server: Connection) -> None:
         """Forward the messages of the host; at their end, stop the server.

@@ -8,9 +8,8 @@ from functools import partial
 import anyio
 
 from pagefault_mcp.proxy.pipes import host_left, standard_input, write_out
-from pagefault_mcp.proxy.proxied_host import Host
 from pagefault_mcp.proxy.proxy import Proxy, ProxyFactory
-from pagefault_mcp.proxy.proxy_services import Service
+from pagefault_mcp.proxy.proxy_services import Host, Service
 from pagefault_mcp.upstreams.server_connections import (
     CannotStartError,
     Connect,

@@ -1,6 +1,6 @@
 """The service of a proxy: the one at `--url`, or the one that the proxies of a user share."""
 
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -9,8 +9,10 @@ from typing import Any
 import anyio
 import httpx
 
+from pagefault_dialects.model.render_options import RenderOptions
+from pagefault_dialects.model.tool import ToolDefinition
+from pagefault_dialects.tools.tool_catalogue import definitions
 from pagefault_mcp.errors import reason_of
-from pagefault_mcp.proxy.proxied_host import Host
 from pagefault_mcp.service_client.running_service import (
     CONNECT_SECONDS,
     FIRST_SECONDS,
@@ -22,6 +24,26 @@ from pagefault_mcp.service_client.running_service import (
 from pagefault_mcp.service_client.service_store import ServiceStore
 from pagefault_mcp.service_client.shared_folder import SharedSetup
 from pagefault_mcp.service_client.shared_service import SharedService
+from pagefault_mcp.service_client.tool_files import ToolFiles
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """The options for a host: limits, tools and files."""
+
+    options: RenderOptions
+    """The limits of a rendered result."""
+    prefix: str | None
+    """The prefix of our tools' names; `None` to add no tools."""
+    files: ToolFiles | None = None
+    """The folder of files for tools that take paths; `None` to write no files."""
+
+    def own_tools(self) -> Mapping[str, ToolDefinition]:
+        """Return our tools, by their names for the host."""
+        if self.prefix is None:
+            return {}
+        return {f"{self.prefix}{tool.name}": tool for tool in definitions()}
+
 
 # A result of hundreds of megabytes is synced to disk before the answer. Hosts seldom wait longer
 # than a minute.

@@ -15,6 +15,7 @@ import anyio
 import anyio.abc
 import anyio.to_thread
 from starlette.requests import Request
+from starlette.routing import Route, Router
 from starlette.types import Message, Receive, Scope, Send
 
 from app.errors import QuotaExceededError
@@ -25,11 +26,12 @@ from app.http.query_names import QueryNames
 from app.models.limits import Limits
 from app.services.memory_budget.request_bodies import FREE_BYTES
 from app.services.requests.whole_bodies import RequestBodies
-from app.wiring.services import Services
+from app.wiring.services import Provider, Services
 from pagefault_dialects.errors import PagefaultError, PayloadTooLargeError
 from pagefault_mcp.messages.message_limits import check_message, parse_message
 from pagefault_mcp.server.answer_memory import AnswerMemory
 from pagefault_mcp.server.memory_caller import McpCaller, caller_at
+from pagefault_mcp.server.refusals import PATH
 
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -206,3 +208,17 @@ async def _drop_rest(receive: Receive) -> None:
             if not message.get("more_body"):
                 return
             size_bytes += len(message.get("body", b""))
+
+
+class _Endpoint:
+    """An ASGI application that calls the endpoint of the process."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        services: Services = scope["state"]["services"]
+        await services[McpEndpoint](scope, receive, send)
+
+
+router = Router([Route(PATH, _Endpoint(), methods=["POST"])])
+SERVICES = (
+    Provider(McpEndpoint, McpEndpoint, running=lambda services: services[McpEndpoint].running()),
+)

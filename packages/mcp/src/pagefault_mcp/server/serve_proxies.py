@@ -19,14 +19,18 @@ from types import FrameType
 import anyio
 import uvicorn
 from fastapi import FastAPI
+from starlette.requests import Request
+from starlette.responses import Response
 
 from app.cli.terminal import CommandError, project_settings
 from app.config.settings import Settings
+from app.errors import UnauthorizedError
 from app.features import open_services
 from app.server.uvicorn_config import allow_open_files, served_app, server_config
+from app.services.access.callers import Access
+from app.stores.records.records import Records
 from app.wiring.stores import migrate_apart
-from pagefault_mcp.server.detached import Notify
-from pagefault_mcp.server.host_keys import get_host_key
+from pagefault_mcp.server.daemon import Notify
 from pagefault_mcp.service_client.shared_folder import KEY_PATH, is_at, socket_of, try_to_lock
 
 # Hosts end their servers and start them again when their configuration changes.
@@ -217,3 +221,17 @@ class _SharedServer(uvicorn.Server):
         """Begin to serve, and report it."""
         await super().startup(sockets)
         self._notify()
+
+
+async def get_host_key(request: Request) -> Response:
+    """Answer 204 to a key of the service's project.
+
+    Raises:
+        UnauthorizedError: The key is missing, or of another project.
+    """
+    services = request.state.services
+    access = Access(services[Records], None)
+    caller = await access.caller_of(request.headers.get("authorization"))
+    if caller.project_id != services[Access].default_project:
+        raise UnauthorizedError
+    return Response(status_code=204)

@@ -22,7 +22,7 @@ from pagefault_mcp.messages.lines import (
     scan_text,
 )
 from pagefault_mcp.messages.message_values import parse_member
-from pagefault_mcp.messages.passing_requests import PendingCall
+from pagefault_mcp.messages.request_tracker import PendingCall
 
 _SERVER = "pagefault/server"
 """The member of `_meta` with the server of a call or result."""

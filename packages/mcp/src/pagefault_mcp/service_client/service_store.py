@@ -24,7 +24,7 @@ from pagefault_mcp.messages.argument_handles import FileArgument, Form, Mention,
 from pagefault_mcp.messages.json_spans import Span
 from pagefault_mcp.messages.lines import Line, LinePiece, Message
 from pagefault_mcp.messages.message_values import member
-from pagefault_mcp.messages.passing_requests import PendingCall
+from pagefault_mcp.messages.request_tracker import PendingCall
 from pagefault_mcp.service_client.service_exchange import (
     NO_JSON,
     NoAnswerError,

@@ -23,8 +23,8 @@ import anyio.abc
 
 from app.services.concurrency.large_work import run_in_loop_if
 from pagefault_mcp.errors import reason_of
-from pagefault_mcp.listening.host_streams import Exchange
-from pagefault_mcp.listening.sent_events import SentEvent, SentEvents
+from pagefault_mcp.http_server.host_streams import Exchange
+from pagefault_mcp.http_server.sent_events import SentEvent, SentEvents
 from pagefault_mcp.messages.json_spans import Span
 from pagefault_mcp.messages.lines import IN_MEMORY_BYTES, Line, locate_members, read_lines
 from pagefault_mcp.messages.message_values import answered_ids, is_id, member, parse_member

@@ -9,7 +9,7 @@ import pytest
 from pagefault_mcp.messages.argument_handles import FileArgument
 from pagefault_mcp.messages.json_spans import Span
 from pagefault_mcp.messages.lines import Line
-from pagefault_mcp.messages.passing_requests import CallAnswer, PassingRequests
+from pagefault_mcp.messages.request_tracker import CallAnswer, RequestTracker
 from pagefault_mcp.messages.tasks import Deferral, TaskEnd
 
 Taken = TypeVar("Taken")
@@ -44,9 +44,9 @@ def with_line(take: Callable[[Line], Taken], text: bytes) -> Taken:
         return take(line)
 
 
-def passing() -> PassingRequests:
+def passing() -> RequestTracker:
     """Nothing has been said yet, and nothing is warned of."""
-    return PassingRequests({"save_page": "save_page"}, takes_paths=False, warn=pytest.fail)
+    return RequestTracker({"save_page": "save_page"}, takes_paths=False, warn=pytest.fail)
 
 
 @pytest.mark.parametrize("kind", ODD_LISTS)

@@ -14,7 +14,7 @@ import anyio
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from pagefault_mcp.listening.sent_events import SentEvent, SentEvents
+from pagefault_mcp.http_server.sent_events import SentEvent, SentEvents
 from pagefault_mcp.messages.lines import Line
 
 _MOST_WAITING_LINES = 1_000

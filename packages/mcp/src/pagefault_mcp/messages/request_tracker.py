@@ -115,7 +115,7 @@ AnsweredRequest: TypeAlias = CallAnswer | OwnList | Literal["tools/list"]
 
 
 @dataclass(slots=True, eq=False)
-class PassingRequests:
+class RequestTracker:
     """The unanswered requests of a host that the proxy has to recognise."""
 
     own_tools: Mapping[str, str]
