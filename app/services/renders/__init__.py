@@ -1,10 +1,9 @@
 """Renderings: stored records as the messages of any model.
 
-    renders       one record, or a session, for one target; chains what follows
-      loading       the entries of a session, and the resources they refer to
-      messages        messages of any dialect as turns
-        message_calls   calls and answers in them
-      media_loader  smaller images made, texts and heads read: what the ladder plans
+    renders            one record, or a session, for one target
+      loaded_sessions    the entries of a session as turns, and the resources they refer to
+      settling           eviction, and the media ladder
+        media_loader       smaller images, texts of files, damage of media
 
-The data goes one way: records → turns → media plan → loaded media → settled → messages → text.
+Data flows one way: records → turns → media plan → loaded media → settled → messages → text.
 """

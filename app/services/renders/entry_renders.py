@@ -9,7 +9,7 @@ from app.services.renders.queries import RenderQuery
 async def render_entry(
     answers: AnswerRenders, project_id: str, session_id: str, seq: int, query: RenderQuery
 ) -> RenderedBody:
-    """Render one entry of a session, the answer to a call. Raises as `Renders.record`."""
+    """Render one entry of a session, the answer to a call; see `Renders.record` for errors."""
     profile, settling, options = answers.profile(query), answers.settling, query.options
     loaded = await load_entry(answers.records, answers.blobs, project_id, session_id, seq)
     turns = await settling.worked(lambda: loaded.answer(options.audience))

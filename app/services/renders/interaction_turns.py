@@ -1,4 +1,4 @@
-"""Interactions as turns: what a user asked, with files, and what was answered (spec 001)."""
+"""Interactions as turns: the input of a user with its attachments, and the output (spec 001)."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -33,7 +33,7 @@ from pagefault_dialects.model.resource import LINK_TYPE, Resource, resource_kind
 _NO_LINKS: Mapping[str, str] = MappingProxyType({})
 
 ReadRaw: TypeAlias = Callable[[JsonValue, str], Iterable[Item]]
-"""What a value that is stored as it came shows, at a pointer."""
+"""Reads a stored value at a pointer as items."""
 
 
 def interaction_turns(
@@ -44,35 +44,35 @@ def interaction_turns(
     read: ReadRaw,
     links: Mapping[str, str] = _NO_LINKS,
 ) -> list[ComposedTurn]:
-    """Return the turn of the user, and the answer that came along with it, if one did.
+    """Return the turn of the user, and that of the output if it was sent with the input.
 
     Args:
         entry: The interaction.
-        resources: What is attached, by id; what is missing is told as a line.
+        resources: The attached resources by id. A missing one becomes a line of text.
         origin: The path of the entry.
-        read: Reads texts and legacy objects, which may hold media.
-        links: The addresses in attached files that hold nothing but one, by the ids of these.
+        read: Reads texts and legacy objects, which may contain media.
+        links: The addresses in attached link files, by resource id.
     """
     value = parse_stored_json(entry.input)
-    asked: ComposedTurn = Turn(
+    question: ComposedTurn = Turn(
         role="user",
-        items=tuple(_input(value, entry, _Attached(resources, links), read)),
+        items=tuple(_input(value, entry, _Attachments(resources, links), read)),
         origin=origin,
         seq=entry.seq,
     )
     if entry.first_output is None:
-        return [asked]
-    answer = _said(entry.first_output, "/interaction/output", read)
-    return [asked, replace(answer, origin=origin, seq=entry.seq)]
+        return [question]
+    answer = _output_turn(entry.first_output, "/interaction/output", read)
+    return [question, replace(answer, origin=origin, seq=entry.seq)]
 
 
 def answer_turn(entry: StoredAnswer, *, origin: str, read: ReadRaw) -> ComposedTurn:
-    """Return the answer that was set later; see `interaction_turns`."""
-    return replace(_said(entry.output, "/output", read), origin=origin, seq=entry.seq)
+    """Return the turn of an output that was set later; see `interaction_turns`."""
+    return replace(_output_turn(entry.output, "/output", read), origin=origin, seq=entry.seq)
 
 
 def attached_ids(entry: StoredInteraction) -> set[str]:
-    """Return the ids of the resources that an interaction has attached."""
+    """Return the ids of the resources attached to an interaction."""
     if entry.input_kind != "multimodal":
         return set()
     attached = (
@@ -83,7 +83,7 @@ def attached_ids(entry: StoredInteraction) -> set[str]:
     return {resource_id for resource_id in attached if resource_id}
 
 
-def _said(output: bytes, pointer: str, read: ReadRaw) -> ComposedTurn:
+def _output_turn(output: bytes, pointer: str, read: ReadRaw) -> ComposedTurn:
     message = parse_stored_json(output)
     role = cast("TurnRole", message["role"])
     items = list(read(message["content"], f"{pointer}/content"))
@@ -99,9 +99,9 @@ def _said(output: bytes, pointer: str, read: ReadRaw) -> ComposedTurn:
 
 
 def _input(
-    value: Any,  # noqa: ANN401 - what a client stored
+    value: Any,  # noqa: ANN401 - JSON of a client
     entry: StoredInteraction,
-    attached: "_Attached",
+    attachments: "_Attachments",
     read: ReadRaw,
 ) -> Iterator[Item]:
     if entry.input_kind != "multimodal":
@@ -111,29 +111,29 @@ def _input(
         pointer = f"/interaction/input/parts/{index}"
         if part.get("text") is not None:
             yield from read(part["text"], f"{pointer}/text")
-        yield from _attached(part, pointer, entry.bindings, attached)
+        yield from _attached_items(part, pointer, entry.bindings, attachments)
 
 
 @dataclass(frozen=True, slots=True)
-class _Attached:
-    """What may be attached to an interaction."""
+class _Attachments:
+    """The resources and links that an interaction can have attached."""
 
     resources: Mapping[str, Resource]
     links: Mapping[str, str]
 
 
-def _linked(pointer: str, url: str, name: str | None, declared: str | None) -> Medium:
-    """Return a file that is elsewhere, of the type that is declared or its name stands for."""
+def _linked_medium(pointer: str, url: str, name: str | None, declared: str | None) -> Medium:
+    """Return a file at an address, with its declared type or that of its name."""
     mime_type = canonical_mime_type(declared or "") or OCTET_STREAM
     if mime_type == OCTET_STREAM:
         mime_type = mime_type_for_filename(name or "") or OCTET_STREAM
     return Medium(pointer, Address(url), resource_kind(mime_type), mime_type, name, None)
 
 
-def _attached(
-    part: dict[str, Any], pointer: str, bindings: Bindings, known: "_Attached"
+def _attached_items(
+    part: dict[str, Any], pointer: str, bindings: Bindings, attachments: _Attachments
 ) -> Iterator[Item]:
-    resources = known.resources
+    resources = attachments.resources
     for index, attached in enumerate(part.get("attachments", ())):
         here = f"{pointer}/attachments/{index}"
         resource_id = bound_resource_id(attached["id"], bindings)
@@ -143,8 +143,8 @@ def _attached(
             yield Omission(here, "attachment", "not-stored", reason)
         elif resource_id not in resources:
             yield TextItem(here, f"[File: {attached['id']}, which is no longer there]")
-        elif resource_id in known.links and attached.get("mime_type") != LINK_TYPE:
-            name, url = resources[resource_id].filename, known.links[resource_id]
-            yield _linked(here, url, name, attached.get("mime_type"))
+        elif resource_id in attachments.links and attached.get("mime_type") != LINK_TYPE:
+            name, url = resources[resource_id].filename, attachments.links[resource_id]
+            yield _linked_medium(here, url, name, attached.get("mime_type"))
         else:
             yield stored_medium(resources[resource_id], here)

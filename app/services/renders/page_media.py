@@ -1,4 +1,4 @@
-"""Media that pages are, as renderings take them."""
+"""Media of pages, for renderings."""
 
 from app.services.pages.page_bodies import address_mime_type
 from app.services.pages.page_views import PageView
@@ -15,7 +15,7 @@ from pagefault_dialects.model.resource import MediaHints, resource_kind
 
 
 async def page_medium(view: PageView) -> Medium | None:
-    """Return the medium that a page's level is, if it is one that is really there.
+    """Return the medium of a page at the level of a view, or `None`.
 
     Raises:
         NotFoundError: The resource is gone.
@@ -48,7 +48,7 @@ async def page_medium(view: PageView) -> Medium | None:
 
 
 def _addressed(body: Body, view: PageView) -> Medium | None:
-    """Return the medium at an address, of which only what page and URL say is known."""
+    """Return the medium at an address; its type follows from the page and the URL."""
     modality = view.page.fields.modality
     if modality not in ("image", "audio", "video"):
         return None

@@ -1,4 +1,4 @@
-"""What the system says around the messages of a session, as turns in front of them."""
+"""The prompt of a session as system turns before its messages."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,31 +14,31 @@ _MODELS = ("model", "modelId")
 
 
 def prompt_turns(prompt: bytes, *, origin: str) -> Sequence[ComposedTurn]:
-    """Return the system of a prompt as turns; none if it has no system.
+    """Return the system messages of a prompt as turns.
 
     Args:
-        prompt: A JSON object with the members that stood around a list of messages, and, in
-            `messages`, what the system said at the beginning of that.
-        origin: The path that the turns name as their origin.
+        prompt: A JSON object with the members of a request beside its messages. `messages` has
+            its leading system messages.
+        origin: The origin of the turns.
     """
-    around = parse_stored_json(prompt)
-    said = {name: around[name] for name in SYSTEM_NAMES if name in around}
-    read = foreign_messages({**said, _MESSAGES: around.get(_MESSAGES, [])}) or []
-    turns = (turn for each in read for turn in foreign_turns(each, 0, origin))
+    members = parse_stored_json(prompt)
+    system = {name: members[name] for name in SYSTEM_NAMES if name in members}
+    messages = foreign_messages({**system, _MESSAGES: members.get(_MESSAGES, [])}) or []
+    turns = (turn for each in messages for turn in foreign_turns(each, 0, origin))
     return [replace(turn, seq=None) for turn in turns if turn.role == "system"]
 
 
 def prompt_model(prompt: bytes) -> str | None:
-    """Return the model that a prompt names, if it names one."""
-    around = parse_stored_json(prompt)
-    named = (around.get(name) for name in _MODELS)
+    """Return the model in a prompt, or `None`."""
+    members = parse_stored_json(prompt)
+    named = (members.get(name) for name in _MODELS)
     return next((each for each in named if isinstance(each, str) and each), None)
 
 
 def with_prompt(
     prompt: Sequence[ComposedTurn], turns: Sequence[ComposedTurn]
 ) -> Sequence[ComposedTurn]:
-    """Return turns behind those of a prompt, in the place of what the system said first."""
+    """Replace the leading system turns by those of a prompt, if it has any."""
     if not prompt:
         return turns
     return [*prompt, *dropwhile(lambda turn: turn.role == "system", turns)]

@@ -10,18 +10,18 @@ from pagefault_dialects.targets.table import find_profile
 
 @dataclass(frozen=True, slots=True)
 class RenderQuery:
-    """For which target something is to be rendered, and how."""
+    """A target, and the options of a rendering for it."""
 
     target: str
     options: RenderOptions
     at: int | None = None
-    """The entry of a session that is taken for the newest, also for its frontier."""
+    """The newest entry of an earlier rendering; its frontier is read as of then, too."""
 
     def check_at(self, *, since: int, up_to: int | None) -> None:
-        """Make sure that an earlier rendering of a session can be asked for, if one is.
+        """Check the options of an earlier rendering, if `at` is set.
 
         Raises:
-            InvalidPayloadError: There is no frontier, or `since` or `upTo` stand beside it.
+            InvalidPayloadError: The frontier is missing, or `since` or `upTo` is set as well.
         """
         if self.at is None:
             return
@@ -38,10 +38,10 @@ class RenderQuery:
             )
 
     def profile(self, *, can_sign: bool) -> Profile:
-        """Return the target, within the size of images and in the revision that are asked for.
+        """Return the profile of the target, for the image size and revision of the options.
 
         Raises:
-            InvalidPayloadError: There is no such target, or signed URLs would lead nowhere.
+            InvalidPayloadError: The target is unknown, or signed URLs need a public URL.
         """
         profile = find_profile(self.target, self.options)
         if self.options.media == "signed-url" and not can_sign:

@@ -1,4 +1,4 @@
-"""Whole texts that stand in records as previews, read for callers that take longer ones."""
+"""Whole texts of previews in records, for renderings with a larger `maxText`."""
 
 from collections.abc import Mapping, Sequence
 
@@ -11,7 +11,7 @@ from pagefault_dialects.text_windows import PREVIEW_LIMIT_CHARS
 from pagefault_dialects.texts.cuts import preview, whole_length, whole_text_uri
 from pagefault_dialects.turns.text_limits import limited_answers
 
-# Of one rendering, the texts that are read whole; the others stay previews.
+# The limit of whole texts in one rendering; the others stay previews.
 _MOST_WHOLE_CHARS = 4_000_000
 
 
@@ -23,34 +23,34 @@ async def read_whole_texts(
     turns: Sequence[ComposedTurn],
     most_chars: int,
 ) -> Mapping[str, str]:
-    """Return the texts of answers that are no longer than is asked for, by their previews.
+    """Return the texts of answers with at most `most_chars` characters, by their previews.
 
-    A text that a tool wrote in the form of a preview is none: the whole has to begin and end as it
-    does, and to be part of the session, or of no session like the answer.
+    A tool may write a text in the form of a preview. So the whole has to begin and end as the
+    preview does, and belong to the session, or to no session like the answer.
 
     Raises:
         StoreUnavailableError: A store did not answer.
     """
     if most_chars <= PREVIEW_LIMIT_CHARS:
         return {}
-    wanted: dict[str, str] = {}
-    left = _MOST_WHOLE_CHARS
+    resource_ids: dict[str, str] = {}
+    free_chars = _MOST_WHOLE_CHARS
     items = (item for turn in limited_answers(turns).values() for item in turn.items)
     for text in (item.text for item in items if isinstance(item, TextItem)):
         uri, length = whole_text_uri(text), whole_length(text)
-        if uri is not None and length <= min(most_chars, left) and text not in wanted:
-            wanted[text] = parse_resource_id(uri) or ""
-            left -= length
-    if not wanted:
+        if uri is not None and length <= min(most_chars, free_chars) and text not in resource_ids:
+            resource_ids[text] = parse_resource_id(uri) or ""
+            free_chars -= length
+    if not resource_ids:
         return {}
     found = await records.read(
         project_id,
-        lambda unit: unit[ResourceRecords].find_in_session(set(wanted.values()), session_id),
+        lambda unit: unit[ResourceRecords].find_in_session(set(resource_ids.values()), session_id),
     )
     texts: dict[str, str] = {}
-    for text, resource_id in wanted.items():
+    for text, resource_id in resource_ids.items():
         resource = found.get(resource_id)
-        # A character has four bytes at most; a longer file is not what the preview says.
+        # A character has at most four bytes, so a longer file does not belong to the preview.
         if resource is None or resource.size_bytes > 4 * whole_length(text):
             continue
         try:
