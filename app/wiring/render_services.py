@@ -15,17 +15,17 @@ from app.services.renders.outlines import Outlines
 from app.services.renders.renders import Renders
 from app.services.renders.session_renders import SessionRenders
 from app.services.renders.session_windows import SessionWindows
-from app.services.renders.settling import Settling
 from app.services.renders.turn_cache import TurnCache
+from app.services.renders.turn_resolver import TurnResolver
 from app.services.renders.working_sets import WorkingSets
 from app.stores.blobs.store import BlobStore
 from app.stores.records.records import Records
 from app.wiring.services import Provider, Services
 
 
-def _settling(services: Services) -> Settling:
+def _resolver(services: Services) -> TurnResolver:
     settings = services[Settings]
-    return Settling(
+    return TurnResolver(
         services[Records],
         MediaLoader(services[BlobStore], services[DerivedImages], services[MediaChecks]),
         links=services[LinkSigner],
@@ -36,19 +36,19 @@ def _settling(services: Services) -> Settling:
 
 
 def _answer_renders(services: Services) -> AnswerRenders:
-    return AnswerRenders(services[Records], services[BlobStore], services[Settling])
+    return AnswerRenders(services[Records], services[BlobStore], services[TurnResolver])
 
 
 def _session_renders(services: Services) -> SessionRenders:
-    records, blobs, settling = services[Records], services[BlobStore], services[Settling]
+    records, blobs, resolver = services[Records], services[BlobStore], services[TurnResolver]
     turns = TurnCache()
     return SessionRenders(
         records,
-        settling,
+        resolver,
         answers=services[AnswerRenders],
         pages=services[PageManifests],
-        new_entries=NewEntries(records, blobs, settling, turns),
-        windows=SessionWindows(records, blobs, settling, turns),
+        new_entries=NewEntries(records, blobs, resolver, turns),
+        windows=SessionWindows(records, blobs, resolver, turns),
         known_turns=turns,
     )
 
@@ -62,7 +62,7 @@ def _outlines(services: Services) -> Outlines:
 
 
 SERVICES = (
-    Provider(Settling, _settling),
+    Provider(TurnResolver, _resolver),
     Provider(AnswerRenders, _answer_renders),
     Provider(SessionRenders, _session_renders),
     Provider(Renders, _renders),

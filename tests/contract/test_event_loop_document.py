@@ -12,7 +12,7 @@ DOCUMENT = ROOT / "docs" / "event-loop.md"
 _HOUSES = (ROOT / "app", *ROOT.glob("packages/*/src/*"))
 _ROW = re.compile(r"^\| `((?:app|pagefault_[a-z]+)/(?:[a-z_]+/)*)` \|", re.MULTILINE)
 # What a call that leaves the loop ends with.
-_LEAVING = {"to_thread.run_sync", "run_in_loop_if", "work.run", "settling.worked", "Popen"}
+_LEAVING = {"to_thread.run_sync", "run_in_loop_if", "work.run", "resolver.run", "Popen"}
 
 
 def leaves_the_loop(module: Path) -> bool:

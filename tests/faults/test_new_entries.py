@@ -246,8 +246,8 @@ class _Store:
 @asynccontextmanager
 async def _opened(folder: Path) -> AsyncIterator[_Store]:
     async with open_services(Settings(data_dir=folder, log_level="error")) as services:
-        settling, turns = services[SessionRenders].settling, TurnCache()
-        readers = services[Records], services[BlobStore], settling, turns
+        resolver, turns = services[SessionRenders].resolver, TurnCache()
+        readers = services[Records], services[BlobStore], resolver, turns
         new_entries, windows = NewEntries(*readers, stride=1), SessionWindows(*readers, stride=1)
         yield _Store(services, new_entries, windows)
 
@@ -255,7 +255,7 @@ async def _opened(folder: Path) -> AsyncIterator[_Store]:
 async def _session_without_room(store: _Store) -> None:
     """Render a session of which nothing can be remembered."""
     readers = store.new_entries
-    given = readers.records, readers.blobs, readers.settling, readers.known
+    given = readers.records, readers.blobs, readers.resolver, readers.known
     forgetful = replace(
         store,
         new_entries=NewEntries(*given, stride=1, prefixes=PrefixCache(most_bytes=0)),

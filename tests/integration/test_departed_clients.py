@@ -32,7 +32,7 @@ async def status_after_departure(settings: Settings, path: str, value: object) -
     "security.md#memory-and-processor",
     "A diagnosis or a rendering ends with its current step when its client has left; a step takes "
     "a second of processor time at most",
-    kept_by="app/services/renders/settling.py",
+    kept_by="app/services/renders/turn_resolver.py",
     tried="a diagnosis: its first step is not begun",
 )
 async def test_diagnosis_does_not_go_on_for_a_client_that_has_left(settings: Settings) -> None:

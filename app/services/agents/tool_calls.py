@@ -83,7 +83,7 @@ class ToolCalls:
         except (StoreUnavailableError, OverloadedError) as exc:
             said = _NO_ROOM if isinstance(exc, StoreFullError) else _NOT_STORED
             text = f"{said} ({exc.problem_code})"
-            return await self.renders.words(project_id, request.id, request.name, text, query)
+            return await self.renders.text(project_id, request.id, request.name, text, query)
 
     async def _answered(self, project_id: str, session_id: str, request: ToolCallRequest) -> int:
         """Return the `seq` of the answer to a call, which is run unless it was."""

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from app.models.identity import is_id
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.renders.queries import RenderQuery
-from app.services.renders.settling import Settling
 from app.services.renders.structured_contents import read_apart
+from app.services.renders.turn_resolver import TurnResolver
 from app.services.requests.validation import require_found
 from app.stores.blobs.store import BlobStore
 from app.stores.records.records import Records
@@ -27,24 +27,24 @@ class AnswerRenders:
     """Renders answers to calls."""
 
     records: Records
-    """Where they are."""
+    """The records of tool results."""
     blobs: BlobStore
-    """Where their media are."""
-    settling: Settling
-    """Makes what is read fit a target."""
+    """The files of their media."""
+    resolver: TurnResolver
+    """Resolves turns for a target."""
 
     def profile(self, query: RenderQuery) -> Profile:
-        """Return the target of a rendering.
+        """Return the profile of the target of a rendering.
 
         Raises:
-            InvalidPayloadError: There is none, or signed URLs would lead nowhere.
+            InvalidPayloadError: The target is unknown, or signed URLs need a public URL.
         """
-        return query.profile(can_sign=self.settling.content_base_url is not None)
+        return query.profile(can_sign=self.resolver.content_base_url is not None)
 
     async def tool_result(
         self, project_id: str, tool_result_id: str, query: RenderQuery
     ) -> RenderedBody:
-        """Render a tool result as the answer to its call. Raises as `Renders.record`."""
+        """Render a tool result as the answer to its call; see `Renders.record` for errors."""
         profile = self.profile(query)
         stored = None
         if is_id(tool_result_id):
@@ -54,24 +54,24 @@ class AnswerRenders:
         found = require_found(stored, "tool result")
         sanitized = found.sanitized
         options = query.options
-        # A text has no name but that of its entry.
+        # Handles of texts name their entry.
         seq = found.seq if options.handles or options.max_text is not None else None
         apart = await read_apart(self.blobs, project_id, [sanitized])
         origin, audience = f"/api/tool-results/{tool_result_id}", options.audience
-        turn = await self.settling.worked(
+        turn = await self.resolver.run(
             lambda: tool_result_turn(
                 sanitized, origin=origin, audience=audience, seq=seq, apart=apart
             )
         )
-        turns = await self.settling.limited(project_id, found.session_id, [turn], options)
-        return await self.rendered(project_id, turns, profile, query)
+        turns = await self.resolver.limit_texts(project_id, found.session_id, [turn], options)
+        return await self.render(project_id, turns, profile, query)
 
     async def with_record(
         self, project_id: str, tool_result_id: str, record: bytes, query: RenderQuery
     ) -> RenderedBody:
         """Return a stored tool result as JSON, with its rendering as one more member.
 
-        The record is stored, whatever becomes of the rendering: null stands for one that failed.
+        The record is stored even if the rendering fails; the member is null then.
         """
         try:
             rendered = await self.tool_result(project_id, tool_result_id, query)
@@ -81,10 +81,10 @@ class AnswerRenders:
         pieces = joined_pieces([head, *rendered.rendering.pieces, b"}"])
         return replace(rendered, rendering=Rendering(pieces))
 
-    async def words(
+    async def text(
         self, project_id: str, call_id: str, tool_name: str, text: str, query: RenderQuery
     ) -> RenderedBody:
-        """Render words as the failed answer to a call, which is stored nowhere."""
+        """Render a text as the failed answer to a call, which is not stored."""
         turn: ComposedTurn = Turn(
             role="tool",
             items=(TextItem("", text),),
@@ -93,32 +93,32 @@ class AnswerRenders:
             tool_name=tool_name,
             is_error=True,
         )
-        return await self.rendered(project_id, [turn], self.profile(query), query)
+        return await self.render(project_id, [turn], self.profile(query), query)
 
-    async def rendered(
+    async def render(
         self,
         project_id: str,
         turns: Sequence[ComposedTurn],
         profile: Profile,
         query: RenderQuery,
         *,
-        given: Callable[[], None] | None = None,
+        on_delivery: Callable[[], None] | None = None,
     ) -> RenderedBody:
-        """Render turns that are no whole history."""
+        """Render turns that are not a whole history."""
         options = query.options
-        settled, _ = await self.settling.fitted(
+        resolved, _ = await self.resolver.fit(
             project_id, turns, profile, options, NOTHING_EVICTED, is_whole=False
         )
 
         def write() -> Rendering:
-            document = document_of(settled, profile, options)
+            document = document_of(resolved, profile, options)
             mark(document, profile, options)
             return json_pieces(document)
 
-        return await self.body(project_id, await self.settling.worked(write), given=given)
+        return await self.body(project_id, await self.resolver.run(write), on_delivery)
 
     async def body(
-        self, project_id: str, rendering: Rendering, given: Callable[[], None] | None = None
+        self, project_id: str, rendering: Rendering, on_delivery: Callable[[], None] | None = None
     ) -> RenderedBody:
-        """Return a rendering as it is sent."""
-        return await RenderedBody(self.blobs, project_id, rendering, given=given).check()
+        """Return a rendering as a body, after a check of its files."""
+        return await RenderedBody(self.blobs, project_id, rendering, given=on_delivery).check()

@@ -10,8 +10,8 @@ async def render_entry(
     answers: AnswerRenders, project_id: str, session_id: str, seq: int, query: RenderQuery
 ) -> RenderedBody:
     """Render one entry of a session, the answer to a call; see `Renders.record` for errors."""
-    profile, settling, options = answers.profile(query), answers.settling, query.options
+    profile, resolver, options = answers.profile(query), answers.resolver, query.options
     loaded = await load_entry(answers.records, answers.blobs, project_id, session_id, seq)
-    turns = await settling.worked(lambda: loaded.answer(options.audience))
-    turns = await settling.limited(project_id, session_id, turns, options)
-    return await answers.rendered(project_id, turns, profile, query)
+    turns = await resolver.run(lambda: loaded.answer(options.audience))
+    turns = await resolver.limit_texts(project_id, session_id, turns, options)
+    return await answers.render(project_id, turns, profile, query)

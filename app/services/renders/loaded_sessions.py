@@ -1,4 +1,4 @@
-"""Load what is rendered: a session with its resources and structures."""
+"""Sessions that are loaded to be rendered, with their resources and structured contents."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -33,64 +33,63 @@ from pagefault_dialects.turns.record_turns import kept_apart, tool_result_turn
 
 _ENTRIES_AT_ONCE = 200
 MOST_TEXT_BYTES = 16 * 1024 * 1024
-"""Of one history; more is rendered nowhere at once."""
+"""The limit of the text of one rendered history."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoadedSession:
-    """The history of a session, and the resources that its messages and interactions show.
-
-    `apart` has the structured contents that are resources of their own, by their digests; `known`
-    remembers turns of entries; `last_seq` is how far the session had come. `prompt` is what stands
-    around the messages, as a JSON object.
-    """
+    """The history of a session, and the resources that its messages and interactions refer to."""
 
     session_id: str
     entries: Sequence[StoredEntry]
     resources: Mapping[str, Resource]
     apart: Mapping[str, JsonValue]
+    """The structured contents that are stored as resources, by digest."""
     known: TurnCache
+    """Caches the turns of entries."""
     last_seq: int = 0
+    """The `seq` of the newest entry of the session."""
     prompt: bytes | None = None
+    """The members of a request beside its messages, as a JSON object."""
     links: Mapping[str, str] = field(default_factory=dict)
-    """The addresses in files that hold nothing but one, by the ids of these."""
-    held: list[Sequence[object]] = field(default_factory=list, compare=False, repr=False)
-    """What was made of it, to be freed with it."""
+    """The addresses in link files, by resource id."""
+    derived: list[Sequence[object]] = field(default_factory=list, compare=False, repr=False)
+    """Objects made of the entries, to be freed with them."""
     is_beginning: bool = True
-    """Whether the first entry is that of the session."""
+    """True if the first entry is the first one of the session."""
 
     @property
     def front(self) -> FrontFacts:
-        """What is known of runs of steps that were not read: there are none."""
+        """The facts of folded steps that were not read: none."""
         return NO_FRONT
 
     @property
     def orphans(self) -> Sequence[int]:
-        """The answers among these that stand behind a call that was written for them."""
+        """The `seq` of answers before the entries that have an added call: none."""
         return ()
 
     def up_to(self, seq: int | None) -> "LoadedSession":
-        """Return the session as it was when that entry was the last; with `None`, all of it."""
+        """Return the session up to an entry; with `None`, all of it."""
         if seq is None:
             return self
         entries = [each for each in self.entries if each.seq <= seq]
         return replace(self, entries=entries, last_seq=min(seq, self.last_seq))
 
     def with_model(self, options: RenderOptions) -> RenderOptions:
-        """Return options with the model that the prompt names, unless they name one."""
+        """Return options with the model of the prompt, unless they have one."""
         if options.model is not None or self.prompt is None:
             return options
         return replace(options, model=prompt_model(self.prompt))
 
     def turns(self, *, audience: Audience, kept: Collection[int] = ()) -> Sequence[ComposedTurn]:
-        """Return the history as a conversation that providers take.
+        """Return the history as a conversation with paired calls and answers.
 
-        Answers that are `kept` stay behind the calls that were written for them.
+        Answers whose `seq` is in `kept` keep the calls that were added for them.
         """
         return paired(self.unpaired(audience), kept=kept)
 
     def unpaired(self, audience: Audience) -> Sequence[ComposedTurn]:
-        """Return the turns of the history as they were recorded, items of one turn as one."""
+        """Return the turns of the history as they were recorded, with joined items."""
         turns = (turn for entry in self.entries for turn in self.turns_of(entry, audience))
         joined = join_turns((turn, turn.joins) for turn in turns)
         if self.prompt is None or not self.is_beginning:
@@ -99,31 +98,33 @@ class LoadedSession:
         return with_prompt(prompt_turns(self.prompt, origin=origin), joined)
 
     def begins(self, audience: Audience) -> set[int]:
-        """Return the `seq` of the entries whose first turn belongs to no turn before it."""
+        """Return the `seq` of the entries whose first turn is not joined to the one before."""
         turns = ((entry.seq, self.turns_of(entry, audience)) for entry in self.entries)
         return {seq for seq, read in turns if read and not read[0].joins}
 
     def answer(self, audience: Audience) -> Sequence[ComposedTurn]:
-        """Return the only entry, the answer to a call, without the call."""
+        """Return the turns of the only entry."""
         return self.turns_of(self.entries[0], audience)
 
     def turns_of(self, entry: StoredEntry, audience: Audience) -> Sequence[ComposedTurn]:
-        """Return what an entry says as turns, its answers to calls first."""
+        """Return the turns of an entry, its answers to calls first."""
         origin = f"/api/sessions/{self.session_id}/messages/{entry.seq}"
         raw = ContentReading(self.resources, audience).raw
         match entry:
             case StoredMessage() if kept_apart(entry.sanitized) is not None:
-                # What is kept apart is found, or not, in each rendering anew.
+                # Content that is stored apart may be gone in the next rendering.
                 return self._result_turns(entry, audience, origin)
             case StoredMessage():
                 read = partial(self._result_turns, entry, audience, origin)
                 return self.known.turns(entry, {}, read, origin=origin, audience=audience)
             case StoredHistoryMessage():
                 resources = self.resources
-                said = partial(
+                read_message = partial(
                     stored_message_turns, entry, resources, audience=audience, origin=origin
                 )
-                return self.known.turns(entry, resources, said, origin=origin, audience=audience)
+                return self.known.turns(
+                    entry, resources, read_message, origin=origin, audience=audience
+                )
             case StoredInteraction():
                 return interaction_turns(
                     entry, self.resources, origin=origin, read=raw, links=self.links
@@ -149,7 +150,7 @@ async def load_session(
     session_id: str,
     known: TurnCache | None = None,
 ) -> LoadedSession:
-    """Read a history whole; what is `known` of its entries is not read again.
+    """Load a whole history, without reading the entries that are `known`.
 
     Raises:
         NotFoundError: The project has no such session.
@@ -169,7 +170,7 @@ async def load_session(
 async def load_entry(
     records: Records, blobs: BlobStore, project_id: str, session_id: str, seq: int
 ) -> LoadedSession:
-    """Read one entry of a history.
+    """Load one entry of a history.
 
     Raises:
         NotFoundError: The project has no such entry.
@@ -211,10 +212,10 @@ def read_entries(
     to_seq: int,
     since: int = 0,
 ) -> Sequence[StoredEntry]:
-    """Read the entries of a history behind a `seq` and up to another one; those known are not read.
+    """Read the entries of a history from behind a `seq` up to another one, except known ones.
 
     Raises:
-        PayloadTooLargeError: Those behind `since` are too long to be rendered at once.
+        PayloadTooLargeError: The entries behind `since` are too long to be rendered at once.
     """
     incarnation = head.incarnation
     entries: list[StoredEntry] = []
@@ -249,21 +250,21 @@ def _size_bytes(entries: Sequence[StoredEntry], since: int) -> int:
 
 
 def referred(entries: Sequence[StoredEntry], known: TurnCache) -> set[str]:
-    """Return the ids of the resources that messages and interactions name.
+    """Return the ids of the resources that messages and interactions refer to.
 
-    A model or a tool may have written those of another session, which are nothing to show here.
+    Some may be of another session, if a model or a tool wrote them; `find_in_session` skips those.
     """
-    wanted: set[str] = set()
+    ids: set[str] = set()
     for entry in entries:
         if isinstance(entry, StoredHistoryMessage):
-            wanted |= known.referred(entry)
+            ids |= known.referred(entry)
         elif isinstance(entry, StoredInteraction):
-            wanted |= attached_ids(entry)
-    return wanted
+            ids |= attached_ids(entry)
+    return ids
 
 
 def entry_size_bytes(entry: StoredEntry) -> int:
-    """Return the size of what an entry stores, without its media."""
+    """Return the stored size of an entry, without its media."""
     match entry:
         case StoredMessage():
             return len(entry.sanitized)

@@ -1,8 +1,8 @@
-"""Look at the media of a conversation, and load what the ladder plans for them.
+"""Checks of the media of a conversation, and the images and texts that the ladder plans for them.
 
-Before anything is decided, the pixels and the damage of media are looked for. Only media that could
-be attached are looked at, the newest first: where a target takes so many of a kind, those before
-the newest sound ones step down anyway. Then smaller images are made, and the texts of files read.
+The pixels and the damage of media are found first. Only media that can be attached are checked, the
+newest first: if a target takes a limited number of a kind, older ones are reduced anyway. Then
+smaller images are made, and the texts of files are read.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -52,12 +52,12 @@ from pagefault_dialects.texts.file_texts import (
 _CLASSES: tuple[MediaClass, ...] = ("image", "audio", "video", "document")
 _AT_ONCE = 4
 MOST_IN_MEMORY = 256
-"""Of the smaller images of one rendering that are no files, those that are made."""
+"""The limit of smaller images of inline media in one rendering."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MediaLoader:
-    """Reads and makes what a rendering needs, for any project."""
+    """Loads the smaller images and file texts of renderings."""
 
     blobs: BlobStore
     images: SmallerImages
@@ -70,13 +70,13 @@ class MediaLoader:
         media_plan: MediaPlan,
         most_chars: int,
     ) -> LoadedMedia:
-        """Return the media that could be loaded.
+        """Return the images and texts that could be loaded.
 
         Args:
-            project_id: Whose media they are.
+            project_id: The project of the media.
             turns: The conversation.
-            media_plan: What to load of its media.
-            most_chars: How long the text of a file is shown whole.
+            media_plan: The images and texts to load.
+            most_chars: The longest text of a file that is shown whole.
 
         Raises:
             StoreUnavailableError: The store did not answer.
@@ -109,20 +109,23 @@ class MediaLoader:
             if text is not None:
                 texts[index] = text
 
-        # Of those that are held in memory until they are sent, the newest are made.
-        held = sorted(
+        # Images of inline media stay in memory until they are sent, so only the newest are made.
+        inline = sorted(
             index for index in media_plan.images if isinstance(media[index].source, InlineBytes)
         )
-        left_out = set(held[:-MOST_IN_MEMORY])
-        wanted = [index for index in media_plan.images if index not in left_out]
-        makes = (partial(make, index, media_plan.images[index]) for index in wanted)
+        left_out = set(inline[:-MOST_IN_MEMORY])
+        makes = (
+            partial(make, index, recipe)
+            for index, recipe in media_plan.images.items()
+            if index not in left_out
+        )
         await _together([*makes, *(partial(read, index) for index in media_plan.texts)])
         return LoadedMedia(images, texts, costly)
 
     async def _read_text(self, project_id: str, medium: Medium, most_chars: int) -> FileText | None:
-        """Return the text of a file, or its ends if it is large; `None` if it is none."""
+        """Return the text of a file, or its ends if it is large; `None` for other files."""
         declared, size = medium.declared_type, medium.size_bytes or 0
-        # To find a charset takes a while, and most texts are in UTF-8.
+        # Detecting a charset is slow, so it runs in a thread.
         run = anyio.to_thread.run_sync
         if isinstance(medium.source, InlineBytes):
             return await run(read_file_text, medium.source.data, declared, most_chars)
@@ -135,31 +138,31 @@ class MediaLoader:
         return await run(read_file_ends, *ends, declared, f"most of {size_words(size)}")
 
 
-def measured(turns: Sequence[ComposedTurn]) -> Sequence[ComposedTurn]:
-    """Return the turns, with what the media in the records themselves, and links, say."""
+def measure_media(turns: Sequence[ComposedTurn]) -> Sequence[ComposedTurn]:
+    """Return the turns with the pixel sizes of inline media and the damage of expired links."""
     if all(isinstance(each.medium.source, StoredBytes) for each in places_of(turns)):
         return turns
-    return _with_media(turns, _measured)
+    return _with_media(turns, _measure)
 
 
-async def judged(
+async def check_media(
     checks: MediaChecks,
     project_id: str,
     turns: Sequence[ComposedTurn],
     profile: Profile,
     options: RenderOptions,
 ) -> Sequence[ComposedTurn]:
-    """Return the turns, with the damage of the media that could be attached.
+    """Return the turns with the damage of the media that can be attached.
 
     Raises:
-        StoreUnavailableError: The store did not answer, or has lost the bytes. Where only
-            references are sent, such a medium is not judged instead.
+        StoreUnavailableError: The store did not answer, or has lost the bytes. With
+            `media=reference`, such a medium is not checked instead.
     """
     places = places_of(turns)
     fitting = Fitting(profile, options, places)
     found: dict[int, Damage] = {}
 
-    async def look(place: MediumRef) -> None:
+    async def check(place: MediumRef) -> None:
         try:
             damage = await checks.of_medium(project_id, place.medium)
         except StoreUnavailableError:
@@ -172,13 +175,13 @@ async def judged(
     for kind in _CLASSES:
         waiting = [each for each in places if each.media_class == kind and fitting.is_wanted(each)]
         most = fitting.most(kind)
-        wanted = len(waiting) if most is None else most
-        while waiting and wanted > 0:
-            newest = waiting[-wanted:]
-            del waiting[-wanted:]
-            await _together([partial(look, place) for place in newest])
-            # A damaged one makes room for an older one, and so may one that is too large.
-            wanted -= sum(
+        missing = len(waiting) if most is None else most
+        while waiting and missing > 0:
+            newest = waiting[-missing:]
+            del waiting[-missing:]
+            await _together([partial(check, place) for place in newest])
+            # A medium that is damaged or too large makes room for an older one.
+            missing -= sum(
                 each.index not in found and fitting.obstacle(each) is None for each in newest
             )
     if not found:
@@ -195,7 +198,7 @@ async def judged(
     return _with_media(turns, with_damage)
 
 
-def _measured(medium: Medium) -> Medium:
+def _measure(medium: Medium) -> Medium:
     if isinstance(medium.source, Address):
         damage = damage_of_link(medium.source.url, utc_now())
         return medium if damage is None else replace(medium, damage=damage)
@@ -210,14 +213,14 @@ def _with_media(
 ) -> Sequence[ComposedTurn]:
     """Return the turns with every medium changed, in reading order."""
 
-    def changed(item: Item) -> Item:
+    def change_item(item: Item) -> Item:
         return change(item) if isinstance(item, Medium) else item
 
-    return [replace(turn, items=tuple(map(changed, turn.items))) for turn in turns]
+    return [replace(turn, items=tuple(map(change_item, turn.items))) for turn in turns]
 
 
 async def _together(works: Sequence[Callable[[], Awaitable[None]]]) -> None:
-    """Do some of the works at a time, all of them in the end, or none after one has failed."""
+    """Run all functions, a few at a time; none is started after one has failed."""
     limiter = anyio.CapacityLimiter(_AT_ONCE)
     failures: list[PagefaultError] = []
 
@@ -228,7 +231,7 @@ async def _together(works: Sequence[Callable[[], Awaitable[None]]]) -> None:
             try:
                 await work()
             except PagefaultError as exc:
-                # Raised from here it would come out of the group as one of many.
+                # A task group would raise it inside of an exception group.
                 failures.append(exc)
 
     async with anyio.create_task_group() as tasks:

@@ -12,9 +12,9 @@ from app.models.identity import utc_now
 from app.models.message import StoredEntry, StoredMessage
 from app.services.renders.loaded_sessions import LoadedSession, read_entries, referred
 from app.services.renders.prefix_cache import PrefixCache, RenderedAs, SessionKey
-from app.services.renders.settling import Settling
 from app.services.renders.structured_contents import MOST_APART_BYTES, kept_sizes, read_apart
 from app.services.renders.turn_cache import TurnCache
+from app.services.renders.turn_resolver import TurnResolver
 from app.services.requests.validation import require_found
 from app.stores.blobs.store import BlobStore
 from app.stores.records.history import SessionHistory
@@ -81,7 +81,7 @@ class NewEntries:
     """Reads sessions."""
     blobs: BlobStore
     """Reads structured contents."""
-    settling: Settling
+    resolver: TurnResolver
     """Settles turns for a target."""
     known: TurnCache
     """Remembers turns of entries."""
@@ -178,15 +178,15 @@ class NewEntries:
         loaded = await self._loaded(request, part)
         options = loaded.with_model(request.options)
         audience, paired = options.audience, prefix.paired if prefix else None
-        sealed = await self.settling.worked(
+        sealed = await self.resolver.run(
             lambda: seal_turns(loaded.unpaired(audience), loaded.begins(audience), paired)
         )
         if sealed is None:
             return None
-        settled, weight = await self.settling.settled_part(
+        settled, weight = await self.resolver.resolve_part(
             request.project_id, sealed.turns, profile, options, is_first=prefix is None
         )
-        written = await self.settling.worked(
+        written = await self.resolver.run(
             lambda: written_prefix(settled, profile, options, prefix.written if prefix else None)
         )
         entries = [each for each in part.entries if each.seq < sealed.next_seq]
@@ -211,12 +211,12 @@ class NewEntries:
                 pairing.add(turn)
             return pairing.turns()
 
-        turns = await self.settling.worked(pair)
-        settled, weight = await self.settling.settled_part(
+        turns = await self.resolver.run(pair)
+        settled, weight = await self.resolver.resolve_part(
             request.project_id, turns, profile, options, is_first=prefix is None
         )
         whole_weight = prefix.weight + weight if prefix else weight
-        if not self.settling.has_room(whole_weight, profile, options):
+        if not self.resolver.has_room(whole_weight, profile, options):
             raise _WholeNeededError
 
         def write() -> Rendering:
@@ -229,7 +229,7 @@ class NewEntries:
             )
             return json_pieces(document.answer)
 
-        return await self.settling.worked(write)
+        return await self.resolver.run(write)
 
     async def _loaded(self, request: _Request, part: _Part) -> LoadedSession:
         prefix = part.prefix

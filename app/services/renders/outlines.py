@@ -1,7 +1,7 @@
-"""The outline of a session: what each entry of its history is, for whoever draws it.
+"""Outlines of sessions: a summary of each entry, for viewers.
 
-It is made from the entries when it is read, by what reads them for renderings, so calls and answers
-are known in every dialect.
+An outline is made of the turns of the entries, as a rendering is, so it knows calls and answers of
+every dialect.
 """
 
 import hashlib
@@ -52,26 +52,26 @@ from pagefault_dialects.pages.sizes import image_tokens, text_tokens
 
 _CURSOR: ListName = "outline"
 _MOST_READ_BYTES = 4 * 1024 * 1024
-"""A stretch ends with the entry that passes this."""
+"""An outline ends with the entry that reaches this size."""
 _FREE_BYTES = 64 * 1024
 _COPIES = 4
-"""How often entries are in memory: the rows, their values, the turns made of them."""
+"""The copies of entries in memory: rows, values and turns."""
 _HEX_DIGITS = 32
-"""Of a fingerprint."""
-# What the message of a page fault says first; see `pagefault_dialects.turns.page_turns`.
+"""The length of a fingerprint."""
+# The beginning of the message of a page fault; see `pagefault_dialects.turns.page_turns`.
 _FAULTED = re.compile(r"Page (\S+) \((\w+), ")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outlines:
-    """Outlines the sessions of a project."""
+    """Returns outlines."""
 
     records: Records
-    """Where histories are."""
+    """Reads histories."""
     room: ResponseBudget
-    """The memory of answers."""
+    """Limits the memory of answers."""
     working_sets: WorkingSets
-    """The levels at which a model has entries."""
+    """Returns the levels of entries in a rendering."""
 
     async def list(
         self,
@@ -83,67 +83,67 @@ class Outlines:
         limit: int,
         query: RenderQuery | None = None,
     ) -> tuple[bytes, str | None]:
-        """Return the outline of up to `limit` entries as JSON, and the cursor of what follows.
+        """Return the outline of up to `limit` entries as JSON, and the cursor of the next ones.
 
         Args:
-            project_id: Whose session it is.
+            project_id: The project of the session.
             session_id: The session.
             cursor: The cursor of the list before.
-            after_seq: Behind which number it begins; without one, at the beginning.
-            limit: How many entries at most. Fewer come where they are large.
-            query: The rendering whose levels the entries have, if these are asked for.
+            after_seq: The `seq` before the first entry, by default 0.
+            limit: The maximum number of entries. If they are large, there are fewer.
+            query: A rendering whose levels the entries have.
 
         Raises:
-            InvalidCursorError: The cursor is none of ours.
-            InvalidPayloadError: A cursor and a number were given.
+            InvalidCursorError: The cursor is invalid.
+            InvalidPayloadError: `cursor` and `after_seq` are both set.
             NotFoundError: The project has no such session.
             OverloadedError: There is no memory for it; nothing was read.
         """
         start = read_start(_CURSOR, "An outline", cursor, after_seq)
-        find = partial(_found, session_id=session_id, after_seq=start, limit=limit)
-        found, size_bytes, next_cursor = await self.records.read(project_id, find)
-        if not found:
+        find = partial(_find, session_id=session_id, after_seq=start, limit=limit)
+        count, size_bytes, next_cursor = await self.records.read(project_id, find)
+        if not count:
             return list_page((), None), None
         levels: Mapping[int, StepLevel] = {}
         if query is not None:
             levels = await self.working_sets.step_levels(project_id, session_id, query)
 
         def read(unit: UnitOfWork) -> LoadedSession:
-            # A history only grows, so it is the same as when it was looked at.
+            # Entries never change, so these are the ones that were counted.
             known = TurnCache(most_bytes=0)
-            entries = unit[SessionHistory].entries(session_id, after_seq=start, limit=found)
+            entries = unit[SessionHistory].entries(session_id, after_seq=start, limit=count)
             resources = unit[ResourceRecords].find_in_session(referred(entries, known), session_id)
             return LoadedSession(session_id, entries, resources, {}, known)
 
         if size_bytes <= _FREE_BYTES:
-            body = _outlined(await self.records.read(project_id, read), next_cursor, levels)
+            body = _outline(await self.records.read(project_id, read), next_cursor, levels)
         else:
-            held = await self.room.hold(_COPIES * size_bytes)
+            memory = await self.room.hold(_COPIES * size_bytes)
             try:
                 loaded = await self.records.read(project_id, read)
-                body = await anyio.to_thread.run_sync(_outlined, loaded, next_cursor, levels)
+                body = await anyio.to_thread.run_sync(_outline, loaded, next_cursor, levels)
             finally:
-                held.release()
+                memory.release()
         return body, next_cursor
 
 
-def _found(
+def _find(
     unit: UnitOfWork, *, session_id: str, after_seq: int, limit: int
 ) -> tuple[int, int, str | None]:
-    """Return how many entries are to be read, their bytes, and where the history goes on."""
+    """Return the number of entries to read, their size, and the cursor of the next ones."""
     head = require_found(unit[SessionHistory].history_head(session_id), "session")
-    found = unit[SessionHistory].stretch(
+    stretch = unit[SessionHistory].stretch(
         session_id, after_seq=after_seq, limit=limit, most_bytes=_MOST_READ_BYTES
     )
-    last_seq = found.rows[-1].seq if found.rows else head.last_seq
-    more = last_seq < head.last_seq and unit[SessionHistory].has_entries(
+    last_seq = stretch.rows[-1].seq if stretch.rows else head.last_seq
+    has_more = last_seq < head.last_seq and unit[SessionHistory].has_entries(
         session_id, after_seq=last_seq
     )
-    next_cursor = encode_cursor(_CURSOR, last_seq) if more else None
-    return len(found.rows), found.size_bytes, next_cursor
+    next_cursor = encode_cursor(_CURSOR, last_seq) if has_more else None
+    return len(stretch.rows), stretch.size_bytes, next_cursor
 
 
-def _outlined(
+def _outline(
     loaded: LoadedSession, next_cursor: str | None, levels: Mapping[int, StepLevel]
 ) -> bytes:
     lines = (
@@ -158,14 +158,14 @@ def _outlined(
 def outline_entry(
     entry: StoredEntry, turns: Sequence[ComposedTurn], *, step_level: StepLevel | None = None
 ) -> OutlineEntry:
-    """Return what an entry is, from the turns that it says."""
+    """Return the summary of an entry, from its turns."""
     kind = _kind(entry)
     items = [item for turn in turns for item in turn.items]
     media = Counter[str](item.kind for item in items if isinstance(item, Medium))
     name = entry.tool_name if isinstance(entry, StoredMessage) else None
     if kind == PAGE_FAULT and (faulted := _FAULTED.match(_title(items) or "")):
         name, modality = faulted.groups()
-        # The text names a recording, since models take none in messages.
+        # A recording is only named in the text, since models take none in messages.
         media[modality] += modality in ("audio", "video") and not media[modality]
     return OutlineEntry(
         seq=entry.seq,
@@ -204,39 +204,37 @@ def _kind(entry: StoredEntry) -> EntryKind:
 
 
 def _title(items: Sequence[Item]) -> str | None:
-    """Return the first line that says something."""
-    return next((line for item in items if (line := first_line(_words(item)))), None)
+    """Return the first line that is not blank."""
+    return next((line for item in items if (line := first_line(_text(item)))), None)
 
 
-def _words(item: Item) -> str:
-    """Return what an item says in words."""
+def _text(item: Item) -> str:
     if isinstance(item, TextItem):
         return item.text
     return (item.before or "") if isinstance(item, Medium) else ""
 
 
 def _tokens(item: Item) -> int:
-    words = text_tokens(_words(item))
+    tokens = text_tokens(_text(item))
     match item:
         case DataItem():
             return text_tokens(json_text(item.value))
         case Medium() if item.kind == "image":
-            return words + image_tokens(item.hints.width, item.hints.height)
+            return tokens + image_tokens(item.hints.width, item.hints.height)
         case _:
-            return words
+            return tokens
 
 
 def fingerprint_of(turns: Sequence[ComposedTurn]) -> str:
-    """Return the fingerprint of an entry: equal where two entries say the same.
+    """Return the fingerprint of an entry, which entries with equal content share.
 
-    It is taken from turns, so who wrote them and when, ids of calls and the dialect are no part of
-    it.
+    It covers the content of the turns, but neither times, ids of calls nor the dialect.
     """
     digest = hashlib.sha256()
     for turn in turns:
         digest.update(_framed("turn", turn.role, turn.tool_name, "failed" if turn.is_error else ""))
         for item in turn.items:
-            digest.update(_framed(*_said(item)))
+            digest.update(_framed(*_content(item)))
         for call in turn.calls:
             digest.update(_framed("call", call.name, json_text(call.arguments)))
         if turn.structured is not None:
@@ -245,15 +243,15 @@ def fingerprint_of(turns: Sequence[ComposedTurn]) -> str:
 
 
 def _framed(*parts: str) -> bytes:
-    """Return parts as bytes that no other parts give."""
-    # A text of a model may have half of a surrogate pair.
+    """Return parts as bytes, each behind its length."""
+    # A text of a model may have lone surrogates.
     encoded = [part.encode("utf-8", "surrogatepass") for part in parts]
     lengths = " ".join(str(len(part)) for part in encoded)
     return b"".join([f"{lengths}\n".encode(), *encoded])
 
 
-def _said(item: Item) -> tuple[str, ...]:
-    """Return what an item says, without where it stands."""
+def _content(item: Item) -> tuple[str, ...]:
+    """Return the content of an item, without its place."""
     match item:
         case TextItem():
             return ("text", item.text)

@@ -1,7 +1,7 @@
 """Renderings: a stored record, or a session, as the messages of one provider.
 
-A rendering is a function of what is stored, of the target's profile and of the options: the same
-call gives the same bytes. With signed URLs it does so for an hour, when the URLs change.
+A rendering is a function of the stored records, the target's profile and the options: the same
+request returns the same bytes. Signed URLs change every hour.
 """
 
 import hashlib
@@ -46,9 +46,9 @@ class Renders:
         Args:
             project_id: The caller's project.
             page_id: The page.
-            level: The level; `None` for the one that the page names itself.
-            query: For which target, and how.
-            tool_call_id: The call it answers; without one, an id made of the page's.
+            level: The level; `None` for the page's own.
+            query: The target and the options.
+            tool_call_id: The call that it answers; by default an id made of the page's.
 
         Raises:
             Exception: See `record`.
@@ -57,24 +57,24 @@ class Renders:
         profile = self.answers.profile(query)
         view = await self.reading.looked_at(await self.reading.view(project_id, page_id, level))
         if view.page.damage:
-            # An image that no model can read makes no level fuller, and is told of at any.
+            # A damaged image cannot be shown, so the line about it has a level of its own.
             view = replace(view, level=effective_level(view.page, view.level).level)
         medium = await page_medium(view)
         origin = f"/api/pages/{page_id}"
         call_id = tool_call_id or f"call_{hashlib.sha256(page_id.encode()).hexdigest()[:24]}"
-        turn = await self.answers.settling.worked(
+        turn = await self.answers.resolver.run(
             lambda: page_turn(view.page, view.level, medium=medium, call_id=call_id, origin=origin)
         )
-        counted = partial(self.reading.note, project_id, page_id)
-        return await self.answers.rendered(project_id, [turn], profile, query, given=counted)
+        count = partial(self.reading.note, project_id, page_id)
+        return await self.answers.render(project_id, [turn], profile, query, on_delivery=count)
 
     async def record(self, project_id: str, named: NamedRecord, query: RenderQuery) -> RenderedBody:
-        """Render whichever record is named; see the method for its kind.
+        """Render a record of any kind; see the method for its kind.
 
         Raises:
             NotFoundError: The project has no such record.
-            InvalidPayloadError: There is no such target, or signed URLs would lead nowhere.
-            ConflictError: Others move the frontier that is named all the time.
+            InvalidPayloadError: The target is unknown, or signed URLs need a public URL.
+            ConflictError: Other requests moved the frontier during each attempt.
             PayloadTooLargeError: The history is too long to be rendered at once.
             StoreUnavailableError: A store did not answer.
         """

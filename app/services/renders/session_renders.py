@@ -11,8 +11,8 @@ from app.services.inline_media.json_with_media import RenderedBody
 from app.services.renders.answer_renders import AnswerRenders
 from app.services.renders.loaded_sessions import LoadedSession, load_session
 from app.services.renders.queries import RenderQuery
-from app.services.renders.settling import Settling
 from app.services.renders.turn_cache import TurnCache
+from app.services.renders.turn_resolver import TurnResolver
 from app.services.requests.validation import require_found
 from app.stores.records.frontier_moves import FrontierMoveRecords
 from app.stores.records.frontiers import FrontierRecords
@@ -31,10 +31,10 @@ from pagefault_dialects.targets.profile import Profile
 from pagefault_dialects.turns.answered_turns import PrefixChangedError
 from pagefault_dialects.turns.pairing import orphans_in
 
-# Each holds a whole history, and its turns. Those of one project leave room for others.
+# Each rendering has a whole history in memory. The limit for a project leaves room for others.
 _SESSIONS_AT_ONCE = 8
 _SESSIONS_OF_PROJECT = 2
-# So often is a frontier moved anew that somebody else has moved meanwhile.
+# Attempts to move a frontier that other requests move at the same time.
 _TRIES = 8
 
 
@@ -44,7 +44,7 @@ class PageTexts(Protocol):
     async def text(
         self, project_id: str, session_id: str, *, most_tokens: int, count: Callable[[str], int]
     ) -> str:
-        """Return a line for each page of a session, as many as have so few tokens.
+        """Return a line for each page of a session, up to a number of tokens.
 
         Raises:
             NotFoundError: Nothing was ever written to the session.
@@ -52,21 +52,21 @@ class PageTexts(Protocol):
 
 
 class PartRenders(Protocol):
-    """Renders what is new in sessions. See `NewEntries`."""
+    """Renders the new entries of sessions. See `NewEntries`."""
 
     async def render(
         self, project_id: str, session_id: str, profile: Profile, options: RenderOptions, since: int
     ) -> Rendering | None:
-        """Return the answer; `None` where the session has to be rendered whole for it."""
+        """Return the rendering; `None` if the whole session has to be read for it."""
 
 
 class Windows(Protocol):
-    """Reads sessions as far as a frontier shows them. See `SessionWindows`."""
+    """Loads the parts of sessions that a frontier shows. See `SessionWindows`."""
 
     async def load(
         self, project_id: str, session_id: str, options: RenderOptions, frontier: Frontier
     ) -> LoadedSession | None:
-        """Return what is behind the fold; `None` if the session has to be read whole."""
+        """Return the session without its folded entries; `None` if it has to be read whole."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,29 +74,29 @@ class SessionRenders:
     """Renders the histories of sessions."""
 
     records: Records
-    """Where they are."""
-    settling: Settling
-    """Makes what is read fit a target."""
+    """Reads sessions, and stores frontiers."""
+    resolver: TurnResolver
+    """Resolves turns for a target."""
     answers: AnswerRenders
-    """Renders their entries."""
+    """Renders single entries."""
     pages: PageTexts
     """Lists the pages of a session."""
     new_entries: PartRenders
-    """Renders what is new of them."""
+    """Renders new entries."""
     windows: Windows
-    """Reads them as far as a frontier shows them."""
+    """Loads sessions without their folded entries."""
     known_turns: TurnCache
-    """Remembers turns of their entries."""
+    """Caches entries and their turns."""
     slots: ProjectSlots = field(
         init=False, default_factory=lambda: ProjectSlots(_SESSIONS_AT_ONCE, _SESSIONS_OF_PROJECT)
     )
 
     def check(self, query: RenderQuery, *, since: int = 0, up_to: int | None = None) -> Profile:
-        """Make sure that a target and its options can be rendered; return the target.
+        """Check a target and its options; return the profile of the target.
 
         Raises:
-            InvalidPayloadError: There is no such target, signed URLs would lead nowhere, marks for
-                a cache are asked for in a part of a history, or an earlier rendering cannot be.
+            InvalidPayloadError: The target is unknown, signed URLs need a public URL, or `since`
+                or `at` cannot be combined with other options.
         """
         query.check_at(since=since, up_to=up_to)
         if query.options.cache_markers and since:
@@ -122,10 +122,11 @@ class SessionRenders:
         Args:
             project_id: The caller's project.
             session_id: The session.
-            query: For which target, and how.
-            since: Only messages of entries with a larger `seq`, and a hash of what is before them.
-            up_to: The entry that is taken for the last one.
-            moves: Whether a frontier that is named is stored as far as it has moved.
+            query: The target and the options.
+            since: If set, only messages of entries with a larger `seq` are returned, and the hash
+                of those before.
+            up_to: The last entry of an earlier state of the session.
+            moves: Whether the moves of a named frontier are stored.
 
         Raises:
             Exception: See `Renders.record`.
@@ -147,9 +148,9 @@ class SessionRenders:
                 rendering = await self.render_loaded(
                     project_id, loaded, profile, query, since=since, moves=moves
                 )
-                sequences, turns = [loaded.entries, *loaded.held], len(loaded.entries)
+                sequences, turns = [loaded.entries, *loaded.derived], len(loaded.entries)
                 del loaded
-                await self.settling.release(sequences, turns=turns)
+                await self.resolver.free(sequences, turns=turns)
             return await self.answers.body(project_id, rendering)
 
     async def _behind_fold(
@@ -162,7 +163,7 @@ class SessionRenders:
         since: int,
         moves: bool,
     ) -> Rendering | None:
-        """Render a session without the entries that are folded; `None` if they are needed."""
+        """Render a session without its folded entries; return `None` if they are needed."""
         stored = await self._stored_frontier(project_id, session_id, query.options, query.at)
         loaded = await self.windows.load(project_id, session_id, query.options, stored.frontier)
         if loaded is None:
@@ -184,24 +185,23 @@ class SessionRenders:
         since: int,
         moves: bool,
     ) -> Rendering:
-        """Render a session that was read; for the rest see `session`."""
-        # Nobody can be in the way of a rendering without a frontier that has a name.
+        """Render a loaded session; see `session`."""
         for _ in range(_TRIES):
-            rendering = await self._session(
+            rendering = await self._try_render(
                 project_id, loaded, profile, query, since=since, moves=moves
             )
             if rendering is not None:
                 return rendering
         raise ConflictError(
-            "Others move this frontier all the time. Send the request again, or use one of your "
-            "own.",
+            f"The frontier was moved by other requests {_TRIES} times in a row. Send the request "
+            "again, or use a frontier of your own.",
             code="frontier-contended",
         )
 
     async def load(
         self, project_id: str, session_id: str, *, at: int | None = None
     ) -> LoadedSession:
-        """Read a session, whole or up to an entry; for what it raises see `session`."""
+        """Load a session, whole or up to an entry; see `session` for errors."""
         loaded = await load_session(
             self.records, self.answers.blobs, project_id, session_id, self.known_turns
         )
@@ -212,40 +212,39 @@ class SessionRenders:
             )
         return loaded.up_to(at)
 
-    async def fitted(
+    async def fit(
         self, project_id: str, loaded: LoadedSession, profile: Profile, query: RenderQuery
     ) -> tuple[StoredFrontier, Sequence[ComposedTurn], ResolvedTurns, Frontier]:
-        """Make a session fit a target, from the frontier that is asked for.
+        """Fit a session to a target and its limits, from the frontier in the options.
 
-        Answers that were kept behind the calls that were written for them stay there.
+        Orphaned answers of that frontier keep the calls that were added for them.
 
         Returns:
-            That frontier, the turns of the session, what is shown of them, and how far the frontier
-            has moved for that.
+            That frontier, the turns of the session, these resolved, and the moved frontier.
         """
         options = query.options
         stored = await self._stored_frontier(project_id, loaded.session_id, options, query.at)
         kept = stored.frontier.orphans
         audience = options.audience
-        turns, options = await self.settling.worked(
+        turns, options = await self.resolver.run(
             lambda: (loaded.turns(audience=audience, kept=kept), loaded.with_model(options)),
             turns=len(loaded.entries),
         )
         if options.memory:
             memory = await self._memory(project_id, loaded.session_id, profile, options)
             turns = [memory, *turns]
-        turns = await self.settling.limited(project_id, loaded.session_id, turns, options)
-        settled, frontier = await self.settling.fitted(
+        turns = await self.resolver.limit_texts(project_id, loaded.session_id, turns, options)
+        resolved, frontier = await self.resolver.fit(
             *(project_id, turns, profile, options, stored.frontier),
             is_whole=True,
             front=loaded.front,
         )
-        return stored, turns, settled, frontier
+        return stored, turns, resolved, frontier
 
     async def _memory(
         self, project_id: str, session_id: str, profile: Profile, options: RenderOptions
     ) -> ComposedTurn:
-        """Return what the system says of the memory: its rules and its pages, as far as asked."""
+        """Return a system turn with the rules and the pages of the memory, as options say."""
         texts = [instructions("strict")] if "instructions" in options.memory else []
         if "manifest" in options.memory:
             most, count = options.memory_tokens, profile.tokens.text
@@ -255,7 +254,7 @@ class SessionRenders:
         items = (TextItem("", "\n\n".join(texts)),)
         return Turn(role="system", items=items, origin=f"/api/sessions/{session_id}/manifest")
 
-    async def _session(
+    async def _try_render(
         self,
         project_id: str,
         loaded: LoadedSession,
@@ -265,18 +264,18 @@ class SessionRenders:
         since: int,
         moves: bool,
     ) -> Rendering | None:
-        """Render a session, and store how far its frontier has moved if it is to move.
+        """Render a session, and store its moved frontier if `moves` is set.
 
         Returns:
-            The answer; `None` if somebody else has moved the frontier meanwhile.
+            The rendering; `None` if another request has moved the frontier meanwhile.
         """
         options = query.options
-        stored, turns, settled, moved_to = await self.fitted(project_id, loaded, profile, query)
-        loaded.held.extend((turns, settled.turns, settled.loss))
+        stored, turns, resolved, moved_to = await self.fit(project_id, loaded, profile, query)
+        loaded.derived.extend((turns, resolved.turns, resolved.loss))
 
         def write() -> tuple[Rendering, StoredFrontier]:
             document, hashes = session_document(
-                settled, profile, options, last_seq=loaded.last_seq, since=since
+                resolved, profile, options, last_seq=loaded.last_seq, since=since
             )
             stable, frontier = equal_hashes(stored.sent, hashes), moved_to
             if options.frontier is not None:
@@ -289,34 +288,34 @@ class SessionRenders:
             new = StoredFrontier(stored.name, frontier, b"".join(hashes), stored.version + 1)
             return json_pieces(document), new
 
-        rendering, new = await self.settling.worked(write, turns=len(turns))
-        if moves and stored.name and not await self._keep(project_id, loaded, stored, new):
+        rendering, new = await self.resolver.run(write, turns=len(turns))
+        if moves and stored.name and not await self._store(project_id, loaded, stored, new):
             return None
         return rendering
 
     async def _stored_frontier(
         self, project_id: str, session_id: str, options: RenderOptions, at: int | None
     ) -> StoredFrontier:
-        """Return the frontier that is asked for; one without a name is stored nowhere."""
-        asked = options.frontier
-        if not isinstance(asked, str):
-            return StoredFrontier("", asked or NOTHING_EVICTED)
+        """Return the frontier in the options; one without a name is not stored."""
+        named = options.frontier
+        if not isinstance(named, str):
+            return StoredFrontier("", named or NOTHING_EVICTED)
 
         def find(unit: UnitOfWork) -> StoredFrontier:
-            found = unit[FrontierRecords].find(session_id, asked) or StoredFrontier(asked)
+            found = unit[FrontierRecords].find(session_id, named) or StoredFrontier(named)
             if at is None:
                 return found
             frontier = unit[FrontierMoveRecords].frontier_at(session_id, found, at)
             return replace(found, frontier=frontier)
 
-        # The moves are read as they were with this frontier.
+        # A snapshot has the moves that belong to this frontier.
         read = self.records.read if at is None else self.records.read_snapshot
         return await read(project_id, find)
 
-    async def _keep(
+    async def _store(
         self, project_id: str, loaded: LoadedSession, old: StoredFrontier, new: StoredFrontier
     ) -> bool:
-        """Store a frontier; says whether nobody else has meanwhile."""
+        """Store a frontier; return whether no other request has moved it meanwhile."""
         if (old.frontier, old.sent) == (new.frontier, new.sent):
             return True
 
@@ -328,6 +327,6 @@ class SessionRenders:
             unit[FrontierMoveRecords].add(session_id, old.frontier, new, loaded.last_seq)
             return True
 
-        # What was sent last only tells what has changed; how far it has moved decides what will.
+        # The levels decide what later renderings evict; the hashes only tell what has changed.
         is_durable = old.frontier != new.frontier
         return await self.records.write(project_id, put, is_durable=is_durable)

@@ -14,9 +14,9 @@ from app.models.message import StoredEntry, StoredMessage
 from app.services.renders.loaded_sessions import LoadedSession, read_entries, referred
 from app.services.renders.prefix_cache import PrefixCache, SessionKey
 from app.services.renders.prompt_turns import prompt_turns
-from app.services.renders.settling import Settling
 from app.services.renders.structured_contents import MOST_APART_BYTES, kept_sizes, read_apart
 from app.services.renders.turn_cache import TurnCache
+from app.services.renders.turn_resolver import TurnResolver
 from app.services.requests.validation import require_found
 from app.stores.blobs.store import BlobStore
 from app.stores.records.history import SessionHistory
@@ -170,7 +170,7 @@ class SessionWindows:
     """Reads sessions."""
     blobs: BlobStore
     """Reads structured contents."""
-    settling: Settling
+    resolver: TurnResolver
     """Does the work that is pure."""
     known: TurnCache
     """Remembers turns of entries."""
@@ -257,7 +257,7 @@ class SessionWindows:
                 prefix.number + 1,
             )
 
-        return await self.settling.worked(advance, turns=len(part.entries))
+        return await self.resolver.run(advance, turns=len(part.entries))
 
     async def _window(self, request: _Request, part: _Part) -> SessionWindow:
         if not part.prefix.seq:

@@ -1,6 +1,6 @@
-"""Working sets: what of a session a model has in context, at which level, and what came back.
+"""Working sets: the entries of a session that a model has in context, with their levels.
 
-It is read off the rendering that the same options give, and moves nothing.
+They follow from the rendering with the same options. No frontier is moved.
 """
 
 from collections import Counter, defaultdict
@@ -28,7 +28,7 @@ from pagefault_dialects.targets.opening_turns import opened
 from pagefault_dialects.targets.profile import Profile
 
 _CODES = ("evicted", "folded")
-# By what an entry of the loss is about, the strongest first.
+# By the subject of an entry of `loss`, the strongest level first.
 _LEVELS_OF: Mapping[str, StepLevel] = {
     "original": "folded",
     "result": "line",
@@ -49,10 +49,10 @@ _Key = tuple[int | None, str, str]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WorkingSets:
-    """Says what models have in context."""
+    """Returns working sets."""
 
     renders: SessionRenders
-    """Renders the same for them."""
+    """Renders sessions."""
 
     async def get(self, project_id: str, session_id: str, query: RenderQuery) -> bytes:
         """Return the working set of a session as JSON.
@@ -60,20 +60,20 @@ class WorkingSets:
         Args:
             project_id: The caller's project.
             session_id: The session.
-            query: For which target, and how, a rendering would be asked for.
+            query: The target and options of the rendering.
 
         Raises:
             NotFoundError: The project has no such session.
-            InvalidPayloadError: What is never evicted does not fit the limits.
+            InvalidPayloadError: The turns that are never evicted do not fit the limits.
             PayloadTooLargeError: The history is too long to be rendered at once.
             StoreUnavailableError: A store did not answer.
         """
         read = await self._read(project_id, session_id, query)
         options = query.options
 
-        def described() -> bytes:
-            profile, settled = read.profile, read.settled
-            system, written = opened(settled, profile)
+        def describe() -> bytes:
+            profile = read.profile
+            system, written = opened(read.resolved, profile)
             return WorkingSet(
                 session_id=session_id,
                 target=profile.target,
@@ -85,44 +85,44 @@ class WorkingSets:
                 pages=tuple(read.pages()),
             ).encode()
 
-        return await self.renders.settling.worked(described, turns=len(read.settled))
+        return await self.renders.resolver.run(describe, turns=len(read.resolved))
 
     async def step_levels(
         self, project_id: str, session_id: str, query: RenderQuery
     ) -> Mapping[int, StepLevel]:
-        """Return the strongest level to which each entry gave way, by `seq`; see `get`."""
+        """Return the strongest level to which each entry was evicted, by `seq`; see `get`."""
         read = await self._read(project_id, session_id, query)
-        return await self.renders.settling.worked(read.step_levels, turns=len(read.settled))
+        return await self.renders.resolver.run(read.step_levels, turns=len(read.resolved))
 
     async def _read(self, project_id: str, session_id: str, query: RenderQuery) -> "_Reading":
-        renders, settling = self.renders, self.renders.settling
+        renders, resolver = self.renders, self.renders.resolver
         profile, options = renders.check(query), query.options
         async with renders.slots.slot(project_id):
             loaded = await renders.load(project_id, session_id, at=query.at)
-            _, turns, settled, frontier = await renders.fitted(project_id, loaded, profile, query)
-            history = await settling.history(project_id, turns, profile, options)
-        read = partial(_Reading, history, frontier, settled.turns, profile)
-        return await settling.worked(read, turns=len(turns))
+            _, turns, resolved, frontier = await renders.fit(project_id, loaded, profile, query)
+            history = await resolver.history(project_id, turns, profile, options)
+        read = partial(_Reading, history, frontier, resolved.turns, profile)
+        return await resolver.run(read, turns=len(turns))
 
 
 class _Reading:
-    """A conversation as it is shown, being read."""
+    """A rendered conversation, with the tokens and media of each turn."""
 
     def __init__(
         self,
         history: EvictableTurns,
         frontier: Frontier,
-        settled: Sequence[ResolvedTurn],
+        resolved: Sequence[ResolvedTurn],
         profile: Profile,
     ) -> None:
-        self.frontier, self.settled, self.profile = frontier, settled, profile
+        self.frontier, self.resolved, self.profile = frontier, resolved, profile
         self._history = history
         self._floor = history.floor.indexes
         self._passages = history.shown(frontier)
-        self._shown = {at: turn for each in self._passages for at, turn in self._turns_of(each)}
+        self._rendered = {at: turn for each in self._passages for at, turn in self._turns_of(each)}
         self._tokens: Counter[_Key] = Counter()
         self._media: Counter[_Key] = Counter()
-        for turn in settled:
+        for turn in resolved:
             key = _key(turn)
             self._tokens[key] += profile.tokens.turn(turn)
             self._media[key] += sum(isinstance(item, MediaItem) for item in turn.items)
@@ -131,18 +131,18 @@ class _Reading:
             self._calls[recall.what].append(recall.index)
 
     def entries(self) -> Iterator[WorkingSetEntry]:
-        """Yield each turn, in order; what was written beside one counts with its first."""
+        """Yield an entry for each turn in order; added turns count with their first one."""
         for passage in self._passages:
             if passage.fold is not None:
                 yield self._fold(passage.fold, passage.turns[0])
                 continue
-            for index, shown in self._turns_of(passage):
-                yield self._entry(index, shown)
+            for index, rendered in self._turns_of(passage):
+                yield self._entry(index, rendered)
 
-    def _entry(self, index: int, shown: ComposedTurn) -> WorkingSetEntry:
-        turn, key = self._history.turns[index], _key(shown)
+    def _entry(self, index: int, rendered: ComposedTurn) -> WorkingSetEntry:
+        turn, key = self._history.turns[index], _key(rendered)
         media = self._media.pop(key, 0)
-        step_level = _step_level(shown)
+        step_level = _step_level(rendered)
         has_less = media < sum(isinstance(item, Medium) for item in turn.items)
         level = _LEVELS.get(step_level or "", Level.REDUCED if has_less else Level.FULL)
         return WorkingSetEntry(
@@ -160,38 +160,38 @@ class _Reading:
             priority=self._priority(index),
         )
 
-    def _fold(self, fold: FoldSummary, shown: ComposedTurn) -> WorkingSetEntry:
+    def _fold(self, fold: FoldSummary, rendered: ComposedTurn) -> WorkingSetEntry:
         return WorkingSetEntry(
-            seq=shown.seq,
+            seq=rendered.seq,
             from_seq=fold.from_seq,
             count=fold.steps + fold.messages,
-            role=shown.role,
+            role=rendered.role,
             level=Level.REFERENCE.name,
             step_level="folded",
-            tokens=self._tokens.pop(_key(shown), 0),
+            tokens=self._tokens.pop(_key(rendered), 0),
             evicted=True,
         )
 
     def _turns_of(self, passage: ShownPassage) -> Iterator[tuple[int, ComposedTurn]]:
-        """Yield the index of each turn with what stands for it."""
+        """Yield the index of each turn of a passage with its rendered form."""
         passages = self._history.passages[passage.first : passage.stop]
         indexes = [at for each in passages for at in range(each.start, each.stop)]
         if passage.fold is not None:
             yield from ((at, passage.turns[0]) for at in indexes)
         else:
-            # The call of a result that came late stands where it was made.
+            # The call of a late result is rendered in its own place.
             yield from zip(indexes[-len(passage.turns) :], passage.turns, strict=True)
 
     def step_levels(self) -> Mapping[int, StepLevel]:
-        """Return the strongest level to which each entry gave way, by `seq`."""
+        """Return the strongest level to which each entry was evicted, by `seq`."""
         levels: dict[int, StepLevel] = {}
         for passage in self._passages:
             if passage.fold is not None:
                 first, last = passage.fold.from_seq or 0, passage.fold.to_seq or 0
                 levels |= dict.fromkeys(range(first, last + 1), _STRONGEST)
                 continue
-            for index, shown in self._turns_of(passage):
-                seq, level = self._history.turns[index].seq, _step_level(shown)
+            for index, rendered in self._turns_of(passage):
+                seq, level = self._history.turns[index].seq, _step_level(rendered)
                 if seq is not None and level is not None:
                     levels[seq] = max(level, levels.get(seq, level), key=_BY_STRENGTH.index)
         return levels
@@ -202,14 +202,14 @@ class _Reading:
         for index, turn in enumerate(self._history.turns):
             recall = self._history.recall_of(turn)
             if recall is not None and recall.what.kind == "page" and not turn.is_error:
-                shown = _LEVELS.get(_step_level(self._shown[index]) or "", Level.FULL)
-                answers[recall.what.name].append((index, max(recall.level, shown)))
-        for page_id, shown_at in answers.items():
-            newest, _ = shown_at[-1]
+                level = _LEVELS.get(_step_level(self._rendered[index]) or "", Level.FULL)
+                answers[recall.what.name].append((index, max(recall.level, level)))
+        for page_id, levels in answers.items():
+            newest, _ = levels[-1]
             yield WorkingSetPage(
                 page_id=page_id,
                 seq=self._history.turns[newest].seq,
-                level=min(level for _, level in shown_at).name,
+                level=min(level for _, level in levels).name,
                 faults=len(self._calls[Recalled("page", page_id)]),
                 priority=self._priority(newest),
             )
@@ -220,12 +220,12 @@ class _Reading:
         return "raised" if self._history.is_raised(self._history.turns[index]) else "normal"
 
     def _recalls(self, index: int) -> int:
-        """Count the later calls that ask for something that a turn shows."""
-        named = set(_named(self._history, self._history.turns[index]))
-        return sum(at > index for what in named for at in self._calls.get(what, ()))
+        """Count the later calls that recall something in a turn."""
+        names = set(_recall_names(self._history, self._history.turns[index]))
+        return sum(at > index for what in names for at in self._calls.get(what, ()))
 
 
-def _named(history: EvictableTurns, turn: ComposedTurn) -> Iterator[Recalled]:
+def _recall_names(history: EvictableTurns, turn: ComposedTurn) -> Iterator[Recalled]:
     """Yield all names under which a turn, or something in it, can be recalled."""
     if turn.seq is not None:
         yield Recalled("entry", str(turn.seq))
@@ -237,13 +237,14 @@ def _named(history: EvictableTurns, turn: ComposedTurn) -> Iterator[Recalled]:
             yield Recalled("medium", item.source.resource_id)
 
 
-def _step_level(shown: ComposedTurn) -> StepLevel | None:
+def _step_level(rendered: ComposedTurn) -> StepLevel | None:
     """Return the strongest level to which a turn was evicted, if it was."""
-    left = {item.what for item in shown.items if isinstance(item, Omission) and item.code in _CODES}
+    omissions = (item for item in rendered.items if isinstance(item, Omission))
+    omitted = {item.what for item in omissions if item.code in _CODES}
     for what, level in _LEVELS_OF.items():
-        if what in left:
+        if what in omitted:
             return level
-    is_smaller = any(isinstance(item, Medium) and item.is_evicted for item in shown.items)
+    is_smaller = any(isinstance(item, Medium) and item.is_evicted for item in rendered.items)
     return "media" if is_smaller else None
 
 

@@ -15,7 +15,7 @@ from app.models.message import StoredHistoryMessage
 from app.services.calls.stored_message_turns import stored_message_turns, stored_reading
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.renders.loaded_sessions import MOST_TEXT_BYTES, LoadedSession, load_session
-from app.services.renders.settling import Settling
+from app.services.renders.turn_resolver import TurnResolver
 from app.services.requests.whole_bodies import RequestBodies
 from app.stores.blobs.store import BlobStore
 from app.stores.records.records import Records
@@ -101,7 +101,7 @@ class Doctor:
     """The sessions."""
     blobs: BlobStore
     """Their media."""
-    settling: Settling
+    resolver: TurnResolver
     """Fits a history to a target."""
     bodies: RequestBodies
     """Reads a history within the memory budget."""
@@ -127,7 +127,7 @@ class Doctor:
             value = parsed.value
             session_id = value.get("sessionId") if isinstance(value, dict) else None
             if session_id is None:
-                patient = await self.settling.worked(partial(_read_history, parsed))
+                patient = await self.resolver.run(partial(_read_history, parsed))
             else:
                 patient = await self._read_session(project_id, session_id)
             del parsed, value
@@ -142,24 +142,24 @@ class Doctor:
                 "This is no id of a session.", faults=[Fault("/sessionId", "is no id")]
             )
         loaded = await load_session(self.records, self.blobs, project_id, session_id)
-        return await self.settling.worked(partial(_patient_of_session, loaded))
+        return await self.resolver.run(partial(_patient_of_session, loaded))
 
     async def _diagnose(self, project_id: str, patient: _Patient, query: DoctorQuery) -> Rendering:
         history, main = patient.history, query.dialect or patient.dialect
         profile = TARGETS[query.target or main or "openai-chat"]
         options = RenderOptions(max_tokens=query.max_tokens)
         is_session = patient.is_session
-        fitted, _ = await self.settling.fitted(
+        fitted, _ = await self.resolver.fit(
             project_id, history.turns, profile, options, NOTHING_EVICTED, is_whole=True
         )
         examine = partial(diagnose, history, profile, fitted.loss, main)
-        diagnosed = await self.settling.worked(
+        diagnosed = await self.resolver.run(
             partial(examine, sent=patient.sent, is_session=is_session)
         )
         findings = [*patient.findings, *diagnosed]
         if diagnosed:
-            rewritten = await self.settling.worked(partial(written_anew, history.turns))
-            fitted, _ = await self.settling.fitted(
+            rewritten = await self.resolver.run(partial(written_anew, history.turns))
+            fitted, _ = await self.resolver.fit(
                 project_id, rewritten, profile, options, NOTHING_EVICTED, is_whole=True
             )
 
@@ -187,7 +187,7 @@ class Doctor:
                     document["messages"] = [JsonLeaf(each) for each in patient.sent]
             return json_pieces(document)
 
-        return await self.settling.worked(write_answer)
+        return await self.resolver.run(write_answer)
 
 
 def _patient_of_session(session: LoadedSession) -> _Patient:

@@ -4,7 +4,7 @@ from app.models.limits import Limits
 from app.services.concurrency.large_work import LargeWork
 from app.services.memory_budget.budget import MemoryBudget
 from app.services.memory_budget.request_bodies import BodyBudget
-from app.services.renders.settling import Settling
+from app.services.renders.turn_resolver import TurnResolver
 from app.services.requests.whole_bodies import RequestBodies
 from app.stores.blobs.store import BlobStore
 from app.stores.records.records import Records
@@ -19,7 +19,7 @@ def _doctor(services: Services) -> Doctor:
     return Doctor(
         services[Records],
         services[BlobStore],
-        settling=services[Settling],
+        resolver=services[TurnResolver],
         bodies=RequestBodies(services[LargeWork], budget),
         limits=limits,
     )

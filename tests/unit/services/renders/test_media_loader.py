@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from app.services.media.media_checks import MediaChecks
-from app.services.renders.media_loader import judged
+from app.services.renders.media_loader import check_media
 from app.stores.blobs.filesystem import FilesystemBlobStore
 from packages.dialects.tests.targets.composed import medium, profile, rule, turn
 from pagefault_dialects.model.conversation import Address, InlineBytes, Item, Medium, TextItem
@@ -29,7 +29,7 @@ async def told(
 ) -> list[Item]:
     checks = MediaChecks(FilesystemBlobStore(tmp_path))
     turns = [turn(item) for item in items]
-    shown = await judged(checks, "p", turns, target, options or RenderOptions())
+    shown = await check_media(checks, "p", turns, target, options or RenderOptions())
     return [item for each in shown for item in each.items]
 
 

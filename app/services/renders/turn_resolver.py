@@ -1,4 +1,4 @@
-"""Conversations settled for a target: media made to fit it, and what is old evicted.
+"""Resolution of turns for a target: eviction of old turns, and the media ladder.
 
 Source: `providers`, degradation ladder; `context`, "Budget".
 """
@@ -16,7 +16,12 @@ from app.models.identity import utc_now
 from app.models.limits import Limits
 from app.services.access.callers import LinkGrant, LinkSigner
 from app.services.concurrency.departures import until_departure
-from app.services.renders.media_loader import MOST_IN_MEMORY, MediaLoader, judged, measured
+from app.services.renders.media_loader import (
+    MOST_IN_MEMORY,
+    MediaLoader,
+    check_media,
+    measure_media,
+)
 from app.services.renders.whole_texts import read_whole_texts
 from app.stores.records.pinned_pages import PinnedPageRecords
 from app.stores.records.records import Records
@@ -36,28 +41,28 @@ from pagefault_dialects.turns.handles import with_handles
 from pagefault_dialects.turns.text_limits import with_texts_within
 
 _URL_HOURS = 2
-# What renders is Python, of which one thread runs at a time; more would only slow others down.
+# Rendering is Python, of which one thread runs at a time. More threads would only slow others down.
 _THREADS = 2
-# Of longer conversations one is worked on at a time, so that short ones do not wait for them.
+# Longer conversations take turns in one thread, so that short ones do not wait for them.
 _SHORT_TURNS = 1_000
 
 _Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Settling:
-    """Settles conversations of a project."""
+class TurnResolver:
+    """Resolves the turns of conversations."""
 
     records: Records
-    """Where pages are looked up."""
+    """The records of pinned pages."""
     media_loader: MediaLoader
-    """Makes smaller images, and knows which media are sound."""
+    """Loads media, and finds damaged ones."""
     links: LinkSigner
     """Signs URLs."""
     content_base_url: str | None
-    """What those URLs begin with; `None` if providers do not reach this service."""
+    """The base of those URLs; `None` if providers cannot reach this service."""
     limits: Limits
-    """For all media of one rendering."""
+    """The limits of the media of one rendering."""
     _threads: anyio.CapacityLimiter = field(
         init=False, default_factory=lambda: anyio.CapacityLimiter(_THREADS)
     )
@@ -65,21 +70,21 @@ class Settling:
         init=False, default_factory=lambda: anyio.CapacityLimiter(1)
     )
 
-    async def worked(self, work: Callable[[], _Result], *, turns: int = 0) -> _Result:
-        """Do pure work in one of the few threads that renderings may take; return its result.
+    async def run(self, work: Callable[[], _Result], *, turns: int = 0) -> _Result:
+        """Call a pure function in one of the few threads for renderings; return its result.
 
         Args:
-            work: The work.
-            turns: About how many turns it goes through.
+            work: The function.
+            turns: About how many turns it reads.
 
         Raises:
-            MalformedRequestError: The client has left, so the work was not begun.
+            MalformedRequestError: The client has disconnected, so the function was not called.
         """
         limiter = self._threads if turns <= _SHORT_TURNS else self._long_work
         async with until_departure():
             return await anyio.to_thread.run_sync(work, limiter=limiter)
 
-    async def release(self, sequences: list[Sequence[object]], *, turns: int) -> None:
+    async def free(self, sequences: list[Sequence[object]], *, turns: int) -> None:
         """Free the last references to the objects of a long session, one by one, in a thread.
 
         A million objects that are freed at once hold the interpreter for their whole time.
@@ -89,9 +94,9 @@ class Settling:
             turns: The number of turns of the session.
         """
         if turns > _SHORT_TURNS:
-            await self.worked(partial(_free, sequences), turns=turns)
+            await self.run(partial(_free, sequences), turns=turns)
 
-    async def fitted(
+    async def fit(
         self,
         project_id: str,
         turns: Sequence[ComposedTurn],
@@ -102,26 +107,26 @@ class Settling:
         is_whole: bool,
         front: FrontFacts = NO_FRONT,
     ) -> tuple[ResolvedTurns, Frontier]:
-        """Settle turns; return them with how far they had to be evicted to fit the limits.
+        """Resolve turns within the limits; return them with the frontier that this takes.
 
         Raises:
-            MalformedRequestError: The client has left, so the work was ended.
-            InvalidPayloadError: What is never evicted does not fit.
+            MalformedRequestError: The client has disconnected, so the rendering was ended.
+            InvalidPayloadError: The turns that are never evicted do not fit.
         """
         if options.max_tokens is None and options.frontier is None:
-            settled = await self._settled(project_id, turns, profile, options, is_whole=is_whole)
-            return settled, frontier
+            resolved = await self._resolve(project_id, turns, profile, options, is_whole=is_whole)
+            return resolved, frontier
         history = await self.history(project_id, turns, profile, options, front)
         while True:
-            shown = await self.worked(partial(history.evicted, frontier), turns=len(turns))
-            settled = await self._settled(project_id, shown, profile, options, is_whole=is_whole)
-            move = partial(next_frontier, history, frontier, settled)
-            further = await self.worked(move, turns=len(turns))
+            evicted = await self.run(partial(history.evicted, frontier), turns=len(turns))
+            resolved = await self._resolve(project_id, evicted, profile, options, is_whole=is_whole)
+            move = partial(next_frontier, history, frontier, resolved)
+            further = await self.run(move, turns=len(turns))
             if further == frontier:
-                return settled, frontier
+                return resolved, frontier
             frontier = further
 
-    async def settled_part(
+    async def resolve_part(
         self,
         project_id: str,
         turns: Sequence[ComposedTurn],
@@ -130,40 +135,42 @@ class Settling:
         *,
         is_first: bool,
     ) -> tuple[ResolvedTurns, PartWeight]:
-        """Settle a part of a conversation by itself; return it with what it takes.
+        """Resolve a part of a conversation by itself; return it with its weight.
 
-        It is settled as in the whole if all parts together have room, see `has_room`.
+        The result is the same as in the whole if all parts together have room; see `has_room`.
 
         Raises:
-            MalformedRequestError: The client has left, so the work was ended.
+            MalformedRequestError: The client has disconnected, so the rendering was ended.
         """
-        turns, most, without_media = await self.worked(
-            partial(self._begun, turns, profile, options, is_whole=is_first)
+        turns, most, without_media = await self.run(
+            partial(self._prepare, turns, profile, options, is_whole=is_first)
         )
-        settled = without_media or await self._laddered(project_id, turns, profile, options, most)
-        weight = await self.worked(partial(part_weight, turns, settled, profile, options))
-        return settled, weight
+        resolved = without_media or await self._resolve_media(
+            project_id, turns, profile, options, most
+        )
+        weight = await self.run(partial(part_weight, turns, resolved, profile, options))
+        return resolved, weight
 
     def has_room(self, weight: PartWeight, profile: Profile, options: RenderOptions) -> bool:
-        """Return whether no medium has to step down for the others, where this is all there is."""
+        """Return whether a conversation of this weight has room for all its media."""
         most = base64_length(self.limits.inline_bytes)
         is_few = weight.inline_media <= MOST_IN_MEMORY
         return is_few and has_room(weight, profile, options, most)
 
-    async def limited(
+    async def limit_texts(
         self,
         project_id: str,
         session_id: str | None,
         turns: Sequence[ComposedTurn],
         options: RenderOptions,
     ) -> Sequence[ComposedTurn]:
-        """Hold the texts of answers to the length that is asked for, if one is.
+        """Cut the texts of answers to `maxText`, if it is set.
 
         Args:
             project_id: The caller's project.
-            session_id: The session that they are part of, if they are of one.
+            session_id: The session of the turns, if they belong to one.
             turns: The turns.
-            options: Says how long texts may be.
+            options: The options with that limit.
 
         Raises:
             StoreUnavailableError: A store did not answer.
@@ -176,7 +183,7 @@ class Settling:
             self.records, blobs, project_id, session_id, turns, most_chars
         )
         work = partial(with_texts_within, turns, most_chars, whole)
-        return await self.worked(work, turns=len(turns))
+        return await self.run(work, turns=len(turns))
 
     async def history(
         self,
@@ -186,7 +193,7 @@ class Settling:
         options: RenderOptions,
         front: FrontFacts = NO_FRONT,
     ) -> EvictableTurns:
-        """Return which turns of a conversation may be evicted."""
+        """Return the turns of a conversation with what can be evicted of them."""
         named = faulted_pages(turns)
         pinned: Collection[str] = ()
         if named:
@@ -194,9 +201,9 @@ class Settling:
                 project_id, lambda unit: unit[PinnedPageRecords].among(named)
             )
         work = partial(history_of, turns, profile, options, pinned, front)
-        return await self.worked(work, turns=len(turns))
+        return await self.run(work, turns=len(turns))
 
-    async def _settled(
+    async def _resolve(
         self,
         project_id: str,
         turns: Sequence[ComposedTurn],
@@ -205,12 +212,12 @@ class Settling:
         *,
         is_whole: bool,
     ) -> ResolvedTurns:
-        turns, most, settled = await self.worked(
-            partial(self._begun, turns, profile, options, is_whole=is_whole), turns=len(turns)
+        turns, most, resolved = await self.run(
+            partial(self._prepare, turns, profile, options, is_whole=is_whole), turns=len(turns)
         )
-        return settled or await self._laddered(project_id, turns, profile, options, most)
+        return resolved or await self._resolve_media(project_id, turns, profile, options, most)
 
-    async def _laddered(
+    async def _resolve_media(
         self,
         project_id: str,
         turns: Sequence[ComposedTurn],
@@ -218,8 +225,8 @@ class Settling:
         options: RenderOptions,
         most: int,
     ) -> ResolvedTurns:
-        turns = await judged(self.media_loader.checks, project_id, turns, profile, options)
-        media_plan = await self.worked(
+        turns = await check_media(self.media_loader.checks, project_id, turns, profile, options)
+        media_plan = await self.run(
             partial(plan_media, turns, profile, options, most_base64=most), turns=len(turns)
         )
         loaded = await self.media_loader.gather(
@@ -227,9 +234,9 @@ class Settling:
         )
         sign = self._signer(project_id, options)
         ladder = Ladder(profile, options, most_base64=most, sign=sign)
-        return await self.worked(lambda: ladder.resolve(turns, loaded), turns=len(turns))
+        return await self.run(lambda: ladder.resolve(turns, loaded), turns=len(turns))
 
-    def _begun(
+    def _prepare(
         self,
         turns: Sequence[ComposedTurn],
         profile: Profile,
@@ -237,11 +244,11 @@ class Settling:
         *,
         is_whole: bool,
     ) -> tuple[Sequence[ComposedTurn], int, ResolvedTurns | None]:
-        """Return the turns with lines for their media, and the most base64 in one rendering.
+        """Return the turns with the lines beside their media, and the most base64 for them.
 
-        Turns without media are settled as well: nothing has to be loaded for them.
+        Turns without media are resolved as well, since nothing has to be loaded for them.
         """
-        turns = measured(turns)
+        turns = measure_media(turns)
         if options.handles:
             turns = with_handles(turns, profile.takes_structured)
         turns = with_lines(turns, profile, is_whole=is_whole)
@@ -260,7 +267,7 @@ class Settling:
         if options.media != "signed-url" or self.content_base_url is None:
             return None
         base_url = self.content_base_url
-        # By the hour, so that the same call gives the same bytes for as long.
+        # URLs change by the hour, so the same request returns the same bytes until then.
         hour = utc_now().replace(minute=0, second=0, microsecond=0)
         expires_at = hour + timedelta(hours=_URL_HOURS)
 
