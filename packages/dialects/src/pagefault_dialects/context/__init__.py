@@ -1,1 +1,1 @@
-"""Histories that have to fit: what gives way to a smaller level of itself, and in which order."""
+"""Eviction: shorter forms of old content, for histories that exceed their budget."""

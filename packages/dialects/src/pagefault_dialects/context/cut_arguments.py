@@ -1,4 +1,4 @@
-"""Arguments of old calls, shortened: a long string keeps its beginning and gets a mark.
+"""Shortened arguments of old calls: a long string keeps its beginning and gets a mark.
 
 Source: `context`, "Budget".
 """
@@ -22,7 +22,7 @@ _PLAIN_MARK = re.compile(r"\[\.\.\. [0-9]{1,15} characters left out \.\.\.\]")
 def cut_arguments(arguments: JsonObject, handle: str | None) -> JsonObject:
     """Return the arguments of a call with long strings cut; the same object if none is long.
 
-    Objects, arrays, keys and all other values stay as they are. Cutting again changes nothing.
+    Objects, arrays, keys and all other values are unchanged. Cutting again changes nothing.
 
     Args:
         arguments: The arguments of a call.
@@ -48,9 +48,9 @@ def cut_arguments(arguments: JsonObject, handle: str | None) -> JsonObject:
 
 
 def mark_arguments(arguments: JsonObject, handle: str | None) -> JsonObject:
-    """Return arguments of which one mark is left; the same object if they are short.
+    """Return arguments replaced by one mark; the same object if they are short.
 
-    Where so many members have to give way, the shape is lost: the first one has the mark.
+    The mark is the value of the first member; all other members are left out.
 
     Args:
         arguments: The arguments of a call.
@@ -75,7 +75,7 @@ def _cut(text: str, handle: str | None) -> str:
 
 
 def is_cut_text(text: str) -> bool:
-    """Return whether a text is the beginning of an argument, and a mark."""
+    """Return whether a text is an argument that was cut: its beginning and a mark."""
     if len(text) > ARGUMENT_CHARS + LONGEST_MARK:
         return False
     found = CUT_MARK.search(text)
@@ -83,7 +83,7 @@ def is_cut_text(text: str) -> bool:
 
 
 def _member_handle(name: str | None, key: str | int) -> str | None:
-    """Return the handle of a member; that of its object, if it would be too long."""
+    """Return the handle of a member, or that of its object if it would be too long."""
     if name is None or len(name) + len(str(key)) > LONGEST_HANDLE:
         return name
     # As in a URI (RFC 6901, section 6), since a key may hold what ends a handle or a string.

@@ -1,10 +1,10 @@
-"""The mark behind a cut argument of an old call, and how a copy of it is found in a new call.
+"""The mark behind a cut argument of an old call, and the search for copies in new calls.
 
-A long string keeps its beginning, followed by a mark with the handle that leads to the whole of it:
+A long string keeps its beginning, followed by a mark with the handle of the whole string:
 `[... 11800 characters left out; read_text @entry:12/arguments/1/content shows all of it ...]`. The
 mark is ASCII without quotes and backslashes, so JSON in a string, however often it was escaped, has
-it unchanged. A model that repeats an old call copies the mark, and running that call would store it
-in the place of the text.
+it unchanged. A model that repeats an old call copies the mark. Running that call would store the
+mark in place of the text.
 
 Source: `context`, "Budget".
 """
@@ -17,18 +17,18 @@ from pagefault_dialects.json.pointers import parse_json_pointer
 from pagefault_dialects.json.values import JsonValue, values_in
 
 LONGEST_HANDLE = 400
-"""Characters; what lies deeper is named by the object or array around it."""
+"""In characters. A deeper value is named by the object or array that contains it."""
 LONGEST_MARK = 2 * LONGEST_HANDLE
-"""Characters, and more than any mark has."""
+"""In characters; longer than any mark."""
 _HANDLE = (
     rf"@entry:[0-9]{{1,15}}/arguments/[0-9]{{1,9}}(?:/[A-Za-z0-9_.~%/-]{{0,{LONGEST_HANDLE}}}+)?"
 )
 MARK_WORDS = b" characters left out; read_text @entry:"
-"""Words of each mark, as they stand in any JSON."""
+"""Bytes of each mark, in any JSON."""
 CUT_MARK = re.compile(
     rf"\[\.\.\. [0-9]{{1,15}} characters left out; read_text ({_HANDLE}) shows all of it \.\.\.\]"
 )
-# As models write it, who may leave the names of members unescaped.
+# Models may leave the names of members unescaped.
 _NAMED = re.compile(
     r"@?entry:([0-9]{1,15})/arguments/([0-9]{1,9})(?![0-9A-Za-z])((?:/[^\s\"\[\]]*+)?)"
 )
@@ -36,7 +36,7 @@ _NAMED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class ArgumentHandle:
-    """A value in the arguments of a call: the entry, which of its calls, and where it stands."""
+    """A value in the arguments of a call: the entry, the index of the call, and the path."""
 
     seq: int
     call_index: int
@@ -56,9 +56,9 @@ def find_cut_mark(arguments: JsonValue) -> str | None:
 
 
 def find_refused(name: str, arguments: JsonValue) -> str | None:
-    """Return the handle in the mark for which a call is not run; `None` if it may be run.
+    """Return the handle in the mark that prevents a call from being run; `None` if it may be run.
 
-    `read_text` is how a model gets the whole, so it may be called with a mark.
+    `read_text` may be called with a mark, since it returns the whole text.
 
     Args:
         name: The tool.
@@ -68,10 +68,10 @@ def find_refused(name: str, arguments: JsonValue) -> str | None:
 
 
 def cut_arguments_refusal(handle: str) -> str:
-    """Return the words that answer a call with a cut argument in the place of running it.
+    """Return the answer to a call with a cut argument, which is not run.
 
     Args:
-        handle: What names the whole of the argument.
+        handle: The handle of the whole argument.
     """
     return (
         "The call was not run: a text in its arguments is only the beginning of one, copied from "
@@ -81,7 +81,7 @@ def cut_arguments_refusal(handle: str) -> str:
 
 
 def parse_argument_handle(text: str) -> ArgumentHandle | None:
-    """Parse the handle of an argument out of a text; return `None` if it has none."""
+    """Return the first handle of an argument in a text; `None` if there is none."""
     found = _NAMED.search(text)
     if found is None:
         return None

@@ -1,7 +1,7 @@
 """References to the entries of a history, as models write them, and the texts they name.
 
-`@entry:12` is the words of an entry, `@entry:12/arguments/1/content` a value in the arguments of
-its second call, and `@entries:2-1630` a list with a line for each entry.
+`@entry:12` names the text of an entry, `@entry:12/arguments/1/content` a value in the arguments of
+its second call, and `@entries:2-1630` a list with one line for each entry.
 
 Source: `context`, "Budget".
 """
@@ -27,18 +27,18 @@ _MOST_NAMED = 6
 
 @dataclass(frozen=True, slots=True)
 class EntryRange:
-    """The entries from one `seq` to another, both included; `last` of `None` is the newest."""
+    """A range of entries, both ends included; without `last`, up to the newest."""
 
     first: int
     last: int | None
 
     def ref(self, first: int) -> str:
-        """Return what names those of its entries from a `seq` on."""
+        """Return the reference to its entries from a `seq` on."""
         return f"@entries:{first}-{'' if self.last is None else self.last}"
 
 
 def parse_entry_range(text: str) -> EntryRange | None:
-    """Parse the name of a list of entries out of a text; return `None` if it has none."""
+    """Return the first range of entries in a text; `None` if there is none."""
     found = _RANGE.search(text)
     if found is None:
         return None
@@ -49,7 +49,7 @@ def parse_entry_range(text: str) -> EntryRange | None:
 
 
 def entry_line(seq: int, turns: Sequence[ComposedTurn]) -> str:
-    """Return a line for an entry: who spoke, what was called, what failed, the first words."""
+    """Return a line for an entry: speakers, calls, failures, and the beginning of its text."""
     words = [f"{seq}", *dict.fromkeys(map(_speaker, turns))]
     calls = [call for turn in turns for call in turn.calls]
     if calls:
@@ -63,7 +63,7 @@ def entry_line(seq: int, turns: Sequence[ComposedTurn]) -> str:
 
 
 def entry_words(seq: int, turns: Sequence[ComposedTurn]) -> str:
-    """Return all words of an entry; of one that only makes calls, these with their arguments."""
+    """Return the text of an entry; if it has only calls, their names and arguments."""
     return entry_text(turns) or "\n".join(
         f"{_call_name(seq, index, call.name)}: {json_text(call.arguments)}"
         for index, call in enumerate(calls_in(turns))
@@ -71,7 +71,7 @@ def entry_words(seq: int, turns: Sequence[ComposedTurn]) -> str:
 
 
 def argument_text(turns: Sequence[ComposedTurn], handle: ArgumentHandle) -> str:
-    """Return a string in the arguments of a call, whole; of any other value its JSON.
+    """Return a string in the arguments of a call, or the JSON of another value.
 
     Raises:
         WrongArgumentsError: The entry makes no such call, or it has no such argument.
@@ -96,7 +96,7 @@ def argument_text(turns: Sequence[ComposedTurn], handle: ArgumentHandle) -> str:
 
 
 def calls_in(turns: Sequence[ComposedTurn]) -> Sequence[TurnCall]:
-    """Return the calls of an entry in order: those it makes, and those stored with answers."""
+    """Return the calls of an entry in order, including calls stored with answers."""
     return [
         call
         for turn in turns
@@ -113,7 +113,7 @@ def _call_name(seq: int, index: int, name: str) -> str:
 
 
 def _members(value: JsonValue, pointer: str) -> str:
-    """Return a sentence with the nearest arguments there are."""
+    """Return a sentence that lists the nearest arguments."""
     place = f"At {quoted_short(pointer, _WORDS_CHARS)} there" if pointer else "There"
     if isinstance(value, dict) and value:
         return f"{place} are {_list([quoted_short(key, _NAME_CHARS) for key in value])}."
@@ -129,7 +129,7 @@ def _calls(calls: Sequence[TurnCall]) -> str:
 
 
 def _arguments(arguments: JsonValue, most: int) -> str:
-    # A path is often behind the text that is to be written to it.
+    # In calls that write files, the path often follows the long text.
     if isinstance(arguments, dict):
         arguments = {name: _short(value) for name, value in arguments.items()}
     text = one_line(json_text(arguments))

@@ -1,6 +1,6 @@
-"""The smaller forms of turns that are evicted, each with the way back to the whole.
+"""The shorter forms of evicted turns, each with the call that returns the whole content.
 
-Source: `context`, "Budget": the levels of a step, and what the text that a model reads says.
+Source: `context`, "Budget": the levels of a step.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -36,9 +36,9 @@ from pagefault_dialects.texts.cuts import cut_short, excerpt_of, whole_length, w
 REASON = "The conversation has to fit its limits; the oldest gives way."
 
 _FOLDED = coded("folded")
-# A result that is hardly longer than the line that would take its place stays.
+# Results up to this length are not replaced by a line.
 _SHORT_RESULT_CHARS = 240
-# From how many characters on a text is long.
+# Texts above these lengths become previews.
 _LONG_RESULT_CHARS = 800
 _LONG_WORDS_CHARS = 2_000
 _KEPT_CHARS = 400
@@ -46,32 +46,32 @@ _LONGEST_CAPTION_CHARS = 400
 _MOST_NAMED = 3
 
 Shorten = Callable[[str, int, str], str]
-"""Makes the shorter form of a text; is given how long the whole is, and the call that shows it."""
+"""Shortens a text, given the length of the whole text and the call that returns it."""
 
 
 def entry_text(turns: Sequence[ComposedTurn]) -> str:
-    """Return all words of an entry, whole; a medium among them is a line."""
+    """Return the text of an entry, with a line for each medium."""
     return "\n\n".join(text for turn in turns for item in turn.items if (text := words_of(item)))
 
 
 def words_of(item: Item) -> str:
-    """Return the words of an item; of a medium, the line that names it."""
+    """Return the text of an item, or the line that names a medium."""
     return f"[{medium_words(item)}]" if isinstance(item, Medium) else text_of(item) or ""
 
 
 def entry_call(seq: int | None) -> str:
-    """Return the call that shows all of an entry, if a model can make one."""
+    """Return the call that reads a whole entry; empty outside of a session."""
     return "" if seq is None else f'read_text("@entry:{seq}")'
 
 
 def with_small_media(turn: ComposedTurn, page_id: str | None) -> ComposedTurn:
-    """Return a turn with its media as their captions, or as lines."""
+    """Return a turn with its media replaced by their captions or by lines."""
     items = [_small(item, page_id) if isinstance(item, Medium) else item for item in turn.items]
     return _with_items(turn, items)
 
 
 def with_previews(turn: ComposedTurn, page_id: str | None) -> ComposedTurn:
-    """Return a turn whose long texts are their first 400 characters."""
+    """Return a turn with long texts cut to their first 400 characters."""
     most = _LONG_RESULT_CHARS if turn.role == "tool" else _LONG_WORDS_CHARS
 
     def preview(text: str, many: int, way: str) -> str:
@@ -84,9 +84,9 @@ def with_previews(turn: ComposedTurn, page_id: str | None) -> ComposedTurn:
 
 
 def with_shorter_texts(turn: ComposedTurn, page_id: str | None, shorten: Shorten) -> ComposedTurn:
-    """Return a turn with each text as `shorten` makes it, and a note for each that it changed.
+    """Return a turn with its texts shortened, and a note for each text that changed.
 
-    Values of results are texts here, and what has a place of its own among these is left out of it.
+    JSON values of results are shortened as texts. A structured value that changes is removed.
     """
     is_result = turn.role == "tool"
     items: list[Item] = []
@@ -102,7 +102,7 @@ def with_shorter_texts(turn: ComposedTurn, page_id: str | None, shorten: Shorten
         else:
             note = Omission(item.pointer, "text", "evicted", REASON, to="preview", seq=item.seq)
             note = replace(note, block=block_of(item))
-            # What is shortened once more has its note already.
+            # A text that is shortened again has its note already.
             items += (
                 [TextItem(item.pointer, short)]
                 if note in items[-1:]
@@ -116,7 +116,7 @@ def with_shorter_texts(turn: ComposedTurn, page_id: str | None, shorten: Shorten
 
 
 def as_line(turn: ComposedTurn, page_id: str | None) -> ComposedTurn:
-    """Return an answer that is one line, which names what was in it; itself, if it is short."""
+    """Return an answer as one line that names its media; a short answer is returned unchanged."""
     if _is_short(turn):
         return turn
     stored = [item for item in turn.items if isinstance(item, Medium)]
@@ -150,7 +150,7 @@ def with_shorter_arguments(
     """Return a turn of calls with shorter arguments, and its long texts cut.
 
     Args:
-        turn: The turn; thoughts in it stay whole.
+        turn: The turn; its thoughts are unchanged.
         shorten: Returns arguments shortened, given their handle; `None` outside of a session.
     """
     calls: list[TurnCall] = []
@@ -200,11 +200,11 @@ def late_result(answer: ComposedTurn, number: int) -> ComposedTurn:
 
 
 def fold_turn(summary: FoldSummary, origin: str) -> ComposedTurn:
-    """Return the message of the user that stands for a run of steps and messages.
+    """Return the message of the user that replaces a run of steps and messages.
 
     Args:
-        summary: What is in the run.
-        origin: The path that its first record is read from.
+        summary: The counts of the run.
+        origin: The path of its first record.
     """
     entries, slash, _ = origin.rpartition("/")
     restore = f"GET {origin}"
@@ -229,7 +229,7 @@ def _with_items(turn: ComposedTurn, items: Sequence[Item]) -> ComposedTurn:
 
 
 def _small(medium: Medium, page_id: str | None) -> Medium:
-    """Return a medium that is to be shown as its caption, or as one line."""
+    """Return an evicted medium, with its caption or one line."""
     kept: AlternativeText | None = None
     if medium.words is not None and medium.words.kind == "caption":
         kept = AlternativeText("caption", cut_short(medium.words.text, _LONGEST_CAPTION_CHARS))
@@ -245,7 +245,7 @@ def _small(medium: Medium, page_id: str | None) -> Medium:
 
 
 def _whole_chars(item: TextItem | DataItem, text: str, page_id: str | None) -> int:
-    """Return how many characters the text has that the way back leads to."""
+    """Return the length of the text that the restoring call returns."""
     if isinstance(item, DataItem):
         return len(text)
     if page_id:
@@ -268,7 +268,7 @@ def _page_call(page_id: str) -> str:
 
 
 def _is_short(turn: ComposedTurn) -> bool:
-    """Return whether a result is no longer than the line that would stand for it."""
+    """Return whether a result is about as short as the line that would replace it."""
     texts: Iterator[str] = (item.text for item in turn.items if isinstance(item, TextItem))
     is_plain = all(
         isinstance(item, TextItem | Omission | SyntheticNote) or is_cache_mark(item)

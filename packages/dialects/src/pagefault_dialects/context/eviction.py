@@ -1,9 +1,9 @@
-"""Eviction: what of a history gives way to a smaller level of itself.
+"""Eviction of a history: old turns are rendered at lower levels.
 
-A step ages as a whole: its media become lines, its long results previews, its results lines, the
-long strings in its calls are cut, and in the end one line stands for it and the steps around it.
-What was said ages by itself, last. Nothing is deleted: each line says what stood there, and how a
-model gets it back.
+A step ages as a whole. Its media become lines, its long results previews, and its results lines.
+Then the long strings in its calls are cut, and finally it is folded with its neighbours into one
+line. Other messages are evicted last. Nothing is deleted: each line names the evicted content and
+the call that returns it.
 
 Source: `context`, "Budget".
 """
@@ -45,7 +45,7 @@ from pagefault_dialects.targets.profile import Profile
 
 
 class Levels(NamedTuple):
-    """Which levels a frontier has reached at a step, or at a turn that is of none."""
+    """The levels that a frontier has reached at a passage."""
 
     media: bool = False
     texts: bool = False
@@ -57,62 +57,62 @@ class Levels(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ShownPassage:
-    """A step, or a turn that is of none, as a frontier has it; or the fold of a run of them."""
+    """A passage as it is rendered at a frontier, or the fold of a run of passages."""
 
     first: int
-    """The number of the first passage that it shows, from 0."""
+    """The number of its first passage, from 0."""
     stop: int
-    """The number behind the last one."""
+    """The number after its last passage."""
     turns: tuple[ComposedTurn, ...]
-    """What stands there."""
+    """Its turns."""
     levels: Levels
-    """The levels that it has reached."""
+    """Its levels."""
     fold: FoldSummary | None = None
-    """What is in the run, where it is one."""
+    """The counts of the run, if it is a fold."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EvictableTurns:
-    """Turns that may be evicted."""
+    """A conversation that can be evicted."""
 
     turns: Sequence[ComposedTurn]
-    """In order, calls and answers paired."""
+    """Its turns, calls and answers paired."""
     passages: Sequence[Passage]
-    """The steps of them, and the turns between these."""
+    """Its steps, and the turns between them."""
     recalls: Mapping[str, Recall]
-    """What each answer to a recall got back, by the call's id."""
+    """Its recalls, by the ids of their calls."""
     pinned: frozenset[str]
-    """The ids of pages that stay."""
+    """The ids of pinned pages."""
     floor: FloorTurns
-    """What always stays."""
+    """The turns that are never left out."""
     in_progress: frozenset[int]
-    """The numbers of the newest step, of those behind it, and of all that wait for answers."""
+    """The numbers of the newest step, of later steps, and of steps with open calls."""
     profile: Profile
     """The target."""
     options: RenderOptions
-    """The limits, and whether what was recalled again and again gives way late."""
+    """The limits, and the order of eviction."""
     late: Mapping[int, int]
-    """For a step whose answer came late, the step that its call is of, by their passages."""
+    """The numbers of steps with late answers, each with the number of the step that called."""
     pinned_steps: frozenset[int]
-    """The numbers of the steps with the newest showings of pinned pages."""
+    """The numbers of the steps with the newest answers that contain pinned pages."""
     old_steps: Sequence[int]
-    """The numbers of the steps before the newest one."""
+    """The numbers of the steps before the newest step."""
     old_said: Sequence[int]
-    """The numbers of what was said before the newest message of the user, and may be folded."""
+    """The numbers of messages before the newest message of the user that may be folded."""
     old_media: Sequence[int]
-    """The numbers of what was said before that, and may have media that give way."""
+    """The numbers of messages before the newest message of the user whose media may be evicted."""
     folded: Mapping[str, FoldSummary]
-    """Runs of steps that are folded, each in the place of one, by the id of its call."""
+    """Folded runs of steps, each by the id of the call of the step that replaces it."""
     _forms: dict[tuple[int, Levels], tuple[ComposedTurn, ...]] = field(
         default_factory=dict, init=False
     )
 
     def evicted(self, frontier: Frontier) -> list[ComposedTurn]:
-        """Return the turns as a frontier has them shown."""
+        """Return the turns as they are rendered at a frontier."""
         return [turn for shown in self.shown(frontier) for turn in shown.turns]
 
     def shown(self, frontier: Frontier) -> Sequence[ShownPassage]:
-        """Return the passages as a frontier has them, each run of folded ones as one."""
+        """Return the passages at a frontier, with each run of folded ones as one."""
         frontier = chained(frontier)
         at_floor = self._at_floor(frontier)
         shown: list[ShownPassage] = []
@@ -134,7 +134,7 @@ class EvictableTurns:
         return [*shown, *self._folds(run)]
 
     def levels(self, number: int, frontier: Frontier) -> Levels:
-        """Return which levels a frontier has reached at a passage."""
+        """Return the levels that a frontier has reached at a passage."""
         passage = self.passages[number]
         place = passage.place
         if isinstance(passage, SaidTurn):
@@ -147,7 +147,7 @@ class EvictableTurns:
             )
         is_old = number not in self.in_progress
         is_cut = is_old and place <= frontier.floor
-        # The call of a result that came late is the one that stands where it was made.
+        # A late result repeats its call, which is cut where it was made.
         made_at = self.passages[self.late.get(number, number)].place
         return Levels(
             media=place <= frontier.tool_media,
@@ -159,7 +159,7 @@ class EvictableTurns:
         )
 
     def form(self, number: int, levels: Levels) -> tuple[ComposedTurn, ...]:
-        """Return the turns of a passage at levels below the fold; unchanged ones are the same."""
+        """Return the turns of a passage at levels below the fold; unchanged turns are the same."""
         key = number, levels
         if key not in self._forms:
             passage = self.passages[number]
@@ -168,7 +168,7 @@ class EvictableTurns:
         return self._forms[key]
 
     def summary(self, number: int) -> FoldSummary:
-        """Return the counts of a passage, for the fold that it is in."""
+        """Return the counts of a passage."""
         passage = self.passages[number]
         turns = self.turns[passage.start : passage.stop]
         if turns[0].calls and (run := self.folded.get(turns[0].calls[0].call_id)) is not None:
@@ -177,17 +177,17 @@ class EvictableTurns:
         return summary_of(turns, step, is_late=number in self.late)
 
     def page_of(self, turn: ComposedTurn) -> str | None:
-        """Return the page that an answer shows, if it is one to a page fault."""
+        """Return the page of an answer to a page fault; `None` for other turns."""
         recall = self.recall_of(turn)
         return recall.what.name if recall is not None and recall.what.kind == "page" else None
 
     def is_raised(self, turn: ComposedTurn) -> bool:
-        """Return whether an answer gives way behind all others."""
+        """Return whether an answer is evicted after all others."""
         recall = self.recall_of(turn)
         return self.options.adaptive and recall is not None and recall.is_raised
 
     def recall_of(self, turn: ComposedTurn) -> Recall | None:
-        """Return the recall that a turn answers, if it is one."""
+        """Return the recall that a turn answers, if there is one."""
         return self.recalls.get(turn.call_id) if turn.role == "tool" else None
 
     def stays(self, passage: SaidTurn) -> bool:
@@ -195,7 +195,7 @@ class EvictableTurns:
         return passage.start in self.floor.said or passage.start in self.floor.system
 
     def floor_turns(self, frontier: Frontier) -> Mapping[int, ComposedTurn]:
-        """Return what always stays, by its indexes, as a frontier has it but for shares."""
+        """Return the protected turns at a frontier, by their indexes, before they are shortened."""
         wanted = self.floor.indexes
         return {
             at: self.form(number, self.levels(number, frontier))[at - passage.start]
@@ -205,7 +205,7 @@ class EvictableTurns:
         }
 
     def floor_shares(self, frontier: Frontier) -> Floor:
-        """Return the shares of what always stays, which it has as far as a frontier says so."""
+        """Return the shares of the protected turns at a frontier."""
         turns = self.floor_turns(frontier)
         cut = {
             at
@@ -220,7 +220,7 @@ class EvictableTurns:
         return Floor(turns, self.floor, cut, weighing, most, self.page_of, has_older=has_older)
 
     def _at_floor(self, frontier: Frontier) -> Mapping[int, ComposedTurn]:
-        """Return the turns that have only a share of the budget, by their indexes."""
+        """Return the turns that are shortened to a share of the budget, by their indexes."""
         if not frontier.floor or self.options.max_tokens is None:
             return {}
         shares = self.floor_shares(frontier)
@@ -260,7 +260,7 @@ class EvictableTurns:
         return any(self.turns[at].call_id == turn.call_id for at in self.floor.pinned)
 
     def _folds(self, run: Sequence[int]) -> Iterable[ShownPassage]:
-        """Return the fold of a run of passages, if there are any in it."""
+        """Return the fold of a run of passages; nothing for an empty run."""
         if not run:
             return ()
         summary = sum(map(self.summary, run), FoldSummary())
@@ -269,13 +269,13 @@ class EvictableTurns:
         return [ShownPassage(run[0], run[-1] + 1, (fold,), Levels(folded=True), summary)]
 
     def _late_results(self, number: int, turns: Sequence[ComposedTurn]) -> tuple[ComposedTurn, ...]:
-        """Return answers to calls that are folded as messages of the user."""
+        """Return the answers to folded calls, as messages of the user."""
         called = self.summary(self.late[number]).first_step
         return tuple(late_result(turn, called) for turn in turns if turn.role == "tool")
 
 
 def chained(frontier: Frontier) -> Frontier:
-    """Return a frontier in which no level of steps is ahead of a weaker one."""
+    """Return a frontier in which no level is ahead of a weaker one."""
     arguments = max(frontier.arguments, frontier.folded)
     results = max(frontier.tool_results, arguments)
     texts = max(frontier.tool_texts, results)
@@ -300,14 +300,14 @@ def history_of(
     pinned: Collection[str] = (),
     front: FrontFacts = NO_FRONT,
 ) -> EvictableTurns:
-    """Return which turns of a conversation may be evicted.
+    """Prepare a conversation for eviction.
 
     Args:
         turns: The conversation, calls and answers paired.
         profile: The target.
         options: The limits.
-        pinned: The ids of pages that stay.
-        front: What is known of runs of steps that are folded and stand in it as one step each.
+        pinned: The ids of pinned pages.
+        front: The facts about folded runs, each of which is one step of the conversation.
     """
     passages = [*passages_in(turns, front.runs)]
     recalls = recalls_in(turns, front.recalled)
@@ -322,7 +322,7 @@ def history_of(
     newest_turns = [at for number in sorted(in_progress) for at in indexes_of(passages[number])]
     showings = {*newest_showings(turns, recalls, pinned)}.difference(newest_turns)
     users = [each.place for each in passages if turns[each.start].role == "user"]
-    # What is passed behind these would give way without a move once there is a newer one.
+    # Positions behind the newest message of the user would evict it once there is a newer one.
     said = [
         number
         for number, each in enumerate(passages)
@@ -371,7 +371,7 @@ def _is_waiting(turns: Sequence[ComposedTurn], step: Passage) -> bool:
 def _late_steps(
     turns: Sequence[ComposedTurn], passages: Sequence[Passage]
 ) -> Iterator[tuple[int, int]]:
-    """Yield each step whose answer came late with the one that called first."""
+    """Yield the number of each step with a late answer, and that of the step that called first."""
     callers: dict[int | None, list[int]] = {}
     for number, passage in enumerate(passages):
         if not isinstance(passage, Step):

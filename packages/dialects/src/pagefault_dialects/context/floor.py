@@ -1,8 +1,8 @@
-"""The floor: what of a history is never left out, and how it is shortened where nothing else helps.
+"""The floor: shares of the budget for turns that are never left out.
 
-Of what the system leaves of the budget, the first message of the user, the newest one, and the
-newest showings of all pinned pages have at most a quarter each; the newest step has most of the
-rest. Texts longer than their share keep head and tail around a line with the way back.
+Of the budget without the system message, the first message of the user, the newest one, and the
+newest answers with pinned pages get at most a quarter each. The newest step gets most of the rest.
+Texts longer than their share keep head and tail around a line with the call that returns them.
 
 Source: `context`, "Budget".
 """
@@ -20,25 +20,25 @@ from pagefault_dialects.context.weighing import TURN_TOKENS, Weighing
 from pagefault_dialects.model.conversation import ComposedTurn, DataItem, Omission, TextItem
 from pagefault_dialects.texts.cuts import shortened
 
-# For the lines that stand around what is shown: of folds, of handles, at the beginning.
+# For the lines of folds and handles, and the line that begins a history.
 _RESERVE_TOKENS = 96
 _LINES_OF_A_TURN = 24
-# The newest step leaves so many eighths of its room to what is older.
+# The newest step leaves these eighths of its room to older turns.
 _EIGHTHS_FOR_OLDER = 3
 _SHORTEST_CUT_CHARS = 80
 _TRIES = 12
 
 
 class Floor:
-    """Shortens what always stays to its shares of a budget.
+    """Shortens protected turns to their shares of a budget.
 
     Args:
-        turns: The turns of the floor by their indexes, as they are without shares.
-        floor: What they are.
-        cut: The indexes of those that have passed the floor.
-        weighing: Weighs turns, media as they are recorded.
+        turns: The protected turns by their indexes, before they are shortened.
+        floor: Their kinds.
+        cut: The indexes of turns that the floor of the frontier has passed.
+        weighing: Measures turns, with media as they are recorded.
         most_tokens: The budget.
-        page_of: Returns the page that an answer shows, if it shows one.
+        page_of: Returns the page of an answer to a page fault.
         has_older: Whether the history has more than these turns.
     """
 
@@ -64,9 +64,9 @@ class Floor:
         self._quarter = max(0, min(self._room // 4, (self._room - least) // parts))
 
     def said(self, index: int, turn: ComposedTurn) -> ComposedTurn:
-        """Return a message within its share, if it has passed the floor.
+        """Return a message, shortened to its share if the floor has passed it.
 
-        That is a quarter. The last message of the assistant has the rest, if there is no step.
+        The share is a quarter. Without a step, the last message of the assistant gets the rest.
         """
         said = self._floor.said
         if index in said and index not in self._past:
@@ -78,7 +78,7 @@ class Floor:
         return self._within(turn, self._rest(used), None)
 
     def pinned(self, index: int) -> ComposedTurn:
-        """Return the showing of a pinned page within its part of a quarter."""
+        """Return an answer with a pinned page, shortened to its part of a quarter."""
         share = self._quarter // max(1, len(self._floor.pinned))
         turn = self._turns[index]
         is_within = sum(map(self._tokens, self._floor.pinned)) <= self._quarter
@@ -87,7 +87,7 @@ class Floor:
         return self._within(turn, share, self._page_of(turn))
 
     def newest(self) -> dict[int, ComposedTurn]:
-        """Return the turns of the newest step within what the others leave."""
+        """Return the turns of the newest step, shortened to the rest of the budget."""
         floor, weigh = self._floor, self._weighing.turns
         shown = {at: self._turns[at] for at in floor.newest}
         used = weigh(self.said(at, self._turns[at]) for at in floor.said).tokens
@@ -98,7 +98,7 @@ class Floor:
         share = self._rest(used)
         calling = [at for at, turn in shown.items() if turn.role != "tool"]
         if sum(map(self._tokens, calling)) > share // 2:
-            # Signed calls as well: a session that is never rendered again would be worse.
+            # Signed calls are cut as well, so that the session can still be rendered.
             for shorten in (cut_arguments, mark_arguments):
                 shown |= {at: with_shorter_arguments(self._turns[at], shorten) for at in calling}
                 if sum(weigh([shown[at]]).tokens for at in calling) <= share:
@@ -110,7 +110,7 @@ class Floor:
         return shown
 
     def parts(self) -> Sequence[tuple[str, int]]:
-        """Return how many tokens each part of the floor takes, by its name."""
+        """Return the tokens of each part of the floor, by its name."""
         users = [at for at in self._floor.said if self._turns[at].role == "user"]
         others = [at for at in self._floor.said if at not in users]
         newest = self.newest()
@@ -125,7 +125,7 @@ class Floor:
         return [(name, self._weighing.turns(part).tokens) for name, part in named if part]
 
     def _rest(self, used: int) -> int:
-        """Return what the newest step may have beside what others use."""
+        """Return the tokens of the newest step, given those that others use."""
         room = max(0, self._room - used)
         return room * (8 - _EIGHTHS_FOR_OLDER) // 8 if self._has_older else room
 
@@ -133,14 +133,14 @@ class Floor:
         return self._weighing.turn(self._turns[index]).tokens
 
     def _least(self, index: int) -> int:
-        """Return about what a turn of the newest step takes where only lines are left of it."""
+        """Return the approximate tokens of a turn of the newest step at its shortest."""
         turn = self._turns[index]
         if turn.role == "tool":
             return TURN_TOKENS + _RESERVE_TOKENS // 2
         return self._weighing.turn(with_shorter_arguments(turn, mark_arguments)).tokens
 
     def _within(self, turn: ComposedTurn, share: int, page_id: str | None) -> ComposedTurn:
-        """Return a turn whose texts are cut so that all of it takes no more than a share."""
+        """Return a turn with its texts cut so that the turn fits a share."""
         whole = self._weighing.turn(turn).tokens
         is_line = any(isinstance(each, Omission) and each.what == "result" for each in turn.items)
         if whole <= share or is_line:
@@ -148,7 +148,7 @@ class Floor:
         texts = [words_of(each) for each in turn.items if isinstance(each, TextItem | DataItem)]
         costs = [self._weighing.text(text) for text in texts]
         room = share - (whole - sum(costs)) - _LINES_OF_A_TURN * len(texts)
-        # Media that leave too little to what a person said give way behind it.
+        # Texts of the user keep half of the share, however large the media are.
         least = share // 2 if turn.role == "user" else 0
         most = dict(zip(texts, _shares(costs, max(least, room)), strict=True))
 
@@ -158,7 +158,7 @@ class Floor:
         return with_shorter_texts(turn, page_id, shorten)
 
     def _cut(self, text: str, most_tokens: int, way: str) -> str:
-        """Return a text's head and tail around a line, together within so many tokens."""
+        """Return the head and tail of a text around a line, within a number of tokens."""
         tokens = self._weighing.text(text)
         limit = min(len(text) - 1, len(text) * most_tokens * 8 // (max(1, tokens) * 5))
         if tokens <= most_tokens:
@@ -171,12 +171,12 @@ class Floor:
                 return cut
             limit = min(limit * 15 // 16, limit * most_tokens // found)
         line = shortened(text, 0, way).strip()
-        # What is hardly longer than the line stays.
+        # Texts that are about as short as the line are kept.
         return line if 2 * len(line) < len(text) else text
 
 
 def _shares(costs: Sequence[int], room: int) -> Sequence[int]:
-    """Divide a room among costs: what is small stays whole, the others have the same each."""
+    """Divide a room among costs: small costs are covered, the others get equal shares."""
     shares: dict[int, int] = {}
     ordered = sorted(range(len(costs)), key=costs.__getitem__)
     for done, index in enumerate(ordered):

@@ -12,25 +12,25 @@ from pagefault_dialects.model.conversation import ComposedTurn
 
 @dataclass(frozen=True, slots=True)
 class FloorTurns:
-    """Which turns the floor has, by their indexes."""
+    """The indexes of protected turns, by their kind."""
 
     system: Sequence[int]
-    """What the system says before the user speaks."""
+    """The system messages before the first message of the user."""
     said: Sequence[int]
-    """The first and the newest message of the user, and other turns that have a share as those."""
+    """The first and the newest message of the user, and other messages with the same share."""
     pinned: Sequence[int]
-    """The newest showing of each pinned page."""
+    """The newest answer with each pinned page."""
     newest: Sequence[int]
-    """The newest step, and the showings of pinned pages in it."""
+    """The newest step, including pinned pages in it."""
 
     @property
     def indexes(self) -> frozenset[int]:
-        """The indexes of all of them."""
+        """All indexes."""
         return frozenset((*self.system, *self.said, *self.pinned, *self.newest))
 
 
 def opening_turns(turns: Sequence[ComposedTurn]) -> Sequence[int]:
-    """Return the indexes of what the system says before the user first speaks."""
+    """Return the indexes of the system messages before the first message of the user."""
     first = next((at for at, turn in enumerate(turns) if turn.role == "user"), None)
     if first is None:
         first = next((at for at, turn in enumerate(turns) if turn.role != "system"), len(turns))
@@ -38,9 +38,10 @@ def opening_turns(turns: Sequence[ComposedTurn]) -> Sequence[int]:
 
 
 def said_that_stays(turns: Sequence[ComposedTurn]) -> Sequence[int]:
-    """Return the indexes of the user's first and newest messages.
+    """Return the indexes of protected messages.
 
-    What the assistant says before all others, or behind all others, stays as those do.
+    These are the first and newest messages of the user, and a message of the assistant without
+    calls that begins or ends the conversation.
     """
     users = [at for at, turn in enumerate(turns) if turn.role == "user"]
     spoken = [at for at, turn in enumerate(turns) if turn.role != "system"]
@@ -55,7 +56,7 @@ def said_that_stays(turns: Sequence[ComposedTurn]) -> Sequence[int]:
 def newest_showings(
     turns: Sequence[ComposedTurn], recalls: Mapping[str, Recall], pinned: Collection[str]
 ) -> Sequence[int]:
-    """Return the index of the newest answer that shows each pinned page."""
+    """Return the indexes of the newest answers with each pinned page."""
     newest: dict[str, int] = {}
     for at, turn in enumerate(turns):
         recall = recalls.get(turn.call_id) if turn.role == "tool" else None

@@ -1,7 +1,7 @@
-"""The folded beginning of a history, as counts: a rendering reads what is behind it alone.
+"""The folded beginning of a history as counts, so that a rendering need not read its entries.
 
-A fold shows counts of its steps, and these add up. What was said between steps stays until much
-later; it is named here by its entry and read by itself.
+A fold renders the counts of its steps, which can be added. Messages between steps are evicted much
+later; they are named by their entries, and read one by one.
 """
 
 from collections import Counter
@@ -16,7 +16,7 @@ from pagefault_dialects.model.frontier import Frontier
 
 @dataclass(frozen=True, slots=True)
 class SaidEntry:
-    """A turn that is of no step, by its place among the turns of its entry."""
+    """A message, by its entry and its index among the turns of the entry."""
 
     seq: int
     index: int
@@ -28,12 +28,12 @@ class SaidEntry:
 
 @dataclass(frozen=True, slots=True)
 class FoldedRun:
-    """Steps with nothing shown between them."""
+    """A run of steps without messages between them."""
 
     place: int
-    """Where a frontier finds the last of them."""
+    """The position of its last step, which frontiers compare."""
     origin: str
-    """The path that the first is read from."""
+    """The path of its first record."""
     summary: FoldSummary
 
 
@@ -42,31 +42,31 @@ FrontPassage = SaidEntry | FoldedRun
 
 @dataclass(frozen=True, slots=True)
 class FoldedFront:
-    """The facts of a final beginning, for frontiers that have folded its steps."""
+    """The facts about a final beginning, for frontiers that have folded its steps."""
 
     passages: tuple[FrontPassage, ...] = ()
-    """In order; no two runs follow each other."""
+    """Its passages in order; no two runs are adjacent."""
     recalled: Mapping[Recalled, int] = field(default_factory=dict)
-    """How often each thing was recalled in it."""
+    """The number of recalls of each object."""
     steps: int = 0
-    """How many steps it has."""
+    """The number of its steps."""
 
     @property
     def pages(self) -> set[str]:
-        """The pages that were faulted in it."""
+        """The pages that were faulted in."""
         return {each.name for each in self.recalled if each.kind == "page"}
 
     def grown(
         self, turns: Sequence[ComposedTurn], recorded: Mapping[int, Sequence[ComposedTurn]]
     ) -> "FoldedFront | None":
-        """Return the facts of this beginning and of the turns behind it.
+        """Return the facts about a longer beginning.
 
         Args:
-            turns: Calls and answers paired.
+            turns: The turns that follow, calls and answers paired.
             recorded: The turns of each entry as it was recorded.
 
         Returns:
-            Those facts; `None` if something that was said is not as it was recorded.
+            The facts; `None` if a message differs from its record.
         """
         passages, steps = [*self.passages], self.steps
         for passage in passages_in(turns):
@@ -85,9 +85,9 @@ class FoldedFront:
         return FoldedFront(tuple(_merged(passages)), dict(recalled), steps)
 
     def shown_passages(self, frontier: Frontier) -> Sequence[FrontPassage]:
-        """Return the passages; runs are one where a frontier shows nothing between them.
+        """Return the passages at a frontier; runs without messages between them are joined.
 
-        The user's first message, what stands before that, and the newest one are always shown.
+        Everything up to the first message of the user, and the newest one, is always rendered.
         """
         users = [
             at
@@ -105,26 +105,24 @@ class FoldedFront:
 
 @dataclass(frozen=True, slots=True)
 class FrontFacts:
-    """What is known of runs of folded steps, whose turns are not at hand."""
+    """Facts about runs of folded steps whose turns were not read."""
 
     runs: Mapping[str, FoldSummary] = field(default_factory=dict)
-    """Each run by the id of the call of the step that stands for it."""
+    """The runs, each by the id of the call of the step that replaces it."""
     recalled: Mapping[Recalled, int] = field(default_factory=dict)
-    """How often each thing was recalled in them."""
+    """The number of recalls of each object in them."""
 
 
 NO_FRONT = FrontFacts()
-"""Of a conversation that is there from its first turn."""
+"""The facts for a conversation that was read from its first turn."""
 
 
 def run_turns(run: FoldedRun, number: int) -> tuple[ComposedTurn, ComposedTurn]:
-    """Return two turns that take the place of a run in a conversation.
-
-    They are a step of which nothing is shown: see `EvictableTurns.folded`.
+    """Return a step of two turns that replaces a run; see `EvictableTurns.folded`.
 
     Args:
         run: The run.
-        number: Another one for each run of a conversation.
+        number: A number that no other run of the conversation has.
     """
     call = TurnCall(f"\0folded {number}", "", {})
     return (
@@ -144,7 +142,7 @@ def _said_entry(
 
 
 def _merged(passages: Iterable[FrontPassage]) -> Sequence[FrontPassage]:
-    """Return passages with runs that follow each other as one."""
+    """Return passages with adjacent runs joined."""
     merged: list[FrontPassage] = []
     for passage in passages:
         before = merged[-1] if merged else None

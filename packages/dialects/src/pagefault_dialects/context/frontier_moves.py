@@ -1,7 +1,7 @@
-"""The moves of a frontier: how far each level comes for a conversation to become small enough.
+"""Moves of a frontier: the positions of each level that make a conversation fit its limits.
 
-Each level moves over the oldest passages first. Before a newer result becomes a line, old steps
-that are only lines are folded, so that these have at most a fifth of the budget.
+Each level moves over the oldest passages first. Old steps that are only lines are folded before a
+newer result becomes a line, so that they take at most a fifth of the budget.
 
 Source: `context`, "Budget".
 """
@@ -17,8 +17,8 @@ from pagefault_dialects.context.steps import Step
 from pagefault_dialects.context.weighing import Load, Weighing
 from pagefault_dialects.model.frontier import Frontier
 
-# Steps of which only previews are left have one of so many parts of the budget at the most, and
-# those of which only lines are left another one.
+# Steps that are only previews take at most this part of the budget, and steps that are only lines
+# another one.
 _PARTS_FOR_LEFTOVERS = 5
 _FOLD_TOKENS = 40
 
@@ -36,7 +36,7 @@ _OF_SAID: Mapping[Level, str] = {
     "texts": "said_texts",
     "folded": "said_folded",
 }
-# What always stays is shortened by these, one after the other.
+# The levels that shorten protected turns, in order.
 _LOWERED = (
     ("floor",),
     ("tool_media", "said_media"),
@@ -50,7 +50,7 @@ _LOWERED = (
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """Passages of one place, which a frontier passes together."""
+    """Passages at one position, which a frontier passes together."""
 
     place: int
     numbers: tuple[int, ...]
@@ -59,13 +59,13 @@ class _Group:
 def moved(
     history: EvictableTurns, frontier: Frontier, wanted: Load, weighing: Weighing
 ) -> Frontier:
-    """Move a frontier until so much is saved, or there is nothing left that could be.
+    """Move a frontier until enough is saved, or nothing can be evicted any more.
 
     Args:
-        history: What may be evicted.
-        frontier: How far it has been.
-        wanted: What is to be saved. For media and base64 no text is evicted.
-        weighing: Knows what turns take.
+        history: The conversation.
+        frontier: The frontier before the move.
+        wanted: The load to be saved. For media and base64, no text is evicted.
+        weighing: Measures turns.
     """
     moves = _Moves(history, frontier, wanted, weighing)
     moves.move()
@@ -73,26 +73,26 @@ def moved(
 
 
 def lowered(history: EvictableTurns, frontier: Frontier) -> Frontier:
-    """Move a frontier by the next of the levels that shorten what always stays.
+    """Move a frontier by the next level that shortens protected turns.
 
     Args:
-        history: What may be evicted; all else has given way.
-        frontier: How far it has been.
+        history: The conversation, in which everything else is evicted.
+        frontier: The frontier before the move.
 
     Returns:
-        A frontier that is further; the same one, if there is no such level left.
+        The moved frontier; the same one if no level is left.
     """
     last = max((passage.place for passage in history.passages), default=0)
     for names in _LOWERED:
         if any(getattr(frontier, name) < last for name in names):
-            # A stored frontier may be further than all that is left of its history.
+            # A stored frontier may be ahead of a history of which entries were deleted.
             levels = {name: max(last, getattr(frontier, name)) for name in names}
             return chained(frontier.model_copy(update=levels))
     return frontier
 
 
 class _Queue:
-    """Steps of which the same is left, the oldest first, and what they take."""
+    """Steps at the same level, the oldest first, with their tokens."""
 
     def __init__(self) -> None:
         self.tokens = 0
@@ -100,21 +100,21 @@ class _Queue:
 
     @property
     def oldest(self) -> _Group:
-        """The oldest of them."""
+        """The oldest steps."""
         return next(iter(self._tokens))
 
     def put(self, group: _Group, tokens: int) -> None:
-        """Take steps that take so many tokens; those that are there keep their place."""
+        """Add steps with their tokens; existing ones keep their place."""
         self.tokens += tokens - self._tokens.get(group, 0)
         self._tokens[group] = tokens
 
     def drop(self, group: _Group) -> None:
-        """Leave steps out, if they are there."""
+        """Remove steps, if they are in the queue."""
         self.tokens -= self._tokens.pop(group, 0)
 
 
 class _Moves:
-    """A frontier that is being moved."""
+    """The move of a frontier."""
 
     def __init__(
         self, history: EvictableTurns, frontier: Frontier, wanted: Load, weighing: Weighing
@@ -124,18 +124,18 @@ class _Moves:
         self._at = {name: place for name, place in self._frontier if isinstance(place, int)}
         self._folded: set[int] = set()
         self._levels: dict[int, Levels] = {}
-        # Steps of which previews are left, of which lines are left, and of these, with arguments.
+        # Steps that are previews, steps that are lines, and lines with whole arguments.
         self._previews = _Queue()
         self._lines = _Queue()
         self._uncut: deque[_Group] = deque()
 
     @property
     def frontier(self) -> Frontier:
-        """How far it has come."""
+        """The frontier at present."""
         return chained(self._frontier.model_copy(update=self._at))
 
     def move(self) -> None:
-        """Move level by level, until enough is saved."""
+        """Move level by level until enough is saved."""
         history = self._history
         steps = self._groups(history.old_steps)
         self._advance(self._groups(sorted({*history.old_steps, *history.old_media})), "media")
@@ -155,7 +155,7 @@ class _Moves:
         return [_Group(place, tuple(each)) for place, each in grouped]
 
     def _advance(self, groups: Sequence[_Group], level: Level) -> None:
-        """Move one level over passages, as far as it saves something that is missing."""
+        """Move one level over passages until enough is saved."""
         before = self.frontier
         pending = Load()
         for group in groups:
@@ -172,7 +172,7 @@ class _Moves:
                 pending = Load()
 
     def _count(self, steps: Sequence[_Group]) -> None:
-        """Count what is left of steps that are evicted already."""
+        """Queue the steps that are previews or lines already."""
         if self._is_enough("texts"):
             return
         frontier = self.frontier
@@ -186,9 +186,9 @@ class _Moves:
                 self._add(self._lines, group)
 
     def _advance_results(self, steps: Sequence[_Group], level: Level) -> None:
-        """Shorten results, one step at a time, or make lines of them.
+        """Make previews or lines of results, one step at a time.
 
-        What is left of older steps is held to its part of the budget after each.
+        After each step, previews and lines of older steps are limited to their part of the budget.
         """
         pending = Load()
         passed: list[_Group] = []
@@ -208,7 +208,7 @@ class _Moves:
                 self._hold()
 
     def _reach(self, group: _Group, level: Level) -> None:
-        """Let steps reach a level of their results."""
+        """Move steps to a level of their results."""
         self._at[_OF_STEPS[level]] = group.place
         for number in group.numbers:
             self._levels[number] = self._levels[number]._replace(**{level: True})
@@ -225,10 +225,9 @@ class _Moves:
         queue.put(group, sum(self._tokens(each, self._levels[each]) for each in group.numbers))
 
     def _hold(self) -> None:
-        """Hold previews, and lines, to their part of the budget, as long as more has to be saved.
+        """Limit previews and lines to their part of the budget while more has to be saved.
 
-        The oldest previews become lines. Of the oldest lines the arguments are cut, then these are
-        folded.
+        The oldest previews become lines. The oldest lines get cut arguments, and are folded then.
         """
         most = (self._history.options.max_tokens or 0) // _PARTS_FOR_LEFTOVERS
         while self._previews.tokens > most and not self._is_enough("results"):
@@ -249,7 +248,7 @@ class _Moves:
                 self._weigh(self._lines, group)
 
     def _tokens(self, number: int, levels: Levels) -> int:
-        """Return what a step takes that is only lines; nothing, if it has a result that stays."""
+        """Return the tokens of a step that is only lines; 0 if one of its results is protected."""
         history = self._history
         passage = history.passages[number]
         is_whole = number in history.pinned_steps or (
@@ -261,7 +260,7 @@ class _Moves:
         return self._weighing.turns(self._history.form(number, levels)).tokens
 
     def _saving(self, number: int, levels: Levels, level: Level) -> Load:
-        """Return what a passage saves at one level more."""
+        """Return the load that a passage saves at one more level."""
         history, weighing = self._history, self._weighing
         if getattr(levels, level):
             return Load()
@@ -272,7 +271,7 @@ class _Moves:
             return Load()
         around = (number - 1 in self._folded) + (number + 1 in self._folded)
         self._folded.add(number)
-        # A run of its own begins, or two of them become one.
+        # A fold is added, or two of them are joined.
         return weighing.turns(turns) - Load((1 - around) * _FOLD_TOKENS)
 
     def _is_enough(self, level: Level) -> bool:

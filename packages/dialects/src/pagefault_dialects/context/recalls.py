@@ -1,8 +1,8 @@
-"""Recalls: calls by which a model gets back what it does not see any more.
+"""Recalls: calls that return content which is no longer in the context.
 
 A page, a stored medium or an entry of the history is *recalled* by a call of `page_fault`,
-`view_media` or `read_text` that names it. Such calls are entries of the history, so how often each
-was recalled follows from the history alone, and appending changes no count that was there.
+`view_media` or `read_text` that names it. Such calls are entries of the history, so the number of
+recalls depends on the history alone, and appending changes no earlier count.
 
 Source: `context`, "Budget"; the working set of spec 000's memory.
 """
@@ -21,24 +21,24 @@ from pagefault_dialects.model.page import Level, parse_level
 RecallKind: TypeAlias = Literal["page", "medium", "entry"]
 
 RAISED_AT = 3
-"""The answer to the so-many-th recall of a thing, and to each that follows, gives way last."""
+"""From this recall of an object on, answers are evicted last."""
 
 PAGE_FAULT = "page_fault"
 _READ_TEXT, _VIEW_MEDIA = "read_text", "view_media"
 WORD_END = r"(?![_.~%/-]*+[0-9A-Za-z])"
-"""The end of a reference: punctuation may follow, but nothing that it would go on with."""
+"""The end of a reference: only punctuation follows it in its word."""
 MEDIUM_NAMED = re.compile(r"(?<![0-9A-Za-z])(?:@?blob:)?([0-9a-f]{32})(?![0-9A-Za-z])")
-"""A medium as models name it, with whatever stands around its handle."""
+"""The handle of a medium, in any text."""
 ENTRY_NAMED = re.compile(
     rf"@?entry:([0-9]{{1,15}})(?:/([0-9a-f]{{12}}))?"
     rf"(?:{WORD_END}|(?=/arguments/[0-9]{{1,9}}(?![0-9A-Za-z])))"
 )
-"""An entry as models name it, or a medium in it: the entry and the beginning of its digest."""
+"""The handle of an entry, or of a medium in it with the beginning of its digest, in any text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """What a call gets back: a page by its id, a medium by its, an entry by its `seq`."""
+    """An object that calls return: a page or a medium by its id, or an entry by its `seq`."""
 
     kind: RecallKind
     name: str
@@ -46,31 +46,31 @@ class Recalled:
 
 @dataclass(frozen=True, slots=True)
 class Recall:
-    """A call that gets something back."""
+    """A call that recalls an object."""
 
     what: Recalled
-    """What it names."""
+    """The object."""
     level: Level
-    """At which level a page is asked for."""
+    """The requested level of a page."""
     times: int
-    """How many calls named the same, this one among them."""
+    """The number of calls up to this one that named the object."""
     index: int
     """The index of the turn that calls."""
 
     @property
     def is_raised(self) -> bool:
-        """Whether the answer gives way last."""
+        """The answer is evicted last."""
         return self.times >= RAISED_AT
 
 
 def recalls_in(
     turns: Sequence[ComposedTurn], before: Mapping[Recalled, int] = MappingProxyType({})
 ) -> Mapping[str, Recall]:
-    """Return the calls of a conversation that get something back, in order, by their ids.
+    """Return the recalls of a conversation in order, by the ids of their calls.
 
     Args:
         turns: The conversation.
-        before: How often each thing was recalled before its first turn.
+        before: The number of earlier recalls of each object.
     """
     counts = Counter(before)
     recalls: dict[str, Recall] = {}
@@ -85,7 +85,7 @@ def recalls_in(
 
 
 def _recalled(call: TurnCall) -> Recalled | None:
-    # Hosts put the name of a server before that of its tool.
+    # Hosts prefix the name of a tool with that of its server.
     if call.name.endswith(PAGE_FAULT):
         page_id = call.arguments.get("page_id")
         return Recalled("page", page_id) if isinstance(page_id, str) else None
@@ -98,6 +98,6 @@ def _recalled(call: TurnCall) -> Recalled | None:
     return None if medium is None else Recalled("medium", medium.group(1))
 
 
-def _level(asked: JsonValue) -> Level:
-    level = parse_level(str(asked).strip()) if isinstance(asked, str | int) else None
+def _level(value: JsonValue) -> Level:
+    level = parse_level(str(value).strip()) if isinstance(value, str | int) else None
     return Level.ABSTRACT if level is None else level

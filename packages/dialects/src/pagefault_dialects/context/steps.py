@@ -1,8 +1,8 @@
-"""Steps of a history, and the line that stands for a run of them.
+"""Steps of a history, and the counts of folded runs.
 
-A step is one turn of the assistant that calls tools, with the answers behind it. All other turns
-are *said*: by the system, the user, or the assistant without calls. Steps are numbered from 1
-through the history, so that appending changes no number.
+A step is one turn of the assistant that calls tools, with its answers. All other turns are
+messages of the system, the user, or the assistant. Steps are numbered from 1, so that appending
+changes no number.
 
 Source: `context`, "Budget".
 """
@@ -17,51 +17,51 @@ from pagefault_dialects.pages.one_line import one_line
 from pagefault_dialects.texts.cuts import cut_short
 
 MOST_TOOLS = 6
-"""How many tools a fold names; the others are counted together."""
+"""The number of tools that a fold names; the others are counted together."""
 
 _LONGEST_NAME = 40
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One call of the assistant for tools, and its answers."""
+    """A turn of the assistant with calls, and its answers."""
 
     number: int
-    """Its number in the history, from 1."""
+    """The number in the history, from 1."""
     start: int
-    """The index of the turn that calls."""
+    """The index of the turn with the calls."""
     stop: int
-    """The index behind its last answer."""
+    """The index after the last answer."""
     place: int
-    """Where a frontier finds it: the `seq` of the turn that calls."""
+    """The position that frontiers compare: the `seq` of the turn with the calls."""
 
 
 @dataclass(frozen=True, slots=True)
 class SaidTurn:
-    """A turn that is of no step."""
+    """A message: a turn outside of steps."""
 
     start: int
-    """Its index."""
+    """The index of the turn."""
     stop: int
-    """The index behind it."""
+    """The index after it."""
     place: int
-    """Where a frontier finds it: its `seq`."""
+    """The position that frontiers compare: its `seq`."""
 
 
 Passage: TypeAlias = Step | SaidTurn
-"""What a frontier evicts as a whole."""
+"""A step or a message; each is evicted as a whole."""
 
 
 def places_of_turns(turns: Sequence[ComposedTurn]) -> Sequence[int]:
-    """Return for each turn where a frontier finds it: the `seq` of its step, or its own.
+    """Return the position of each turn: the `seq` of its step, or its own.
 
-    Places never become smaller from turn to turn, and appending changes none. Turns that are in no
-    session are counted from 1.
+    Positions never decrease, and appending changes none. Turns outside of a session are numbered
+    from 1.
     """
     if all(turn.seq is None for turn in turns):
         return range(1, len(turns) + 1)
     places: list[int] = []
-    # A frontier that has not moved is at 0.
+    # Position 0 is that of a frontier before its first move.
     place = 1
     for turn in turns:
         if turn.role != "tool" or not places:
@@ -77,13 +77,13 @@ def passages_in(
 
     Args:
         turns: The conversation, calls and answers paired.
-        folded: Runs of steps, each in the place of one, by the id of its call.
+        folded: Folded runs, each by the id of the call of the step that replaces it.
     """
     places = places_of_turns(turns)
     index = number = 0
     while index < len(turns):
         start, index = index, index + 1
-        # An answer that is rendered by itself has no call before it.
+        # An answer that is rendered alone has no call before it.
         if not turns[start].calls and turns[start].role != "tool":
             yield SaidTurn(start, index, places[start])
             continue
@@ -101,21 +101,21 @@ def steps_in(turns: Sequence[ComposedTurn]) -> Iterator[Step]:
 
 @dataclass(frozen=True, slots=True)
 class FoldSummary:
-    """Counts of a run of steps and of what was said between them; two runs can be added."""
+    """Counts of a run of steps and messages; the counts of two runs can be added."""
 
     first_step: int = 0
-    """The number of its first step; 0 if it has none."""
+    """The number of the first step; 0 without steps."""
     last_step: int = 0
     messages: int = 0
-    """How many turns of it are not of steps."""
+    """The number of messages."""
     steps: int = 0
     failed: int = 0
-    """How many answers say that the tool has failed."""
+    """The number of failed results."""
     from_seq: int | None = None
-    """The first entry in it; `None` outside of a session."""
+    """The first entry; `None` outside of a session."""
     to_seq: int | None = None
     tools: Mapping[str, int] = field(default_factory=dict)
-    """How many calls there are of each tool, by names that are safe to show."""
+    """The number of calls of each tool, by its escaped name."""
 
     def __add__(self, other: "FoldSummary") -> "FoldSummary":
         tools = dict(self.tools)
@@ -137,7 +137,7 @@ class FoldSummary:
 
     @property
     def text(self) -> str:
-        """The line that stands for the run: the same for the same counts."""
+        """The line that replaces the run."""
         counts = self._counts()
         head = self._head()
         words = f"{head}: {', '.join(counts)}." if counts else f"{head}."
@@ -163,12 +163,12 @@ class FoldSummary:
 
 
 def summary_of(turns: Sequence[ComposedTurn], number: int, *, is_late: bool = False) -> FoldSummary:
-    """Return the counts of one step, or of one turn that is of none.
+    """Return the counts of one step or message.
 
     Args:
-        turns: The step, or the turn.
-        number: The number of the step; 0 if it is none.
-        is_late: Whether its call stands here once more, since its answer came late.
+        turns: The turns of the step, or the message.
+        number: The number of the step; 0 for a message.
+        is_late: The step repeats a call whose answer came late, so its calls are not counted.
     """
     tools: dict[str, int] = {}
     for call in () if is_late else turns[0].calls:
@@ -188,10 +188,10 @@ def summary_of(turns: Sequence[ComposedTurn], number: int, *, is_late: bool = Fa
 
 
 def shown_name(tool_name: str) -> str:
-    """Return the name of a tool on one line, cut to what a fold shows."""
+    """Return the name of a tool on one line, shortened."""
     return cut_short(one_line(tool_name[: 2 * _LONGEST_NAME]), _LONGEST_NAME)
 
 
 def _is_written(turn: ComposedTurn) -> bool:
-    """Return whether an answer was recorded by nobody."""
+    """Return whether an answer is synthetic."""
     return turn.role == "tool" and any(isinstance(item, SyntheticNote) for item in turn.items)

@@ -1,4 +1,4 @@
-"""Answers of `read_text`: a piece of a text under a line that says where the text goes on.
+"""Answers of `read_text`: a piece of a text under a line with the next position.
 
 Source: `agents`, "Tools for models".
 """
@@ -13,20 +13,20 @@ from pagefault_dialects.texts.json_excerpts import JsonExcerpt
 from pagefault_dialects.tools.tool_arguments import ReadTextArguments, WrongArgumentsError
 from pagefault_dialects.tools.tool_catalogue import MOST_TEXT_CHARS
 
-# The line above a piece.
+# For the line above a piece.
 _HEAD_TOKENS = 64
 
 
 def stretch_answer(
     what: str, text: str, known_chars: int, request: ReadTextArguments, max_tokens: int
 ) -> str:
-    """Return a stretch of a text under a line that says where it goes on.
+    """Return a piece of a text under a line with the next offset.
 
     Args:
         what: The name of the text.
-        text: The text behind the offset, or more of it than is asked for.
-        known_chars: How many characters the text is known to have.
-        request: Where the stretch begins, and how long it may be.
+        text: The text from the offset on, or more of it than is requested.
+        known_chars: The length of the text, as far as it is known.
+        request: The offset and the limit.
         max_tokens: The most tokens of the answer.
     """
     if not text and request.offset:
@@ -41,7 +41,7 @@ def stretch_answer(
 
 
 def text_name(mime_type: str, charset: str) -> str:
-    """Return what a text is called: its type, and the charset that it was decoded from, if any."""
+    """Return the name of a text: its type, and the charset that it was decoded from."""
     return f"{mime_type}, decoded from {charset}" if charset else mime_type
 
 
@@ -51,11 +51,11 @@ def found_answer(
     found: LineExcerpt | Matches | JsonExcerpt,
     max_tokens: int,
 ) -> str:
-    """Return what was found in a text, as much as is given at once, and where it goes on.
+    """Return the matches in a text that fit one answer, under a line with the next position.
 
     Args:
         what: The name of the text.
-        total_lines: How many lines it has; `None` for a value in JSON.
+        total_lines: The number of its lines; `None` for a value in JSON.
         found: The lines, the matches or the value.
         max_tokens: The most tokens of the answer.
     """
@@ -74,7 +74,7 @@ def found_answer(
         head = f"{found.total} {head} match"
     elif kept:
         head = f"lines {found.first_line} to {found.first_line + len(kept) - 1} {head}"
-    # What does not fit an answer by itself is the first of its lines, and the only one.
+    # A line that is longer than an answer is the only one in it.
     is_cut = bool(lines) and len(kept[0]) < len(lines[0][1])
     cut = f"; line {lines[0][0]} is cut: read it by offset, without lines" if is_cut else ""
     go_on = f'; go on with lines="{next_line}-"' if next_line is not None else ""
@@ -84,9 +84,9 @@ def found_answer(
 def take_lines(
     lines: Sequence[tuple[int, str]], max_chars: int, max_tokens: int
 ) -> tuple[Sequence[str], int | None]:
-    """Return the lines that are given at once, or the beginning of one.
+    """Return the lines that fit one answer, or the beginning of the first one.
 
-    The second value is the number of the first line that is not; `None` if all are.
+    The second value is the number of the first line left out; `None` if all fit.
     """
     kept: list[str] = []
     tokens = max_tokens - _HEAD_TOKENS
@@ -106,10 +106,10 @@ def _mark_cut(text: str, max_tokens: int) -> str:
 
 
 def _shorten(text: str, max_chars: int, max_tokens: int) -> str:
-    """Return as much of the beginning of a text as fits."""
+    """Return the beginning of a text that fits."""
     taken = text[:max_chars]
     most = chars_within(taken, max_tokens - _HEAD_TOKENS)
     if most == len(text):
         return text
-    # Where not even one grapheme fits, it is cut: each stretch leads further.
+    # A grapheme that does not fit is cut, so that each piece makes progress.
     return text[: boundary_at_or_before(text, most) or max(1, most)]

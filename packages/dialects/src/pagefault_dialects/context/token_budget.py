@@ -1,4 +1,4 @@
-"""The budget of a rendering: how much has to give way, and what is too small.
+"""The budget of a rendering: the load to be evicted, and the error for budgets that are too small.
 
 Source: `context`, "Budget" and "A prefix that stays".
 """
@@ -13,21 +13,21 @@ from pagefault_dialects.model.frontier import Frontier
 from pagefault_dialects.model.render_options import RenderOptions
 from pagefault_dialects.targets.ladder import ResolvedTurns
 
-# A part of a limit: what is evicted at once, so that the next turns change nothing.
+# The part of a limit that is evicted at once, so that the next turns only append.
 _BATCHES_IN_LIMIT = 4
 _SPARE_TOKENS = 64
-# For what is missing of a budget: of each token more, nine of ten may go to shares of it.
+# Up to nine tenths of each additional token may go to shares of the budget.
 _OF_EACH_MISSING = 4
 _MOST_TRIES = 16
 
 
 def to_be_saved(load: int, most: int | None, batch: int | None) -> int:
-    """Return how much has to go so that a load fits again, with room for the turns that follow.
+    """Return how much has to be evicted for a load to fit, with room for the turns that follow.
 
     Args:
-        load: What there is.
+        load: The load at present.
         most: The limit, if there is one.
-        batch: How far below it a load that has passed it is brought; `None` for a quarter of it.
+        batch: The room that is made below the limit; `None` for a quarter of it.
     """
     if most is None or load <= most:
         return 0
@@ -36,17 +36,17 @@ def to_be_saved(load: int, most: int | None, batch: int | None) -> int:
 
 
 def next_frontier(history: EvictableTurns, frontier: Frontier, settled: ResolvedTurns) -> Frontier:
-    """Return how far a frontier has to move for a conversation to fit; itself if it fits.
+    """Return the frontier at which a conversation comes closer to its limits; the same if it fits.
 
-    What always stays is shortened only where nothing else could give way any more.
+    Protected turns are shortened only if nothing else can be evicted.
 
     Args:
-        history: What may be evicted.
-        frontier: How far it is.
-        settled: The conversation as that has it.
+        history: The conversation.
+        frontier: The frontier at present.
+        settled: The conversation as it is rendered at that frontier.
 
     Raises:
-        InvalidPayloadError: There are too many tokens, and nothing is left that could go.
+        InvalidPayloadError: There are too many tokens, and nothing more can be evicted.
     """
     weighing = Weighing(history.profile, settled.turns)
     load = weighing.total(settled.turns)
@@ -57,7 +57,7 @@ def next_frontier(history: EvictableTurns, frontier: Frontier, settled: Resolved
         return lowered(history, frontier)
     further = moved(history, frontier, wanted, weighing)
     if further != frontier or wanted.tokens <= 0:
-        # Media that do not fit have stepped down.
+        # Media over the limit are replaced when turns are resolved.
         return further
     further = lowered(history, frontier)
     if further == frontier:
@@ -66,7 +66,7 @@ def next_frontier(history: EvictableTurns, frontier: Frontier, settled: Resolved
 
 
 def _is_floor_too_large(history: EvictableTurns, frontier: Frontier, weighing: Weighing) -> bool:
-    """Return whether what always stays has no room, even if everything else gave way."""
+    """Return whether protected turns exceed the budget without any other turn."""
     passages = history.passages
     if not passages or frontier.floor >= passages[-1].place:
         return False
@@ -75,11 +75,11 @@ def _is_floor_too_large(history: EvictableTurns, frontier: Frontier, weighing: W
 
 
 def _to_be_saved(settled: ResolvedTurns, load: Load, options: RenderOptions) -> Load:
-    """Return what has to give way so that a conversation fits its limits."""
+    """Return the load that has to be evicted for a conversation to fit its limits."""
     batch = 0 if options.frontier is None else options.evict_batch
     tokens = to_be_saved(load.tokens, options.max_tokens, batch)
     if options.frontier is None:
-        # What is too much of media steps down by itself.
+        # Media over the limit are replaced when turns are resolved.
         return Load(tokens)
     codes = [entry.code for entry in settled.loss]
     crowded, is_large = codes.count("too-many-media"), "request-too-large" in codes
@@ -93,7 +93,7 @@ def _too_small(history: EvictableTurns, frontier: Frontier, tokens: int) -> Inva
     most = history.options.max_tokens or 0
     around = tokens - _floor_tokens(history, frontier, most)
     least = max(most + 2 * (tokens - most), 2 * floor.system_tokens) + _SPARE_TOKENS
-    # The shares of what always stays grow with the budget, up to the whole of it.
+    # The shares of protected turns grow with the budget.
     for _ in range(_MOST_TRIES):
         missing = around + _floor_tokens(history, frontier, least) + _SPARE_TOKENS - least
         if missing <= 0:
@@ -110,6 +110,6 @@ def _too_small(history: EvictableTurns, frontier: Frontier, tokens: int) -> Inva
 
 
 def _floor_tokens(history: EvictableTurns, frontier: Frontier, most: int) -> int:
-    """Return what all that always stays takes within a budget."""
+    """Return the tokens of protected turns within a budget."""
     within = replace(history, options=replace(history.options, max_tokens=most))
     return sum(count for _, count in within.floor_shares(frontier).parts())

@@ -1,6 +1,6 @@
-"""Texts cut to a number of tokens.
+"""Cuts of texts to a number of tokens.
 
-No more of a text is counted than fits, so a cut takes the same time however long the text is.
+Only the part that fits is counted, so the time of a cut does not depend on the length of the text.
 
 Source: `context`, "Budget".
 """
@@ -12,22 +12,22 @@ from pagefault_dialects.targets.tokens import TokenRule, count_tokens
 from pagefault_dialects.texts.cuts import Excerpt, boundary_at_or_after, boundary_at_or_before
 
 ANSWER_TOKENS = 8_000
-"""The most tokens of what a memory tool returns, where no budget is given."""
+"""The most tokens of an answer of a memory tool without a budget."""
 
 _COUNTED_CHARS = 2_048
-# Of a budget; what always stays has to fit beside an answer.
+# An answer gets this part of a budget; protected turns need the rest.
 _ANSWERS_IN_BUDGET = 2
 _FEWEST_TOKENS = 100
-# The line between head and tail.
+# For the line between head and tail.
 _GAP_TOKENS = 64
 
 
 def answer_tokens(budget: int | None, rule: TokenRule) -> int:
-    """Return the most tokens of what a memory tool returns to a request with a budget.
+    """Return the most tokens of an answer of a memory tool.
 
     Args:
-        budget: The `maxTokens` of the rendering that shows the answer, if there is one.
-        rule: How the target of that rendering counts.
+        budget: The `maxTokens` of the rendering of the answer, if there is one.
+        rule: The rule by which the target of that rendering counts.
     """
     if budget is None:
         return ANSWER_TOKENS
@@ -35,13 +35,13 @@ def answer_tokens(budget: int | None, rule: TokenRule) -> int:
 
 
 def most_tokens(text: str) -> int:
-    """Return how many tokens a text has at most, for which no vocabulary is loaded."""
-    # A token is a byte at least.
+    """Return an upper bound of the tokens of a text, without a vocabulary."""
+    # A token has at least one byte.
     return len(text.encode("utf-8", "surrogatepass"))
 
 
 def chars_within(text: str, max_tokens: int) -> int:
-    """Return how many characters a text may keep to have at most that many tokens."""
+    """Return the number of first characters of a text that have at most that many tokens."""
     if len(text) <= max_tokens and most_tokens(text) <= max_tokens:
         return len(text)
     start, left = 0, max_tokens
@@ -55,12 +55,12 @@ def chars_within(text: str, max_tokens: int) -> int:
 
 
 def head_and_tail_within(text: str, max_tokens: int, way_on: Callable[[int], str]) -> Excerpt:
-    """Return a text, or as much of its beginning and end as has at most that many tokens.
+    """Return a text, or its beginning and end within a number of tokens.
 
     Args:
         text: The whole text.
-        max_tokens: The most tokens, those of the line between beginning and end included.
-        way_on: Returns the words that say how to read on from an offset; they are in that line.
+        max_tokens: The most tokens, including the line between beginning and end.
+        way_on: Returns the hint in that line for reading on from an offset.
     """
     if chars_within(text, max_tokens) == len(text):
         return Excerpt(text, 0, len(text), len(text))
@@ -75,7 +75,7 @@ def head_and_tail_within(text: str, max_tokens: int, way_on: Callable[[int], str
 
 
 def lines_within(lines: Sequence[str], max_tokens: int) -> Sequence[str]:
-    """Return the lines from the first one on that have at most that many tokens together."""
+    """Return the first lines that have at most that many tokens together."""
     if sum(most_tokens(line) + 1 for line in lines) <= max_tokens:
         return lines
     left = max_tokens
@@ -87,7 +87,7 @@ def lines_within(lines: Sequence[str], max_tokens: int) -> Sequence[str]:
 
 
 def blocks_within(content: Sequence[JsonValue], max_tokens: int) -> Sequence[JsonValue]:
-    """Return the blocks of an answer, of their texts what has at most that many tokens together."""
+    """Return the blocks of an answer, with their texts cut to that many tokens together."""
     texts = (block.get("text") for block in content if isinstance(block, dict))
     if sum(most_tokens(text) for text in texts if isinstance(text, str)) <= max_tokens:
         return content
@@ -105,14 +105,14 @@ def blocks_within(content: Sequence[JsonValue], max_tokens: int) -> Sequence[Jso
 def _chars_within_piece(piece: str, max_tokens: int) -> int:
     size, tokens = len(piece), count_tokens(piece)
     while size and tokens > max_tokens:
-        # In proportion, and at least one less each time.
+        # Reduce in proportion, and by at least one character.
         size = min(size - 1, size * max_tokens // tokens)
         tokens = count_tokens(piece[:size])
     return size
 
 
 def _last_chars_within(text: str, max_tokens: int) -> int:
-    """Return how many characters of the end of a text have at most that many tokens."""
+    """Return the number of last characters of a text that have at most that many tokens."""
     size = min(len(text), _COUNTED_CHARS, 4 * max_tokens)
     while size and (tokens := count_tokens(text[-size:])) > max_tokens:
         size = min(size - 1, size * max_tokens // tokens)

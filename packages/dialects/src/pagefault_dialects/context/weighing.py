@@ -1,4 +1,4 @@
-"""What turns take of a rendering: tokens, media, and characters of base64.
+"""The load of turns in a rendering: tokens, media, and characters of base64.
 
 Source: `context`, "Budget".
 """
@@ -23,12 +23,12 @@ from pagefault_dialects.targets.opening_turns import opened
 from pagefault_dialects.targets.profile import Profile
 
 TURN_TOKENS = 4
-"""What stands around a turn."""
+"""The tokens of a turn besides its content."""
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What something takes of a rendering: tokens, media, and characters of base64."""
+    """A load of tokens, media, and characters of base64."""
 
     tokens: int = 0
     media: int = 0
@@ -50,16 +50,16 @@ class Load:
 
 
 _LINE = Load(24)
-"""What takes the place of a medium that the target does not take."""
+"""The load of the line for a medium that the target does not support."""
 
 
 class Weighing:
-    """Weighs turns for one target.
+    """Measures the load of turns for one target.
 
     Args:
         profile: The target.
-        settled: The same turns, settled: what is attached weighs what it was made into. With
-            `None` each medium is taken for one that is attached as it is.
+        settled: The same turns after resolving, which have the final form of each medium. With
+            `None`, each medium counts as if it were attached unchanged.
     """
 
     def __init__(self, profile: Profile, settled: Sequence[ResolvedTurn] | None = None) -> None:
@@ -68,39 +68,39 @@ class Weighing:
         self._attached = None if settled is None else _attached(settled)
 
     def total(self, settled: Sequence[ResolvedTurn]) -> Load:
-        """Return what a settled conversation takes in all."""
+        """Return the load of a resolved conversation."""
         system, turns = opened(settled, self._profile)
         media = (item for turn in settled for item in turn.items if isinstance(item, MediaItem))
         chars = [_base64_chars(each) for each in media]
         return Load(self._rule.turns(turns, system), len(chars), sum(chars))
 
     def turns(self, turns: Iterable[ComposedTurn]) -> Load:
-        """Return what turns take."""
+        """Return the load of turns."""
         return sum(map(self.turn, turns), Load())
 
     def turn(self, turn: ComposedTurn) -> Load:
-        """Return what a turn takes, and what stands around it."""
+        """Return the load of a turn."""
         load = Load(TURN_TOKENS + self.calls(turn.calls))
         for item in turn.items:
             load += self._item(turn, item)
         return load
 
     def saving(self, old: Sequence[ComposedTurn], new: Sequence[ComposedTurn]) -> Load:
-        """Return what showing turns in another form saves."""
+        """Return the load that another form of turns saves."""
         if len(old) == len(new):
             pairs = [(a, b) for a, b in zip(old, new, strict=True) if a is not b]
             old, new = [a for a, _ in pairs], [b for _, b in pairs]
         return self.turns(old) - self.turns(new)
 
     def calls(self, calls: Iterable[TurnCall]) -> int:
-        """Return how many tokens calls take."""
+        """Return the tokens of calls."""
         return sum(
             self._rule.text(call.name) + self._rule.text(json_text(call.arguments))
             for call in calls
         )
 
     def text(self, text: str) -> int:
-        """Return how many tokens a text takes."""
+        """Return the tokens of a text."""
         return self._rule.text(text)
 
     def _item(self, turn: ComposedTurn, item: Item) -> Load:
