@@ -53,7 +53,7 @@ async def caller_by_key(connection: HTTPConnection) -> Caller:
 
 
 def _authorization(scope: Scope) -> str | None:
-    # This runs for every request, so it does without Starlette's mapping of all headers.
+    # This runs for every request, and Starlette's `Headers` would decode all of them.
     for name, value in scope["headers"]:
         if name == b"authorization":
             return str(value.decode("latin-1"))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     # It knows the records of keys, which a proxy does not load.
     from app.services.quotas.key_quotas import Allowance
 
-# What a sweep has removed is remembered for longer, so a row is never written without its blob.
+# Removed blobs are remembered for longer, so no row is written without its blob.
 _LONGEST_SECONDS = 24 * 3600.0
 _SMALL_BODY_BYTES = 64 * 1024
 _SMALL_BODY_DEPTH = 64
@@ -29,13 +29,13 @@ async def limited_body(
     """Yield the body's chunks.
 
     Args:
-        request: Whose body it is.
-        limits: How long it may be, and how slow.
-        in_pieces: Whether the bytes that have arrived are kept if the request is refused.
+        request: The request.
+        limits: The limits of size and pace.
+        in_pieces: Keep the bytes that have arrived if the request is refused.
 
     Raises:
-        PayloadTooLargeError: It is, or is announced to be, longer than `limits.body_bytes`; known
-            before the byte too many is handed on.
+        PayloadTooLargeError: It is, or is announced to be, longer than `limits.body_bytes`. This is
+            raised before the first byte above the limit is yielded.
         SlowBodyError: It pauses too long, falls below the pace it must keep after its grace, or
             takes more than a day.
         UnsupportedMediaError: It is compressed.
@@ -69,7 +69,7 @@ async def limited_body(
             raise SlowBodyError
         yield chunk
         if received == size_bytes and allowance is None:
-            # The next message of the server would only say that the body has ended.
+            # The server's next message would only be the end of the body.
             await chunks.aclose()
             return
 
@@ -92,7 +92,7 @@ def _too_large(limits: Limits) -> PayloadTooLargeError:
 def require_json(request: Request) -> None:
     """Refuse a body that is not declared as JSON.
 
-    Asking for the type keeps other sites' pages from posting without a preflight.
+    Pages of other sites can send other types without a preflight.
 
     Raises:
         UnsupportedMediaError: The Content-Type is not JSON.
@@ -105,7 +105,7 @@ def require_json(request: Request) -> None:
 async def read_small_json(request: Request, limits: Limits) -> JsonValue:
     """Return the value of a small JSON body; an empty body, or null, is an empty object.
 
-    The framework's own way would read a body of any length, and takes NaN for a number.
+    FastAPI's own parser reads bodies of any length, and accepts NaN.
 
     Raises:
         PayloadTooLargeError: It is longer than 64 KiB, or nested too deep.

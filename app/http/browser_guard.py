@@ -1,19 +1,19 @@
-"""Refuses what a web page may send without being asked: rebound names and cross-site writes.
+"""Refuses requests that web pages forge: rebound host names and cross-site writes.
 
 A page anywhere can make a browser send requests to loopback and to inner networks. Two things tell
 such a request from one of the service's own users, and both are in its headers:
 
-- `Host` is the name that the page was loaded by, or that it asks. A page that has its own name
-  resolved to 127.0.0.1 (DNS rebinding) is of the same origin as the service to the browser, and
-  only this name gives it away. It is judged where no key is asked for, or where names are listed.
-- `Origin` and `Sec-Fetch-Site` say which page sends a request. A page of another origin cannot read
-  the answer, but what it writes would be written. A body as `text/plain`, as a form or without a
-  type is sent without a preflight.
+- `Host` is the name in the address of the request. If the name of a page resolves to 127.0.0.1 (DNS
+  rebinding), the browser takes page and service for the same origin, and only this name differs.
+  `Host` is checked if authentication is off, or if host names are configured.
+- `Origin` and `Sec-Fetch-Site` identify the page that sends a request. A page of another origin
+  cannot read the answer, but its writes would be executed: browsers send a body as `text/plain`, as
+  a form or without a type without a preflight.
 
-Programs send neither `Origin` nor `Sec-Fetch-Site` and are not concerned. Reading (GET, HEAD,
-OPTIONS) is not judged by origin: browsers keep answers from pages of other origins by themselves,
-and a preflight is answered by the CORS middleware. A WebSocket handshake is judged as a write,
-since browsers let every page read from a socket.
+Programs send neither `Origin` nor `Sec-Fetch-Site`, so their requests pass. The origin of reads
+(GET, HEAD, OPTIONS) is not checked: browsers themselves protect the answers, and the CORS
+middleware answers preflights. A WebSocket handshake is checked like a write, since browsers let
+every page read from a socket.
 
 Source: RFC 9110 §7.4 (421), RFC 6454 (Origin), W3C Fetch Metadata Request Headers.
 """
@@ -88,7 +88,7 @@ class BrowserGuard:
             if name in fields:
                 fields[name].append(value.strip())
         hosts, origins, sites = fields.values()
-        # A server may pass on several; nobody can say which of them is meant.
+        # A server may pass on several. Then the name is ambiguous, and none is accepted.
         host = hosts[0].lower() if len(hosts) == 1 else b""
         if self._judges_hosts and not (len(host) <= _LONGEST_HOST and self._is_answered(host)):
             return MisdirectedRequestError()
@@ -101,7 +101,7 @@ class BrowserGuard:
         self, scheme: str, host: bytes, origins: list[bytes], sites: list[bytes]
     ) -> bool:
         if not origins:
-            # Programs, and browsers that say it is the same origin or the user's own doing.
+            # Programs, and browsers whose request is same-origin or started by the user.
             return not _ELSEWHERE.intersection(sites)
         origin = origins[0]
         if len(origins) > 1 or origin in self._named_origins:
@@ -114,7 +114,7 @@ class BrowserGuard:
         """Return whether an origin is the one that the request was sent to."""
         if self._is_open:
             return origin == _own_origin(_HTTP_SCHEMES.get(scheme, b""), host)
-        # A proxy may have changed `Host`; the browser has compared what it asked with the page.
+        # A proxy may have changed `Host`, but the browser compared its own host with the page's.
         return sites == [b"same-origin"] or origin in (
             _own_origin(each, host) for each in _DEFAULT_PORTS
         )

@@ -1,10 +1,9 @@
-"""Judges what a request asks of a representation: its type and its version (RFC 9110 §12, §13).
+"""Evaluates content negotiation and conditions of requests (RFC 9110 §12, §13).
 
-Conditions (§13) are judged in the order of §13.2.2: If-Match, else If-Unmodified-Since; then
+Conditions (§13) are evaluated in the order of §13.2.2: If-Match, else If-Unmodified-Since; then
 If-None-Match, else If-Modified-Since; and last If-Range, which only decides whether Range counts
 (see `app.http.ranges`).
-What cannot be read names nothing: a date that is no HTTP-date is ignored, and a list that is no
-list of entity-tags matches nothing.
+Invalid dates are ignored. Invalid lists of entity-tags match nothing.
 """
 
 import re
@@ -58,7 +57,7 @@ def evaluate_conditions(
 
 
 def write_condition(headers: Mapping[str, str], method: str) -> Callable[[str | None], None]:
-    """Read what a request asks of the version it is going to change.
+    """Read the conditions of a write.
 
     Args:
         headers: The request's headers, as they came.

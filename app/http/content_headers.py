@@ -1,7 +1,7 @@
 """Headers of stored content: its type, name and digest, and those that keep it harmless.
 
-Everything a tool or an uploader claimed passes through here before it becomes a header: what comes
-out is ASCII without control characters, whatever went in.
+All claims of tools and uploaders pass through this module before they become headers. The result is
+always ASCII without control characters.
 """
 
 import base64
@@ -161,7 +161,7 @@ def wants_repr_digest(header: str | None) -> bool:
     members = _dictionary(header) if header is not None else None
     if members is None:
         return True
-    # What is no weight is ignored, as is the true that a member without a value stands for.
+    # Only integers are weights. A member without a value is True, and is ignored as well.
     weight = members.get("sha-256", 0)
     return type(weight) is not int or weight != 0
 

@@ -1,9 +1,9 @@
-"""The host of the content URL: what signed links lead to, and nothing else.
+"""The host of the content URL, which serves the content behind signed links and nothing else.
 
-One process answers for two names. A browser keeps what it loads from the one apart from the other:
-whatever stored content might do in spite of its headers, it would do it where there is no viewer,
-no API and no key. Which name a request means is what its `Host` says; no `X-Forwarded-Host` is
-read. Anything but the content URL, or nothing, means the service itself.
+One process serves two host names, which are two origins to browsers. If stored content runs a
+script in spite of its headers, the script runs in an origin without viewer, API and keys. `Host`
+alone selects the origin; `X-Forwarded-Host` is not read. Requests with any other `Host` go to the
+service itself.
 """
 
 from collections.abc import Collection
@@ -26,18 +26,18 @@ _HEALTH_PATH = "/healthz"
 
 
 class ContentHost:
-    """Keeps content and everything else on hosts of their own, each request before its route.
+    """Middleware that separates content from everything else by host, before routing.
 
-    On the content URL: content behind a signed link, and `/healthz`. API keys are not accepted
-    there, even if authentication is off. On any other host: everything else, and a redirect to the
-    content URL for requests with a link.
+    The content URL has content behind signed links, and `/healthz`. API keys are not accepted
+    there, even if authentication is off. Other hosts have everything else, and redirect requests
+    with a link to the content URL.
 
     Args:
-        router: Takes the requests that are in the right place.
+        router: Handles the requests that are on the right host.
         content: The route of content.
         url: The content URL, an origin.
-        hosts: What `Host` says on requests to it, in lower case.
-        resource_policy: Who may embed what a link leads to; redirects need it as well.
+        hosts: The values of `Host` in requests to it, in lower case.
+        resource_policy: The pages that may embed linked content; redirects need it as well.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class ContentHost:
 
         Raises:
             HTTPException: There is nothing at this address of the content URL.
-            UnauthorizedError: Content is asked for there without a link.
+            UnauthorizedError: A request for content there has no link.
         """
         if scope["type"] in ("http", "websocket"):
             if self._is_here(scope):
@@ -72,21 +72,21 @@ class ContentHost:
         await self._router(scope, receive, send)
 
     def _is_here(self, scope: Scope) -> bool:
-        # A server may pass on several; one of them is enough not to be served anything else.
+        # A server may pass on several. If one is the content host, nothing else is served.
         return any(
             name == b"host" and value.strip().lower() in self._hosts
             for name, value in scope["headers"]
         )
 
     def _redirect(self, scope: Scope) -> Response:
-        # Put together anew: what a caller has sent cannot make it lead to another host.
+        # Built from checked parts, so no request can make it lead to another host.
         path = quote(_path(scope), safe="/:", errors="replace")
         query = scope["query_string"].decode("latin-1")
         headers = {"Location": f"{self._url}{path}?{query}", **self._headers}
         return Response(status_code=HTTPStatus.TEMPORARY_REDIRECT, headers=headers)
 
     def _check(self, scope: Scope) -> None:
-        """Refuse what the content URL is not for."""
+        """Refuse requests that the content URL does not serve."""
         is_http = scope["type"] == "http"
         if is_http and _path(scope) == _HEALTH_PATH:
             return
@@ -111,7 +111,7 @@ class ContentHost:
 
 
 def _has_token(scope: Scope) -> bool:
-    # Read as the route reads it, after a look that spares most requests this.
+    # Parsed as the route does; most requests have no query at all.
     query = scope["query_string"]
     return bool(query) and "token" in QueryParams(query)
 

@@ -1,11 +1,10 @@
 """Answers that carry stored bytes: conditions, ranges and headers put into one response.
 
-The request's conditions are judged first, as RFC 9110 §13.2 orders it. Nothing is compressed: media
-are already, and a coding would change what a range and a digest mean.
+The request's conditions are evaluated first, as RFC 9110 §13.2 orders it. Nothing is compressed:
+media are compressed already, and a coding would change the meaning of ranges and digests.
 
-The bytes may also be sent by somebody else: the proxy in front, or the bucket. What is decided here
-stays decided: whether the caller has them already, and which of them there are. So only those
-requests are left to the other side that it is sure to understand alike.
+The proxy in front or the bucket may send the bytes instead. Conditions and ranges are still decided
+here. Only requests that the other side certainly interprets in the same way are left to it.
 """
 
 import re
@@ -57,7 +56,7 @@ _PLAIN_RANGE = re.compile(r"bytes=(?:[0-9]{1,18}-[0-9]{0,18}|-[0-9]{1,18})", re.
 
 @dataclass(frozen=True, slots=True)
 class ContentToSend:
-    """A blob as one resource presents it, and how the caller would like to get it."""
+    """A blob with the metadata of one resource and the requested disposition."""
 
     digest: str
     """SHA-256 of the bytes, 64 hex digits."""
@@ -65,10 +64,10 @@ class ContentToSend:
     mime_type: str
     filename: str | None
     disposition: Disposition
-    """As requested: what a browser might run is an attachment all the same."""
+    """As requested; content that a browser might run is always sent as an attachment."""
     created_at: datetime
     cache_control: str = CACHE_FOREVER
-    """For content addressed by its hash; an address that may lead to other bytes says otherwise."""
+    """For content addressed by its hash; other addresses need another value."""
 
     @property
     def etag(self) -> str:
@@ -159,7 +158,7 @@ def _sent_from_here(
     )
 
 
-# The same content is asked for again and again, and nothing else decides what is said of it.
+# The same content is requested again and again, and its headers depend on nothing else.
 @lru_cache(maxsize=1_024)
 def _content_headers(
     content: ContentToSend, resource_policy: ResourcePolicy, *, has_digest: bool
@@ -237,13 +236,13 @@ def _can_offload(
 
 
 class _OffloadResponse(Response):
-    """Says where the bytes are: to the proxy, or to the caller.
+    """A response that names the place of the bytes, to the proxy or to the caller.
 
     Args:
-        source: Asked when the answer is sent.
-        headers: The headers of the content, whoever sends it.
-        is_whole: Whether all of it is to be sent.
-        resource_policy: Who may embed the content.
+        source: The place of the bytes; it is read when the response is sent.
+        headers: The headers of the content, independent of the sender.
+        is_whole: True if the whole content is sent.
+        resource_policy: The pages that may embed the content.
     """
 
     def __init__(

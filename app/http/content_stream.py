@@ -1,10 +1,10 @@
 """Stored bytes as the body of an answer, in one piece, piece by piece, or read by the server.
 
-Nothing is opened until the answer is sent. The first bytes are then there before any header goes
-out, so that missing ones become a problem and not a torn body.
+Nothing is opened until the answer is sent. The first bytes are read before the headers are sent, so
+missing bytes become a problem and not a truncated body.
 
-A piece stays in memory until its reader takes it. So nothing is read before it is counted in the
-budget, and the pieces of whoever goes on reading become small where the budget fills.
+A piece stays in memory until its reader takes it. So memory is reserved in the budget before
+anything is read, and pieces become small while the budget is nearly used up.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -54,51 +54,51 @@ class BodyPart:
 
 @dataclass(frozen=True, slots=True)
 class ContentMemory:
-    """The memory that one answer holds while it is sent."""
+    """The memory that is reserved for one answer while it is sent."""
 
     budget: MemoryBudget
     """Of the process."""
     wide_bytes: int
     """Memory for reading and sending large pieces."""
-    held: HeldMemory
+    reserved: HeldMemory
     """Memory that was taken, at least `NARROW_BYTES`."""
 
     def widen(self) -> bool:
-        """Take what large pieces need, if a quarter of the budget is enough for all then."""
-        more_bytes = self.wide_bytes - self.held.size_bytes
+        """Reserve memory for large pieces. Return False above a quarter of the budget."""
+        more_bytes = self.wide_bytes - self.reserved.size_bytes
         if more_bytes <= 0:
             return True
         if self.budget.held_bytes + more_bytes > self.budget.limit_bytes // 4:
             return False
-        self.held.grow(more_bytes)
+        self.reserved.grow(more_bytes)
         return True
 
     def narrow_if_short(self) -> bool:
-        """Give back what large pieces need if half of the budget is taken; tells whether it is."""
+        """Release the memory for large pieces if half of the budget is used. Return True if so."""
         if self.budget.held_bytes <= self.budget.limit_bytes // 2:
             return False
-        self.held.resize(min(self.held.size_bytes, NARROW_BYTES))
+        self.reserved.resize(min(self.reserved.size_bytes, NARROW_BYTES))
         return True
 
 
 @asynccontextmanager
 async def content_memory(scope: Scope, size_bytes: int) -> AsyncIterator[ContentMemory]:
-    """Hold room for one reader of content for the length of the block.
+    """Reserve memory for one reader of content for the length of the block.
 
     Args:
-        scope: Of the request.
-        size_bytes: The longest range that is to be read.
+        scope: The scope of the request.
+        size_bytes: The length of the longest range.
 
     Raises:
-        OverloadedError: There is none, after a moment's wait; nothing is held.
+        OverloadedError: There is none after a short wait.
     """
     services: Services = scope["state"]["services"]
     memory = services[MemoryBudget]
     wide_bytes = min(CHUNK_BYTES, size_bytes)
     if services[ContentSources].files is None:
         wide_bytes += min(_WINDOW_BYTES, size_bytes)
-    async with memory.holding(NARROW_BYTES) as held:
-        yield ContentMemory(memory, wide_bytes, held)
+    async with memory.holding(NARROW_BYTES) as reserved:
+        yield ContentMemory(memory, wide_bytes, reserved)
 
 
 class ContentPiece(Response):
@@ -116,7 +116,7 @@ class ContentPiece(Response):
     ) -> None:
         self._span = span
         self._open_range = open_range
-        # What Starlette would do: to encode a dozen headers takes longer than to read the bytes.
+        # Starlette's constructor encodes all headers, which takes longer than reading the bytes.
         self.status_code = status
         self.background = None
         self.raw_headers = list(headers)

@@ -1,9 +1,9 @@
-"""Pages to read: the API at `/docs/plain`, its errors, and what a browser shows where is nothing.
+"""HTML pages: the API at `/docs/plain`, its errors, and the 404 for browsers.
 
-None has a script, or anything of another host: the usual pages for an OpenAPI document load theirs
-from a CDN, into the origin that keys are sent to. None repeats anything of the request. The
-explorer of the API at `/docs`, which has a script of ours, is handed out by `app/routers/viewer`,
-and the plain page stands in for it where it is not built.
+They load no scripts and nothing from other hosts. The usual pages for an OpenAPI document load
+scripts from a CDN into the origin that receives the keys. They repeat nothing of the request.
+`app/routers/viewer` serves the explorer of the API at `/docs`, or this plain page if the explorer
+is not built.
 """
 
 import html
@@ -23,7 +23,7 @@ from app.http.problem_codes import narrower_codes
 from app.http.problem_pages import INTRODUCTION, documented_problems
 
 ON_CONTENT_URL = "on_content_url"
-"""In the state of requests to a host that has neither the viewer nor the documentation."""
+"""Set in the state of requests to a host without viewer and documentation."""
 
 _METHODS = ("get", "head", "post", "put", "patch", "delete", "options")
 _API_STYLE = (
@@ -68,7 +68,7 @@ _LOST_HEADERS = {
 
 
 def is_for_a_browser(connection: HTTPConnection) -> bool:
-    """Tell whether who asks for an unknown address wants to read a page."""
+    """Return True if a request for an unknown address prefers HTML."""
     scope = connection.scope
     is_reading = scope["type"] == "http" and scope["method"] in ("GET", "HEAD")
     if not is_reading or scope.get("state", {}).get(ON_CONTENT_URL):
@@ -77,10 +77,10 @@ def is_for_a_browser(connection: HTTPConnection) -> bool:
 
 
 def lost_page(*, is_head: bool) -> Response:
-    """Return the page for an address with nothing, with the status of what it stands for."""
+    """Return the HTML page of a 404."""
     response = HTMLResponse(_LOST_PAGE, status_code=404, headers=_LOST_HEADERS)
     if is_head:
-        # Its length is still that of the page.
+        # Content-Length is still the length of the page.
         response.body = b""
     return response
 

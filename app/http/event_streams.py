@@ -1,7 +1,7 @@
 """Shared parts of the routes of events: the caller, the beginning, and the response.
 
-They are sent as FastAPI does, but for what lies between the stream and the connection: it puts two
-queues and several tasks there for every listener, which cost several times what the events do.
+Events are sent as FastAPI does, but without the two queues and the tasks that it adds between
+stream and connection for every listener. These cost several times as much as sending the events.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable

@@ -1,6 +1,6 @@
 """Answers that are problem documents (RFC 9457), without the framework that routes requests.
 
-See `app.http.problems`. A proxy that listens gives such answers too, and has no other use for it.
+See `app.http.problems`. A listening proxy sends such answers too, without FastAPI.
 """
 
 import re
@@ -28,15 +28,15 @@ def problem_response(
 ) -> Response:
     """Return the answer to an error, for handlers and for code outside of their reach.
 
-    The error loses its traceback. An error from a thread is in a cycle with it, so the next garbage
-    collection alone would free what its frames have: the body of the request.
+    The traceback of the error is removed. Errors from threads form a cycle with it, so the frames,
+    and with them the body of the request, would stay in memory until the next garbage collection.
 
     Args:
         error: What went wrong.
         instance: The path of the request, decoded, without its query.
-        request_id: The id the request has in the log.
-        kind: What kind of problem it is; by default, that of the error's class.
-        headers: What else stands in the head.
+        request_id: The id of the request in the log.
+        kind: The kind of problem; by default, that of the error's class.
+        headers: Further headers.
     """
     error.__traceback__ = None
     kind = kind or problem_type(type(error))
@@ -61,7 +61,7 @@ def problem_response(
         headers={
             **all_headers,
             "Content-Type": PROBLEM_MEDIA_TYPE,
-            # A 404 may otherwise be kept by caches that are told nothing (RFC 9110 §15.1).
+            # Without this, caches may store a 404 (RFC 9110 §15.1).
             "Cache-Control": "no-store",
         },
     )

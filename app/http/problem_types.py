@@ -35,9 +35,9 @@ RECORD_ERRORS = (errors.NotFoundError, PayloadTooLargeError, InvalidPayloadError
 
 @dataclass(frozen=True, slots=True)
 class ProblemType:
-    """A row of the table: what all problems of one kind have in common.
+    """A row of the table: the common members of all problems of one kind.
 
-    `meaning` is what the documentation says of it; a kind without one is explained nowhere.
+    `meaning` is its text in the documentation; a kind without one is not documented.
     """
 
     status: int
@@ -119,7 +119,7 @@ INTERNAL = ProblemType(
     "A fault of the service, not of the request. The log has it under the request id.",
 )
 
-# What the framework itself answers, by status. Its own sentences are not used: some quote input.
+# Errors of FastAPI and Starlette, by status. Their own messages may quote input and are not used.
 FRAMEWORK_KINDS = {
     400: KINDS[errors.MalformedRequestError],
     404: ProblemType(
@@ -159,10 +159,10 @@ _RETRY_AFTER = {
 def problem_responses(
     *error_classes: type[PagefaultError],
 ) -> dict[int | str, dict[str, Any]]:
-    """Return what `responses=` of a route needs to say that it may answer with these errors.
+    """Return the documentation of these errors for `responses=` of a route.
 
     Classes that share a status share an entry, and its description names all of them. The schema
-    is a reference; `problem_components` has what it refers to.
+    is a reference to a component of `problem_components`.
     """
     titles: dict[int, list[str]] = {}
     for error_class in error_classes:

@@ -1,10 +1,10 @@
 """Every error as a problem document (RFC 9457).
 
 The `type` of a problem is a relative reference into the page `/docs/errors`, with the kind's code
-as its fragment. An exception that is not ours is a 500 that says nothing but where to look.
+as its fragment. Unexpected exceptions are a 500 that only refers to the log.
 
-What the request said is never repeated, except for the path and for the names in JSON pointers, and
-these are cleaned: text that cannot be encoded would turn a 422 into a 500.
+Problems never repeat input, except for the path and for names in JSON pointers. These are cleaned,
+since text that cannot be encoded would turn a 422 into a 500.
 """
 
 import re
@@ -93,9 +93,9 @@ def _problem(request: HTTPConnection, exc: Exception) -> Response:
 def _allowed_methods(request: HTTPConnection) -> str:
     """Return all methods of a documented path (RFC 9110 §15.5.6), empty if it is none.
 
-    The framework names the methods of one route only, and here each method is a route. A path that
-    the document has as it is goes before one with parameters, as in every reading of it:
-    `/api/sessions/import` takes POST, though what a session of this name takes is answered too.
+    Starlette lists the methods of one route only, and here each method is a route. Literal paths of
+    the document take precedence over paths with parameters, as OpenAPI demands:
+    `/api/sessions/import` has POST, although `GET /api/sessions/{session_id}` matches it as well.
     """
     paths = request.app.openapi()["paths"]
     path = request.scope["path"]
@@ -106,7 +106,7 @@ def _allowed_methods(request: HTTPConnection) -> str:
 
 
 def _domain_error(exc: Exception) -> PagefaultError | None:
-    """Return the error of the domain an exception is or stands for, if it has a row."""
+    """Return the domain error for an exception, or None if the table has no row for it."""
     if isinstance(exc, PagefaultError):
         return None if problem_type(type(exc)) is INTERNAL else exc
     if isinstance(exc, RequestValidationError | WebSocketRequestValidationError):
@@ -116,7 +116,7 @@ def _domain_error(exc: Exception) -> PagefaultError | None:
             faults=[fault_of(error) for error in errors[:MAX_FAULTS]],
         )
     if isinstance(exc, ClientDisconnect):
-        # Nobody is there to read it; what matters is that it is no fault of ours to be logged.
+        # The client is gone. With an error of the domain, the log has no traceback.
         return MalformedRequestError("The body ended before it was complete.")
     return None
 

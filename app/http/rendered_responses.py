@@ -85,32 +85,32 @@ class _RenderedStream(StreamingResponse):
             len(piece) for piece in self._body.rendering.pieces if isinstance(piece, bytes)
         )
         if self._body.held is not None:
-            # The caller has given back other memory, and releases this.
+            # The caller has released its other memory, and releases this.
             self._body.held.resize(text_bytes + STREAM_BYTES)
             await super().__call__(scope, receive, send)
             return
         room = find_response_budget(scope)
         if text_bytes <= FREE_BYTES:
-            held = await room.hold(STREAM_BYTES)
+            reserved = await room.hold(STREAM_BYTES)
         else:
-            # Who holds a long text already does not wait for more.
-            held = room.take(text_bytes + STREAM_BYTES)
+            # Requests whose text is in memory already do not wait for more.
+            reserved = room.take(text_bytes + STREAM_BYTES)
         try:
-            with count_reader(scope, held, send) as send_counted:
+            with count_reader(scope, reserved, send) as send_counted:
                 await super().__call__(scope, receive, send_counted)
         finally:
-            held.release()
+            reserved.release()
 
     async def stream_response(self, send: Send) -> None:
         """Send the headers once the first medium is open, then everything."""
         async with aclosing(self._body.chunks()) as chunks:
-            # The text before the first medium, and the beginning of that: a store that does not
-            # answer becomes a problem, and not a torn body.
+            # The text before the first medium and the beginning of that medium. If the store fails,
+            # the answer is a problem and not a truncated body.
             begun = [await anext(chunks), await anext(chunks, b"")]
             await send(start_message(self))
             for chunk in begun:
                 await send(body_message(chunk))
-            # They would be held for as long as the reader takes.
+            # Otherwise they stay in memory until the reader has taken everything.
             del begun
             async for chunk in chunks:
                 await send(body_message(chunk))

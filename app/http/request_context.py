@@ -1,7 +1,8 @@
-"""Around every request: an id, a slot among those worked on at once, a log line, and metrics.
+"""The middleware around every request: an id, a slot, a log line, and metrics.
 
-Who comes when all slots are taken waits a moment for one. Were it refused at once, clients that ask
-again at once would keep the process busy with refusals, and those it works on would wait for that.
+There is a slot for each of the requests that are processed at once. If all slots are taken, a
+request waits up to a second. If it was refused immediately, clients that retry without a pause
+would keep the process busy with refusals.
 """
 
 import asyncio
@@ -53,12 +54,12 @@ class Slot:
 
 
 class Admission:
-    """So many slots, given to those who wait in the order in which they came.
+    """A limited number of slots, which waiting requests get in the order of their arrival.
 
     Args:
-        most: How many there are.
-        most_waiting: How many may wait. Some of them may have gone: nobody says so before a slot
-            is theirs.
+        most: The number of slots.
+        most_waiting: The number of requests that may wait. Clients that leave are counted until
+            they would get a slot.
     """
 
     def __init__(self, most: int, *, most_waiting: int) -> None:
@@ -67,9 +68,9 @@ class Admission:
         self._waiting = 0
 
     async def take(self) -> Slot | None:
-        """Take a slot; `None` if there was none for `WAIT_SECONDS`, or too many wait."""
+        """Take a slot. Return None after `WAIT_SECONDS`, or if too many wait already."""
         if not self._slots.locked():
-            # There is one, so this does not wait.
+            # A slot is free, so this returns immediately.
             await self._slots.acquire()
         elif self._waiting >= self._most_waiting or not await self._wait():
             return None
@@ -87,16 +88,16 @@ class Admission:
 
 
 class RequestContextMiddleware:
-    """Gives each request an id, echoes it as `X-Request-ID`, and tells what became of it.
+    """Middleware that gives each request an id, returned as `X-Request-ID`, and logs its outcome.
 
-    The caller's own `X-Request-ID` is kept if it is a plain word. The log names the route's
-    template, not the path, and never a query, a header or a body.
+    The caller's own `X-Request-ID` is kept if it is a plain word. The log has the template of the
+    route instead of the path, and no queries, headers or bodies.
 
     Args:
         app: The application.
-        most_at_once: How many requests are worked on at once; one more waits for its turn, and is
-            told to come again if that does not come soon. `/healthz` is told to anybody.
-        most_waiting: How many wait for it; more are told to come again at once.
+        most_at_once: The number of requests that are processed at once. Further requests wait for a
+            slot, and get a 503 if none becomes available in time. `/healthz` needs no slot.
+        most_waiting: The number of requests that may wait. Further requests get a 503 immediately.
     """
 
     def __init__(self, app: ASGIApp, *, most_at_once: int, most_waiting: int) -> None:
@@ -125,21 +126,21 @@ class RequestContextMiddleware:
             await send(message)
 
         started = time.perf_counter()
-        # A busy process is healthy, so this route needs no slot.
+        # The health check also answers while all slots are taken.
         slot = Slot() if scope["path"] == _HEALTH_PATH else await self._admission.take()
         app = _refuse if slot is None else self._app
         slot = scope["state"]["slot"] = slot or Slot()
         presence = ClientPresence(receive)
-        watched = wait_for_departure.set(presence.wait_for_departure)
+        token = wait_for_departure.set(presence.wait_for_departure)
         try:
             await app(scope, presence.receive, send_with_id)
         finally:
-            wait_for_departure.reset(watched)
+            wait_for_departure.reset(token)
             is_stream = slot.is_left
             slot.leave()
             if allowance := scope["state"].get("allowance"):
                 allowance.settle(is_refused=not 200 <= status < 400)
-            _tell(scope, status, time.perf_counter() - started, is_stream=is_stream)
+            _report(scope, status, time.perf_counter() - started, is_stream=is_stream)
 
     async def _converse(self, scope: Scope, receive: Receive, send: Send) -> None:
         started = time.perf_counter()
@@ -155,20 +156,20 @@ class RequestContextMiddleware:
 
 
 class ClientPresence:
-    """Hands on what a client sends, and notices when it has left.
+    """Passes on the messages of a client, and detects its disconnection.
 
     Args:
-        receive: The server's.
+        receive: The server's channel.
     """
 
     def __init__(self, receive: Receive) -> None:
         self._receive = receive
         self._next: Message | None = None
-        # A body may be read while its client is watched; its pieces stay in order.
+        # The body may be read at the same time; the lock keeps its chunks in order.
         self._reading = asyncio.Lock()
 
     async def receive(self) -> Message:
-        """Return what the server says next."""
+        """Return the server's next message."""
         if self._next is None:
             async with self._reading:
                 if self._next is None:
@@ -177,7 +178,7 @@ class ClientPresence:
         return message
 
     async def wait_for_departure(self) -> None:
-        """Return when the client has left; while its body is not read, it is taken to be there."""
+        """Wait until the client has disconnected. This is not detected while its body is unread."""
         while self._next is None or not self._next.get("more_body"):
             async with self._reading:
                 message = await self._receive()
@@ -201,9 +202,11 @@ def _request_id(scope: Scope) -> str:
     return new_id()
 
 
-def _tell(scope: MutableMapping[str, Any], status: int, seconds: float, *, is_stream: bool) -> None:
+def _report(
+    scope: MutableMapping[str, Any], status: int, seconds: float, *, is_stream: bool
+) -> None:
     route = getattr(scope.get("route"), "path", "(none)")
-    # A label for every method that clients make up would fill the metrics.
+    # Otherwise clients could add any number of labels to the metrics.
     method = scope["method"] if scope["method"] in _KNOWN_METHODS else "other"
     services: Services | None = scope["state"].get("services")
     if services is not None:
@@ -220,10 +223,10 @@ def _tell(scope: MutableMapping[str, Any], status: int, seconds: float, *, is_st
 
 
 def _rate_limit_headers(states: Sequence[QuotaState]) -> list[tuple[bytes, bytes]]:
-    """Return `RateLimit-Policy` and `RateLimit`: what a key may do, and what is left of it.
+    """Return `RateLimit-Policy` and `RateLimit`: the quotas of a key, and their remaining parts.
 
     Both are lists of structured fields (RFC 9651): the names are strings of ours, and everything
-    else is an integer. A quota that is whole has no `t`.
+    else is an integer. An unused quota has no `t`.
 
     Source: draft-ietf-httpapi-ratelimit-headers-10.
     """

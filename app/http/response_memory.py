@@ -1,9 +1,9 @@
-"""Answers that are counted in the budget of memory for as long as a client takes to read them.
+"""Answers whose memory is counted in the budget until the client has read them.
 
-A connection takes 64 KiB before its sender has to wait. An answer up to that length leaves the
-application at once, and is bounded by the number of connections. A longer one stays in memory until
-its reader has taken it, so its bytes are taken from the budget before its first byte is sent, and
-it is a 503 if they do not fit. It is sent in pieces, and what its reader has taken is given back.
+A connection buffers 64 KiB. Answers up to that length leave the application immediately, and are
+bounded by the number of connections. Longer answers stay in memory until they are read. Their bytes
+are reserved in the budget before the first byte is sent; without enough memory the answer is a 503.
+They are sent in pieces, and the memory of each piece is released when it was read.
 """
 
 from collections import deque
@@ -17,61 +17,61 @@ from app.errors import OverloadedError
 from app.services.memory_budget.responses import Held, ResponseBudget, ResponseMemory
 
 FREE_BYTES = 64 * 1024
-"""The bytes a connection takes before its sender waits; answers up to this are not counted."""
+"""The bytes that a connection buffers; answers up to this length are not counted."""
 _READING = ("GET", "HEAD")
 PIECE_BYTES = 256 * 1024
 """The length of a piece of a long answer."""
 
 
 class CountedResponse(Response):
-    """A response whose body is counted until it is taken; called as the response would be.
+    """A response whose body is counted until the client has read it.
 
     Args:
-        response: The response, with all of its body.
-        held: What was taken for it already, given back whatever happens; without it, the body is
-            counted when it is sent.
+        response: The response, with its whole body.
+        reserved: Memory that was reserved for it already. It is always released. Without it, memory
+            is reserved when the response is sent.
     """
 
-    def __init__(self, response: Response, held: Held | None = None) -> None:
+    def __init__(self, response: Response, reserved: Held | None = None) -> None:
         super().__init__(status_code=response.status_code)
         self.raw_headers = response.raw_headers
         self._response = response
-        self._held = held
+        self._reserved = reserved
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the response.
 
         Raises:
-            OverloadedError: There is no room for its body; nothing was sent. The answer to a write
-                is sent all the same: what was asked for is done.
+            OverloadedError: There is not enough memory; nothing was sent. Answers to writes are
+                always sent, since the write is complete.
         """
         body_bytes = len(getattr(self._response, "body", b""))
-        held = self._held or _take_memory(scope, body_bytes)
+        reserved = self._reserved or _take_memory(scope, body_bytes)
         try:
             if body_bytes:
-                # The record it was made of is not in memory any more.
-                held.resize(min(held.size_bytes, body_bytes))
-            with count_reader(scope, held, send) as send_counted:
-                send = self._in_pieces(held, send_counted) if body_bytes else send_counted
+                # The record that it was built from is not in memory any more.
+                reserved.resize(min(reserved.size_bytes, body_bytes))
+            with count_reader(scope, reserved, send) as send_counted:
+                send = self._in_pieces(reserved, send_counted) if body_bytes else send_counted
                 await self._response(scope, receive, send)
         finally:
-            held.release()
+            reserved.release()
 
-    def _in_pieces(self, held: Held, send: Send) -> Send:
+    def _in_pieces(self, reserved: Held, send: Send) -> Send:
         async def send_in_pieces(message: Message) -> None:
             if message["type"] != "http.response.body" or message.get("more_body", False):
                 await send(message)
                 return
             pieces = _pieces(message.pop("body", b""))
-            # Nothing else keeps it: a piece is gone when it is taken.
+            # No other reference is left, so each piece is freed when it was sent.
             self._response.body = b""
             left_bytes = sum(map(len, pieces))
             while pieces:
                 piece = pieces.popleft()
                 left_bytes -= len(piece)
                 await send(body_message(piece))
-                held.resize(min(held.size_bytes, left_bytes + PIECE_BYTES))
-            # The server waits here until most of the last one is taken.
+                reserved.resize(min(reserved.size_bytes, left_bytes + PIECE_BYTES))
+            # The server waits here until the client has read most of the last piece.
             await send(body_message(b"", more=False))
 
         return send_in_pieces
@@ -87,41 +87,41 @@ def start_message(response: Response) -> Message:
 
 
 def body_message(body: bytes, *, more: bool = True) -> Message:
-    """Return the message of a piece of a body; `more` of it is to come, or it is the last."""
+    """Return the message with a piece of a body; `more` is False for the last one."""
     return {"type": "http.response.body", "body": body, "more_body": more}
 
 
 def count_response(response: Response) -> Response:
-    """Return a response to be called in the place of one, which counts its body if it is long."""
+    """Wrap a response so that its body is counted, if it is long."""
     body = getattr(response, "body", b"")
     return CountedResponse(response) if len(body) > FREE_BYTES else response
 
 
-def answer_with_memory(make: Callable[[], Response], held: ResponseMemory | None) -> Response:
-    """Make an answer that takes over the memory of its record; if that fails, release the memory.
+def answer_with_memory(make: Callable[[], Response], reserved: ResponseMemory | None) -> Response:
+    """Make an answer that owns the memory of its record; if that fails, release the memory.
 
     Args:
-        make: Makes it.
-        held: The memory, if any was taken.
+        make: Makes the answer.
+        reserved: The memory, if any was reserved.
     """
-    if held is None:
+    if reserved is None:
         return make()
     try:
-        return CountedResponse(make(), held)
+        return CountedResponse(make(), reserved)
     except BaseException:
-        held.release()
+        reserved.release()
         raise
 
 
 @contextmanager
-def count_reader(scope: Scope, held: Held, send: Send) -> Iterator[Send]:
-    """Count the client among the readers that are cut off if they are slow and memory is short.
+def count_reader(scope: Scope, reserved: Held, send: Send) -> Iterator[Send]:
+    """Add the client to the readers that are disconnected if they are slow and memory is short.
 
-    The bytes it takes are counted, and the time that pieces wait.
+    The bytes that it reads are counted, and the time that pieces wait.
     """
-    # Where the server cannot end a connection, its own deadlines do.
+    # Servers that cannot abort a connection have deadlines of their own.
     abort = scope["state"].get("abort", lambda: None)
-    with find_response_budget(scope).reading(held, abort) as reader:
+    with find_response_budget(scope).reading(reserved, abort) as reader:
 
         async def send_counted(message: Message) -> None:
             with reader.taking(len(message.get("body", b""))):
@@ -137,7 +137,7 @@ def find_response_budget(scope: Scope) -> ResponseBudget:
 
 
 def _take_memory(scope: Scope, body_bytes: int) -> ResponseMemory:
-    """Take memory for an answer. The answer to a write takes none if there is no room."""
+    """Reserve memory for an answer; for the answer to a write, as much as there is."""
     room = find_response_budget(scope)
     try:
         return room.take(body_bytes)

@@ -1,8 +1,8 @@
 """The headers of tus 1.0.0, read and written.
 
 Source: https://tus.io/protocols/resumable-upload, core and the extensions creation, expiration,
-checksum and termination. What clients send is text of theirs: numbers of any length, base64 of
-anything. Nothing else of it than what is read here goes further.
+checksum and termination. The values are untrusted: numbers of any length, base64 of any bytes. Only
+the parsed values leave this module.
 """
 
 import base64
@@ -98,11 +98,11 @@ async def require_version(request: Request, _: ProjectDep) -> None:
 
 
 async def read_draft(request: Request) -> UploadDraft:
-    """Read what the headers say about a new upload.
+    """Read the headers of a new upload.
 
     Raises:
-        MalformedRequestError: The length is missing or none, or the metadata cannot be read.
-        InvalidPayloadError: The query says what the metadata say.
+        MalformedRequestError: The length is missing or invalid, or the metadata cannot be read.
+        InvalidPayloadError: The query has values that belong in the metadata.
     """
     _check_query(request)
     if "upload-defer-length" in request.headers:
@@ -123,11 +123,11 @@ async def read_draft(request: Request) -> UploadDraft:
 
 
 async def read_piece(request: Request) -> UploadPiece:
-    """Read what the headers say about a piece.
+    """Read the headers of a piece.
 
     Raises:
         UnsupportedMediaError: It is not declared as a piece.
-        MalformedRequestError: The offset is missing or none, or the checksum cannot be verified.
+        MalformedRequestError: The offset is missing or invalid, or the checksum cannot be verified.
     """
     if request.headers.get("content-type", "").strip().lower() != PIECE_TYPE:
         raise UnsupportedMediaError(f"Send a piece with `Content-Type: {PIECE_TYPE}`.")
@@ -171,7 +171,7 @@ def parse_checksum(text: str) -> Checksum:
     """Return the checksum in `Upload-Checksum`.
 
     Raises:
-        MalformedRequestError: The algorithm is none that is offered, or it is not its base64.
+        MalformedRequestError: The algorithm is not supported, or the digest is not valid base64.
     """
     name, _, encoded = text.partition(" ")
     with suppress(ValueError):
@@ -185,7 +185,7 @@ def parse_checksum(text: str) -> Checksum:
 
 
 def progress_headers(upload: ResumableUpload) -> dict[str, str]:
-    """Return how far an upload is, how long it is kept, and what became of it."""
+    """Return the headers of an upload's offset, expiry and resource."""
     headers = {
         "Upload-Offset": str(upload.received_bytes),
         # As in Expires (RFC 9110 §5.6.7), which knows no fractions.
@@ -197,7 +197,7 @@ def progress_headers(upload: ResumableUpload) -> dict[str, str]:
 
 
 def state_headers(upload: ResumableUpload) -> dict[str, str]:
-    """Return all that is to be known of an upload, for one who comes back to it."""
+    """Return all headers of an upload, for clients that resume it."""
     headers = {
         **progress_headers(upload),
         "Upload-Length": str(upload.length_bytes),
@@ -209,7 +209,7 @@ def state_headers(upload: ResumableUpload) -> dict[str, str]:
 
 
 def _check_query(request: Request) -> None:
-    """Refuse names in the query that other uploads take there; all others are passed over."""
+    """Refuse query parameters that plain uploads have; ignore all others."""
     for name in (*_ALIAS_KEYS, _NAME_KEYS[0]):
         value = request.query_params.get(name)
         if value is not None:
