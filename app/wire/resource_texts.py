@@ -15,8 +15,7 @@ from typing_extensions import TypeAliasType
 from app.wire.shape import Shape, ShownAs, raw_json
 from pagefault_dialects.json.values import AnyJson
 from pagefault_dialects.model.resource import Resource
-from pagefault_dialects.texts.excerpts import LineExcerpt, LineMatch, Matches
-from pagefault_dialects.texts.json_excerpts import JsonExcerpt
+from pagefault_dialects.texts.excerpts import JsonExcerpt, LineExcerpt, LineMatch, Matches
 
 _URI = "blob:9a0e04717cce2431260284cf548150ee"
 _NEXT = Field(description="Where to go on, with `lines={nextLine}-`; null at the end.")

@@ -28,11 +28,14 @@ from pagefault_dialects.media.types import is_textual
 from pagefault_dialects.model.resource import Resource
 from pagefault_dialects.streams.text_weight import TextWeight
 from pagefault_dialects.text_windows import UTF_8, LineRange, decode_text, text_decoder
-from pagefault_dialects.texts.excerpts import LineCollector, LineExcerpt, MatchCollector, Matches
-from pagefault_dialects.texts.json_excerpts import (
+from pagefault_dialects.texts.excerpts import (
     ANSWER_BYTES,
     SHOWN_KEYS,
     JsonExcerpt,
+    LineCollector,
+    LineExcerpt,
+    MatchCollector,
+    Matches,
     json_excerpt,
 )
 from pagefault_dialects.texts.line_blocks import LineBlocks, LineIndex, LineIndexer

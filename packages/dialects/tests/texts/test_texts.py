@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from pagefault_dialects.text_windows import text_decoder
 from pagefault_dialects.texts.excerpts import (
+    ANSWER_BYTES,
     LONGEST_LINE_CHARS,
     LONGEST_SHOWN_CHARS,
     LineCollector,
@@ -13,7 +14,6 @@ from pagefault_dialects.texts.excerpts import (
     MatchCollector,
     Matches,
 )
-from pagefault_dialects.texts.json_excerpts import ANSWER_BYTES
 from pagefault_dialects.texts.line_blocks import (
     LONGEST_WHOLE_LINE_CHARS,
     LineBlocks,

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from pagefault_dialects.context.token_cuts import chars_within
 from pagefault_dialects.targets.tokens import count_tokens
 from pagefault_dialects.texts.cuts import boundary_at_or_before
-from pagefault_dialects.texts.excerpts import LineExcerpt, Matches
-from pagefault_dialects.texts.json_excerpts import JsonExcerpt
+from pagefault_dialects.texts.excerpts import JsonExcerpt, LineExcerpt, Matches
 from pagefault_dialects.tools.tool_arguments import ReadTextArguments, WrongArgumentsError
 from pagefault_dialects.tools.tool_catalogue import MOST_TEXT_CHARS
 

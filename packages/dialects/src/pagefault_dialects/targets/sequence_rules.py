@@ -14,6 +14,7 @@ import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from types import MappingProxyType
 from typing import Literal
@@ -86,58 +87,58 @@ class SequenceRules:
     """True if the last message, if it is the assistant's, may not end in white space."""
 
 
+def _characters(characters: str, most: int) -> re.Pattern[str]:
+    return re.compile(f"{characters}{{1,{most}}}")
+
+
+_turns_of_user_first = partial(
+    SequenceRules,
+    starts_with_user=True,
+    system="apart",
+    takes_blank_texts=False,
+    has_results_first=True,
+)
+
 SEQUENCE_RULES: Mapping[str, SequenceRules] = MappingProxyType(
     {
         "openai-compat": SequenceRules(read_chat, tool_name=_OPENAI_NAME, has_text_arguments=True),
         "openai-chat": SequenceRules(
             read_chat,
-            call_id=re.compile(r"[\S\s]{1,40}"),
+            call_id=_characters(r"[\S\s]", 40),
             tool_name=_OPENAI_NAME,
             has_text_results=True,
             has_text_arguments=True,
         ),
         "openai-responses": SequenceRules(
             read_item,
-            call_id=re.compile(r"[\S\s]{1,64}"),
+            call_id=_characters(r"[\S\s]", 64),
             tool_name=_OPENAI_NAME,
             merges_sides=True,
             has_text_arguments=True,
             continues_thoughts=True,
         ),
-        "anthropic": SequenceRules(
+        "anthropic": _turns_of_user_first(
             read_anthropic,
-            call_id=re.compile(r"[a-zA-Z0-9_-]{1,64}"),
-            tool_name=re.compile(r"[a-zA-Z0-9_-]{1,128}"),
+            call_id=_characters(r"[a-zA-Z0-9_-]", 64),
+            tool_name=_characters(r"[a-zA-Z0-9_-]", 128),
             merges_sides=True,
-            starts_with_user=True,
-            system="apart",
-            takes_blank_texts=False,
-            has_results_first=True,
             has_text_errors=True,
             has_signed_thoughts=True,
             continues_thoughts=True,
             has_no_trailing_space=True,
         ),
-        "gemini": SequenceRules(
+        "gemini": _turns_of_user_first(
             read_gemini,
             tool_name=re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}"),
             ids_are_optional=True,
-            starts_with_user=True,
-            system="apart",
-            takes_blank_texts=False,
-            has_results_first=True,
             has_call_behind_user=True,
             has_signed_calls=True,
         ),
-        "bedrock": SequenceRules(
+        "bedrock": _turns_of_user_first(
             read_bedrock,
-            call_id=re.compile(r"[a-zA-Z0-9_.:-]{1,64}"),
-            tool_name=re.compile(r"[a-zA-Z0-9_-]{1,64}"),
+            call_id=_characters(r"[a-zA-Z0-9_.:-]", 64),
+            tool_name=_characters(r"[a-zA-Z0-9_-]", 64),
             alternates=True,
-            starts_with_user=True,
-            system="apart",
-            takes_blank_texts=False,
-            has_results_first=True,
             has_text_errors=True,
         ),
         "mistral": SequenceRules(

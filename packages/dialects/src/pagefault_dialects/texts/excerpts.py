@@ -4,13 +4,27 @@ Matching is by plain text. A line that is too long is cut to begin shortly befor
 """
 
 from bisect import bisect_right
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from decimal import Decimal
 from itertools import accumulate
 
+from pagefault_dialects.json.pointer_scanner import LargeValue
+from pagefault_dialects.json.pointers import child_pointer
+from pagefault_dialects.json.values import JsonValue, json_text
 from pagefault_dialects.texts.cuts import boundary_at_or_before
-from pagefault_dialects.texts.json_excerpts import ANSWER_BYTES, JsonExcerpt
 from pagefault_dialects.texts.line_blocks import LineBlock
 
+ANSWER_BYTES = 64 * 1024
+"""The most bytes of a text in one answer."""
+SHOWN_KEYS = 200
+"""The most members of a large value that are described."""
+_TYPES: dict[type, str] = {
+    **{type(None): "null", bool: "boolean", int: "number", float: "number"},
+    **{dict: "object", list: "array", str: "string"},
+}
+_SHOWN_KEYS_BYTES = 16 * 1024
+_SHOWN_STRING_CHARS = 4_000
 LONGEST_LINE_CHARS = 8_000
 # To find the end of the character at which a line is cut.
 _LOOK_AHEAD_CHARS = 256
@@ -111,7 +125,7 @@ class LineMatch:
     @property
     def size_bytes(self) -> int:
         """The bytes that it takes in an answer."""
-        texts = [self.text, *self.before, *self.after]
+        texts = (self.text, *self.before, *self.after)
         return sum(len(text.encode()) + _LINE_BYTES for text in texts)
 
 
@@ -216,8 +230,7 @@ class MatchCollector:
             if self._context:
                 near = self._recent + lines[max(0, index - self._context) : index]
                 match.before = [_head(line) for line in near[-self._context :]]
-                after = lines[index + 1 : index + 1 + self._context]
-                match.after = [_head(line) for line in after]
+                match.after = [*map(_head, lines[index + 1 : index + 1 + self._context])]
             self._found.append(match)
             self._size_bytes += match.size_bytes
         if self._context:
@@ -270,9 +283,90 @@ class MatchCollector:
 
 
 def _head(line: str) -> str:
-    if len(line) <= LONGEST_SHOWN_CHARS:
-        return line
-    return f"{line[: boundary_at_or_before(line, LONGEST_SHOWN_CHARS - 1)]}…"
+    is_short = len(line) <= LONGEST_SHOWN_CHARS
+    return line if is_short else f"{line[: boundary_at_or_before(line, LONGEST_SHOWN_CHARS - 1)]}…"
+
+
+@dataclass(frozen=True, slots=True)
+class JsonExcerpt:
+    """A value as compact JSON text; if it is too large, `text` is `None` and `shape` is set."""
+
+    pointer: str
+    text: str | None
+    shape: dict[str, JsonValue] | None
+    words: str
+    """The form for readers of plain text."""
+
+
+def json_excerpt(value: JsonValue | LargeValue, pointer: str) -> JsonExcerpt:
+    """Return the value at a pointer, at most 64 KiB of it."""
+    if isinstance(value, LargeValue):
+        return _outlined(value, value.size_bytes, value.length, value.members, pointer)
+    text = json_text(value)
+    size_bytes = len(text.encode())
+    if size_bytes <= ANSWER_BYTES:
+        return JsonExcerpt(pointer, text, None, value if isinstance(value, str) else text)
+    if isinstance(value, dict | list):
+        members = value.items() if isinstance(value, dict) else enumerate(value)
+        return _outlined(value, size_bytes, len(value), members, pointer)
+    shape: dict[str, JsonValue] = {"type": _type_of(value), "size": size_bytes}
+    if isinstance(value, str):
+        start = value[: boundary_at_or_before(value, _SHOWN_STRING_CHARS)]
+        shape |= {"length": len(value), "start": start}
+        shape["hint"] = (
+            "Too long for one answer; `start` is its beginning. Find a passage with `grep`, or "
+            "read all of the resource from `/api/resources/{uri}/content`."
+        )
+    else:
+        shape["hint"] = "Too long for one answer: read it from `/api/resources/{uri}/content`."
+    return JsonExcerpt(pointer, None, shape, json_text(shape))
+
+
+def _outlined(
+    value: JsonValue | LargeValue,
+    size_bytes: int,
+    length: int,
+    members: Iterable[tuple[str | int, JsonValue | LargeValue]],
+    pointer: str,
+) -> JsonExcerpt:
+    """Return the shape of a large object or array, with its first members."""
+    shape: dict[str, JsonValue] = {"type": _type_of(value), "size": size_bytes}
+    shape |= {"length": length, "keys": _keys(members, pointer)}
+    shape["hint"] = (
+        "Too large for one answer. Ask for one of its members, by the `pointer` of its key or "
+        f"by another; it has {length}."
+    )
+    return JsonExcerpt(pointer, None, shape, json_text(shape))
+
+
+def _keys(
+    members: Iterable[tuple[str | int, JsonValue | LargeValue]], pointer: str
+) -> list[JsonValue]:
+    """Return the first members, described, with their pointers."""
+    keys: list[JsonValue] = []
+    room = _SHOWN_KEYS_BYTES
+    for key, member in members:
+        described: dict[str, JsonValue] = {
+            "key": key,
+            "pointer": child_pointer(pointer, key),
+            "type": _type_of(member),
+        }
+        if isinstance(member, LargeValue):
+            described["length"] = member.length
+        elif isinstance(member, dict | list | str):
+            described["length"] = len(member)
+        room -= len(json_text(described).encode())
+        if room < 0 or len(keys) == SHOWN_KEYS:
+            break
+        keys.append(described)
+    return keys
+
+
+def _type_of(value: JsonValue | LargeValue) -> str:
+    if isinstance(value, LargeValue):
+        return "array" if value.is_array else "object"
+    # Numbers that keep their spelling are a subclass of `Decimal`.
+    return "number" if isinstance(value, Decimal) else _TYPES[type(value)]
 
 
 def text_alone(found: LineExcerpt | Matches | JsonExcerpt) -> str:

@@ -1,6 +1,5 @@
 """The memory's tools: their definitions for a model, and its calls of them.
 
 tool_catalogue    the definitions; loads no schema library
-tool_arguments    arguments of a call, as an object or as JSON text
-argument_words    errors of arguments, for a model
+tool_arguments    arguments of a call, and their errors
 """
