@@ -340,16 +340,13 @@ def _with_session(tool: JsonValue, default: str) -> JsonValue:
     """Return a tool with a parameter for the session, which has a default."""
     assert isinstance(tool, dict)  # noqa: S101 - as `write_tools` writes them
     schema: Any = tool["inputSchema"]
-    properties = {**schema["properties"], "session": _session_schema(default)}
+    text = f'A name for your conversation, the same in all calls, such as trip-2; null: "{default}"'
+    session = {"type": ["string", "null"], "description": text}
+    properties = {**schema["properties"], "session": session}
     return {
         **tool,
         "inputSchema": {**schema, "properties": properties, "required": [*properties]},
     }
-
-
-def _session_schema(default: str) -> JsonValue:
-    text = f'A name for your conversation, the same in all calls, such as trip-2; null: "{default}"'
-    return {"type": ["string", "null"], "description": text}
 
 
 def _page_resource(page: StoredPage) -> types.Resource:

@@ -15,6 +15,7 @@ from pagefault_mcp.messages.sessionless_requests import INTERNAL_ERROR, INVALID_
 
 PATH = "/mcp"
 
+_PROBLEM = (b"content-type", PROBLEM_MEDIA_TYPE.encode())
 _NO_JSON = InvalidJsonError.code
 _OWN_HEADERS = (b"content-length", b"content-type")
 
@@ -35,7 +36,7 @@ class McpRefusals:
 
         async def translate(message: Message) -> None:
             nonlocal started, problem
-            if message["type"] == "http.response.start" and _is_problem(message):
+            if message["type"] == "http.response.start" and _PROBLEM in message["headers"]:
                 started = message
             elif started is None:
                 await send(message)
@@ -45,10 +46,6 @@ class McpRefusals:
                     await _error(started, problem)(scope, receive, send)
 
         await self._app(scope, receive, translate)
-
-
-def _is_problem(start: Message) -> bool:
-    return (b"content-type", PROBLEM_MEDIA_TYPE.encode()) in start["headers"]
 
 
 def _error(start: Message, body: bytes) -> JSONResponse:

@@ -19,21 +19,14 @@ class UpstreamClient(httpx.AsyncClient):
         **options: Any,  # noqa: ANN401 - those of httpx
     ) -> httpx.Response:
         """Send a request; return the last answer, which may be a redirect."""
-        answer = await super().send(request, **options)
+        answer, url = await super().send(request, **options), request.url
         for _ in range(_MOST_REDIRECTS):
             redirected = answer.next_request
             # Some redirects change the method to GET, which has no body.
-            if (
-                redirected is None
-                or redirected.method != request.method
-                or not _has_same_origin(request, redirected)
-            ):
+            if redirected is None or redirected.method != request.method:
+                break
+            if (redirected.url.scheme, redirected.url.netloc) != (url.scheme, url.netloc):
                 break
             await answer.aclose()
             answer = await super().send(redirected, **options)
         return answer
-
-
-def _has_same_origin(one: httpx.Request, other: httpx.Request) -> bool:
-    here, there = one.url, other.url
-    return (here.scheme, here.netloc) == (there.scheme, there.netloc)
