@@ -5,7 +5,7 @@ loss behind that may find it done.
 """
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, Engine, event
 
-from app.stores.records.connections import WritingConnection
 from tests.faults.lossy_disk import (
     Committed,
     FileSynced,
@@ -50,7 +49,6 @@ class Recorder:
             for name in ("open", "close", "write", "fsync", "mkdir", "replace", "unlink"):
                 patch.setattr(os, name, self._between(getattr(os, name), getattr(self, f"_{name}")))
             event.listen(Engine, "commit", self._commit)
-            patch.setattr(WritingConnection, "commit", self._noted(WritingConnection.commit))
             try:
                 yield
             finally:
@@ -111,15 +109,6 @@ class Recorder:
     def _unlink(self, _: None, path: Any, **__: object) -> None:  # noqa: ANN401
         if self._files.pop(Path(path), None) is not None:
             self.operations.append(Unnamed(Path(path)))
-
-    def _noted(
-        self, commit: Callable[[WritingConnection], None]
-    ) -> Callable[[WritingConnection], None]:
-        def called(connection: WritingConnection) -> None:
-            self._commit(connection._connection)
-            commit(connection)
-
-        return called
 
     def _commit(self, connection: Connection) -> None:
         run = connection.exec_driver_sql

@@ -13,6 +13,7 @@ from app.stores.records.history import MessageRecords, SessionHistory
 from app.stores.records.records import Records
 from app.stores.records.scope import ProjectScope
 from app.stores.records.sessions import SessionRecords
+from app.stores.records.statements import scoped_select
 from app.stores.records.tables import messages, tool_results
 from app.stores.records.tool_results import ToolResultRecords
 from app.stores.records.unit_of_work import Repository, UnitOfWork
@@ -43,7 +44,7 @@ class _Rows(Repository):
         return self._scope
 
     def old_ids(self) -> list[str]:
-        listed = self._scope.select(tool_results, columns=[tool_results.c.tool_call_id])
+        listed = scoped_select(tool_results, tool_results.c.tool_call_id)
         return sorted(row.tool_call_id for row in self._scope.all(listed))
 
 

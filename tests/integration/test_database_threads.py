@@ -13,12 +13,12 @@ import anyio
 import anyio.lowlevel
 import anyio.to_thread
 import pytest
-from sqlalchemy import text
+from sqlalchemy import Connection, text
 from sqlalchemy.exc import IntegrityError
 
 from app.config.settings import Settings
 from app.errors import StoreUnavailableError
-from app.stores.records.database import StatementConnection, Written
+from app.stores.records.database import Written
 from app.stores.records.database_threads import DatabaseThreads
 from app.stores.records.engine import Engines
 from app.wiring.stores import migrate_database, open_database
@@ -55,12 +55,12 @@ class Held:
         self.begun = threading.Event()
         self.may_end = threading.Event()
 
-    def read(self, connection: StatementConnection) -> list[int]:
+    def read(self, connection: Connection) -> list[int]:
         found = keys(connection)
         self._wait()
         return found
 
-    def insert(self, key: int, connection: StatementConnection) -> Written[None]:
+    def insert(self, key: int, connection: Connection) -> Written[None]:
         connection.execute(text("INSERT INTO t VALUES (:key)").bindparams(key=key))
         self._wait()
         return NOTHING
@@ -74,14 +74,14 @@ class Held:
         assert self.may_end.wait(PATIENCE_SECONDS)
 
 
-def keys(connection: StatementConnection) -> list[int]:
+def keys(connection: Connection) -> list[int]:
     return list(connection.execute(text("SELECT k FROM t ORDER BY k")).scalars())
 
 
-def insert(*numbers: int) -> Callable[[StatementConnection], Written[None]]:
+def insert(*numbers: int) -> Callable[[Connection], Written[None]]:
     """Work that inserts keys."""
 
-    def work(connection: StatementConnection) -> Written[None]:
+    def work(connection: Connection) -> Written[None]:
         for key in numbers:
             connection.execute(text("INSERT INTO t VALUES (:key)").bindparams(key=key))
         return NOTHING

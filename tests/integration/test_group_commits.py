@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import anyio.to_thread
-import psycopg
 import pytest
 from pydantic import SecretStr
-from sqlalchemy import Executable, make_url, text
+from sqlalchemy import Connection, Engine, Executable, event, make_url, text
 
 from app.config.settings import Settings
 from app.errors import StoreUnavailableError
@@ -22,7 +21,7 @@ from app.models.identity import new_id
 from app.models.session import TOOL_RESULT
 from app.models.tool_result import StoredToolResult
 from app.stores.records.answered_calls import AnsweredCallRecords
-from app.stores.records.database import StatementConnection, Written
+from app.stores.records.database import Written
 from app.stores.records.engine import Engines, database_url, open_engines
 from app.stores.records.events import EventRecords
 from app.stores.records.group_commits import GroupCommits
@@ -88,7 +87,7 @@ async def insert_alone(engines: Engines, key: int) -> None:
 async def run(engines: Engines, *statements: Executable, is_alone: bool = False) -> None:
     """Run statements in one transaction, with others or alone."""
 
-    def work(connection: StatementConnection) -> Written[None]:
+    def work(connection: Connection) -> Written[None]:
         for statement in statements:
             connection.execute(statement)
         return NOTHING
@@ -101,7 +100,7 @@ async def somebody_writes(engines: Engines) -> AsyncIterator[None]:
     """Have others wait for the length of the block, for a transaction that changes nothing."""
     begun, may_end = threading.Event(), threading.Event()
 
-    def hold(_: StatementConnection) -> Written[None]:
+    def hold(_: Connection) -> Written[None]:
         begun.set()
         may_end.wait()
         return NOTHING
@@ -249,7 +248,7 @@ async def test_transaction_that_is_lost_is_lost_for_all_and_for_nobody_else(
 async def test_who_was_refused_for_what_is_lost_is_told_that_it_is_lost(engines: Engines) -> None:
     told: list[StoreUnavailableError] = []
 
-    def refuse_twin(connection: StatementConnection) -> Written[None]:
+    def refuse_twin(connection: Connection) -> Written[None]:
         if connection.execute(text("SELECT 1 FROM t WHERE k = 1")).first():
             raise GivenUpError
         return NOTHING
@@ -304,7 +303,7 @@ async def test_first_of_a_group_that_gives_up_takes_nobody_with_it(engines: Engi
         with pytest.raises(GivenUpError):
             await group_of(engines).run(give_up)
 
-    def give_up(connection: StatementConnection) -> Written[None]:
+    def give_up(connection: Connection) -> Written[None]:
         connection.execute(text("INSERT INTO t VALUES (1)"))
         raise GivenUpError
 
@@ -322,8 +321,8 @@ async def test_group_is_made_again_only_where_one_has_failed_for_what_may_be_oth
 ) -> None:
     made: list[str] = []
 
-    def changing(name: str, *, fails: bool = False) -> Callable[[StatementConnection], Any]:
-        def work(_: StatementConnection) -> Written[None]:
+    def changing(name: str, *, fails: bool = False) -> Callable[[Connection], Any]:
+        def work(_: Connection) -> Written[None]:
             made.append(name)
             if fails:
                 raise GivenUpError
@@ -331,11 +330,11 @@ async def test_group_is_made_again_only_where_one_has_failed_for_what_may_be_oth
 
         return work
 
-    async def write(work: Callable[[StatementConnection], Any]) -> None:
+    async def write(work: Callable[[Connection], Any]) -> None:
         with suppress(GivenUpError):
             await group_of(engines).run(work)
 
-    async def makes(*works: Callable[[StatementConnection], Any]) -> str:
+    async def makes(*works: Callable[[Connection], Any]) -> str:
         made.clear()
         async with anyio.create_task_group() as tasks, somebody_writes(engines):
             for work in works:
@@ -354,9 +353,7 @@ async def test_group_is_made_again_only_where_one_has_failed_for_what_may_be_oth
 
 
 @pytest.mark.engines("server")
-async def test_tool_result_is_six_statements_to_the_server(
-    records: Records, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_tool_result_is_seven_statements_to_the_server(records: Records) -> None:
     result = StoredToolResult(
         tool_result_id=new_id(),
         session_id="s",
@@ -379,28 +376,20 @@ async def test_tool_result_is_six_statements_to_the_server(
 
     await records.write(PROJECT, lambda unit: unit[SessionRecords].enter("t", NOW))
     sent: list[str] = []
-    execute = psycopg.Connection.execute
 
-    def noted(
-        connection: psycopg.Connection,
-        query: str,
-        values: Any = None,  # noqa: ANN401
-        **named: Any,  # noqa: ANN401
-    ) -> object:
-        sent.append(" ".join(query.split()[:2]))
-        return execute(connection, query, values, **named)
+    def note(_connection: object, _cursor: object, statement: str, *_: object) -> None:
+        sent.append(" ".join(statement.split()[:2]))
 
-    monkeypatch.setattr(psycopg.Connection, "execute", noted)
+    event.listen(Engine, "before_cursor_execute", note)
     seq = await records.write(PROJECT, append)
-    monkeypatch.undo()
+    event.remove(Engine, "before_cursor_execute", note)
     stored = await records.read(
         PROJECT, lambda unit: unit[AnsweredCallRecords].newest_answer("s", "c")
     )
     logged = await records.read(PROJECT, lambda unit: unit[EventRecords].after(0, limit=9))
     numbering = "WITH numbered"
-    assert sent == [
-        *("BEGIN ISOLATION", "INSERT INTO", "SELECT (EXISTS", numbering, numbering, "COMMIT")
-    ]
+    # The driver adds BEGIN and COMMIT.
+    assert sent == ["SET LOCAL", "INSERT INTO", "SELECT (EXISTS", numbering, numbering]
     assert stored is not None
     assert (stored.entry_id, stored.seq) == (result.tool_result_id, seq)
     assert [(each.number, each.seq, each.created_at) for each in logged] == [(1, 1, NOW)]
@@ -432,7 +421,7 @@ async def test_change_that_has_begun_is_made_though_its_caller_is_cancelled(
     begun = threading.Event()
     goes_on = threading.Event()
 
-    def work(connection: StatementConnection) -> Written[None]:
+    def work(connection: Connection) -> Written[None]:
         begun.set()
         goes_on.wait()
         connection.execute(text("INSERT INTO t VALUES (1)"))
@@ -546,7 +535,7 @@ async def test_commits_that_need_not_last_are_left_to_the_next_that_does(
     asked = "SHOW synchronous_commit" if engines.is_postgresql else "PRAGMA synchronous"
     synced, left = ("on", "off") if engines.is_postgresql else (2, 1)
 
-    def look(connection: StatementConnection) -> Written[object]:
+    def look(connection: Connection) -> Written[object]:
         return Written(connection.execute(text(asked)).scalar_one(), PROJECT, ())
 
     seen = [
@@ -560,7 +549,7 @@ async def test_commits_that_need_not_last_are_left_to_the_next_that_does(
 async def test_group_is_synced_if_anything_in_it_is_to_last(engines: Engines) -> None:
     seen: list[object] = []
 
-    def look(connection: StatementConnection) -> Written[None]:
+    def look(connection: Connection) -> Written[None]:
         seen.append(connection.execute(text("PRAGMA synchronous")).scalar_one())
         return NOTHING
 

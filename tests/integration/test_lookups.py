@@ -2,17 +2,18 @@
 
 import sqlite3
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
 from pkgutil import iter_modules
+from typing import Any
 
 import anyio
 import pytest
-from sqlalchemy import event, text
+from sqlalchemy import Connection, Row, create_engine, event, text
 
 from app.config.settings import Settings
 from app.errors import UnauthorizedError
@@ -23,15 +24,15 @@ from app.models.session import MESSAGE, TOOL_RESULT, Session
 from app.models.tool_result import StoredToolResult
 from app.services.access.callers import Access
 from app.stores import records
-from app.stores.records.connections import LoopConnection, NotAtOnceError
-from app.stores.records.engine import Engines
+from app.stores.records.engine import Engines, database_url, open_engines
 from app.stores.records.history import SessionHistory
+from app.stores.records.loop_reader import LoopReader
 from app.stores.records.pages import PageLevelRecords, PageRecords
-from app.stores.records.prepared_statements import Lookup
 from app.stores.records.projects import _FIND_SECRET
 from app.stores.records.records import Records
 from app.stores.records.resources import ResourceRecords
 from app.stores.records.sessions import SessionRecords
+from app.stores.records.statements import Lookup, NotAtOnceError
 from app.stores.records.tool_results import ToolResultRecords
 from app.stores.records.unit_of_work import UnitOfWork
 from app.wiring.stores import migrate_database, open_database
@@ -249,35 +250,40 @@ async def test_lookup_leaves_nothing_open_that_would_keep_the_log_from_being_emp
 ) -> None:
     result = await add(store, tool_result())
     await found(store, result)
-    # It is over with the turn of the loop.
-    await anyio.lowlevel.checkpoint()
     if engine == "embedded":
         with store.engines.writer.connect() as connection:
-            connection.exec_driver_sql("COMMIT")
             emptied = connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
             assert emptied.one() == (0, 0, 0)
     assert await found(store, result) == result
 
 
-async def test_lookups_of_one_turn_see_one_state_and_those_of_the_next_what_was_committed(
+def loop_reader(folder: Path) -> LoopReader:
+    """What reads the database of a data directory in the event loop."""
+    engines = open_engines(database_url(None, folder), pool_size=1, timeout_seconds=1)
+    assert engines.loop is not None
+    return engines.loop
+
+
+def finding(key_id: str) -> Callable[[Connection], Sequence[Row[Any]]]:
+    """Work that looks a key up."""
+    return lambda connection: _FIND_SECRET.read(connection, {"key_id": key_id})
+
+
+async def test_each_lookup_sees_what_is_committed(
     tmp_path: Path,
 ) -> None:
     await migrate_database(Settings(data_dir=tmp_path))
-    path = str(tmp_path / "pagefault.db")
     key = new_api_key()
-    wanted: dict[str, str | int] = {"key_id": key.key_id}
-    loop, others = LoopConnection(path), sqlite3.connect(path, isolation_level=None)
-    assert loop.look_up(_FIND_SECRET, wanted, is_short=True) == []
+    loop = loop_reader(tmp_path)
+    others = sqlite3.connect(tmp_path / "pagefault.db", isolation_level=None)
+    assert loop.read(finding(key.key_id)) == []
     others.execute("INSERT INTO projects (project_id, created_at) VALUES ('p', 0)")
     others.execute(
         "INSERT INTO api_keys (key_id, project_id, label, secret_sha256, created_at)"
         " VALUES (?, 'p', 'k', ?, 0)",
         (key.key_id, key.secret_sha256),
     )
-    assert loop.look_up(_FIND_SECRET, wanted, is_short=True) == []
-    # Whatever is scheduled behind a lookup comes behind its end.
-    await anyio.lowlevel.checkpoint()
-    assert [tuple(row[:3]) for row in loop.look_up(_FIND_SECRET, wanted, is_short=True)] == [
+    assert [tuple(row[:3]) for row in loop.read(finding(key.key_id))] == [
         ("p", key.secret_sha256, 0)
     ]
     loop.close()
@@ -287,16 +293,15 @@ async def test_lookups_of_one_turn_see_one_state_and_those_of_the_next_what_was_
 async def test_loop_does_not_wait_for_a_file_that_others_hold(tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path)
     await migrate_database(settings)
-    path = tmp_path / "pagefault.db"
-    wanted: dict[str, str | int] = {"key_id": new_api_key().key_id}
-    holder = sqlite3.connect(path, isolation_level=None)
+    find = finding(new_api_key().key_id)
+    holder = sqlite3.connect(tmp_path / "pagefault.db", isolation_level=None)
     holder.execute("PRAGMA locking_mode=EXCLUSIVE")
     holder.execute("BEGIN EXCLUSIVE")
-    loop = LoopConnection(str(path))
+    loop = loop_reader(tmp_path)
     with pytest.raises(NotAtOnceError):
-        loop.look_up(_FIND_SECRET, wanted, is_short=True)
+        loop.read(find)
     holder.close()
-    assert loop.look_up(_FIND_SECRET, wanted, is_short=True) == []
+    assert loop.read(find) == []
     loop.close()
 
 
@@ -307,16 +312,17 @@ async def test_every_lookup_is_one_that_sqlite_understands(tmp_path: Path) -> No
     modules = [import_module(name) for name in names]
     lookups = [each for module in modules for each in vars(module).values() if type(each) is Lookup]
     assert len(lookups) >= 10
-    connection = sqlite3.connect(tmp_path / "pagefault.db")
-    for lookup in lookups:
-        rows = lookup.read(connection, some_values(lookup))
-        # A sum of nothing is a row as well.
-        assert rows is not None
-        assert {*chain.from_iterable(row[:-1] for row in rows)} <= {None, False}
-    connection.close()
+    with create_engine(f"sqlite:///{tmp_path / 'pagefault.db'}").connect() as connection:
+        for lookup in lookups:
+            rows = connection.execute(lookup.short_statement, some_values(lookup)).all()
+            # A sum of nothing is a row as well.
+            assert {*chain.from_iterable(row[:-1] for row in rows)} <= {None, False}
 
 
-def some_values(lookup: Lookup) -> dict[str, str | int]:
+def some_values(lookup: Lookup) -> dict[str, Any]:
     """A value for each parameter."""
-    wanted = lookup.statement.compile().binds
-    return {name: 1 if bind.type.python_type is int else "x" for name, bind in wanted.items()}
+    values: dict[str, Any] = {}
+    for name, bind in lookup.statement.compile().binds.items():
+        value = 1 if bind.type.python_type is int else "x"
+        values[name] = [value] if bind.expanding else value
+    return values

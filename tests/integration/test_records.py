@@ -33,7 +33,6 @@ from app.services.requests.session_keys import (
 )
 from app.stores.records.aliases import AliasRecords, NamedResource
 from app.stores.records.answered_calls import AnsweredCallRecords
-from app.stores.records.connections import DriverConnection
 from app.stores.records.database_errors import translated_errors
 from app.stores.records.engine import database_url, open_engines
 from app.stores.records.history import SessionHistory
@@ -206,7 +205,7 @@ async def test_link_to_a_resource_that_is_not_there_is_refused(
     link = {"resource_id": "0" * 32, "owner_kind": TOOL_RESULT, "owner_id": "o"}
     try:
         with pytest.raises(sql.IntegrityError), engines.writer.begin() as connection:
-            ProjectScope(DriverConnection(connection), PROJECT).insert_new(resource_links, [link])
+            ProjectScope(connection, PROJECT).insert_new(resource_links, [link])
     finally:
         await engines.close()
 
@@ -495,7 +494,7 @@ async def test_reading_changes_nothing_on_the_embedded_database(tmp_path: Path) 
 
 
 _FREE_TO_USE_SQL = {
-    *("scope", "prepared_statements", "projects", "records", "engine", "columns"),
+    *("scope", "statements", "projects", "records", "engine", "columns"),
     *("prompt_tables", "search_tables", "stored_blob_tables", "tables"),
 }
 _STATEMENTS = {"select", "insert", "update", "delete", "text", "Table"}

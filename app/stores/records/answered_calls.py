@@ -1,69 +1,65 @@
-"""What answered the tool calls of a session: results and messages, by the keys of their calls."""
+"""Answers to the tool calls of a session: results and messages, by the keys of their calls."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, String, type_coerce
+from sqlalchemy import Row
 
 from app.models.call_ids import call_key, number_of_key
-from app.stores.records.columns import escape_text
-from app.stores.records.prepared_statements import IsAmong, Lookup
-from app.stores.records.scope import AnyTable, read_row, scoped_any, scoped_select
+from app.stores.records.scope import read_row
+from app.stores.records.statements import AnyTable, Lookup, is_among, scoped_any, scoped_select
 from app.stores.records.tables import messages, tool_results
 from app.stores.records.unit_of_work import Repository
 
 _ANSWERS = ((tool_results, "tool_result_id"), (messages, "message_id"))
 
 
-def _finding(table: AnyTable, key: str) -> Lookup:
+def _find_answers(table: AnyTable, key: str) -> Lookup:
     names = ("tool_call_id", "whole_call_id", "seq", "request_digest")
     columns = (*(table.c[name] for name in names), table.c[key].label("entry_id"))
     answers = scoped_select(table, *columns, by=["session_id"])
-    return Lookup(answers.where(_has_key(table)))
-
-
-def _has_key(table: AnyTable) -> ColumnElement[bool]:
-    # The keys are given as they are stored.
-    return IsAmong(type_coerce(table.c.tool_call_id, String()), "keys")
+    return Lookup(answers.where(is_among(table.c.tool_call_id, "keys")))
 
 
 _HAS_ANSWER = Lookup(
     scoped_any(
-        scoped_select(table, table.c.seq, by=["session_id"]).where(_has_key(table))
+        scoped_select(table, table.c.seq, by=["session_id"]).where(
+            is_among(table.c.tool_call_id, "keys")
+        )
         for table, _ in _ANSWERS
     )
 )
-_FIND_ANSWERS = {table.name: _finding(table, key) for table, key in _ANSWERS}
-# So many keys are looked up at once; a history has no more answers than 2**24.
+_FIND_ANSWERS = {table.name: _find_answers(table, key) for table, key in _ANSWERS}
+# The number of keys that are looked up at once; a history has at most 2**24 answers.
 _AT_ONCE = 32
 _DOUBLINGS = tuple(2**power for power in range(25))
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedAnswer:
-    """What answered a call of a session: the entry, and the digest of the request that made it."""
+    """The answer to a call of a session: its entry, and the digest of the request it came with."""
 
     tool_call_id: str
     answer_number: int
-    """Which answer of this id it is, from 1."""
+    """The number of the answer among those of its id, from 1."""
     seq: int
     entry_id: str
     request_digest: str
     is_result: bool
-    """Whether it is one of `tool_results`, and not a message."""
+    """True for a row of `tool_results`, false for a message."""
 
 
 class AnsweredCallRecords(Repository):
     """The answers to tool calls of one project."""
 
     def newest_answer(self, session_id: str, call_id: str) -> RecordedAnswer | None:
-        """Return the newest answer to the calls of a session with an id; hardly ever there is one.
+        """Return the newest answer to the calls of a session with an id; mostly there is none.
 
-        Their numbers have no gaps: a history only grows, and goes as a whole. But the first one may
-        be in a message that holds more than that, and is not found here.
+        The numbers have no gaps, because a history only grows and is deleted as a whole. But the
+        first may be in a message with more than that answer, which is not found here.
         """
-        keys = [escape_text(call_key(call_id, number)) for number in (1, 2)]
+        keys = [call_key(call_id, number) for number in (1, 2)]
         rows = self._scope.look_up(_HAS_ANSWER, session_id=session_id, keys=keys)
         if not rows[0].is_any:
             return None
@@ -85,8 +81,8 @@ class AnsweredCallRecords(Repository):
     def _answers(
         self, session_id: str, call_id: str, numbers: Sequence[int]
     ) -> Sequence[RecordedAnswer]:
-        """Return those of some answers that there are, in their order."""
-        keys = [escape_text(call_key(call_id, number)) for number in numbers]
+        """Return the answers with some numbers that exist, in order."""
+        keys = [call_key(call_id, number) for number in numbers]
         found = [
             read_row(RecordedAnswer, row, is_result=name == tool_results.name, **call_fields(row))
             for name, lookup in _FIND_ANSWERS.items()
@@ -96,7 +92,7 @@ class AnsweredCallRecords(Repository):
 
 
 def call_fields(row: Row[Any]) -> dict[str, Any]:
-    """Return which call a row answers: the whole id, and which answer of that id it is."""
+    """Return the call that a row answers: the whole id, and the number of the answer."""
     key, whole = row.tool_call_id, row.whole_call_id
     if whole is None:
         return {"tool_call_id": key, "answer_number": 1}
@@ -104,6 +100,6 @@ def call_fields(row: Row[Any]) -> dict[str, Any]:
 
 
 def call_columns(call_id: str | None, answer_number: int) -> dict[str, str | None]:
-    """Return the columns of an answer that say which call it answers."""
+    """Return the columns of an answer that identify its call."""
     key = None if call_id is None else call_key(call_id, answer_number)
     return {"tool_call_id": key, "whole_call_id": None if key == call_id else call_id}

@@ -1,4 +1,4 @@
-"""Keeps writes of rows apart from sweeps that remove their blobs; see `swept_blobs`."""
+"""Synchronise writes of rows with sweeps that remove their blobs; see `swept_blobs`."""
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
@@ -11,13 +11,13 @@ from app.stores.records.tables import swept_blobs
 from app.stores.records.unit_of_work import Repository, UnitOfWork
 
 CLAIM_LOCK = 7_224_013
-"""The lock that writers share, and a claim has to itself."""
-# Far above CLAIM_SECONDS: nobody removes anything on the strength of a claim so old.
+"""The lock that writers share, and that is exclusive to a claim."""
+# Far above CLAIM_SECONDS: no sweep removes blobs of a claim so old.
 _ABANDONED_AFTER = timedelta(minutes=10)
 
 
 class BlobGuard(Repository):
-    """Makes sure that the blobs of one project's rows are there."""
+    """Checks that the blobs of one project's rows exist."""
 
     def __init__(self, unit: UnitOfWork) -> None:
         super().__init__(unit)
@@ -25,13 +25,12 @@ class BlobGuard(Repository):
         self._sizes = unit.blob_sizes
 
     def guard(self, digests: Collection[str]) -> None:
-        """Make sure that the blobs will be there when this transaction's rows are.
+        """Check that blobs exist, and keep sweeps from claiming any until the transaction ends.
 
-        To be called before rows with these digests are written, in their transaction. Until it
-        ends, no sweep claims anything of the project.
+        It is called before rows with these digests are written, in their transaction.
 
         Raises:
-            BlobSweptError: One is being removed, or was and did not come back.
+            BlobSweptError: One is being removed, or was and was not stored again.
         """
         if not digests:
             return
@@ -39,18 +38,18 @@ class BlobGuard(Repository):
         running, over = read_claims(self._scope, set(digests))
         if running:
             raise BlobSweptError
-        # Of all at once: what asks for those that are not known begins the transaction anew.
+        # All at once, because an unknown size makes the transaction begin again.
         for digest, size_bytes in self._sizes_of(over).items():
             if size_bytes is None:
                 raise BlobSweptError
-            # The claim has taken its entry away, and the blob has come back.
+            # The claim has removed its entry, and the blob was stored again.
             self._stored_blobs.enter({digest: size_bytes})
 
     def enter(self, sizes: Mapping[str, int], *, reservation_id: str | None = None) -> Entered:
-        """Count blobs, at most 500, that are there, in place of what was reserved for them.
+        """Count blobs, at most 500, that exist, in place of what was reserved for them.
 
-        Those that are being removed are not counted, nor those that were and did not come back:
-        their rows will be refused.
+        Blobs that are being removed are not counted, and neither are blobs that were removed and
+        not stored again. Their rows will be refused.
         """
         self._scope.lock(CLAIM_LOCK, shared=True)
         running, over = read_claims(self._scope, sizes)
@@ -60,10 +59,10 @@ class BlobGuard(Repository):
         return self._stored_blobs.enter(counted, reservation_id=reservation_id)
 
     def _sizes_of(self, claims: Sequence[ClaimOver]) -> dict[str, int | None]:
-        """Return the sizes of the blobs that claims were about, of those that have come back.
+        """Return the sizes of the blobs of claims; `None` if a blob was not stored again.
 
         Raises:
-            SizeUnknownError: Some are not known, all of which it names.
+            SizeUnknownError: Some sizes were not looked up before the transaction.
         """
         if unknown := [claim for claim in claims if claim not in self._sizes]:
             raise SizeUnknownError(unknown)

@@ -1,14 +1,14 @@
-"""Engines: how each database is opened so that both keep the same promises, and migrated.
+"""Engines: how each database is opened, so that both keep the same promises, and migrated.
 
-SQLite gets two: one connection that writes, in a thread that whoever writes visits in turn, instead
-of fighting for the file's lock, and a pool of read-only connections that never wait for it (WAL).
-PostgreSQL has such a thread, with one connection, for what is short, and one pool for all else.
-Whoever needs a connection of a pool is given a thread with it, for the length of one function.
+SQLite has two engines: one for the connection that writes, in a thread that serialises the writers
+instead of letting them compete for the file's lock, and a pool of read-only connections, which do
+not wait for it (WAL). PostgreSQL has one for the connection of the thread that writes short
+changes, and a pool for everything else. A function that needs a connection of a pool runs in a
+thread.
 
-On the embedded database `serve` applies the migrations itself; on a server's they are applied by
-`pagefault migrate`, once, before the new version starts. Alembic, which applies them, is loaded for
-that alone: a command over a database that is up to date would wait longer for it than for
-everything else it does.
+`serve` migrates the embedded database itself. A database of a server is migrated once, by
+`pagefault migrate`, before the new version starts. Alembic is imported only for this, because the
+import takes longer than everything else that a command does over a current database.
 """
 
 import sqlite3
@@ -18,52 +18,54 @@ from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from select import POLLIN, poll
 from typing import Any, TypeVar
 
 import anyio.to_thread
 from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event, inspect, make_url
 from sqlalchemy.engine.interfaces import DBAPIConnection
-from sqlalchemy.exc import ArgumentError, DisconnectionError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, DisconnectionError
 
 from app.shipped_files import MIGRATIONS
-from app.stores.records.connections import (
-    DriverConnection,
-    LoopConnection,
-    NotAtOnceError,
-    PostgresWritingConnection,
-    WritingConnection,
-    is_there,
-)
-from app.stores.records.database import StatementConnection, Work
+from app.stores.records.database import Work
 from app.stores.records.database_errors import database_error, translated_errors, unconfirmed
 from app.stores.records.database_threads import DatabaseThreads
-from app.stores.records.group_commits import ContendedError, GroupCommits, write_events
+from app.stores.records.group_commits import (
+    ContendedError,
+    GroupCommits,
+    UnconfirmedError,
+    begin,
+    commit,
+    write_events,
+)
+from app.stores.records.loop_reader import LoopReader
+from app.stores.records.statements import NotAtOnceError
 
 _Result = TypeVar("_Result")
 _DRIVERS = {"sqlite": "sqlite", "postgresql": "postgresql+psycopg"}
 _POSTGRESQL_OPTIONS = {
     "connect_timeout": 2,
-    "prepare_threshold": 2,
-    # A server that has vanished is noticed within half a minute, and not when the kernel gives up.
+    # A server that does not answer is detected within half a minute.
     "keepalives_idle": 10,
     "keepalives_interval": 5,
     "keepalives_count": 3,
     "tcp_user_timeout": 20_000,
 }
+_PREPARE_THRESHOLD = 2
 _WRITER_PRAGMAS = ("synchronous=FULL", "foreign_keys=ON")
 _WAIT_SECONDS = 0.01
 DATABASE_FILE = "pagefault.db"
 """The embedded database, in the data directory."""
-# A search looks into more pages of the file than SQLite keeps by itself, again and again.
+# A search reads more pages of the file than SQLite caches by default, again and again.
 _READER_PRAGMAS = ("query_only=ON", "cache_size=-8192")
 
 
 @dataclass(frozen=True, slots=True)
 class Engines:
-    """`writer` runs transactions; `reader` runs single statements outside of any.
+    """An open database: `writer` runs transactions, `reader` runs single statements outside of any.
 
-    `threads` are those of the connections in the pool. `group` commits together what is short; to a
-    SQLite file it alone writes. `loop` reads lookups over that without a thread.
+    `threads` are those of the connections in the pool. `group` commits short changes together, and
+    all changes of a SQLite file. `loop` reads lookups of such a file without a thread.
     """
 
     writer: Engine
@@ -71,7 +73,7 @@ class Engines:
     threads: DatabaseThreads
     group: GroupCommits
     lock_timeout_ms: int
-    loop: LoopConnection | None = None
+    loop: LoopReader | None = None
 
     @property
     def is_postgresql(self) -> bool:
@@ -79,23 +81,27 @@ class Engines:
         return self.writer.dialect.name == "postgresql"
 
     async def read(
-        self, work: Callable[[StatementConnection], _Result], *, is_snapshot: bool = False
+        self,
+        work: Callable[[Connection], _Result],
+        *,
+        is_snapshot: bool = False,
+        tries_event_loop: bool = False,
     ) -> _Result:
         """See `Database.read`."""
         if is_snapshot:
-            return await self.threads.run(partial(_in_snapshot, self, work))
-        if self.loop is not None:
+            return await self.threads.run(partial(_read_snapshot, self, work))
+        if self.loop is not None and tries_event_loop:
             try:
-                return work(self.loop)
+                return self.loop.read(work)
             except NotAtOnceError:
                 pass
-        return await self.threads.run(partial(_reading, self.reader, work))
+        return await self.threads.run(partial(_read, self.reader, work))
 
     async def write(
         self, work: Work[_Result], *, is_alone: bool, is_durable: bool = True
     ) -> tuple[_Result, int | None]:
         """See `Database.write`, and `GroupCommits`."""
-        alone = partial(_writing, self, work)
+        alone = partial(_write_alone, self, work)
         if is_alone and self.is_postgresql:
             return await self.threads.run(alone)
         try:
@@ -117,7 +123,7 @@ def database_url(url: str | None, data_dir: Path) -> URL:
     """Return the database's address with its driver: the given, else SQLite in the data directory.
 
     Raises:
-        ValueError: It is none.
+        ValueError: The address is invalid.
     """
     if url is None:
         return URL.create("sqlite", database=str(data_dir / DATABASE_FILE))
@@ -125,11 +131,11 @@ def database_url(url: str | None, data_dir: Path) -> URL:
         parsed = make_url(url)
         driver = _DRIVERS[parsed.drivername.partition("+")[0]]
     except (ArgumentError, ValueError, KeyError):
-        # Their own words may show a password.
+        # The message of the error may contain a password.
         msg = "must look like postgresql://user:password@host/name"
         raise ValueError(msg) from None
     if "@" in (parsed.host or ""):
-        # Behind it is the end of the user or password, which is not to be looked up.
+        # The part before it is the end of the user or password, which must not be resolved.
         raise ValueError("has an @ before the one behind the password: write it as %40")
     try:
         # As the driver does.
@@ -145,52 +151,74 @@ def listen_address(url: str) -> str:
     return plain.render_as_string(hide_password=False)
 
 
-def open_engines(url: URL, *, pool_size: int, timeout_seconds: float) -> Engines:
-    """Return engines over a database; nothing is connected yet."""
+def open_engines(
+    url: URL,
+    *,
+    pool_size: int,
+    timeout_seconds: float,
+    prepare_threshold: int | None = _PREPARE_THRESHOLD,
+) -> Engines:
+    """Return engines over a database; they connect when they are first used.
+
+    Args:
+        url: The address.
+        pool_size: How many connections run functions in threads.
+        timeout_seconds: How long a connection, a turn to write or a lock is waited for.
+        prepare_threshold: How often PostgreSQL executes a statement before it prepares it; `None`
+            for never, as a pooler between transactions needs.
+    """
     threads = DatabaseThreads(pool_size, timeout_seconds)
     pool = {"pool_size": pool_size, "max_overflow": 0, "pool_timeout": timeout_seconds}
     if url.get_backend_name() == "sqlite":
         return _open_sqlite(url, threads, pool, timeout_seconds)
-    # Parameters are what clients sent, and an error's text ends up in the log.
-    opened = partial(create_engine, url, hide_parameters=True, connect_args=_POSTGRESQL_OPTIONS)
-    # Whatever the server's default is: who has waited for a lock has to see what was written while
-    # it waited.
-    engine = opened(isolation_level="READ COMMITTED", **pool)
-    event.listen(engine, "checkout", _check_not_ended)
-    by_itself = engine.execution_options(isolation_level="AUTOCOMMIT")
-    # One that is not of the pool, and takes none of its places.
-    alone = opened(isolation_level="AUTOCOMMIT", poolclass=NullPool)
-    group = GroupCommits(lambda: PostgresWritingConnection(alone.connect()), timeout_seconds)
-    return Engines(engine, by_itself, threads, group, int(timeout_seconds * 1_000))
+    options = {**_POSTGRESQL_OPTIONS, "prepare_threshold": prepare_threshold}
+    # Parameters are data of clients, and the text of an error ends up in the log. The isolation
+    # level is that of the server otherwise: after waiting for a lock, a transaction has to see what
+    # was committed meanwhile.
+    opened = partial(
+        create_engine,
+        url,
+        hide_parameters=True,
+        connect_args=options,
+        isolation_level="READ COMMITTED",
+    )
+    writer, group_writer = opened(**pool), opened(pool_size=1, max_overflow=0)
+    for engine in (writer, group_writer):
+        event.listen(engine, "checkout", _check_not_ended)
+    reader = writer.execution_options(isolation_level="AUTOCOMMIT")
+    group = GroupCommits(group_writer, timeout_seconds)
+    return Engines(writer, reader, threads, group, int(timeout_seconds * 1_000))
 
 
 def _open_sqlite(
     url: URL, threads: DatabaseThreads, pool: Mapping[str, Any], timeout_seconds: float
 ) -> Engines:
-    # The driver must not begin transactions on its own: `_begin_immediate` does. A connection is
-    # used by one thread at a time, but not always by the same.
-    driver_options = {
-        "timeout": timeout_seconds,
-        "isolation_level": None,
-        "check_same_thread": False,
-    }
-    opened = partial(create_engine, url, hide_parameters=True, connect_args=driver_options)
-    writer = opened(poolclass=NullPool)
-    # Each has a cache of its own: the same few are taken, and only theirs are filled.
-    reader = opened(isolation_level="AUTOCOMMIT", pool_use_lifo=True, **pool)
+    # The driver must not begin transactions on its own; `begin` does. A connection is used by one
+    # thread at a time, but not always by the same.
+    options = {"timeout": timeout_seconds, "isolation_level": None, "check_same_thread": False}
+    opened = partial(create_engine, url, hide_parameters=True)
+    writer = opened(connect_args=options, pool_size=1, max_overflow=-1)
+    # Each connection has a cache of its own, so the same few are used.
+    reader = opened(connect_args=options, isolation_level="AUTOCOMMIT", pool_use_lifo=True, **pool)
     event.listen(writer, "connect", partial(_become_writer, timeout_seconds))
     event.listen(reader, "connect", partial(_run_pragmas, _READER_PRAGMAS))
-    event.listen(writer, "begin", _begin_immediate)
-    by_itself = writer.execution_options(isolation_level="AUTOCOMMIT")
-    group = GroupCommits(lambda: WritingConnection(by_itself.connect()), timeout_seconds)
-    # What is behind another address than that of a file, a second connection may not see.
+    # A second connection may not see a database that is not a file.
     is_file = bool(url.database) and not url.query and ":" not in str(url.database)
-    loop = LoopConnection(str(url.database)) if is_file else None
+    loop = None
+    if is_file:
+        at_once = opened(
+            connect_args={**options, "timeout": 0},
+            isolation_level="AUTOCOMMIT",
+            poolclass=NullPool,
+        )
+        event.listen(at_once, "connect", partial(_run_pragmas, ("query_only=ON",)))
+        loop = LoopReader(at_once)
+    group = GroupCommits(writer, timeout_seconds)
     return Engines(writer, reader, threads, group, int(timeout_seconds * 1_000), loop)
 
 
 def _become_writer(timeout_seconds: float, connection: DBAPIConnection, record: object) -> None:
-    """Set a connection up to write, to a file that keeps a log of what is written."""
+    """Set a connection up to write, with a write-ahead log."""
     cursor = connection.cursor()
     until = time.monotonic() + timeout_seconds
     while True:
@@ -198,21 +226,12 @@ def _become_writer(timeout_seconds: float, connection: DBAPIConnection, record: 
             cursor.execute("PRAGMA journal_mode=WAL")
             break
         except sqlite3.OperationalError as exc:
-            # A new file is changed by one process at a time, and SQLite does not wait for its turn.
+            # One process at a time changes a new file, and SQLite does not wait for it.
             if exc.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
                 raise
             time.sleep(_WAIT_SECONDS)
     cursor.close()
     _run_pragmas(_WRITER_PRAGMAS, connection, record)
-
-
-def _check_not_ended(connection: DBAPIConnection, *_: object) -> None:
-    """Cause another connection to be opened in the place of one that the server has ended.
-
-    Asking the server, as the pool itself would, takes as long as most of what is read.
-    """
-    if not is_there(connection):
-        raise DisconnectionError
 
 
 def _run_pragmas(pragmas: Sequence[str], connection: DBAPIConnection, _: object) -> None:
@@ -222,51 +241,51 @@ def _run_pragmas(pragmas: Sequence[str], connection: DBAPIConnection, _: object)
     cursor.close()
 
 
-def _begin_immediate(connection: Connection) -> None:
-    # Taking the write lock at once: a read that turns into a write later would fail instead of
-    # waiting when another process (a second worker) has written in between.
-    if connection.get_execution_options().get("isolation_level") != "AUTOCOMMIT":
-        connection.exec_driver_sql("BEGIN IMMEDIATE")
+def _check_not_ended(connection: Any, *_: object) -> None:  # noqa: ANN401 - of PostgreSQL's driver
+    """Make the pool replace a connection that the server has ended.
+
+    The pool's own check is a round trip to the server, which takes as long as most reads.
+    """
+    is_ended = connection.closed
+    if not is_ended:
+        # What the server has sent meanwhile, such as a shutdown message, was not read yet.
+        socket = poll()
+        socket.register(connection.fileno(), POLLIN)
+        is_ended = bool(socket.poll(0))
+    if is_ended:
+        raise DisconnectionError
 
 
-def _reading(engine: Engine, work: Callable[[StatementConnection], _Result]) -> _Result:
+def _read(engine: Engine, work: Callable[[Connection], _Result]) -> _Result:
     with translated_errors(), engine.connect() as connection:
-        return work(DriverConnection(connection))
+        return work(connection)
 
 
-def _in_snapshot(engines: Engines, work: Callable[[StatementConnection], _Result]) -> _Result:
+def _read_snapshot(engines: Engines, work: Callable[[Connection], _Result]) -> _Result:
     with translated_errors():
         if engines.is_postgresql:
             with engines.writer.connect() as connection:
-                snapshot = connection.execution_options(
+                connection.execution_options(
                     isolation_level="REPEATABLE READ", postgresql_readonly=True
                 )
-                return work(DriverConnection(snapshot))
+                return work(connection)
         with engines.reader.connect() as connection:
-            # Given back to the pool, the connection is rolled back, which ends it.
+            # The pool rolls the transaction back when it gets the connection back.
             connection.exec_driver_sql("BEGIN")
-            return work(DriverConnection(connection))
+            return work(connection)
 
 
-def _writing(engines: Engines, work: Work[_Result]) -> tuple[_Result, int | None]:
-    with (
-        translated_errors(),
-        engines.writer.connect() as connection,
-        connection.begin() as transaction,
-    ):
-        # Nobody waits without an end for what somebody else holds.
-        connection.exec_driver_sql(f"SET LOCAL lock_timeout = {engines.lock_timeout_ms}")
-        writing = DriverConnection(connection)
-        written = work(writing)
+def _write_alone(engines: Engines, work: Work[_Result]) -> tuple[_Result, int | None]:
+    with translated_errors(), engines.writer.connect() as connection:
+        begin(connection, lock_timeout_ms=engines.lock_timeout_ms)
+        written = work(connection)
         last_event = write_events(
-            writing, written.project_id, written.events, engines.lock_timeout_ms
+            connection, written.project_id, written.events, engines.lock_timeout_ms
         )
         try:
-            transaction.commit()
-        except SQLAlchemyError as exc:
-            # Else the pool would be given a connection that is in a transaction.
-            transaction.rollback()
-            raise unconfirmed(database_error(exc)) from exc
+            commit(connection)
+        except UnconfirmedError as exc:
+            raise unconfirmed(database_error(exc.__cause__ or exc)) from exc
         return written.result, last_event
 
 
@@ -327,10 +346,12 @@ def migrate(engine: Engine) -> tuple[str | None, str]:
     All in one transaction: an interrupted run leaves the database as it was, and run again it
     completes. Two processes at the same time take turns.
     """
-    with translated_errors(), engine.begin() as connection:
+    with translated_errors(), engine.connect() as connection:
+        begin(connection)
         before, after = _read_revision(connection), newest_revision()
         if before != after:
             _upgrade(connection)
+        connection.commit()
         return before, after
 
 

@@ -1,4 +1,4 @@
-"""Sources of the words of search entries: the beginnings of stored records."""
+"""The sources of the words of search entries: the beginnings of stored records."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
@@ -8,8 +8,8 @@ from sqlalchemy import Column, ColumnElement, LargeBinary, Select, and_, func, n
 from app.models.search_entry import MOST_READ_BYTES, EntrySource, IndexedKind
 from app.models.session import PAGE_FAULT
 from app.stores.records.columns import ClientText
-from app.stores.records.prepared_statements import IsAmong
-from app.stores.records.scope import AnyTable, ProjectScope, in_batches, read_row, scoped_select
+from app.stores.records.scope import ProjectScope, read_row
+from app.stores.records.statements import AnyTable, is_among, scoped_select
 from app.stores.records.tables import (
     history_entries,
     interactions,
@@ -19,7 +19,7 @@ from app.stores.records.tables import (
     tool_results,
 )
 
-# By the kind of an entry: what it is known by, and its texts.
+# By the kind of an entry: its id, and its texts.
 _RECORDS: Mapping[IndexedKind, tuple[Column[str], Sequence[Column[Any]]]] = {
     "tool_result": (tool_results.c.tool_result_id, [tool_results.c.sanitized]),
     "message": (messages.c.message_id, [messages.c.message]),
@@ -39,8 +39,8 @@ def _call_id_of(table: AnyTable) -> ColumnElement[Any]:
     return func.coalesce(columns.whole_call_id, columns.tool_call_id, type_=ClientText)
 
 
-def _selecting(kind: IndexedKind) -> Select[Any]:
-    """Select what is read of records by their ids: of texts, the first bytes, and if there is more.
+def _select_records(kind: IndexedKind) -> Select[Any]:
+    """Select records by their ids: the first bytes of their texts, and whether these are cut.
 
     The texts are the last columns.
     """
@@ -63,23 +63,30 @@ def _selecting(kind: IndexedKind) -> Select[Any]:
     )
     if kind == "message":
         statement = statement.outerjoin(history_entries, _OF_MESSAGE)
-    return statement.where(IsAmong(identity, "ids"))
+    return statement.where(is_among(identity, "values"))
 
 
-_SELECTED: Mapping[IndexedKind, Select[Any]] = {kind: _selecting(kind) for kind in _RECORDS}
+_LINKED = (
+    scoped_select(resource_links, resource_links.c.resource_id, resource_links.c.session_id)
+    .where(
+        resource_links.c.session_id.is_not(None),
+        is_among(resource_links.c.resource_id, "values"),
+    )
+    .distinct()
+)
+_SELECTED: Mapping[IndexedKind, Select[Any]] = {kind: _select_records(kind) for kind in _RECORDS}
 
 
 def read_sources(
     scope: ProjectScope, kind: IndexedKind, ids: Collection[str]
 ) -> Iterator[EntrySource]:
-    """Yield where the words of some entries come from; those that are gone are missing."""
+    """Yield the sources of the words of some entries that exist."""
     yield from _files(scope, ids) if kind == "file" else _records(scope, kind, ids)
 
 
 def _records(scope: ProjectScope, kind: IndexedKind, ids: Collection[str]) -> Iterator[EntrySource]:
     _, texts = _RECORDS[kind]
-    batches = in_batches(ids)
-    for row in (row for batch in batches for row in scope.kept(_SELECTED[kind], ids=batch)):
+    for row in scope.in_batches(_SELECTED[kind], ids):
         starts: Sequence[Any] = row[-len(texts) :]
         contents = tuple(bytes(each) for each in starts if each is not None)
         others = {"kind": kind, "mime_type": None, "other_sessions": (), "contents": contents}
@@ -87,11 +94,8 @@ def _records(scope: ProjectScope, kind: IndexedKind, ids: Collection[str]) -> It
 
 
 def _files(scope: ProjectScope, ids: Collection[str]) -> Iterator[EntrySource]:
-    links = resource_links.c
-    columns = [links.resource_id, links.session_id]
-    linked = scope.select(resource_links, links.session_id.is_not(None), columns=columns).distinct()
     sessions: dict[str, list[str]] = {}
-    for row in scope.rows_with(links.resource_id, ids, linked):
+    for row in scope.in_batches(_LINKED, ids):
         sessions.setdefault(row.resource_id, []).append(row.session_id)
     for row in scope.rows_with(resources.c.resource_id, ids):
         in_sessions = sorted(sessions.get(row.resource_id, ()))

@@ -1,18 +1,18 @@
 """The log of events: numbers without gaps, in the order of the commits.
 
-A number is taken at the very end of a transaction, from the row of its project, which the
-transaction holds from then on until it is over. So whoever takes a later number has waited for the
-commit of the earlier ones, and a reader that sees a number sees all below it:
+A number is taken at the very end of a transaction, from the row of its project, which is then
+locked until the transaction ends. So a transaction that takes a later number has waited for the
+commit of the earlier ones, and a reader that sees a number sees all numbers below it:
 
     write A   …changes…  number 7  commit
     write B         …changes…  (waits)  number 8  commit
 
-A number that is taken and rolled back is taken again by the next one. An event says where its
-record is stored; the record is not stored twice.
+If a number is rolled back, the next transaction takes it. An event refers to its record, which is
+not stored twice.
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -21,7 +21,9 @@ from sqlalchemy import (
     BigInteger,
     Column,
     ColumnElement,
+    Integer,
     Row,
+    Select,
     String,
     Text,
     bindparam,
@@ -35,11 +37,13 @@ from app.models.message import sent_message
 from app.models.stored_interaction import StoredInteraction
 from app.stores.records.columns import microseconds
 from app.stores.records.history import MOST_BYTES, as_many_as_fit, stored_interaction
-from app.stores.records.scope import (
+from app.stores.records.scope import read_row, values_of
+from app.stores.records.statements import (
     AnyTable,
-    read_row,
+    is_among,
+    scoped_delete,
+    scoped_select,
     scoped_update,
-    values_of,
     with_inserts,
 )
 from app.stores.records.tables import events, interactions, messages, projects, tool_results
@@ -49,7 +53,7 @@ from pagefault_dialects.json.values import json_text
 CHANNEL = "pagefault_events"
 """The channel on which PostgreSQL sends `<number> <project>` of a project's newest event."""
 
-_PATIENCE_MS = 10_000
+_LOCK_TIMEOUT_MS = 10_000
 _DELETION: EventType = "session:deleted"
 _TABLES: dict[EventType, tuple[AnyTable, str]] = {
     "llmservice:toolResult": (tool_results, "tool_result_id"),
@@ -63,21 +67,20 @@ _NUMBER = (
     .values(last_event=projects.c.last_event + bindparam("count"))
     .returning(projects.c.last_event)
 )
-# On PostgreSQL it is one statement for all of them: each is an answer to be waited for. It sets how
-# long the row may be waited for, has the server tell the number with the commit, and reads what the
-# events have of their own from one JSON text.
-_TOLD = func.pg_notify(
+# On PostgreSQL it is one statement for all of them, because each is a round trip. It sets how long
+# to wait for the row, sends the notification with the commit, and reads the events from JSON.
+_NOTIFIED = func.pg_notify(
     CHANNEL, cast(projects.c.last_event, String) + " " + projects.c.project_id
-).label("told")
-_PATIENCE = func.set_config("lock_timeout", bindparam("patience", type_=String()), True)
-_NUMBERED = _NUMBER.where(_PATIENCE.is_not(None)).returning(_TOLD).cte("numbered")
-_GIVEN = (
-    func.json_to_recordset(cast(bindparam("given", type_=String()), JSON))
+).label("notified")
+_SET_TIMEOUT = func.set_config("lock_timeout", bindparam("timeout", type_=String()), True)
+_NUMBERED = _NUMBER.where(_SET_TIMEOUT.is_not(None)).returning(_NOTIFIED).cte("numbered")
+_ROWS = (
+    func.json_to_recordset(cast(bindparam("rows", type_=String()), JSON))
     .table_valued(
         Column("place", BigInteger),
         *(Column(name, Text) for name in ("type", "subject_id", "session_id", "members")),
         *(Column(name, BigInteger) for name in ("seq", "created_at", "size_bytes")),
-        name="given",
+        name="new_events",
     )
     .render_derived(with_types=True)
 )
@@ -87,54 +90,106 @@ _WRITE = with_inserts(
         (
             events,
             {
-                **{column.key: column for column in _GIVEN.c if column.key != "place"},
-                "number": _NUMBERED.c.last_event - bindparam("count") + _GIVEN.c.place,
-                "members": func.convert_to(_GIVEN.c.members, "UTF8"),
+                **{column.key: column for column in _ROWS.c if column.key != "place"},
+                "number": _NUMBERED.c.last_event - bindparam("count") + _ROWS.c.place,
+                "members": func.convert_to(_ROWS.c.members, "UTF8"),
             },
         )
     ],
+    rows=_ROWS,
+)
+_BOUNDS = scoped_select(projects)
+
+
+def _after(*by: str) -> Select[Any]:
+    """Select the events after a number, in order."""
+    is_after = events.c.number > bindparam("after")
+    listed = scoped_select(events, by=by).where(is_after).order_by(events.c.number)
+    return listed.limit(bindparam("limit", type_=Integer()))
+
+
+def _numbers(
+    number: ColumnElement[int], *conditions: ColumnElement[bool], by: Sequence[str] = ()
+) -> Select[Any]:
+    return scoped_select(events, number.label("number"), by=by).where(*conditions)
+
+
+_NEWEST, _OLDEST = func.max(events.c.number), func.min(events.c.number)
+_IS_DELETION = events.c.type == _DELETION
+_AFTER, _AFTER_IN_SESSION = _after(), _after("session_id")
+_NEWEST_WITH = _numbers(_NEWEST, by=["session_id", "seq"])
+_DELETION_AFTER = _numbers(
+    _NEWEST, events.c.seq > bindparam("after_seq"), _IS_DELETION, by=["session_id"]
+)
+_FIRST_DELETION_FROM = _numbers(
+    _OLDEST, events.c.seq >= bindparam("from_seq"), _IS_DELETION, by=["session_id"]
+)
+_NEWEST_BEFORE = _numbers(_NEWEST, events.c.created_at < bindparam("before"))
+_UP_TO = (
+    _numbers(events.c.number, events.c.number <= bindparam("newest"))
+    .order_by(events.c.number)
+    .limit(bindparam("limit", type_=Integer()))
+)
+_REMOVE_SESSION = scoped_delete(events, by=["session_id"]).where(~_IS_DELETION)
+_REMOVE_UP_TO = scoped_delete(events).where(events.c.number <= bindparam("up_to"))
+_SET_REMOVED = (
+    scoped_update(projects)
+    .where(projects.c.events_removed < bindparam("up_to"))
+    .values(events_removed=bindparam("up_to"))
 )
 
 
+def _content_of(event_type: EventType, table: AnyTable, key: str) -> Select[Any]:
+    # The question may be as large as a list of events, and an answer does not contain it.
+    names = [key, "output"] if event_type == "interaction:answered" else table.c.keys()
+    return scoped_select(table, *(table.c[name] for name in names)).where(
+        is_among(table.c[key], "values")
+    )
+
+
+_CONTENTS = {kind: (_content_of(kind, *place), place[1]) for kind, place in _TABLES.items()}
+
+
 class EventRecords(Repository):
-    """The events of one project."""
+    """The log of events of one project."""
 
     def __init__(self, unit: UnitOfWork) -> None:
         super().__init__(unit)
-        self._noted = unit.new_events
+        self._new_events = unit.new_events
 
-    def flush(self, *, patience_ms: int = _PATIENCE_MS) -> int | None:
-        """Write what was noted; returns the number of the last, `None` if nothing was.
-
-        To be called by those who commit alone, as the last thing before they do.
+    def flush(self, *, lock_timeout_ms: int = _LOCK_TIMEOUT_MS) -> int | None:
+        """Write the new events, as the last statement before a commit.
 
         Args:
-            patience_ms: How long whoever numbers others is waited for, who commits next. It is for
-                those who lock rows of projects in one order.
+            lock_timeout_ms: How long to wait for a transaction that has numbered other events and
+                is about to commit. Callers lock the rows of projects in one order.
+
+        Returns:
+            The number of the last event, `None` if there are no new events.
         """
-        if not self._noted:
+        if not self._new_events:
             return None
-        count, is_postgresql = len(self._noted), self._scope.is_postgresql
+        count, is_postgresql = len(self._new_events), self._scope.is_postgresql
         if is_postgresql:
-            given = json.dumps([_recordset_row(*each) for each in enumerate(self._noted, 1)])
-            row = self._scope.change(_WRITE, count=count, patience=str(patience_ms), given=given)
+            rows = json.dumps([_recordset_row(*each) for each in enumerate(self._new_events, 1)])
+            row = self._scope.first(_WRITE, count=count, timeout=str(lock_timeout_ms), rows=rows)
         else:
-            row = self._scope.change(_NUMBER, count=count)
+            row = self._scope.first(_NUMBER, count=count)
         if row is None:
             raise RuntimeError("there is a project before anything is written to it")
         last: int = row.last_event
         if not is_postgresql:
-            rows = [
+            numbered = [
                 values_of(event, number=number, members=json_text(dict(event.members)).encode())
-                for number, event in enumerate(self._noted, last - count + 1)
+                for number, event in enumerate(self._new_events, last - count + 1)
             ]
-            self._scope.insert_new(events, rows)
-        self._noted.clear()
+            self._scope.insert_new(events, numbered)
+        self._new_events.clear()
         return last
 
     def bounds(self) -> LogBounds:
-        """Return which numbers are kept."""
-        row = self._scope.find(projects)
+        """Return the range of numbers that are stored."""
+        row = self._scope.first(_BOUNDS)
         return LogBounds(row.events_removed, row.last_event) if row else LogBounds(0, 0)
 
     def after(
@@ -145,15 +200,16 @@ class EventRecords(Repository):
         limit: int,
         most_bytes: int = MOST_BYTES,
     ) -> Sequence[LoggedEvent]:
-        """Return up to `limit` events behind a number, of one session if it is given, in order.
+        """Return up to `limit` events after a number, in order, optionally of one session.
 
-        They end with the one that passes `most_bytes`. One whose record was deleted in this
-        moment is left out.
+        The list ends with the event that exceeds `most_bytes`. Events whose record was deleted
+        meanwhile are omitted.
         """
-        statement = self._scope.select(events, events.c.number > number)
-        if session_id is not None:
-            statement = statement.where(events.c.session_id == session_id)
-        rows = self._scope.all(statement.order_by(events.c.number).limit(limit))
+        if session_id is None:
+            rows = self._scope.all(_AFTER, after=number, limit=limit)
+        else:
+            values = {"session_id": session_id, "after": number, "limit": limit}
+            rows = self._scope.all(_AFTER_IN_SESSION, **values)
         rows = as_many_as_fit(rows, most_bytes)
         contents = self._contents(rows)
         return [
@@ -164,42 +220,32 @@ class EventRecords(Repository):
 
     def newest_with(self, session_id: str, seq: int) -> int | None:
         """Return the number of the newest event of a session that has this `seq`, if it is kept."""
-        return self._number(func.max, events.c.session_id == session_id, events.c.seq == seq)
+        return self._number(_NEWEST_WITH, session_id=session_id, seq=seq)
 
     def deletion_after(self, session_id: str, seq: int) -> int | None:
         """Return the number of the newest deletion of a session that took a `seq` above this."""
-        return self._number(
-            func.max,
-            events.c.session_id == session_id,
-            events.c.seq > seq,
-            events.c.type == _DELETION,
-        )
+        return self._number(_DELETION_AFTER, session_id=session_id, after_seq=seq)
 
     def first_deletion_from(self, session_id: str, seq: int) -> int | None:
         """Return the number of the oldest deletion of a session that took at least this `seq`."""
-        return self._number(
-            func.min,
-            events.c.session_id == session_id,
-            events.c.seq >= seq,
-            events.c.type == _DELETION,
-        )
+        return self._number(_FIRST_DELETION_FROM, session_id=session_id, from_seq=seq)
 
     def remove_session(self, session_id: str) -> None:
-        """Remove what a session's events say; those of its earlier deletions stay."""
-        self._scope.remove(events, events.c.session_id == session_id, events.c.type != _DELETION)
+        """Remove a session's events, except those of its deletions."""
+        self._scope.run(_REMOVE_SESSION, session_id=session_id)
 
     def newest_expired(self, *, before: datetime, keep: int) -> int | None:
-        """Return the number up to which events are before a moment, or beyond the newest `keep`.
+        """Return the number up to which events are before a moment, or not of the newest `keep`.
 
-        `None` if there are none.
+        `None` if there are no such events.
         """
         bounds = self.bounds()
-        too_old = self._number(func.max, events.c.created_at < before) or 0
+        too_old = self._number(_NEWEST_BEFORE, before=before) or 0
         newest = min(max(bounds.last - keep, too_old), bounds.last)
         return newest if newest > bounds.removed else None
 
     def expire(self, *, before: datetime, keep: int, limit: int) -> int:
-        """Remove up to `limit` of the oldest events, and say how many.
+        """Remove up to `limit` of the oldest events; return how many.
 
         Args:
             before: Those from before this moment are removed.
@@ -209,42 +255,31 @@ class EventRecords(Repository):
         newest = self.newest_expired(before=before, keep=keep)
         if newest is None:
             return 0
-        number = events.c.number
-        oldest = self._scope.select(events, number <= newest, columns=[number])
-        rows = self._scope.all(oldest.order_by(number).limit(limit))
-        # Of a session that was deleted, the numbers alone are left to be passed over.
-        upto = rows[-1].number if len(rows) == limit else newest
-        removed = self._scope.remove(events, events.c.number <= upto)
-        # Another sweep may have gone further meanwhile: what it removed stays removed.
-        behind = self._scope.update(projects).where(projects.c.events_removed < upto)
-        self._scope.run(behind.values(events_removed=upto))
+        rows = self._scope.all(_UP_TO, newest=newest, limit=limit)
+        # The numbers of a deleted session have no events any more.
+        up_to = rows[-1].number if len(rows) == limit else newest
+        removed = self._scope.run(_REMOVE_UP_TO, up_to=up_to)
+        # Another sweep may have removed more meanwhile.
+        self._scope.run(_SET_REMOVED, up_to=up_to)
         return removed
 
-    def _number(
-        self, pick: Callable[[Any], ColumnElement[Any]], *conditions: ColumnElement[bool]
-    ) -> int | None:
-        """Return the largest or smallest number among some events, `None` if there are none."""
-        picked = pick(events.c.number).label("number")
-        row = self._scope.first(self._scope.select(events, *conditions, columns=[picked]))
-        return row.number if row else None
+    def _number(self, statement: Select[Any], **values: object) -> int | None:
+        number: int | None = self._scope.execute(statement, **values).scalar()
+        return number
 
     def _contents(
         self, rows: Sequence[Row[Any]]
     ) -> dict[tuple[EventType, str], bytes | StoredInteraction]:
         found: dict[tuple[EventType, str], bytes | StoredInteraction] = {}
-        for event_type, (table, key) in _TABLES.items():
+        for event_type, (statement, key) in _CONTENTS.items():
             ids = [row.subject_id for row in rows if row.type == event_type]
-            statement = self._scope.select(table)
-            if event_type == "interaction:answered":
-                # The question may be as large as a page of events, and is not shown.
-                statement = statement.with_only_columns(table.c[key], table.c.output)
-            for row in self._scope.rows_with(table.c[key], ids, statement):
-                found[event_type, row._mapping[key]] = _content(event_type, row)
+            for row in self._scope.in_batches(statement, ids):
+                found[event_type, getattr(row, key)] = _content(event_type, row)
         return found
 
 
 def _recordset_row(place: int, event: NewEvent) -> dict[str, object]:
-    """Return an event as the recordset has it."""
+    """Return an event as a row of the recordset."""
     created_at = microseconds(event.created_at)
     return values_of(
         event, place=place, created_at=created_at, members=json_text(dict(event.members))

@@ -1,28 +1,42 @@
-"""Moves of frontiers, so that the rendering of an earlier entry can be made again.
+"""Moves of frontiers, by which the rendering of an earlier entry can be repeated.
 
-A move has the levels of a frontier and the newest entry of the session when they changed. Orphans
-are not in it: an answer that was shown behind a call that was written for it stays there, so those
-of an earlier entry are those of today up to it. A move with the number 0 stands for all that are
-not known: of an earlier version, or more than are kept. Its levels are held to the entry that is
-asked for.
+A move has the levels of a frontier and the newest entry of the session when they changed. It has
+no orphans: an answer that was rendered after a call that was written for it stays there, so the
+orphans of an earlier entry are the current ones up to it. A move with the number 0 replaces all
+unknown moves: those of earlier versions, and those beyond the most that are stored. Its levels are
+limited to the requested entry.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement
+from sqlalchemy import ColumnElement, bindparam
 
-from app.stores.records.prepared_statements import Offered
+from app.stores.records.statements import Offered, scoped_delete, scoped_select, scoped_update
 from app.stores.records.tables import frontier_moves
 from app.stores.records.unit_of_work import Repository
 from pagefault_dialects.model.frontier import NOTHING_EVICTED, Frontier, StoredFrontier
 
 MOST_MOVES = 10_000
-"""So many of the newest moves of a frontier are kept."""
+"""The number of moves of a frontier that are stored, the newest."""
+
+_MOVES = scoped_select(frontier_moves, by=["session_id", "name"]).order_by(
+    frontier_moves.c.seq.desc()
+)
+_NEWEST = _MOVES.limit(1)
+_LIST = scoped_select(frontier_moves, by=["session_id", "name"]).order_by(frontier_moves.c.seq)
+_NEWEST_UP_TO = _NEWEST.where(frontier_moves.c.seq <= bindparam("up_to"))
+_OLDEST_KEPT = _MOVES.offset(MOST_MOVES - 1).limit(1)
+_REMOVE_OLDER = scoped_delete(frontier_moves, by=["session_id", "name"]).where(
+    frontier_moves.c.seq < bindparam("oldest")
+)
+_SET_UNKNOWN = scoped_update(
+    frontier_moves, by={"session_id": "of_session", "name": "of_name", "seq": "oldest"}
+).values(seq=0)
 
 
 class FrontierMove(NamedTuple):
-    """A move of a frontier: the newest entry when it was moved, and where it has stood since."""
+    """A move of a frontier: the newest entry when it was moved, and its levels since."""
 
     seq: int
     levels: Frontier
@@ -32,11 +46,11 @@ class FrontierMoveRecords(Repository):
     """The moves of the frontiers of one project's sessions."""
 
     def frontier_at(self, session_id: str, stored: StoredFrontier, seq: int) -> Frontier:
-        """Return a frontier as it stood when an entry was the newest.
+        """Return a frontier as it was when an entry was the newest.
 
         Args:
             session_id: The session.
-            stored: The frontier as it stands now.
+            stored: The current frontier.
             seq: The entry.
         """
         newest = self.newest(session_id, stored.name)
@@ -49,25 +63,18 @@ class FrontierMoveRecords(Repository):
     def newest(
         self, session_id: str, name: str, *, up_to: int | None = None
     ) -> FrontierMove | None:
-        """Return the newest move of a frontier, if any is known, or the newest up to an entry."""
-        moves = frontier_moves.c
-        conditions = [*_is_of(session_id, name)]
-        if up_to is not None:
-            conditions.append(moves.seq <= up_to)
-        found = self._scope.select(frontier_moves, *conditions).order_by(moves.seq.desc()).limit(1)
-        row = self._scope.first(found)
+        """Return the newest known move of a frontier, optionally up to an entry."""
+        statement = _NEWEST if up_to is None else _NEWEST_UP_TO
+        row = self._scope.first(statement, session_id=session_id, name=name, up_to=up_to)
         return FrontierMove(row.seq, Frontier.model_validate_json(row.levels)) if row else None
 
     def all_of(self, session_id: str, name: str) -> Sequence[FrontierMove]:
-        """Return all moves of a frontier that are known, in the order of their numbers."""
-        seq = frontier_moves.c.seq
-        rows = self._scope.all(
-            self._scope.select(frontier_moves, *_is_of(session_id, name)).order_by(seq)
-        )
+        """Return all known moves of a frontier, in the order of their numbers."""
+        rows = self._scope.all(_LIST, session_id=session_id, name=name)
         return [FrontierMove(row.seq, Frontier.model_validate_json(row.levels)) for row in rows]
 
     def put_all(self, session_id: str, name: str, moves: Iterable[FrontierMove]) -> None:
-        """Store moves of a frontier of a session that the caller holds."""
+        """Store moves of a frontier of a session that the caller has locked."""
         values = [
             {
                 "session_id": session_id,
@@ -77,10 +84,10 @@ class FrontierMoveRecords(Repository):
             }
             for move in moves
         ]
-        self._scope.merge_all(frontier_moves, values, _replaced)
+        self._scope.merge_all(frontier_moves, values, _replace)
 
     def add(self, session_id: str, old: Frontier, new: StoredFrontier, seq: int) -> None:
-        """Store a move of a frontier of a session that the caller holds.
+        """Store a move of a frontier of a session that the caller has locked.
 
         Args:
             session_id: The session, which exists.
@@ -94,19 +101,18 @@ class FrontierMoveRecords(Repository):
         newest = self.newest(session_id, name)
         begins = 0 if newest is None else newest.seq + 1
         if begins < seq and _levels(old) != _of(newest):
-            # A process of an earlier version has moved it, at an entry that nothing tells.
+            # A process of an earlier version has moved it, at an unknown entry.
             self.put_all(session_id, name, [FrontierMove(begins, _levels(old))])
         # Another request may have read more of the session, and moved the frontier before.
         self.put_all(session_id, name, [FrontierMove(max(seq, begins - 1), levels)])
         self._remove_oldest(session_id, name)
 
     def _remove_oldest(self, session_id: str, name: str) -> None:
-        """Remove moves beyond the most that are kept; the oldest then stands for these."""
-        seq, is_of = frontier_moves.c.seq, _is_of(session_id, name)
-        kept = self._scope.select(frontier_moves, *is_of, columns=[seq]).order_by(seq.desc())
-        oldest = self._scope.first(kept.offset(MOST_MOVES - 1).limit(1))
-        if oldest and self._scope.remove(frontier_moves, *is_of, seq < oldest.seq):
-            self._scope.set_values(frontier_moves, *is_of, seq == oldest.seq, seq=0)
+        """Remove the oldest moves beyond `MOST_MOVES`; the oldest that is left replaces them."""
+        key = {"session_id": session_id, "name": name}
+        oldest = self._scope.first(_OLDEST_KEPT, **key)
+        if oldest and self._scope.run(_REMOVE_OLDER, **key, oldest=oldest.seq):
+            self._scope.run(_SET_UNKNOWN, of_session=session_id, of_name=name, oldest=oldest.seq)
 
 
 def _levels(frontier: Frontier) -> Frontier:
@@ -117,9 +123,5 @@ def _of(move: FrontierMove | None) -> Frontier:
     return move.levels if move else NOTHING_EVICTED
 
 
-def _is_of(session_id: str, name: str) -> tuple[ColumnElement[bool], ...]:
-    return frontier_moves.c.session_id == session_id, frontier_moves.c.name == name
-
-
-def _replaced(offered: Offered) -> Mapping[str, ColumnElement[Any]]:
+def _replace(offered: Offered) -> Mapping[str, ColumnElement[Any]]:
     return {"levels": offered["levels"]}

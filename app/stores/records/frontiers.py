@@ -4,49 +4,54 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Row
+from sqlalchemy import Row, bindparam
 
+from app.stores.records.statements import scoped_select, scoped_update
 from app.stores.records.tables import frontiers
 from app.stores.records.unit_of_work import Repository
 from pagefault_dialects.model.frontier import Frontier, StoredFrontier
 
+_FIND = scoped_select(frontiers, by=["session_id", "name"])
+_LIST = scoped_select(frontiers, by=["session_id"])
+_REPLACE = scoped_update(frontiers, by={"session_id": "of_session", "name": "of_name"}).where(
+    frontiers.c.version == bindparam("replaced_version")
+)
+
 
 class FrontierRecords(Repository):
-    """The frontiers of one project's sessions: how far renderings have evicted, by name."""
+    """The frontiers of one project's sessions, by name: how far renderings have evicted."""
 
     def find(self, session_id: str, name: str) -> StoredFrontier | None:
-        """Return what is stored under a name, if anything is."""
-        row = self._scope.find(frontiers, session_id=session_id, name=name)
+        """Return the frontier of a name, if there is one."""
+        row = self._scope.first(_FIND, session_id=session_id, name=name)
         return _frontier(row) if row else None
 
     def all_of(self, session_id: str) -> Sequence[StoredFrontier]:
-        """Return all of a session, in the order of their names."""
-        listed = self._scope.select(frontiers, frontiers.c.session_id == session_id)
-        rows = self._scope.all(listed)
+        """Return all frontiers of a session, in the order of their names."""
+        rows = self._scope.all(_LIST, session_id=session_id)
         return sorted(map(_frontier, rows), key=lambda each: each.name)
 
     def put(
         self, session_id: str, new: StoredFrontier, now: datetime, *, replaces: int | None
     ) -> bool:
-        """Store a frontier of a session that the caller holds.
+        """Store a frontier of a session that the caller has locked.
 
         Args:
             session_id: The session, which exists.
-            new: What is to be stored.
-            now: The moment.
-            replaces: The version that is there; `None` if none is.
+            new: The frontier.
+            now: The time.
+            replaces: The version that it replaces; `None` for a new frontier.
 
         Returns:
-            Whether it was stored; not if there is another version meanwhile.
+            False if there is another version by now; nothing was stored then.
         """
         state = new.frontier.model_dump_json(by_alias=True)
         values = {"state": state, "sent": new.sent, "version": new.version, "updated_at": now}
-        key = {"session_id": session_id, "name": new.name}
         if replaces is None:
+            key = {"session_id": session_id, "name": new.name}
             return self._scope.insert_if_absent(frontiers, **key, **values)
-        is_it = (frontiers.c[name] == value for name, value in key.items())
-        is_replaced = frontiers.c.version == replaces
-        return self._scope.set_values(frontiers, *is_it, is_replaced, **values) == 1
+        replaced = {"of_session": session_id, "of_name": new.name, "replaced_version": replaces}
+        return self._scope.run(_REPLACE, **replaced, **values) == 1
 
 
 def _frontier(row: Row[Any]) -> StoredFrontier:

@@ -1,8 +1,8 @@
-"""The history of a session: stretches of entries, and the tool results, messages, interactions.
+"""The history of a session: stretches of entries, and their tool results, messages, interactions.
 
-A history only grows at its end, and goes as a whole: an entry never changes, and none comes between
-others. So the entries up to one of them are the same for as long as that one is there. Of what they
-stand for, a tool result and a message never change; an interaction gets its answer once.
+A history only grows at its end, and is deleted as a whole. An entry never changes, so the entries
+up to one of them are the same while that one exists. Tool results and messages never change either;
+an interaction gets its answer once.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,16 +15,9 @@ from app.models.message import StoredEntry, StoredHistoryMessage, StoredMessage
 from app.models.session import ANSWER, INTERACTION, MESSAGE, PAGE_FAULT, TOOL_RESULT, EntryKind
 from app.models.stored_interaction import StoredAnswer, StoredInteraction
 from app.stores.records.answered_calls import call_columns, call_fields
-from app.stores.records.prepared_statements import Lookup
-from app.stores.records.scope import (
-    AnyTable,
-    NewRow,
-    ProjectScope,
-    read_row,
-    scoped_select,
-    values_of,
-)
+from app.stores.records.scope import NewRow, ProjectScope, read_row, values_of
 from app.stores.records.sessions import FIND_SESSION
+from app.stores.records.statements import AnyTable, Lookup, scoped_select
 from app.stores.records.tables import (
     history_entries,
     interactions,
@@ -35,7 +28,8 @@ from app.stores.records.unit_of_work import Repository
 from pagefault_dialects.json.values import parse_stored_json
 
 MOST_BYTES = 16 * 1024 * 1024
-"""The most bytes read of a history at once, and of its events."""
+"""The most bytes read of a history at once, and of a log of events."""
+_FIND_MESSAGE = scoped_select(messages, by=["message_id"])
 _IS_AFTER = history_entries.c.seq > bindparam("after_seq")
 _ENTRIES = Lookup(
     scoped_select(history_entries, by=["session_id"])
@@ -45,8 +39,8 @@ _ENTRIES = Lookup(
 )
 
 
-def _shown_by(table: AnyTable, entry_id: Column[str], *kinds: EntryKind) -> Lookup:
-    """Return what the entries of some kinds show, of a stretch of a history."""
+def _records_of(table: AnyTable, entry_id: Column[str], *kinds: EntryKind) -> Lookup:
+    """Select the records of the entries of some kinds, in a stretch of a history."""
     large = [column for column in table.c if isinstance(column.type, LargeBinary)]
     return Lookup(
         scoped_select(history_entries, *table.c, by=["session_id"])
@@ -65,10 +59,10 @@ def _shown_by(table: AnyTable, entry_id: Column[str], *kinds: EntryKind) -> Look
     )
 
 
-_SHOWN = {
-    TOOL_RESULT: _shown_by(tool_results, tool_results.c.tool_result_id, TOOL_RESULT),
-    MESSAGE: _shown_by(messages, messages.c.message_id, MESSAGE, PAGE_FAULT),
-    INTERACTION: _shown_by(interactions, interactions.c.interaction_id, INTERACTION, ANSWER),
+_RECORDS = {
+    TOOL_RESULT: _records_of(tool_results, tool_results.c.tool_result_id, TOOL_RESULT),
+    MESSAGE: _records_of(messages, messages.c.message_id, MESSAGE, PAGE_FAULT),
+    INTERACTION: _records_of(interactions, interactions.c.interaction_id, INTERACTION, ANSWER),
 }
 _NEWEST_AT_ONCE = 20
 # More than this is not read in the event loop.
@@ -79,8 +73,8 @@ _SHORT_BYTES = 1024 * 1024
 class HistoryHead:
     """The last number of a session's history, and the incarnation of the session.
 
-    While the incarnation is the same, so is everything up to a number it has come to. It is not
-    known of every session.
+    While the incarnation is the same, everything up to a number that it has reached is the same.
+    Sessions of earlier versions have none.
     """
 
     incarnation: str | None
@@ -89,17 +83,17 @@ class HistoryHead:
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Some entries of a history, one behind the other, which are found and not yet read."""
+    """Consecutive entries of a history whose records are not read yet."""
 
     scope: ProjectScope
     session_id: str
     after_seq: int
     rows: Sequence[Row[Any]]
     size_bytes: int
-    """The size of all the records that the entries show."""
+    """The size of the records of all entries."""
 
     def entries(self) -> Sequence[StoredEntry]:
-        """Read what the entries show."""
+        """Read the records of the entries."""
         faults = {row.entry_id for row in self.rows if row.kind == PAGE_FAULT}
         found: dict[str, StoredEntry] = {
             row.tool_result_id: read_row(
@@ -122,11 +116,11 @@ class Stretch:
         ]
 
     def shown(self, kind: EntryKind, *alike: EntryKind) -> Sequence[Row[Any]]:
-        """Return the rows that the entries of a kind, and of those like it, stand for."""
+        """Return the rows of the records of a kind, and of kinds in the same table."""
         if not any(row.kind == kind or row.kind in alike for row in self.rows):
             return []
         return self.scope.look_up(
-            _SHOWN[kind],
+            _RECORDS[kind],
             is_short=self.size_bytes <= _SHORT_BYTES,
             session_id=self.session_id,
             after_seq=self.after_seq,
@@ -144,23 +138,23 @@ def _answer(seq: int, interaction: StoredInteraction) -> StoredAnswer:
 
 
 class SessionHistory(Repository):
-    """The histories of one project's sessions, to be read."""
+    """Reads the histories of one project's sessions."""
 
     def has_entries(self, session_id: str, *, after_seq: int) -> bool:
-        """Say whether the history has entries behind a `seq`."""
+        """Return whether the history has entries after a `seq`."""
         return bool(self.stretch(session_id, after_seq=after_seq, limit=1).rows)
 
     def history_head(self, session_id: str) -> HistoryHead | None:
-        """Return how far the history has come, if anything was ever written to the session."""
+        """Return the head of the history, if anything was ever written to the session."""
         rows = self._scope.look_up(FIND_SESSION, session_id=session_id)
         return read_row(HistoryHead, rows[0]) if rows else None
 
     def stretch(
         self, session_id: str, *, after_seq: int, limit: int, most_bytes: int = MOST_BYTES
     ) -> Stretch:
-        """Find up to `limit` entries of the history after a `seq`, in order, without reading them.
+        """Find up to `limit` entries of the history after a `seq`, in order, without their records.
 
-        They end with the one that passes `most_bytes`: entries may be that large each.
+        The stretch ends with the entry that exceeds `most_bytes`, which a single one may do.
         """
         found = self._scope.look_up(
             _ENTRIES, session_id=session_id, after_seq=after_seq, limit=limit
@@ -177,9 +171,9 @@ class SessionHistory(Repository):
     def newest_messages(
         self, session_id: str, *, after_seq: int, to: int
     ) -> Iterator[StoredHistoryMessage]:
-        """Yield the messages of clients behind a `seq` and up to another one, the newest first.
+        """Yield the messages of clients after a `seq` and up to another one, the newest first.
 
-        They are read as they are taken, so no more are in memory than are read at once.
+        They are read in batches, so only one batch is in memory.
         """
         for end in range(to, after_seq, -_NEWEST_AT_ONCE):
             yield from self._newest(session_id, max(after_seq, end - _NEWEST_AT_ONCE), end)
@@ -188,14 +182,14 @@ class SessionHistory(Repository):
         stretch = self.stretch(session_id, after_seq=after_seq, limit=to - after_seq)
         last_seq = stretch.rows[-1].seq if stretch.rows else to
         if last_seq < to:
-            # The first ones are too long to be read with the others.
+            # The first messages are too large to be read with the others.
             yield from self._newest(session_id, last_seq, to)
         read = map(stored_message, stretch.shown(MESSAGE))
         yield from sorted((each for each in read if each.seq <= to), key=lambda each: -each.seq)
 
 
 def as_many_as_fit(sized: Sequence[Row[Any]], most_bytes: int) -> Sequence[Row[Any]]:
-    """Return rows with a `size_bytes` up to the one that passes a sum: each may be that large."""
+    """Return rows with a `size_bytes` up to the one that makes their sum exceed a limit."""
     size_bytes = 0
     for index, row in enumerate(sized):
         size_bytes += row.size_bytes
@@ -220,7 +214,7 @@ class MessageRecords(Repository):
 
     def find(self, message_id: str) -> StoredHistoryMessage | None:
         """Return the message with this id."""
-        row = self._scope.find(messages, message_id=message_id)
+        row = self._scope.first(_FIND_MESSAGE, message_id=message_id)
         return stored_message(row) if row else None
 
 
@@ -230,7 +224,7 @@ def stored_message(row: Row[Any], *, is_page_fault: bool = False) -> StoredHisto
 
 
 def message_values(message: StoredHistoryMessage, session_id: str) -> dict[str, object]:
-    """Return the columns of a message; that it is a page fault stands in its history entry."""
+    """Return the columns of a message; its history entry has whether it is a page fault."""
     call = call_columns(message.tool_call_id, message.answer_number)
     values = values_of(message, session_id=session_id) | call
     del values["is_page_fault"], values["answer_number"]

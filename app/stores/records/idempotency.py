@@ -1,24 +1,46 @@
-"""Idempotency keys: which request a key was used for, and what it was answered with."""
+"""Idempotency keys: the request that a key was used for, and the id of its answer."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import ColumnElement
+from sqlalchemy import bindparam
 
 from app.stores.records.scope import read_row
+from app.stores.records.statements import is_among, scoped_delete, scoped_select, scoped_update
 from app.stores.records.tables import idempotency_keys
 from app.stores.records.unit_of_work import Repository
 
 KEPT = timedelta(hours=24)
-"""The time that keys are kept with their answers."""
+"""How long keys are stored with their answers."""
+
+_COLUMNS = idempotency_keys.c
+_KEY = ("route", "idempotency_key")
+_FIND = scoped_select(idempotency_keys, by=_KEY)
+_UPDATE = scoped_update(idempotency_keys, by={"route": "of_route", "idempotency_key": "of_key"})
+_TAKE_OVER = _UPDATE.where(
+    _COLUMNS.claimed_at == bindparam("was_claimed_at"),
+    _COLUMNS.claim_id.is_not_distinct_from(bindparam("was_claim_id")),
+    _COLUMNS.answer_id.is_not_distinct_from(bindparam("was_answer_id")),
+)
+_ANSWER = _UPDATE.where(_COLUMNS.claim_id == bindparam("of_claim"))
+_ABANDON = scoped_delete(idempotency_keys, by=[*_KEY, "claim_id"]).where(
+    _COLUMNS.answer_id.is_(None)
+)
+# By an index; `startswith` reads the keys of all sessions.
+_FREE = scoped_delete(idempotency_keys).where(
+    is_among(_COLUMNS.route, "routes"),
+    _COLUMNS.idempotency_key >= bindparam("first"),
+    _COLUMNS.idempotency_key < bindparam("end"),
+)
+_PURGE = scoped_delete(idempotency_keys).where(_COLUMNS.claimed_at < bindparam("before"))
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A key in use: the SHA-256 of its request, when, and the id of the answer if there is one.
+    """A claimed key: the SHA-256 of its request, the time, and the id of the answer if it has one.
 
-    `claim_id` is that of the request which holds it, `None` if an older version has claimed it.
+    `claim_id` identifies the request that has claimed it; `None` if an older version did.
     """
 
     request_digest: str
@@ -33,9 +55,9 @@ class IdempotencyRecords(Repository):
     def claim(
         self, route: str, key: str, request_digest: str, now: datetime, *, claim_id: str
     ) -> Claim | None:
-        """Take a key for a request; `None` if it was free, else the claim that holds it.
+        """Claim a key for a request; return `None` if it was free, else the existing claim.
 
-        `claim_id` is the request's own: it tells the claim from one that takes it over.
+        `claim_id` is unique to the request, and distinguishes the claim from later ones.
         """
         taken = self._scope.insert_if_absent(
             idempotency_keys,
@@ -47,7 +69,7 @@ class IdempotencyRecords(Repository):
         )
         if taken:
             return None
-        row = self._scope.find(idempotency_keys, route=route, idempotency_key=key)
+        row = self._scope.first(_FIND, route=route, idempotency_key=key)
         return read_row(Claim, row) if row else None
 
     def take_over(
@@ -60,16 +82,20 @@ class IdempotencyRecords(Repository):
         now: datetime,
         claim_id: str,
     ) -> Claim | None:
-        """Take a key whose claim is over; `None` if it was still that claim, else the one there is.
+        """Claim a key whose claim `over` has expired.
 
-        One statement does both, so that of two who take over at once, one does.
+        One statement compares and replaces the claim, so only one of several requests succeeds.
+
+        Returns:
+            `None`, or the claim that has replaced `over` meanwhile.
         """
-        taken = self._scope.set_values(
-            idempotency_keys,
-            *_is(route, key),
-            idempotency_keys.c.claimed_at == over.claimed_at,
-            idempotency_keys.c.claim_id.is_not_distinct_from(over.claim_id),
-            idempotency_keys.c.answer_id.is_not_distinct_from(over.answer_id),
+        taken = self._scope.run(
+            _TAKE_OVER,
+            of_route=route,
+            of_key=key,
+            was_claimed_at=over.claimed_at,
+            was_claim_id=over.claim_id,
+            was_answer_id=over.answer_id,
             request_digest=request_digest,
             claimed_at=now,
             claim_id=claim_id,
@@ -77,47 +103,27 @@ class IdempotencyRecords(Repository):
         )
         if taken:
             return None
-        # Where it has been freed meanwhile, the key is claimed as any that is free.
+        # The key may have been freed meanwhile.
         return self.claim(route, key, request_digest, now, claim_id=claim_id)
 
     def answer(self, route: str, key: str, answer_id: str, *, claim_id: str) -> bool:
-        """Note the answer of the request that holds the key; says whether it still does.
+        """Store the answer of the request with a claim; return whether it still has the key.
 
-        The row is held until the transaction ends, so that nobody takes the claim over before.
+        The row is locked until the transaction ends, so the claim is not taken over before.
         """
-        noted = self._scope.set_values(
-            idempotency_keys,
-            *_is(route, key),
-            idempotency_keys.c.claim_id == claim_id,
-            answer_id=answer_id,
+        stored = self._scope.run(
+            _ANSWER, of_route=route, of_key=key, of_claim=claim_id, answer_id=answer_id
         )
-        return noted > 0
+        return stored > 0
 
     def abandon(self, route: str, key: str, *, claim_id: str) -> None:
-        """Free a key that has no answer; one that has, or that another request has, is kept."""
-        self._scope.remove(
-            idempotency_keys,
-            *_is(route, key),
-            idempotency_keys.c.claim_id == claim_id,
-            idempotency_keys.c.answer_id.is_(None),
-        )
+        """Free a key that the request has claimed, if it has no answer."""
+        self._scope.run(_ABANDON, route=route, idempotency_key=key, claim_id=claim_id)
 
     def free_all(self, routes: Sequence[str], beginning: str) -> None:
         """Free all keys of routes that begin with these hexadecimal digits, answered or not."""
-        key = idempotency_keys.c.idempotency_key
-        self._scope.remove(
-            idempotency_keys,
-            idempotency_keys.c.route.in_(routes),
-            # By an index; `startswith` reads the keys of all sessions.
-            key >= beginning,
-            key < f"{beginning}g",
-        )
+        self._scope.run(_FREE, routes=routes, first=beginning, end=f"{beginning}g")
 
     def purge(self, claimed_before: datetime) -> int:
-        """Free all keys that were taken before a moment, answered or not; says how many."""
-        is_old = idempotency_keys.c.claimed_at < claimed_before
-        return self._scope.remove(idempotency_keys, is_old)
-
-
-def _is(route: str, key: str) -> tuple[ColumnElement[bool], ...]:
-    return idempotency_keys.c.route == route, idempotency_keys.c.idempotency_key == key
+        """Free all keys that were claimed before a moment, answered or not; return how many."""
+        return self._scope.run(_PURGE, before=claimed_before)

@@ -4,14 +4,34 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Select, func
+from sqlalchemy import Integer, Select, bindparam, func
 
 from app.models.stored_interaction import InputKind, StoredInteraction
 from app.stores.records.history import MOST_BYTES, as_many_as_fit, stored_interaction
 from app.stores.records.scope import NewRow, values_of
+from app.stores.records.statements import scoped_select, scoped_update
 from app.stores.records.tables import interactions
 from app.stores.records.unit_of_work import Repository
 from pagefault_dialects.json.values import json_text
+
+_FIND = scoped_select(interactions, by=["session_id", "interaction_id"])
+_SET_OUTPUT = scoped_update(interactions, by={"interaction_id": "of_interaction"})
+# Both databases know the length of a blob without reading it.
+_SIZE = func.length(interactions.c.input) + func.coalesce(func.length(interactions.c.output), 0)
+
+
+def _after(*by: str) -> Select[Any]:
+    listed = scoped_select(interactions, by=["session_id", *by])
+    listed = listed.where(interactions.c.seq > bindparam("after_seq"))
+    return listed.order_by(interactions.c.seq).limit(bindparam("limit", type_=Integer()))
+
+
+def _sizes(listed: Select[Any]) -> Select[Any]:
+    return listed.with_only_columns(interactions.c.seq, _SIZE.label("size_bytes"))
+
+
+_LIST, _LIST_KIND = _after(), _after("input_kind")
+_LIST_SIZES, _LIST_KIND_SIZES = _sizes(_LIST), _sizes(_LIST_KIND)
 
 
 class InteractionRecords(Repository):
@@ -24,16 +44,16 @@ class InteractionRecords(Repository):
 
     def find(self, session_id: str, interaction_id: str) -> StoredInteraction | None:
         """Return the interaction of a session with this id."""
-        row = self._scope.find(interactions, session_id=session_id, interaction_id=interaction_id)
+        row = self._scope.first(_FIND, session_id=session_id, interaction_id=interaction_id)
         return stored_interaction(row) if row else None
 
     def set_output(
         self, interaction_id: str, output: bytes, *, answer_seq: int, now: datetime
     ) -> None:
-        """Note the answer of an interaction whose session the caller has entered."""
-        self._scope.set_values(
-            interactions,
-            interactions.c.interaction_id == interaction_id,
+        """Store the answer of an interaction whose session the caller has entered."""
+        self._scope.run(
+            _SET_OUTPUT,
+            of_interaction=interaction_id,
             output=output,
             answer_seq=answer_seq,
             answered_at=now,
@@ -50,33 +70,25 @@ class InteractionRecords(Repository):
     ) -> Sequence[StoredInteraction]:
         """Return up to `limit` interactions of a session after a `seq`, in order.
 
-        They end with the one that passes `most_bytes`, as entries of a history do.
+        The list ends with the interaction that exceeds `most_bytes`.
         """
-        listed = self._after(session_id, input_kind, after_seq).limit(limit)
-        # Both databases know the length of a blob without reading it.
-        answer = func.coalesce(func.length(interactions.c.output), 0)
-        size = (func.length(interactions.c.input) + answer).label("size_bytes")
-        sized = self._scope.all(listed.with_only_columns(interactions.c.seq, size))
+        values = {"session_id": session_id, "input_kind": input_kind, "after_seq": after_seq}
+        listed, sizes = _LIST, _LIST_SIZES
+        if input_kind is not None:
+            listed, sizes = _LIST_KIND, _LIST_KIND_SIZES
+        sized = self._scope.all(sizes, **values, limit=limit)
         fitting = as_many_as_fit(sized, most_bytes)
-        rows = self._scope.all(listed.limit(len(fitting))) if fitting else []
+        rows = self._scope.all(listed, **values, limit=len(fitting)) if fitting else []
         return [stored_interaction(row) for row in rows]
 
     def are_more(self, session_id: str, *, input_kind: InputKind | None, after_seq: int) -> bool:
         """Return whether there are interactions of a session after a `seq`."""
-        rest = self._after(session_id, input_kind, after_seq)
-        row = self._scope.first(rest.with_only_columns(interactions.c.seq).limit(1))
-        return row is not None
-
-    def _after(self, session_id: str, input_kind: InputKind | None, after_seq: int) -> Select[Any]:
-        statement = self._scope.select(
-            interactions, interactions.c.session_id == session_id, interactions.c.seq > after_seq
-        )
-        if input_kind is not None:
-            statement = statement.where(interactions.c.input_kind == input_kind)
-        return statement.order_by(interactions.c.seq)
+        values = {"session_id": session_id, "input_kind": input_kind, "after_seq": after_seq}
+        sizes = _LIST_SIZES if input_kind is None else _LIST_KIND_SIZES
+        return self._scope.first(sizes, **values, limit=1) is not None
 
 
 def interaction_values(interaction: StoredInteraction) -> dict[str, object]:
-    """Return the columns of an interaction; no bindings where all ids say what they name."""
+    """Return the columns of an interaction; it has no bindings if all its ids are of resources."""
     bindings = interaction.bindings
     return values_of(interaction, bindings=json_text(dict(bindings)) if bindings else None)

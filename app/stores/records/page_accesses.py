@@ -1,4 +1,4 @@
-"""Accesses of pages: how often, and the last time."""
+"""Accesses of pages: their number, and the time of the last."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -6,15 +6,15 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, case
 
-from app.stores.records.prepared_statements import IsAmong, Offered
-from app.stores.records.scope import in_batches, scoped_select
+from app.stores.records.scope import in_batches
+from app.stores.records.statements import Offered, is_among, scoped_select
 from app.stores.records.tables import page_accesses, pages
 from app.stores.records.unit_of_work import Repository
 
-# Held, so that none of them is removed before its row is there.
-_HOLD = (
+# A page must not be removed before the row of its accesses is inserted.
+_LOCK = (
     scoped_select(pages, pages.c.page_id)
-    .where(IsAmong(pages.c.page_id, "page_ids"))
+    .where(is_among(pages.c.page_id, "page_ids"))
     .order_by(pages.c.page_id)
     .with_for_update(read=True, key_share=True)
 )
@@ -27,19 +27,19 @@ class PageAccessRecords(Repository):
         """Add to the counts of pages.
 
         Args:
-            counts: For each page id how many accesses, and the last of them. A page that is gone
-                meanwhile is passed over; an access earlier than the noted one changes no time.
+            counts: The number of accesses by page id, and the time of the last. Pages that were
+                removed meanwhile are skipped. The stored time is not set back.
         """
         for wanted in in_batches(counts):
-            held = {row.page_id for row in self._scope.kept(_HOLD, page_ids=wanted)}
+            locked = {row.page_id for row in self._scope.all(_LOCK, page_ids=wanted)}
             rows = [
                 {"page_id": each, "access_count": counts[each][0], "last_accessed": counts[each][1]}
-                for each in sorted(held)
+                for each in sorted(locked)
             ]
-            self._scope.merge_all(page_accesses, rows, _merged)
+            self._scope.merge_all(page_accesses, rows, _merge)
 
 
-def _merged(offered: Offered) -> dict[str, ColumnElement[Any]]:
+def _merge(offered: Offered) -> dict[str, ColumnElement[Any]]:
     last = page_accesses.c.last_accessed
     return {
         "access_count": page_accesses.c.access_count + offered.access_count,

@@ -1,29 +1,21 @@
 """Pages: one row each, found by id, and listed by number, which grows with every page created.
 
-Their levels above FULL are supplied by the client, or derived once and kept.
+Their levels above FULL are supplied by the client, or derived once and stored.
 """
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import (
-    ColumnElement,
-    Row,
-    Select,
-    and_,
-    bindparam,
-    case,
-    func,
-    true,
-    tuple_,
-)
+from sqlalchemy import Row, Select, bindparam, case, func, true, tuple_
 
-from app.stores.records.prepared_statements import IsAmong, Lookup
-from app.stores.records.scope import (
-    in_batches,
-    read_row,
+from app.stores.records.scope import in_batches, read_row, values_of
+from app.stores.records.statements import (
+    Lookup,
+    count_rows,
+    is_among,
+    scoped_delete,
     scoped_select,
-    values_of,
+    scoped_update,
 )
 from app.stores.records.tables import page_accesses, page_levels, page_numbers, pages
 from app.stores.records.unit_of_work import Repository
@@ -56,31 +48,53 @@ _FILTERED = Lookup(
 )
 _FEW = 32
 _FEW_BYTES = 256 * 1024
-"""What the event loop reads of so few pages; a copy of it takes a tenth of a millisecond."""
-_IS_NUMBERED = IsAmong(pages.c.page_number, "numbers")
+"""The most that the event loop reads of few pages, which takes a tenth of a millisecond."""
+_IS_NUMBERED = is_among(pages.c.page_number, "numbers")
 # Both databases know the length of a blob without reading it.
-_IS_WANTED = func.length(pages.c.content) <= bindparam("content_up_to")
+_IS_SMALL = func.length(pages.c.content) <= bindparam("content_up_to")
 _SIZE = Lookup(
     scoped_select(
         pages,
         func.sum(
             func.length(pages.c.descriptor)
             + func.length(pages.c.body)
-            + case((_IS_WANTED, func.length(pages.c.content)), else_=0)
+            + case((_IS_SMALL, func.length(pages.c.content)), else_=0)
         ).label("size_bytes"),
     ).where(_IS_NUMBERED)
 )
 _FIND_NUMBERED = Lookup(
     scoped_select(pages, *_LISTED)
-    .add_columns(case((_IS_WANTED, pages.c.content), else_=None).label("content"))
+    .add_columns(case((_IS_SMALL, pages.c.content), else_=None).label("content"))
     .outerjoin_from(pages, page_accesses)
     .where(_IS_NUMBERED),
     large=[pages.c.descriptor, pages.c.body],
 )
-_OF_PAGE = Lookup(
+_LEVELS = Lookup(
     scoped_select(page_levels, by=["page_id"]).order_by(page_levels.c.level),
     large=[page_levels.c.body],
 )
+_REMOVE_LEVELS = scoped_delete(page_levels).where(is_among(page_levels.c.page_id, "page_ids"))
+# A page that is as it was read: its version, and the file of its address.
+_IS_UNCHANGED = (
+    (pages.c.page_number == bindparam("of_number"))
+    & (pages.c.digest == bindparam("of_digest"))
+    & pages.c.fetched_resource_id.is_not_distinct_from(bindparam("of_fetched"))
+)
+_REPLACE = scoped_update(pages).where(_IS_UNCHANGED)
+_REMOVE = scoped_delete(pages).where(_IS_UNCHANGED)
+_SET_FETCHED = scoped_update(pages, by={"page_number": "of_number", "digest": "of_digest"})
+_LOCK_SESSION = (
+    scoped_select(pages, pages.c.page_id, by=["session_id"])
+    .order_by(pages.c.page_id)
+    .with_for_update()
+)
+_REMOVE_SESSION = scoped_delete(pages, by=["session_id"])
+_NUMBERS = scoped_select(pages, pages.c.page_number)
+_PLACE = (pages.c.pinned, pages.c.importance, pages.c.page_number)
+_PLACES = scoped_select(pages, *_PLACE, by=["session_id"]).order_by(
+    *(column.desc() for column in _PLACE)
+)
+_COUNT_IN_SESSION = count_rows(pages, pages.c.session_id == bindparam("session_id"))
 
 
 class PageRecords(Repository):
@@ -93,19 +107,19 @@ class PageRecords(Repository):
         return _stored(rows[0]) if rows else None
 
     def insert_absent(self, versions: Sequence[PageVersion]) -> dict[str, int]:
-        """Store pages whose ids are free; returns their numbers by id.
+        """Store pages whose ids are free; return their numbers by id.
 
-        The later in `versions`, the newer the page. Ids that are taken are not in the result; one
-        that another transaction is taking is waited for.
+        The later in `versions`, the newer the page. Ids that are taken are not in the result. If
+        another transaction is inserting an id, this waits for it.
         """
         rows = [
             {**_values(version), "page_id": version.page_id, "fetched_resource_id": None}
             for version in versions
         ]
         if self._scope.is_postgresql:
-            # Locks are taken in the order of the ids, or two bulks would wait for each other; so
-            # the numbers, which follow the order of the bulk, are given out before. SQLite has
-            # one writer, and numbers rows as they come.
+            # Locks are acquired in the order of the ids, so that two bulks do not wait for each
+            # other. The numbers have the order of the bulk, so they are reserved before. SQLite has
+            # one writer, and numbers rows as it inserts them.
             numbers = self._scope.reserve(page_numbers, count=len(rows))
             rows = [
                 row | {"page_number": number} for row, number in zip(rows, numbers, strict=True)
@@ -117,40 +131,37 @@ class PageRecords(Repository):
     def replace(
         self, current: StoredPage, version: PageVersion, *, fetched_resource_id: str | None
     ) -> bool:
-        """Make this the version of a page, if that is as it was read; says whether it was.
+        """Make this the version of a page if that is unchanged; return whether it was.
 
-        Its number and its id stay. Others who want to change or remove it wait until the
-        transaction ends; readers and counters of accesses do not.
+        Its number and its id stay. Other changes and deletions of it wait until the transaction
+        ends; reads and counts of accesses do not.
         """
         values = {**_values(version), "fetched_resource_id": fetched_resource_id}
-        return self._scope.set_values(pages, _is_still(current), **values) == 1
+        return self._scope.run(_REPLACE, **_identity_of(current), **values) == 1
 
     def set_fetched(self, page_number: int, resource_id: str, *, digest: str) -> bool:
-        """Note what the content of a page was downloaded to; says whether it was noted.
+        """Set the resource that the content of a page was downloaded to.
 
-        It is not where the page has changed meanwhile: `digest` is that of the version the
-        address was taken from.
+        Returns:
+            False if the page was changed; `digest` is that of the version that has the address.
         """
-        is_same = (pages.c.page_number == page_number) & (pages.c.digest == digest)
-        return self._scope.set_values(pages, is_same, fetched_resource_id=resource_id) == 1
+        values = {"of_number": page_number, "of_digest": digest}
+        return self._scope.run(_SET_FETCHED, **values, fetched_resource_id=resource_id) == 1
 
     def remove(self, current: StoredPage) -> bool:
-        """Remove a page, if it is as it was read; says whether it was.
+        """Remove a page if it is unchanged; return whether it was.
 
-        Its levels, its accesses and its words go with it.
+        Its levels, its accesses and its words are removed with it.
         """
-        return self._scope.remove(pages, _is_still(current)) == 1
+        return self._scope.run(_REMOVE, **_identity_of(current)) == 1
 
     def remove_session(self, session_id: str) -> list[str]:
-        """Remove all pages of a session; returns their ids.
+        """Remove all pages of a session; return their ids.
 
-        Their rows are held before, in the order of their ids, as every writer of several locks
-        them.
+        Their rows are locked before, in the order of their ids, as every writer of several does.
         """
-        in_session = pages.c.session_id == session_id
-        held = self._scope.select(pages, in_session, columns=[pages.c.page_id])
-        rows = self._scope.all(held.order_by(pages.c.page_id).with_for_update())
-        self._scope.remove(pages, in_session)
+        rows = self._scope.all(_LOCK_SESSION, session_id=session_id)
+        self._scope.run(_REMOVE_SESSION, session_id=session_id)
         return [row.page_id for row in rows]
 
     def page_numbers(
@@ -158,14 +169,14 @@ class PageRecords(Repository):
     ) -> Sequence[int]:
         """Return the numbers of up to `limit` pages, newest first, older than `before`."""
         number = pages.c.page_number
-        statement = _filtered(self._scope.select(pages, columns=[number]), filters)
+        statement = _filtered(_NUMBERS, filters)
         if before is not None:
             statement = statement.where(number < before)
         rows = self._scope.all(statement.order_by(number.desc()).limit(limit))
         return [row.page_number for row in rows]
 
     def number_of(self, page_id: str, filters: PageFilters) -> int | None:
-        """Return the number of a page, unless it is not there or the filters leave it out."""
+        """Return the number of a page, or `None` if it does not exist or the filters exclude it."""
         rows = self._scope.look_up(_FILTERED, page_id=page_id)
         return rows[0].page_number if rows and _passes(rows[0], filters) else None
 
@@ -175,18 +186,18 @@ class PageRecords(Repository):
         *,
         content_up_to: int | None = None,
     ) -> dict[int, StoredPage]:
-        """Return the pages with these numbers; those that are not there are missing.
+        """Return the pages with these numbers that exist.
 
         Args:
             numbers: The numbers.
-            content_up_to: Want the content of those where it has at most so many bytes.
+            content_up_to: The size of the largest content to read; `None` to read no contents.
         """
         up_to = -1 if content_up_to is None else content_up_to
         found: dict[int, StoredPage] = {}
         for batch in in_batches(numbers):
             is_short = len(batch) <= _FEW
             if is_short and not self._scope.is_postgresql:
-                # What takes longer is no work for the event loop.
+                # The event loop does not read larger ones.
                 (size,) = self._scope.look_up(_SIZE, numbers=batch, content_up_to=up_to)
                 is_short = (size.size_bytes or 0) <= _FEW_BYTES
             rows = self._scope.look_up(
@@ -202,40 +213,36 @@ class PageRecords(Repository):
 
         Pinned ones come first, then what is more important, then what is newer.
         """
-        columns = (pages.c.pinned, pages.c.importance, pages.c.page_number)
-        in_session = pages.c.session_id == session_id
-        statement = self._scope.select(pages, in_session, columns=columns)
+        statement = _PLACES.limit(limit)
         if after is not None:
             place = (after.is_pinned, after.importance, after.page_number)
-            statement = statement.where(tuple_(*columns) < place)
-        ordered = statement.order_by(*(column.desc() for column in columns))
-        rows = self._scope.all(ordered.limit(limit))
+            statement = statement.where(tuple_(*_PLACE) < place)
+        rows = self._scope.all(statement, session_id=session_id)
         return [ManifestPlace(row.pinned, row.importance, row.page_number) for row in rows]
 
     def count_in_session(self, session_id: str) -> int:
         """Count the pages of a session."""
-        return self._scope.count(pages, pages.c.session_id == session_id)
+        return int(self._scope.execute(_COUNT_IN_SESSION, session_id=session_id).scalar_one())
 
 
-def _is_still(current: StoredPage) -> ColumnElement[bool]:
-    """Compare a page with what was read: its version, and the file behind its address."""
-    return and_(
-        pages.c.page_number == current.page_number,
-        pages.c.digest == current.digest,
-        pages.c.fetched_resource_id.is_not_distinct_from(current.fetched_resource_id),
-    )
+def _identity_of(current: StoredPage) -> dict[str, object]:
+    return {
+        "of_number": current.page_number,
+        "of_digest": current.digest,
+        "of_fetched": current.fetched_resource_id,
+    }
 
 
 def _filtered(statement: Select[Any], filters: PageFilters) -> Select[Any]:
-    asked = {name: value for name, value in values_of(filters).items() if value is not None}
-    session_id = asked.pop("session_id", None)
-    conditions = [pages.c[name] == value for name, value in asked.items()]
+    wanted = {name: value for name, value in values_of(filters).items() if value is not None}
+    session_id = wanted.pop("session_id", None)
+    conditions = [pages.c[name] == value for name, value in wanted.items()]
     if session_id is None:
         return statement.where(*conditions)
-    # A session has few pages, the others many. SQLite does not know, and would walk along those
-    # of another column's index; in this form it finds them by their session and looks at the rest.
-    looked_at = (condition.is_(true()) for condition in conditions)
-    return statement.where(pages.c.session_id == session_id, *looked_at)
+    # A session has few pages. In this form, SQLite finds them by the index over sessions, and not
+    # by one over another column, which would list many more.
+    unindexed = (condition.is_(true()) for condition in conditions)
+    return statement.where(pages.c.session_id == session_id, *unindexed)
 
 
 def _passes(row: Row[Any], filters: PageFilters) -> bool:
@@ -244,7 +251,7 @@ def _passes(row: Row[Any], filters: PageFilters) -> bool:
 
 
 def _values(version: PageVersion) -> dict[str, object]:
-    """Return the columns of a version, but its id."""
+    """Return the columns of a version, without its id."""
     values = values_of(version)
     fields = values.pop("fields")
     del values["page_id"]
@@ -263,17 +270,17 @@ class PageLevelRecords(Repository):
 
     def of(self, page_id: str) -> Sequence[StoredRepresentation]:
         """Return the levels of a page, in order."""
-        return [stored_level(row) for row in self._scope.look_up(_OF_PAGE, page_id=page_id)]
+        return [stored_level(row) for row in self._scope.look_up(_LEVELS, page_id=page_id)]
 
     def replace_many(
         self, levels: Mapping[str, Sequence[StoredRepresentation]], *, are_new: bool = False
     ) -> None:
-        """Make these the levels of pages, by page id; the caller holds or has created them.
+        """Replace the levels of pages, by page id; the caller has locked or created the pages.
 
-        Pages that are new have none yet.
+        New pages have no levels yet.
         """
         for batch in () if are_new else in_batches(levels):
-            self._scope.remove(page_levels, page_levels.c.page_id.in_(batch))
+            self._scope.run(_REMOVE_LEVELS, page_ids=batch)
         rows = [
             values_of(each, page_id=page_id, level=int(each.level))
             for page_id in sorted(levels)

@@ -3,7 +3,7 @@
 from sqlalchemy import func
 
 from app.models.project import ProjectTotals
-from app.stores.records.scope import scoped_from
+from app.stores.records.statements import count_rows, scoped_from, scoped_select
 from app.stores.records.tables import (
     interactions,
     messages,
@@ -14,23 +14,29 @@ from app.stores.records.tables import (
 )
 from app.stores.records.unit_of_work import Repository
 
+_BLOBS = (
+    scoped_select(
+        resources, resources.c.digest, func.max(resources.c.size_bytes).label("size_bytes")
+    )
+    .group_by(resources.c.digest)
+    .subquery()
+)
+_BYTES = scoped_from(_BLOBS, func.coalesce(func.sum(_BLOBS.c.size_bytes), 0))
+_COUNTS = {
+    "sessions": count_rows(sessions),
+    "results": count_rows(tool_results),
+    "messages": count_rows(messages),
+    "interactions": count_rows(interactions),
+    "pages": count_rows(pages),
+    "resources": count_rows(resources),
+    "bytes": _BYTES,
+}
+
 
 class ProjectTotalRecords(Repository):
     """Counts of one project's records."""
 
     def count(self) -> ProjectTotals:
         """Count them; bytes that several resources share count once."""
-        columns = [resources.c.digest, func.max(resources.c.size_bytes).label("size_bytes")]
-        grouped = self._scope.select(resources, columns=columns).group_by(resources.c.digest)
-        blobs = grouped.subquery()
-        summed = func.coalesce(func.sum(blobs.c.size_bytes), 0).label("bytes")
-        (row,) = self._scope.all(scoped_from(blobs, summed))
-        return ProjectTotals(
-            sessions=self._scope.count(sessions),
-            results=self._scope.count(tool_results),
-            messages=self._scope.count(messages),
-            interactions=self._scope.count(interactions),
-            pages=self._scope.count(pages),
-            resources=self._scope.count(resources),
-            bytes=int(row.bytes),
-        )
+        counts = {name: self._scope.execute(each).scalar_one() for name, each in _COUNTS.items()}
+        return ProjectTotals(**{name: int(count) for name, count in counts.items()})

@@ -4,21 +4,53 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, case, func
+from sqlalchemy import ColumnElement, Integer, Row, bindparam, case, func
 
 from app.stores.records.blob_guard import BlobGuard
 from app.stores.records.columns import newest_first
-from app.stores.records.prepared_statements import Lookup, Offered, touch
-from app.stores.records.scope import (
-    read_row,
+from app.stores.records.scope import in_batches, read_row, values_of
+from app.stores.records.statements import (
+    Lookup,
+    Offered,
+    is_among,
+    scoped_delete,
     scoped_select,
-    values_of,
+    scoped_update,
+    touch,
 )
 from app.stores.records.tables import resource_links, resources
 from app.stores.records.unit_of_work import Repository, UnitOfWork
 from pagefault_dialects.model.resource import MediaHints, Resource
 
 _FIND = Lookup(scoped_select(resources, by=["resource_id"]))
+_FIND_IN_SESSION = scoped_select(resources).where(
+    is_among(resources.c.resource_id, "values"),
+    scoped_select(resource_links)
+    .where(
+        resource_links.c.session_id.is_not_distinct_from(bindparam("of_session")),
+        resource_links.c.resource_id == resources.c.resource_id,
+    )
+    .exists(),
+)
+# Changes nothing, so that the row is locked.
+_LOCK = scoped_update(resources, by={"resource_id": "locked_id"}).values(
+    resource_id=resources.c.resource_id
+)
+_REMOVE = scoped_delete(resources, by=["resource_id"])
+_LIST = scoped_select(resources)
+_EXTENT = scoped_select(
+    resources,
+    func.count().label("resources"),
+    func.max(resources.c.created_at).label("newest_at"),
+)
+_OWNERS = (
+    scoped_select(resource_links, by=["resource_id"])
+    .order_by(resource_links.c.owner_kind, resource_links.c.owner_id)
+    .limit(bindparam("limit", type_=Integer()))
+)
+_UNLINK = scoped_delete(resource_links, by=["owner_kind", "owner_id"]).where(
+    resource_links.c.resource_id.not_in(bindparam("kept", expanding=True))
+)
 
 
 class ResourceRecords(Repository):
@@ -29,23 +61,23 @@ class ResourceRecords(Repository):
         self._blob_guard = unit[BlobGuard]
 
     def ensure(self, resource: Resource) -> tuple[Resource, bool]:
-        """Store a descriptor unless it is there; returns the stored one and whether it is new.
+        """Store a descriptor unless it exists; return the stored one and whether it is new.
 
-        The caller has put the blob into the store before. The row is held until the transaction
-        ends, so a delete at the same moment waits, and then finds the link.
+        The caller has put the blob into the store before. The row is locked until the transaction
+        ends, so a concurrent delete waits, and then finds the link.
 
         Raises:
             BlobSweptError: A sweep has removed the blob meanwhile.
         """
         self._blob_guard.guard([resource.digest])
-        row = self._scope.insert_or_merge(resources, _taken_over, **_values(resource))
+        row = self._scope.insert_or_merge(resources, _merge, **_values(resource))
         stored = stored_resource(row)
         return stored, stored.created_at == resource.created_at
 
     def ensure_derived(self, resource: Resource) -> None:
-        """Store the descriptor of something that was derived, unless the same file is there.
+        """Store the descriptor of a derived file, unless the same file exists.
 
-        Its row is held as `ensure` holds one.
+        Its row is locked, as in `ensure`.
 
         Raises:
             BlobSweptError: A sweep has removed the blob meanwhile.
@@ -55,42 +87,40 @@ class ResourceRecords(Repository):
         self._scope.merge_all(resources, [values], touch("mime_type"))
 
     def ensure_all(self, kept: Iterable[Resource]) -> None:
-        """Store descriptors that are not there yet; all rows are held as `ensure` holds one.
+        """Store descriptors that do not exist; all rows are locked, as in `ensure`.
 
         Raises:
             BlobSweptError: A sweep has removed one of their blobs meanwhile.
         """
         ordered = sorted(kept, key=lambda resource: resource.resource_id)
         self._blob_guard.guard([resource.digest for resource in ordered])
-        self._scope.merge_all(resources, [_values(resource) for resource in ordered], _taken_over)
+        self._scope.merge_all(resources, [_values(resource) for resource in ordered], _merge)
 
     def ensure_linked(
         self, kept: Iterable[Resource], *, owner_kind: str, owner_id: str, session_id: str | None
     ) -> None:
-        """Store descriptors that are not there yet, and note that something refers to them all.
+        """Store descriptors that do not exist, and link all of them to an owner.
 
-        A resource cannot be deleted while something refers to it. The rows are held as `ensure`
-        holds one.
+        A resource cannot be deleted while it has links. The rows are locked, as in `ensure`.
         """
         ordered = sorted(kept, key=lambda resource: resource.resource_id)
         self.ensure_all(ordered)
         owner = {"owner_kind": owner_kind, "owner_id": owner_id, "session_id": session_id}
         links = [{"resource_id": resource.resource_id, **owner} for resource in ordered]
-        # What an owner refers to it refers to from where it is now: a page may change its session.
+        # The links of an owner have its session, which a page may change.
         self._scope.merge_all(resource_links, links, touch("session_id"))
 
     def relink(
         self, kept: Collection[Resource], *, owner_kind: str, owner_id: str, session_id: str | None
     ) -> None:
-        """Do as `ensure_linked`, and note that the owner no longer refers to anything else."""
+        """Do as `ensure_linked`, and remove all other links of the owner."""
         self.ensure_linked(kept, owner_kind=owner_kind, owner_id=owner_id, session_id=session_id)
         self.unlink(owner_kind, owner_id, but={resource.resource_id for resource in kept})
 
     def unlink(self, owner_kind: str, owner_id: str, *, but: Collection[str] = ()) -> None:
-        """Note that the owner refers to nothing any more, but to these resources."""
-        links = resource_links.c
-        of_owner = (links.owner_kind == owner_kind) & (links.owner_id == owner_id)
-        self._scope.remove(resource_links, of_owner, links.resource_id.not_in(but))
+        """Remove the links of an owner, except those to some resources."""
+        owner = {"owner_kind": owner_kind, "owner_id": owner_id}
+        self._scope.run(_UNLINK, **owner, kept=sorted(but))
 
     def find(self, resource_id: str) -> Resource | None:
         """Return the resource with this id."""
@@ -105,50 +135,35 @@ class ResourceRecords(Repository):
     def find_in_session(
         self, resource_ids: Collection[str], session_id: str | None
     ) -> dict[str, Resource]:
-        """Return those of the resources that something in the session refers to, by id.
-
-        `None` stands for what is in no session.
-        """
-        links, identity = resource_links.c, resources.c.resource_id
-        linked = self._scope.select(
-            resource_links, links.session_id == session_id, links.resource_id == identity
-        )
-        of_session = self._scope.select(resources, linked.exists())
-        rows = self._scope.rows_with(identity, resource_ids, of_session)
-        return {row.resource_id: stored_resource(row) for row in rows}
+        """Return the resources with links of a session, or with `None` of no session, by id."""
+        found: dict[str, Resource] = {}
+        for batch in in_batches(resource_ids):
+            rows = self._scope.all(_FIND_IN_SESSION, values=batch, of_session=session_id)
+            found |= {row.resource_id: stored_resource(row) for row in rows}
+        return found
 
     def owners(self, resource_id: str, *, limit: int) -> list[tuple[str, str]]:
-        """Return up to `limit` things that refer to a resource, as (kind, id)."""
-        statement = (
-            self._scope.select(resource_links, resource_links.c.resource_id == resource_id)
-            .order_by(resource_links.c.owner_kind, resource_links.c.owner_id)
-            .limit(limit)
-        )
-        return [(row.owner_kind, row.owner_id) for row in self._scope.all(statement)]
+        """Return up to `limit` owners of links to a resource, as (kind, id)."""
+        rows = self._scope.all(_OWNERS, resource_id=resource_id, limit=limit)
+        return [(row.owner_kind, row.owner_id) for row in rows]
 
     def hold(self, resource_id: str) -> bool:
-        """Hold a resource's row until the transaction ends; says whether there is one."""
-        is_it = resources.c.resource_id == resource_id
-        return self._scope.set_values(resources, is_it, resource_id=resource_id) == 1
+        """Lock a resource's row until the transaction ends; return whether it exists."""
+        return self._scope.run(_LOCK, locked_id=resource_id) == 1
 
     def remove(self, resource_id: str) -> None:
-        """Remove a descriptor; the blob stays, as garbage."""
-        self._scope.remove(resources, resources.c.resource_id == resource_id)
+        """Remove a descriptor; the blob becomes garbage."""
+        self._scope.run(_REMOVE, resource_id=resource_id)
 
     def extent(self) -> tuple[int, datetime | None]:
-        """Return how many there are, and when the newest was stored: another list has another."""
-        columns = [
-            func.count().label("resources"),
-            func.max(resources.c.created_at).label("newest_at"),
-        ]
-        (row,) = self._scope.all(self._scope.select(resources, columns=columns))
+        """Return the number of resources and the time of the newest, which identify the list."""
+        (row,) = self._scope.all(_EXTENT)
         return row.resources, row.newest_at
 
     def page(self, *, before: tuple[datetime, str] | None, limit: int) -> Sequence[Resource]:
-        """Return up to `limit` resources, newest first, behind a (created_at, id) position."""
+        """Return up to `limit` resources, newest first, after a (created_at, id) position."""
         moment, identity = resources.c.created_at, resources.c.resource_id
-        listed = self._scope.select(resources)
-        listed = newest_first(listed, moment, identity, before=before, limit=limit)
+        listed = newest_first(_LIST, moment, identity, before=before, limit=limit)
         return [stored_resource(row) for row in self._scope.all(listed)]
 
 
@@ -158,8 +173,8 @@ def _values(resource: Resource) -> dict[str, object]:
     return values
 
 
-def _taken_over(offered: Offered) -> Mapping[str, ColumnElement[Any]]:
-    """Return what becomes of a descriptor stored again: a derived one is as if it were new."""
+def _merge(offered: Offered) -> Mapping[str, ColumnElement[Any]]:
+    """Return the columns to set if a descriptor is stored again; a derived one becomes new."""
     stored = resources.c
     return {
         "is_derived": offered.is_derived,

@@ -1,93 +1,76 @@
-"""The one place where statements get their project, and rows become frozen dataclasses.
+"""The only place where statements get their project, and rows become frozen dataclasses.
 
-Repositories build every statement from a `ProjectScope`, never from a table, so that a query over
-another project's rows cannot be written by forgetting something; a test holds the repositories to
-it. The fields of dataclasses have the names of columns.
+Repositories build their statements by the functions of `statements`, and a scope executes them with
+its project, so a statement over the rows of other projects cannot be written by accident. A test
+checks that repositories use nothing else. The fields of dataclasses have the names of columns.
 """
 
-from collections.abc import (
-    Callable,
-    Collection,
-    Hashable,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from functools import cache
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from sqlalchemy import (
-    CTE,
     Column,
-    ColumnElement,
-    Delete,
+    Connection,
+    CursorResult,
     Executable,
     Insert,
+    Integer,
     Row,
     Select,
-    String,
-    Subquery,
-    Table,
-    Update,
     bindparam,
-    delete,
     func,
-    or_,
     select,
-    update,
 )
 from sqlalchemy import Sequence as NumberSequence
 from sqlalchemy.exc import OperationalError
-from sqlalchemy.sql.dml import ReturningUpdate
 
 from app.models.identity import utc_now
-from app.stores.records.database import StatementConnection
-from app.stores.records.prepared_statements import (
-    IsAmong,
+from app.stores.records.statements import (
+    AnyTable,
     Lookup,
     Merge,
-    Value,
-    Values,
-    inserting,
-    upserting,
+    insert,
+    is_among,
+    refuse_in_event_loop,
+    scoped_select,
+    upsert,
 )
 
-_Value = TypeVar("_Value")
 _Item = TypeVar("_Item")
 _Key = TypeVar("_Key", str, int)
-AnyTable: TypeAlias = Table
-"""A table as an argument; statements over it are made by a scope."""
 
-# Far below what either database takes as parameters of one statement.
+# Far below the number of parameters that either database allows in a statement.
 _ROWS_AT_ONCE = 500
-_HASHED = func.hashtext(bindparam("project_id"))
+_HASHED_PROJECT = func.hashtext(bindparam("in_project"))
 _LOCK_SHARED, _LOCK_ALONE = (
-    select(take(bindparam("number"), _HASHED).label("taken"))
-    for take in (func.pg_advisory_xact_lock_shared, func.pg_advisory_xact_lock)
+    select(lock(bindparam("number"), _HASHED_PROJECT))
+    for lock in (func.pg_advisory_xact_lock_shared, func.pg_advisory_xact_lock)
 )
-# PostgreSQL's SQLSTATE for a lock that was not to be had within `lock_timeout`.
+_SET_LOCK_TIMEOUT = select(func.set_config("lock_timeout", bindparam("timeout"), True))
+_CLOCK = select(func.clock_timestamp())
+# PostgreSQL's SQLSTATE for a lock that was not acquired within `lock_timeout`.
 _LOCK_NOT_AVAILABLE = "55P03"
 
 
 @dataclass(frozen=True, slots=True)
 class NewRow:
-    """A row to be inserted, but for the project; and for its `seq`, which it gets there."""
+    """A row to be inserted, without the project, and without the `seq` that it gets then."""
 
     table: AnyTable
     values: dict[str, object]
 
 
 def read_row(kind: Callable[..., _Item], row: Row[Any], /, **others: object) -> _Item:
-    """Return a dataclass made of the columns of a row; `others` are fields that are none."""
+    """Return a dataclass made of the columns of a row; `others` are fields that are no columns."""
     columns = {name: getattr(row, name) for name in _names(kind) if name not in others}
     return kind(**columns, **others)
 
 
 def values_of(item: object, **others: object) -> dict[str, object]:
-    """Return the fields of a dataclass by name, as columns of its row, and others beside them."""
+    """Return the fields of a dataclass by name, as columns of its row, with others added."""
     return {name: getattr(item, name) for name in _names(cast(Any, type(item)))} | others
 
 
@@ -99,202 +82,139 @@ def in_batches(values: Collection[_Key]) -> Iterator[list[_Key]]:
 
 
 @cache
-def _with_any(column: Column[Any]) -> Select[Any]:
-    """Select all columns of the rows whose column has one of some values."""
-    return scoped_select(column.table).where(IsAmong(column, "values"))
-
-
-@cache
 def _names(kind: Hashable) -> tuple[str, ...]:
     return tuple(field.name for field in fields(cast(Any, kind)))
 
 
-def scoped_select(
-    table: Table, *columns: ColumnElement[Any], by: Sequence[str] = ()
-) -> Select[Any]:
-    """Select columns, by default all, of a project's rows of a table, for a `Lookup`.
-
-    A scope says which project. The columns that are named in `by` have the values of parameters of
-    the same names.
-    """
-    given = (table.c[name] == bindparam(name) for name in ("project_id", *by))
-    return select(*(columns or table.c)).where(*given)
+@cache
+def _select_with(column: Column[Any]) -> Select[Any]:
+    return scoped_select(column.table).where(is_among(column, "values"))
 
 
-def scoped_from(scoped: Subquery, *columns: ColumnElement[Any]) -> Select[Any]:
-    """Select columns over rows that a `scoped_select`, or a scope, has selected."""
-    return select(*columns).select_from(scoped)
-
-
-def scoped_update(table: Table) -> Update:
-    """Return an update of a project's rows of a table, to be kept: a scope says of which project.
-
-    Its parameters must not have the names of columns, which would be set to them.
-    """
-    return update(table).where(table.c.project_id == bindparam("in_project"))
-
-
-def scoped_any(selects: Iterable[Select[Any]]) -> Select[Any]:
-    """Return a select of whether one of several of `scoped_select` finds a row: `is_any`."""
-    return select(or_(*(each.exists() for each in selects)).label("is_any"))
-
-
-def with_inserts(
-    changed: CTE, inserts: Iterable[tuple[Table, Mapping[str, ColumnElement[Any]]]]
-) -> Select[Any]:
-    """Select what a `scoped_update` returns, and insert rows with it. PostgreSQL only."""
-    project = bindparam("in_project", type_=String())
-    made = [
-        table.insert()
-        .from_select(["project_id", *columns], select(project, *columns.values()))
-        .cte(f"inserted_{index}")
-        for index, (table, columns) in enumerate(inserts)
-    ]
-    return select(changed).add_cte(*made)
+@cache
+def _reserve(numbers: NumberSequence) -> Select[Any]:
+    rows = func.generate_series(1, bindparam("count", type_=Integer()))
+    return select(numbers.next_value()).select_from(rows)
 
 
 class ProjectScope:
-    """Statements over the rows of one project, on one connection.
+    """Executes statements over the rows of one project, on one connection.
 
     Args:
-        connection: What the statements run on.
+        connection: The connection.
         project_id: The project.
     """
 
-    def __init__(self, connection: StatementConnection, project_id: str) -> None:
+    def __init__(self, connection: Connection, project_id: str) -> None:
         self._connection = connection
         self.project_id = project_id
-        self.is_postgresql = connection.is_postgresql
+        self.is_postgresql = connection.dialect.name == "postgresql"
+
+    def execute(self, statement: Executable, **values: object) -> CursorResult[Any]:
+        """Execute a statement that was built by the functions of `statements`."""
+        refuse_in_event_loop(self._connection)
+        return self._connection.execute(statement, {"in_project": self.project_id, **values})
+
+    def all(self, statement: Executable, **values: object) -> Sequence[Row[Any]]:
+        """Return all rows of a statement."""
+        return self.execute(statement, **values).all()
+
+    def first(self, statement: Executable, **values: object) -> Row[Any] | None:
+        """Return the first row of a statement, or `None`."""
+        return self.execute(statement, **values).first()
+
+    def run(self, statement: Executable, **values: object) -> int:
+        """Execute an update or a delete; return how many rows it changed."""
+        return self.execute(statement, **values).rowcount
 
     def look_up(
-        self, lookup: Lookup, *, is_short: bool = True, **values: Value
+        self, lookup: Lookup, *, is_short: bool = True, **values: object
     ) -> Sequence[Row[Any]]:
-        """Return the project's rows that a lookup finds; of a `scoped_select`, it finds no others.
+        """Return the rows of a lookup; see `Lookup.read`."""
+        of_project = {"in_project": self.project_id, **values}
+        return lookup.read(self._connection, of_project, is_short=is_short)
 
-        `is_short` is what the caller knows: what takes longer is no work for the event loop.
-        """
-        given: Values = {"project_id": self.project_id, **values}
-        return self._connection.look_up(lookup, given, is_short=is_short)
+    def rows_with(self, column: Column[Any], values: Collection[_Key]) -> Iterator[Row[Any]]:
+        """Yield the rows whose column has one of any number of values, with all columns."""
+        return self.in_batches(_select_with(column), values)
 
-    def select(
-        self,
-        table: Table,
-        *conditions: ColumnElement[bool],
-        columns: Sequence[ColumnElement[Any]] = (),
-    ) -> Select[Any]:
-        """Select columns, by default all, of the project's rows of a table that meet conditions."""
-        statement = select(*columns) if columns else select(table)
-        return statement.select_from(table).where(
-            table.c.project_id == self.project_id, *conditions
-        )
-
-    def count(self, table: Table, *conditions: ColumnElement[bool]) -> int:
-        """Count the project's rows of a table that meet conditions."""
-        (row,) = self.all(self.select(table, *conditions, columns=[func.count().label("rows")]))
-        return int(row.rows)
-
-    def rows_with(
-        self, column: Column[Any], values: Collection[_Key], statement: Select[Any] | None = None
-    ) -> Iterator[Row[Any]]:
-        """Yield the project's rows whose column has one of some values, however many these are.
-
-        Of `statement`, if it is given, which was made by this scope; else all columns.
-        """
+    def in_batches(self, statement: Select[Any], values: Collection[_Key]) -> Iterator[Row[Any]]:
+        """Yield the rows of a statement whose parameter `values` has up to 500 values at once."""
         for batch in in_batches(values):
-            if statement is not None:
-                yield from self.all(statement.where(column.in_(batch)))
-            else:
-                yield from self.kept(_with_any(column), values=batch)
+            yield from self.all(statement, values=batch)
 
-    def column(self, column: Column[_Value], *conditions: ColumnElement[bool]) -> set[_Value]:
-        """Return the values of a column among the project's rows that meet conditions."""
-        of_project = column.table.c.project_id == self.project_id
-        return set(
-            self._connection.execute(select(column).where(of_project, *conditions)).scalars()
-        )
-
-    def update(self, table: Table) -> Update:
-        """Return an update of the project's rows of a table."""
-        return update(table).where(table.c.project_id == self.project_id)
-
-    def delete(self, table: Table) -> Delete:
-        """Return a delete of the project's rows of a table."""
-        return delete(table).where(table.c.project_id == self.project_id)
-
-    def insert_if_absent(self, table: Table, **values: object) -> bool:
-        """Insert one row of the project unless its key is taken; says whether it was inserted."""
-        # Counting rows would not do: PostgreSQL's driver does not count those of an INSERT.
+    def insert_if_absent(self, table: AnyTable, **values: object) -> bool:
+        """Insert one row unless its key is taken; return whether it was inserted."""
+        # PostgreSQL's driver does not count the rows of an INSERT.
         return bool(self.insert_absent(table, [values], returning=["project_id"]))
 
-    def insert_new(self, table: Table, rows: Sequence[Mapping[str, object]]) -> None:
-        """Insert rows of the project whose keys are known to be free.
+    def insert_new(self, table: AnyTable, rows: Sequence[Mapping[str, object]]) -> None:
+        """Insert rows whose keys are known to be free.
 
-        The only way into a virtual table, which cannot do anything about a key that is taken.
+        Virtual tables take only these, because they do not support ON CONFLICT.
         """
-        self._execute_all(inserting(table), rows)
+        if rows:
+            self._insert(insert(table), rows)
 
     def insert_absent(
-        self, table: Table, rows: Sequence[Mapping[str, object]], *, returning: Sequence[str]
-    ) -> list[Row[Any]]:
-        """Insert those rows of the project whose keys are free; returns columns of just these.
+        self, table: AnyTable, rows: Sequence[Mapping[str, object]], *, returning: Sequence[str]
+    ) -> Sequence[Row[Any]]:
+        """Insert the rows whose keys are free; return columns of these rows.
 
-        A key that another transaction is taking is waited for. Callers order rows as for
+        If another transaction is inserting a key, this waits for it. Callers order rows as for
         `merge_all`.
         """
-        statement = upserting(table, None, *returning, is_postgresql=self.is_postgresql)
-        if len(rows) == 1:
-            return [*self._connection.rows(statement, self._row(rows[0]))]
-        batches = self._batches(rows)
-        return [row for batch in batches for row in self.all(statement.values(batch))]
+        statement = upsert(table, None, *returning, is_postgresql=self.is_postgresql)
+        return self._insert(statement, rows).all() if rows else []
 
-    def copy(self, table: Table, rows: Select[Any]) -> None:
-        """Insert the rows of a select of this scope, whose columns are named as the table's."""
-        self._connection.execute(table.insert().from_select(rows.selected_columns.keys(), rows))
+    def copy(self, table: AnyTable, rows: Select[Any], **values: object) -> None:
+        """Insert the rows of a select, whose columns are named as those of the table."""
+        self.execute(table.insert().from_select(rows.selected_columns.keys(), rows), **values)
 
-    def merge_all(self, table: Table, rows: Sequence[Mapping[str, object]], merge: Merge) -> None:
-        """Insert rows of the project, or merge them into those that are there.
+    def merge_all(
+        self, table: AnyTable, rows: Sequence[Mapping[str, object]], merge: Merge
+    ) -> None:
+        """Insert rows, or merge them into existing rows.
 
-        All rows are locked until the end of the transaction. Callers give rows in the order of
-        their keys: two transactions that lock in different orders block each other.
+        All rows are locked until the end of the transaction. Callers order rows by their keys,
+        because two transactions that lock in different orders block each other.
 
         Args:
             table: The table.
             rows: The rows, in the order of their keys.
-            merge: From the columns of the offered row, what to set in the one that is there; see
-                `touch`.
+            merge: What is set in an existing row; see `touch`.
         """
-        self._execute_all(upserting(table, merge, is_postgresql=self.is_postgresql), rows)
+        if rows:
+            self._insert(upsert(table, merge, is_postgresql=self.is_postgresql), rows)
 
-    def insert_or_merge(self, table: Table, merge: Merge, **values: object) -> Row[Any]:
-        """Insert one row of the project, or merge it into the one that is there, as `merge_all`.
+    def insert_or_merge(self, table: AnyTable, merge: Merge, **values: object) -> Row[Any]:
+        """Insert one row, or merge it into the existing row, as `merge_all` does; return the row.
 
-        Either way the row is locked until the end of the transaction, and returned as it now is.
+        The row is locked until the end of the transaction.
         """
         returned = table.c.keys()
-        statement = upserting(table, merge, *returned, is_postgresql=self.is_postgresql)
-        return self._connection.rows(statement, self._row(values))[0]
+        statement = upsert(table, merge, *returned, is_postgresql=self.is_postgresql)
+        return self._insert(statement, [values]).one()
 
     def lock(self, number: int, *, shared: bool) -> None:
-        """Hold one of the project's locks until the transaction ends, with others or alone.
+        """Acquire one of the project's locks until the transaction ends, shared or exclusive.
 
-        SQLite has one writer at a time, which is as good as any lock.
+        SQLite needs none, because it has one writer at a time.
         """
         if self.is_postgresql:
-            taken = _LOCK_SHARED if shared else _LOCK_ALONE
-            self._connection.rows(taken, {"number": number, "project_id": self.project_id})
+            self.execute(_LOCK_SHARED if shared else _LOCK_ALONE, number=number)
 
     def lock_alone(self, number: int, *, wait_seconds: float) -> bool:
-        """Hold a lock as `lock` does, alone; says whether it was to be had in this time.
+        """Acquire an exclusive lock as `lock` does; return false if it takes longer than this.
 
-        Whoever asks for the lock meanwhile waits as well: first come, first served.
+        Requests for the lock are served in order, so others wait behind this one.
         """
         if not self.is_postgresql:
             return True
         try:
-            # A wait that is given up ends a transaction, or as much of it as a savepoint holds.
+            # The time-out of a lock ends a transaction, or the part of it behind a savepoint.
             with self._connection.begin_nested():
-                timeout = f"{wait_seconds * 1000:.0f}ms"
-                self._connection.execute(select(func.set_config("lock_timeout", timeout, True)))
+                self.execute(_SET_LOCK_TIMEOUT, timeout=f"{wait_seconds * 1000:.0f}ms")
                 self.lock(number, shared=False)
         except OperationalError as exc:
             if getattr(exc.orig, "sqlstate", None) != _LOCK_NOT_AVAILABLE:
@@ -303,61 +223,16 @@ class ProjectScope:
         return True
 
     def now(self) -> datetime:
-        """Return the moment, in UTC, by the one clock of all processes over this database."""
+        """Return the time, in UTC, of the clock that all processes over this database share."""
         if not self.is_postgresql:
             return utc_now()
-        moment = self._connection.execute(select(func.clock_timestamp())).scalar_one()
-        return cast(datetime, moment).astimezone(UTC)
+        return cast(datetime, self.execute(_CLOCK).scalar_one()).astimezone(UTC)
 
     def reserve(self, numbers: NumberSequence, *, count: int) -> list[int]:
-        """Take the next numbers of a sequence, in order; nobody else gets them. PostgreSQL only."""
-        rows = func.generate_series(1, count)
-        taken = self._connection.execute(select(numbers.next_value()).select_from(rows))
-        return sorted(taken.scalars())
+        """Take the next numbers of a sequence, in order. PostgreSQL only."""
+        return sorted(self.execute(_reserve(numbers), count=count).scalars())
 
-    def first(self, statement: Executable) -> Row[Any] | None:
-        """Return the first row of a statement made by this scope, or `None`."""
-        return self._connection.execute(statement).first()
-
-    def find(self, table: Table, **key: object) -> Row[Any] | None:
-        """Return the project's row of a table that has these values, or `None`."""
-        return self.first(self.select(table, *(table.c[name] == key[name] for name in key)))
-
-    def change(
-        self, statement: ReturningUpdate[Any] | Select[Any], **values: object
-    ) -> Row[Any] | None:
-        """Return the one row that a statement made of `scoped_update` has changed, or `None`."""
-        rows = self._connection.rows(statement, {"in_project": self.project_id, **values})
-        return rows[0] if rows else None
-
-    def kept(self, statement: Select[Any], **values: object) -> Sequence[Row[Any]]:
-        """Return all rows of a statement that is kept, made of `scoped_select`."""
-        return self._connection.rows(statement, {"project_id": self.project_id, **values})
-
-    def all(self, statement: Executable) -> Sequence[Row[Any]]:
-        """Return all rows of a statement made by this scope."""
-        return self._connection.execute(statement).all()
-
-    def run(self, statement: Update | Delete) -> int:
-        """Run a change made by this scope; says how many rows it changed."""
-        return self._connection.execute(statement).rowcount
-
-    def set_values(self, table: Table, *conditions: ColumnElement[bool], **values: object) -> int:
-        """Set columns of the rows that meet conditions; says how many these are."""
-        return self.run(self.update(table).where(*conditions).values(**values))
-
-    def remove(self, table: Table, *conditions: ColumnElement[bool]) -> int:
-        """Remove the rows that meet conditions; says how many these were."""
-        return self.run(self.delete(table).where(*conditions))
-
-    def _execute_all(self, statement: Insert, rows: Sequence[Mapping[str, object]]) -> None:
-        # As one statement with many sets of parameters.
-        for batch in self._batches(rows):
-            self._connection.run_many(statement, batch)
-
-    def _row(self, values: Mapping[str, object]) -> dict[str, object]:
-        return {"project_id": self.project_id, **values}
-
-    def _batches(self, rows: Sequence[Mapping[str, object]]) -> Iterator[list[dict[str, object]]]:
-        for start in range(0, len(rows), _ROWS_AT_ONCE):
-            yield [self._row(row) for row in rows[start : start + _ROWS_AT_ONCE]]
+    def _insert(self, statement: Insert, rows: Sequence[Mapping[str, object]]) -> CursorResult[Any]:
+        refuse_in_event_loop(self._connection)
+        of_project = [{"project_id": self.project_id, **row} for row in rows]
+        return self._connection.execute(statement, of_project)

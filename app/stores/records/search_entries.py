@@ -1,22 +1,28 @@
 """Search entries: records found by words beside pages, and those waiting to be indexed.
 
-Triggers of the database keep a row for everything that can be found, in the transaction that writes
-or removes it, whoever does. Its words follow: they are read and prepared outside of transactions,
-and put into the index together with a note of which revision they are of. Whoever is overtaken by
-another process, or by a change, notes nothing and indexes nothing.
+Triggers of the database keep a row for everything that can be found, in the transaction that
+writes or removes it. Its words follow: they are read and prepared outside of transactions, and put
+into the index together with their revision. If another process has indexed an entry before, or the
+entry was changed, nothing is indexed.
 """
 
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from sqlalchemy import Row, exists, or_
+from sqlalchemy import Integer, Row, bindparam, exists, or_
 
 from app.models.search_entry import EntrySource, WaitingEntry
 from app.stores.records.entry_sources import read_sources
-from app.stores.records.prepared_statements import Lookup
 from app.stores.records.projects import ProjectRecords
-from app.stores.records.scope import scoped_select
 from app.stores.records.search_tables import search_entries, stemless_pages
+from app.stores.records.statements import (
+    Lookup,
+    count_rows,
+    is_among,
+    scoped_delete,
+    scoped_select,
+    scoped_update,
+)
 from app.stores.records.tables import projects
 from app.stores.records.unit_of_work import Repository, UnitOfWork
 from app.stores.records.word_index import IndexedPage
@@ -29,6 +35,34 @@ _ANY_WAITING = Lookup(
     .order_by(search_entries.c.entry_number.desc())
     .limit(1)
 )
+_NUMBER = search_entries.c.entry_number
+_LIMIT = bindparam("limit", type_=Integer())
+_WAITING = scoped_select(search_entries).where(_IS_WAITING).limit(_LIMIT)
+_OLDEST_WAITING, _NEWEST_WAITING = _WAITING.order_by(_NUMBER), _WAITING.order_by(_NUMBER.desc())
+_COUNT_WAITING, _COUNT_STEMLESS = (
+    count_rows(search_entries, _IS_WAITING),
+    count_rows(stemless_pages),
+)
+# Rows that are locked are skipped: another transaction removes or changes their entries.
+_LOCK_WAITING = (
+    scoped_select(search_entries)
+    .where(is_among(_NUMBER, "numbers"), _IS_WAITING)
+    .with_for_update(skip_locked=True)
+)
+_SET_INDEXED = (
+    scoped_update(search_entries)
+    .where(is_among(_NUMBER, "numbers"))
+    .values(indexed=search_entries.c.revision)
+)
+_LOCK_STEMLESS = (
+    scoped_select(stemless_pages, stemless_pages.c.page_number)
+    .order_by(stemless_pages.c.page_number.desc())
+    .limit(_LIMIT)
+    .with_for_update(skip_locked=True)
+)
+_REMOVE_STEMLESS = scoped_delete(stemless_pages).where(
+    is_among(stemless_pages.c.page_number, "numbers")
+)
 _ANY_STEMLESS = Lookup(scoped_select(stemless_pages, stemless_pages.c.page_number).limit(1))
 
 
@@ -38,52 +72,41 @@ class SearchEntryRecords(Repository):
     def __init__(self, unit: UnitOfWork) -> None:
         super().__init__(unit)
         self._entries = choose_entry_index(unit)
-        # For what was indexed before there were stems.
+        # Pages that were indexed before there were stems get them later.
         self._pages = choose_page_index(unit)
 
     def are_waiting(self) -> bool:
-        """Say whether anything waits; looked up at once."""
+        """Return whether any entry waits, by a lookup."""
         return bool(self._scope.look_up(_ANY_WAITING))
 
     def are_stemless(self) -> bool:
-        """Say whether there are pages without stems; looked up at once."""
+        """Return whether there are pages without stems, by a lookup."""
         return bool(self._scope.look_up(_ANY_STEMLESS))
 
     def waiting(self, *, limit: int, newest_first: bool = False) -> list[WaitingEntry]:
         """Return up to `limit` entries that wait."""
-        number = search_entries.c.entry_number
-        order = number.desc() if newest_first else number
-        rows = self._scope.all(
-            self._scope.select(search_entries, _IS_WAITING).order_by(order).limit(limit)
-        )
-        return [_entry(row) for row in rows]
+        statement = _NEWEST_WAITING if newest_first else _OLDEST_WAITING
+        return [_entry(row) for row in self._scope.all(statement, limit=limit)]
 
     def count_waiting(self) -> int:
-        """Count what waits: entries, and pages without stems."""
-        entries = self._scope.count(search_entries, _IS_WAITING)
-        return entries + self._scope.count(stemless_pages)
+        """Count waiting entries and pages without stems."""
+        counts = (self._scope.execute(each) for each in (_COUNT_WAITING, _COUNT_STEMLESS))
+        return sum(int(each.scalar_one()) for each in counts)
 
     def index(self, prepared: Mapping[WaitingEntry, IndexedPage | None]) -> int:
-        """Index what still waits as it was found waiting; returns how many that is.
+        """Index the entries that still wait with the same revision; return how many they are.
 
         Args:
-            prepared: What each is to be found by; `None` for what is not to be found.
+            prepared: The words of each entry; `None` if it is not to be found.
         """
         numbers = {entry.number: entry for entry in prepared}
-        held = self._scope.select(
-            search_entries, search_entries.c.entry_number.in_(numbers), _IS_WAITING
-        )
-        # Nobody is waited for: whoever holds one of them removes it, or changes what it is.
-        rows = self._scope.all(held.with_for_update(skip_locked=True))
+        rows = self._scope.all(_LOCK_WAITING, numbers=[*numbers])
         current = [
             numbers[row.entry_number]
             for row in rows
             if row.revision == numbers[row.entry_number].revision
         ]
-        kept = [entry.number for entry in current]
-        columns = search_entries.c
-        is_kept = columns.entry_number.in_(kept)
-        self._scope.set_values(search_entries, is_kept, indexed=columns.revision)
+        self._scope.run(_SET_INDEXED, numbers=[entry.number for entry in current])
         indexed = {entry.number: prepared[entry] for entry in current}
         self._entries.remove_all([number for number, page in indexed.items() if page is None])
         self._entries.index_all({n: page for n, page in indexed.items() if page is not None})
@@ -95,12 +118,12 @@ class SearchEntryRecords(Repository):
         return [_entry(row) for row in rows if row.kind in kinds]
 
     def entries(self, numbers: Collection[int]) -> dict[int, WaitingEntry]:
-        """Return the entries with these numbers; those that are gone are missing."""
+        """Return the entries with these numbers that exist."""
         rows = self._scope.rows_with(search_entries.c.entry_number, numbers)
         return {row.entry_number: _entry(row) for row in rows}
 
     def sources(self, entries: Collection[WaitingEntry]) -> dict[WaitingEntry, EntrySource]:
-        """Return where the words of entries come from; what is gone meanwhile is missing."""
+        """Return the sources of the words of entries that exist."""
         found: dict[WaitingEntry, EntrySource] = {}
         for kind in {entry.kind for entry in entries}:
             by_id = {entry.entry_id: entry for entry in entries if entry.kind == kind}
@@ -109,15 +132,11 @@ class SearchEntryRecords(Repository):
         return found
 
     def add_stems(self, *, limit: int) -> int:
-        """Add the stems of up to `limit` pages that have none; returns how many were left."""
-        number = stemless_pages.c.page_number
-        held = self._scope.select(stemless_pages).order_by(number.desc()).limit(limit)
-        numbers = [
-            row.page_number for row in self._scope.all(held.with_for_update(skip_locked=True))
-        ]
+        """Add the stems of up to `limit` pages that have none; return how many pages these are."""
+        numbers = list(self._scope.execute(_LOCK_STEMLESS, limit=limit).scalars())
         if numbers:
             self._pages.add_stems(numbers)
-            self._scope.remove(stemless_pages, number.in_(numbers))
+            self._scope.run(_REMOVE_STEMLESS, numbers=numbers)
         return len(numbers)
 
 
@@ -126,7 +145,7 @@ def _entry(row: Row[Any]) -> WaitingEntry:
 
 
 def find_projects_to_index(project_records: ProjectRecords) -> list[str]:
-    """Return the ids of the projects in which something waits to be indexed."""
+    """Return the ids of the projects with entries or pages that wait to be indexed."""
     waiting = [
         exists().where(search_entries.c.project_id == projects.c.project_id, _IS_WAITING),
         exists().where(stemless_pages.c.project_id == projects.c.project_id),

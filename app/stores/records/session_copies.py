@@ -1,8 +1,8 @@
-"""Copies the beginning of a session into another one, with one statement for each table.
+"""Copies of the beginning of a session, made with one statement for each table.
 
-An entry keeps its `seq`, and so does the record it stands for. Their ids are new: an id is that of
-one record of the project. They are made in the database, of one UUIDv7 for the whole copy, whose
-last digits are the `seq` in hexadecimal.
+Entries keep their `seq`, and so do their records. Their ids are new, because ids are unique in a
+project. The database makes them of one UUIDv7 for the whole copy, whose last digits are the `seq`
+in hexadecimal.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ from app.models.session import (
     HistoryCounts,
 )
 from app.stores.records.prompt_tables import session_prompts
-from app.stores.records.scope import AnyTable, scoped_from
+from app.stores.records.statements import AnyTable, scoped_from, scoped_select
 from app.stores.records.tables import (
     frontier_moves,
     history_entries,
@@ -33,7 +33,7 @@ from app.stores.records.tables import (
 from app.stores.records.unit_of_work import Repository
 
 LARGEST_SEQ = 16**12 - 1
-"""The largest `seq` that fits behind the last hyphen of an id."""
+"""The largest `seq` that fits after the last hyphen of an id."""
 _KEYS = {
     tool_results: tool_results.c.tool_result_id,
     messages: messages.c.message_id,
@@ -50,7 +50,7 @@ _OWNERS: Mapping[str, Column[str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Beginning:
-    """What stands at the beginning of a history: how many entries of each kind, and their bytes."""
+    """The beginning of a history: the number of entries, by kind, and the size of their records."""
 
     counts: HistoryCounts
     entries: int
@@ -68,30 +68,25 @@ class SessionCopyRecords(Repository):
             func.count().label("entries"),
             func.sum(entries.size_bytes).label("size_bytes"),
         ]
-        counted = self._scope.select(
-            history_entries, *_beginning(history_entries, session_id, up_to), columns=columns
-        )
-        rows = self._scope.all(counted.group_by(entries.kind))
+        counted = scoped_select(history_entries, *columns).group_by(entries.kind)
+        rows = self._scope.all(counted.where(*_beginning(history_entries, session_id, up_to)))
         counts = {f"{row.kind}s": row.entries for row in rows}
         size_bytes = sum(int(row.size_bytes) for row in rows)
         return Beginning(HistoryCounts(**counts), sum(counts.values()), size_bytes)
 
     def copy(self, session_id: str, up_to: int, copy_id: str) -> None:
-        """Copy the entries of a session up to a `seq`, their records, and what these refer to.
+        """Copy the entries of a session up to a `seq`, their records, and the links of these.
 
         Args:
-            session_id: The session, which stays there until the transaction ends.
+            session_id: The session, which the caller has locked against deletion.
             up_to: The last `seq`, at most `LARGEST_SEQ`.
-            copy_id: The session to write them to, which has no entries.
+            copy_id: The session that they are written to, which has no entries.
         """
         ids = _CopiedIds.of(up_to, is_postgresql=self._scope.is_postgresql)
         into: dict[str, ColumnElement[Any]] = {"session_id": literal(copy_id)}
         interaction_seq = (
-            self._scope.select(
-                interactions,
-                interactions.c.interaction_id == history_entries.c.entry_id,
-                columns=[interactions.c.seq],
-            )
+            scoped_select(interactions, interactions.c.seq)
+            .where(interactions.c.interaction_id == history_entries.c.entry_id)
             .correlate(history_entries)
             .scalar_subquery()
         )
@@ -108,10 +103,8 @@ class SessionCopyRecords(Repository):
         prompt = {**into, "receipt": null()}
         self._scope.copy(
             session_prompts,
-            self._scope.select(
-                session_prompts,
-                session_prompts.c.session_id == session_id,
-                columns=_changed(session_prompts, prompt),
+            scoped_select(session_prompts, *_replace_columns(session_prompts, prompt)).where(
+                session_prompts.c.session_id == session_id
             ),
         )
 
@@ -122,9 +115,8 @@ class SessionCopyRecords(Repository):
         up_to: int,
         changed: Mapping[str, ColumnElement[Any]],
     ) -> None:
-        columns = _changed(table, changed)
-        beginning = _beginning(table, session_id, up_to)
-        self._scope.copy(table, self._scope.select(table, *beginning, columns=columns))
+        copied = scoped_select(table, *_replace_columns(table, changed))
+        self._scope.copy(table, copied.where(*_beginning(table, session_id, up_to)))
 
     def _links(self, session_id: str, up_to: int, copy_id: str, ids: "_CopiedIds") -> Select[Any]:
         """Select the links of copied records."""
@@ -132,21 +124,22 @@ class SessionCopyRecords(Repository):
         places = [
             (
                 links.owner_kind == kind,
-                self._scope.select(key.table, key == links.owner_id, columns=[key.table.c.seq])
+                scoped_select(key.table, key.table.c.seq)
+                .where(key == links.owner_id)
                 .correlate(resource_links)
                 .scalar_subquery(),
             )
             for kind, key in _OWNERS.items()
         ]
-        placed = self._scope.select(
-            resource_links,
-            links.session_id == session_id,
-            links.owner_kind.in_(_OWNERS),
-            columns=[
+        placed = (
+            scoped_select(
+                resource_links,
                 *(links[name] for name in ("project_id", "resource_id", "owner_kind")),
                 case(*places).label("seq"),
-            ],
-        ).subquery()
+            )
+            .where(links.session_id == session_id, links.owner_kind.in_(_OWNERS))
+            .subquery()
+        )
         copied = scoped_from(
             placed,
             placed.c.project_id,
@@ -155,13 +148,13 @@ class SessionCopyRecords(Repository):
             ids.id_of(placed.c.seq).label("owner_id"),
             literal(copy_id).label("session_id"),
         )
-        # In the order in which every writer of several links locks what is indexed of them.
+        # In the order in which every writer of several links locks their search entries.
         return copied.where(placed.c.seq <= up_to).order_by(placed.c.resource_id)
 
 
 @dataclass(frozen=True, slots=True)
 class _CopiedIds:
-    """Ids of one copy: what they begin with, and how many digits the `seq` behind it has."""
+    """Ids of one copy: their beginning, and the number of digits of the `seq` after it."""
 
     beginning: str
     digits: int
@@ -187,10 +180,10 @@ def _beginning(
     return table.c.session_id == session_id, table.c.seq <= up_to
 
 
-def _changed(
+def _replace_columns(
     table: AnyTable, changed: Mapping[str, ColumnElement[Any]]
 ) -> list[ColumnElement[Any]]:
-    """Return the columns of a table, of which some have other values."""
+    """Return the columns of a table, with other values for some."""
     return [
         changed[column.name].label(column.name) if column.name in changed else column
         for column in table.c

@@ -1,4 +1,4 @@
-"""What stood around the newest list of messages that was put to a session: system, tools, model."""
+"""The prompts of sessions: system, tools and model of the newest list of messages."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,18 +7,20 @@ from typing import Any
 
 from sqlalchemy import ColumnElement
 
-from app.stores.records.prepared_statements import Offered
 from app.stores.records.prompt_tables import session_prompts
 from app.stores.records.scope import read_row, values_of
+from app.stores.records.statements import Offered, scoped_select
 from app.stores.records.unit_of_work import Repository
+
+_FIND = scoped_select(session_prompts, by=["session_id"])
 
 
 @dataclass(frozen=True, slots=True)
 class SessionPrompt:
     """The prompt of a session, and the receipt of the newest request that put its history.
 
-    `prompt` is a JSON object, and `dialect` that of the list it came with. `receipt` is JSON that
-    the service makes; `None` where a session has a prompt from elsewhere, as a fork has.
+    `prompt` is a JSON object, and `dialect` is that of its list of messages. `receipt` is JSON that
+    the service makes; `None` if the session has the prompt of another, as a fork has.
     """
 
     dialect: str | None
@@ -31,14 +33,14 @@ class SessionPromptRecords(Repository):
 
     def find(self, session_id: str) -> SessionPrompt | None:
         """Return the prompt of a session, if it has one."""
-        row = self._scope.find(session_prompts, session_id=session_id)
+        row = self._scope.first(_FIND, session_id=session_id)
         return read_row(SessionPrompt, row) if row else None
 
     def put(self, session_id: str, prompt: SessionPrompt, now: datetime) -> None:
-        """Store the prompt of a session that the caller holds."""
+        """Store the prompt of a session that the caller has locked."""
         values = values_of(prompt, session_id=session_id, updated_at=now)
-        self._scope.merge_all(session_prompts, [values], _replaced)
+        self._scope.merge_all(session_prompts, [values], _replace)
 
 
-def _replaced(offered: Offered) -> Mapping[str, ColumnElement[Any]]:
+def _replace(offered: Offered) -> Mapping[str, ColumnElement[Any]]:
     return {name: offered[name] for name in ("dialect", "prompt", "receipt", "updated_at")}

@@ -5,14 +5,7 @@ from datetime import datetime
 from functools import cache
 from typing import Any
 
-from sqlalchemy import (
-    ColumnElement,
-    Row,
-    Select,
-    bindparam,
-    case,
-)
-from sqlalchemy.sql.dml import ReturningUpdate
+from sqlalchemy import ColumnElement, Executable, Row, Select, bindparam, case
 
 from app.models.identity import new_id
 from app.models.session import (
@@ -27,14 +20,15 @@ from app.models.session import (
     Session,
 )
 from app.stores.records.columns import newest_first
-from app.stores.records.prepared_statements import Lookup, Offered, touch
-from app.stores.records.scope import (
+from app.stores.records.scope import NewRow, read_row, values_of
+from app.stores.records.statements import (
     AnyTable,
-    NewRow,
-    read_row,
+    Lookup,
+    Offered,
+    scoped_delete,
     scoped_select,
     scoped_update,
-    values_of,
+    touch,
     with_inserts,
 )
 from app.stores.records.tables import (
@@ -49,14 +43,23 @@ from app.stores.records.unit_of_work import Repository
 from pagefault_dialects.json.values import json_text, parse_stored_json
 
 FIND_SESSION = Lookup(scoped_select(sessions, by=["session_id"]))
+_LOCK_SESSION = scoped_select(sessions, by=["session_id"]).with_for_update()
+_LOCK_SESSION_KEY = scoped_select(sessions, by=["session_id"]).with_for_update(
+    read=True, key_share=True
+)
+_LIST = scoped_select(sessions)
+_FIND_ENDED = scoped_select(ended_sessions, by=["session_id"])
+_REMOVE = [
+    scoped_delete(table, by=["session_id"])
+    for table in (history_entries, tool_results, messages, interactions, sessions)
+]
 _NUMBER = (
-    scoped_update(sessions)
-    .where(sessions.c.session_id == bindparam("in_session"))
+    scoped_update(sessions, by={"session_id": "in_session"})
     .values(last_seq=sessions.c.last_seq + bindparam("count"))
     .returning(sessions.c.last_seq)
 )
 _KINDS: Sequence[EntryKind] = (TOOL_RESULT, PAGE_FAULT, MESSAGE, INTERACTION, ANSWER)
-# The columns that hold the fields of `HistoryCounts`, in their order.
+# The columns of the fields of `HistoryCounts`, in their order.
 _COUNTS = [f"{kind}_count" for kind in _KINDS]
 _APPEND = {
     kind: _NUMBER.values({count: sessions.c[count] + bindparam("count")})
@@ -65,17 +68,19 @@ _APPEND = {
 
 
 @cache
-def _appending(kind: EntryKind, *rows: tuple[AnyTable, tuple[str, ...]]) -> Select[Any]:
-    """Take the next number of a session, and insert rows that have it. PostgreSQL only."""
+def _append_rows(kind: EntryKind, *rows: tuple[AnyTable, tuple[str, ...]]) -> Select[Any]:
+    """Take the next number of a session, and insert rows with it. PostgreSQL only."""
     numbered = _APPEND[kind].cte("numbered")
     inserts = []
     for table, names in rows:
-        values = {name: bindparam(_of(table, name), type_=table.c[name].type) for name in names}
+        values = {
+            name: bindparam(_parameter(table, name), type_=table.c[name].type) for name in names
+        }
         inserts.append((table, {**values, "seq": numbered.c.last_seq}))
     return with_inserts(numbered, inserts)
 
 
-def _of(table: AnyTable, name: str) -> str:
+def _parameter(table: AnyTable, name: str) -> str:
     return f"{table.name}_{name}"
 
 
@@ -83,10 +88,10 @@ class SessionRecords(Repository):
     """The sessions of one project, and the numbers that are taken in them."""
 
     def enter(self, session_id: str, now: datetime) -> Session:
-        """Create the session or find it, and hold its row until the transaction ends.
+        """Create the session or find it, and lock its row until the transaction ends.
 
-        Writers of one session pass here one after the other, so what a writer reads next about
-        the session cannot change under it.
+        This serialises the writers of a session, so what a writer reads about the session does not
+        change before its commit.
         """
         row = self._scope.insert_or_merge(
             sessions,
@@ -100,7 +105,7 @@ class SessionRecords(Repository):
         return _session(row)
 
     def add(self, session: Session) -> bool:
-        """Store a session as it is, unless there is one; says whether it was stored."""
+        """Store a session, unless one of its name exists; return whether it was stored."""
         origin = session.forked_from
         forked_from = json_text(values_of(origin)) if origin else None
         values = values_of(session, incarnation=new_id(), forked_from=forked_from)
@@ -117,23 +122,25 @@ class SessionRecords(Repository):
         size_bytes: int = 0,
         row: NewRow | None = None,
     ) -> int:
-        """Add an entry to the history; returns the `seq` it took: 1, 2, 3 …, without gaps.
+        """Add an entry to the history; return its `seq`: 1, 2, 3 …, without gaps.
 
-        Writes that the history does not show take numbers among these (see `number`).
-        `size_bytes` is that of what the entry shows, and `row` is that, if it is to be stored with
-        the entry and to have its `seq`.
+        Writes that are not in the history take numbers among these (see `number`). `size_bytes` is
+        the size of the entry's record, and `row` is the record, if it is stored with the entry and
+        gets its `seq`.
 
-        The number is taken inside the transaction, from a row this transaction holds: a rollback
-        gives it back, and nobody sees a later one before it.
+        The number comes from a row that this transaction has locked. A rollback returns it, and no
+        later number becomes visible before it.
         """
         entry = {"session_id": session_id, "kind": kind, "entry_id": entry_id}
         rows = [NewRow(history_entries, {**entry, "size_bytes": size_bytes})]
         rows += [row] if row else []
         if self._scope.is_postgresql:
-            # In one statement, since each waits for its answer.
-            statement = _appending(kind, *((each.table, tuple(each.values)) for each in rows))
+            # In one statement, because each is a round trip.
+            statement = _append_rows(kind, *((each.table, tuple(each.values)) for each in rows))
             values = {
-                _of(each.table, name): value for each in rows for name, value in each.values.items()
+                _parameter(each.table, name): value
+                for each in rows
+                for name, value in each.values.items()
             }
             return self._take(statement, session_id, 1, **values)
         seq = self._take(_APPEND[kind], session_id, 1)
@@ -142,22 +149,16 @@ class SessionRecords(Repository):
         return seq
 
     def number(self, session_id: str, *, count: int = 1) -> int:
-        """Take the next numbers of a session for writes that its history does not show.
+        """Take the next numbers of a session, as `append` does, for writes not in its history.
 
         Returns:
-            The first of them; the others follow. They are taken as `append` takes them.
+            The first of the numbers.
         """
         return self._take(_NUMBER, session_id, count) - count + 1
 
-    def _take(
-        self,
-        statement: ReturningUpdate[Any] | Select[Any],
-        session_id: str,
-        count: int,
-        **values: object,
-    ) -> int:
-        """Take the next numbers of a session that was entered; returns the last of them."""
-        row = self._scope.change(statement, in_session=session_id, count=count, **values)
+    def _take(self, statement: Executable, session_id: str, count: int, **values: object) -> int:
+        """Take the next numbers of a session that was entered; return the last of them."""
+        row = self._scope.first(statement, in_session=session_id, count=count, **values)
         if row is None:
             raise RuntimeError("a session is entered before anything is appended to it")
         return int(row.last_seq)
@@ -168,29 +169,26 @@ class SessionRecords(Repository):
         return _session(rows[0]) if rows else None
 
     def hold(self, session_id: str) -> Session | None:
-        """Return the session, its row held until the transaction ends, so nobody writes to it."""
-        row = self._scope.first(
-            self._scope.select(sessions, sessions.c.session_id == session_id).with_for_update()
-        )
+        """Return the session, and lock its row against writers until the transaction ends."""
+        row = self._scope.first(_LOCK_SESSION, session_id=session_id)
         return _session(row) if row else None
 
     def keep(self, session_id: str) -> None:
-        """Keep others from deleting a session until the transaction ends. They may write to it."""
-        found = self._scope.select(sessions, sessions.c.session_id == session_id)
-        self._scope.first(found.with_for_update(read=True, key_share=True))
+        """Lock a session against deletion, but not against writers, until the transaction ends."""
+        self._scope.first(_LOCK_SESSION_KEY, session_id=session_id)
 
     def page(
         self, *, wanted: str | None, before: tuple[datetime, str] | None, limit: int
     ) -> Sequence[Session]:
-        """Return up to `limit` sessions, last written first, behind an (updated_at, id) position.
+        """Return up to `limit` sessions, last written first, after an (updated_at, id) position.
 
-        Only those whose id has `wanted` in it, in either case, if it is given.
+        With `wanted`, only sessions whose id contains it, in either case.
         """
-        statement = self._scope.select(sessions)
+        statement = _LIST
         if wanted is not None:
             if "\0" in wanted or not wanted.isascii():
-                # No id has it. PostgreSQL would refuse the one and find letters by the other (the
-                # Kelvin sign is a K to it), SQLite would find everything by the one.
+                # No id has these characters. NUL is an error of PostgreSQL and matches everything
+                # on SQLite; to PostgreSQL, the Kelvin sign is the letter K.
                 return []
             statement = statement.where(sessions.c.session_id.icontains(wanted, autoescape=True))
         moment, identity = sessions.c.updated_at, sessions.c.session_id
@@ -198,23 +196,23 @@ class SessionRecords(Repository):
         return [_session(row) for row in self._scope.all(listed)]
 
     def last_ended(self, session_id: str) -> int:
-        """Return the highest `seq` a deleted session of this name took, 0 if there was none."""
-        row = self._scope.find(ended_sessions, session_id=session_id)
+        """Return the highest `seq` of a deleted session of this name, 0 if there was none."""
+        row = self._scope.first(_FIND_ENDED, session_id=session_id)
         return row.last_seq if row else 0
 
     def remove(self, session_id: str) -> None:
-        """Remove a session the caller holds, with its history and everything the history shows.
+        """Remove a session that the caller has locked, with its history and all records in it.
 
-        Its pages and its links to resources are for the caller to remove before. The numbers it
-        has taken are remembered, with that of its deletion: see `last_ended`.
+        The caller removes its pages and its links to resources first. The last number, which is
+        that of the deletion, stays stored: see `last_ended`.
         """
         session = self.find(session_id)
         if session is not None:
             self._scope.insert_or_merge(
                 ended_sessions, _highest, session_id=session_id, last_seq=session.last_seq + 1
             )
-        for table in (history_entries, tool_results, messages, interactions, sessions):
-            self._scope.remove(table, table.c.session_id == session_id)
+        for statement in _REMOVE:
+            self._scope.run(statement, session_id=session_id)
 
 
 def _highest(offered: Offered) -> dict[str, ColumnElement[Any]]:

@@ -1,15 +1,15 @@
-"""The blobs that a project keeps, each counted once, and bytes reserved for others.
+"""The blobs that a project stores, each counted once, and bytes reserved for others.
 
-Where a quota of bytes is set, every blob that is put is entered here once it is durable, and before
-it the room for it is reserved. The sum is kept beside the entries, so that no write adds them up;
-its row is locked by whoever changes it, always before any other of these rows. A sweep takes the
-entry of a blob away in the transaction that claims it, whether a quota is set or not:
+If a quota of bytes is set, room is reserved for every blob before it is stored, and the blob is
+entered here after it is durable. The sum is stored beside the entries, so no write adds them up. A
+transaction that changes the sum locks its row before any other of these rows. A sweep removes the
+entry of a blob in the transaction that claims it, whether a quota is set or not:
 
-    bytes arrive ── reserve ──> on their way ── enter, release ──> kept ── claim: drop ──> free
-                                     └── failed, cancelled: release; killed: expire ──────> free
+    bytes arrive ── reserve ──> reserved ── enter, release ──> stored ── claim: drop ──> free
+                                   └── failed, cancelled: release; killed: expire ─────> free
 
-Entries are made behind the lock that writers share and a claim has to itself (see
-`app.stores.records.swept_blobs`), so there is none of a blob that a sweep removes.
+Entries are made under the lock that writers share and that is exclusive to a claim (see
+`app.stores.records.swept_blobs`), so a blob that a sweep removes has no entry.
 """
 
 from collections.abc import Collection, Mapping
@@ -17,10 +17,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, bindparam
+from sqlalchemy import ColumnElement, Executable, bindparam
 
-from app.stores.records.prepared_statements import Offered, touch
-from app.stores.records.scope import AnyTable, scoped_update
+from app.stores.records.statements import (
+    Offered,
+    is_among,
+    scoped_delete,
+    scoped_select,
+    scoped_update,
+    touch,
+)
 from app.stores.records.stored_blob_tables import (
     byte_reservations,
     stored_blobs,
@@ -39,16 +45,31 @@ _TAKE_IF_THERE_IS_ROOM = _CHANGE.where(_TOTAL + bindparam("taken") <= bindparam(
 )
 
 
+_HAS_EXPIRED = byte_reservations.c.expires_at <= bindparam("now")
+_FIND_EXPIRED = scoped_select(byte_reservations).where(_HAS_EXPIRED).limit(1)
+_RELEASE = scoped_delete(byte_reservations, by=["reservation_id"]).returning(
+    byte_reservations.c.size_bytes
+)
+_EXPIRE = (
+    scoped_delete(byte_reservations).where(_HAS_EXPIRED).returning(byte_reservations.c.size_bytes)
+)
+_DROP = (
+    scoped_delete(stored_blobs)
+    .where(is_among(stored_blobs.c.digest, "digests"))
+    .returning(stored_blobs.c.size_bytes)
+)
+
+
 @dataclass(frozen=True, slots=True)
 class StoredTotal:
-    """Bytes that a project keeps, and bytes that are reserved."""
+    """Bytes that a project stores, and bytes that are reserved."""
 
     stored_bytes: int
     reserved_bytes: int
 
     @property
     def bytes(self) -> int:
-        """Both."""
+        """The sum of both."""
         return self.stored_bytes + self.reserved_bytes
 
 
@@ -62,10 +83,10 @@ class Entered:
 
 
 class StoredBlobRecords(Repository):
-    """The blobs one project keeps, as they count towards its quota."""
+    """The blobs that one project stores, as they count towards its quota."""
 
     def total(self) -> StoredTotal:
-        """Return what is kept and on its way; it stays so until the transaction ends."""
+        """Return what is stored and reserved, and lock it until the transaction ends."""
         row = self._scope.insert_or_merge(
             stored_totals, touch("project_id"), stored_bytes=0, reserved_bytes=0
         )
@@ -74,21 +95,21 @@ class StoredBlobRecords(Repository):
     def reserve(
         self, reservation_id: str, size_bytes: int, *, quota_bytes: int, expires_at: datetime
     ) -> StoredTotal | None:
-        """Reserve so many bytes more, if there is room.
+        """Reserve more bytes, if there is room.
 
         Returns:
-            `None` if they are reserved, else what leaves no room for them; nothing has changed.
+            `None` if they are reserved, else the total that leaves no room for them.
         """
         room = {"entered": 0, "taken": size_bytes, "quota": quota_bytes}
-        if self._scope.change(_TAKE_IF_THERE_IS_ROOM, **room) is None:
-            # Either there is no room, or nothing was ever counted.
+        if self._scope.first(_TAKE_IF_THERE_IS_ROOM, **room) is None:
+            # There is no room, or nothing was ever counted.
             total = self.total()
             if total.bytes + size_bytes > quota_bytes:
                 return total
             self._change(taken=size_bytes)
         self._scope.insert_or_merge(
             byte_reservations,
-            _grown,
+            _add,
             reservation_id=reservation_id,
             size_bytes=size_bytes,
             expires_at=expires_at,
@@ -96,25 +117,24 @@ class StoredBlobRecords(Repository):
         return None
 
     def release(self, reservation_id: str) -> int:
-        """Give a reservation back; says how many bytes it had, 0 if it has expired."""
-        return self._release(_is(reservation_id))
+        """Release a reservation; return how many bytes it had, 0 if it has expired."""
+        return self._release(_RELEASE, reservation_id=reservation_id)
 
     def expire(self, now: datetime) -> int:
-        """Give back the reservations of processes that were killed; says how many bytes."""
-        expired = byte_reservations.c.expires_at <= now
-        # Asked without a lock first: there is hardly ever one.
-        statement = self._scope.select(byte_reservations, expired).limit(1)
-        return self._release(expired) if self._scope.first(statement) else 0
+        """Release the reservations of processes that were killed; return how many bytes."""
+        # Without a lock first, because mostly there is none.
+        is_any = self._scope.first(_FIND_EXPIRED, now=now) is not None
+        return self._release(_EXPIRE, now=now) if is_any else 0
 
     def enter(self, sizes: Mapping[str, int], *, reservation_id: str | None = None) -> Entered:
         """Count blobs, sizes by digest, unless they are counted, in place of a reservation.
 
-        Their blobs are there, and no claim on them runs.
+        The blobs exist, and no claim on them runs.
         """
         total = self.total()
         released = 0
         if reservation_id is not None:
-            released = self._removed(byte_reservations, _is(reservation_id))
+            released = self._remove(_RELEASE, reservation_id=reservation_id)
         rows = [{"digest": digest, "size_bytes": sizes[digest]} for digest in sorted(sizes)]
         inserted = self._scope.insert_absent(stored_blobs, rows, returning=["size_bytes"])
         entered = sum(int(row.size_bytes) for row in inserted)
@@ -124,10 +144,10 @@ class StoredBlobRecords(Repository):
         return Entered(entered, released, before)
 
     def drop(self, digests: Collection[str]) -> None:
-        """Count at most 500 blobs no more, for a sweep removes them."""
+        """Stop counting at most 500 blobs, which a sweep removes."""
         if not digests:
             return
-        size_bytes = self._removed(stored_blobs, stored_blobs.c.digest.in_(sorted(digests)))
+        size_bytes = self._remove(_DROP, digests=sorted(digests))
         if size_bytes:
             self._change(entered=-size_bytes)
 
@@ -136,27 +156,22 @@ class StoredBlobRecords(Repository):
         rows = self._scope.rows_with(stored_blobs.c.digest, digests)
         return {row.digest: row.size_bytes for row in rows}
 
-    def _release(self, which: ColumnElement[bool]) -> int:
+    def _release(self, statement: Executable, **values: object) -> int:
         self.total()
-        size_bytes = self._removed(byte_reservations, which)
+        size_bytes = self._remove(statement, **values)
         if size_bytes:
             self._change(taken=-size_bytes)
         return size_bytes
 
-    def _removed(self, table: AnyTable, which: ColumnElement[bool]) -> int:
-        """Remove rows; says how many bytes they stood for."""
-        removal = self._scope.delete(table).where(which).returning(table.c.size_bytes)
-        return sum(int(row.size_bytes) for row in self._scope.all(removal))
+    def _remove(self, statement: Executable, **values: object) -> int:
+        """Execute a delete; return the sum of bytes of its rows."""
+        return sum(map(int, self._scope.execute(statement, **values).scalars()))
 
     def _change(self, *, entered: int = 0, taken: int = 0) -> None:
-        self._scope.change(_ENTER_OR_TAKE, entered=entered, taken=taken)
+        self._scope.first(_ENTER_OR_TAKE, entered=entered, taken=taken)
 
 
-def _is(reservation_id: str) -> ColumnElement[bool]:
-    return byte_reservations.c.reservation_id == reservation_id
-
-
-def _grown(offered: Offered) -> dict[str, ColumnElement[Any]]:
+def _add(offered: Offered) -> dict[str, ColumnElement[Any]]:
     return {
         "size_bytes": byte_reservations.c.size_bytes + offered.size_bytes,
         "expires_at": offered.expires_at,

@@ -1,17 +1,17 @@
-"""Blobs that are being removed, or were not long ago: how a sweep and a write keep apart.
+"""Claims on blobs that are being removed, or were recently, which synchronise sweeps and writes.
 
-A row is to be written only while its blob is there, and a blob removed only while no row needs it.
-The two meet here. A sweep claims the digests it will remove, in a transaction that sees every row;
-a write asks, in the transaction of its row, whether a digest is claimed. A lock that writers share
-and a sweep has to itself keeps either from missing the other. A claim stays after the removal, so
-that a write that stored its bytes before and its row after it learns that they are gone.
+A row may be written only while its blob exists, and a blob removed only while no row needs it. A
+sweep claims the digests it will remove, in a transaction that sees every row; a write checks, in
+the transaction of its row, whether a digest is claimed. A lock, shared by writers and exclusive to
+a sweep, keeps either from missing the other. A claim stays after the removal, for a write that has
+stored its bytes before the removal and stores its row after it.
 
     free ── claim ──> running ── note_over ──> over ── forget ──> free
                         │  └──── a day passes: forget ──────────> free
-                        └─ the sweep was killed, minutes pass: as good as over
+                        └─ the sweep was killed, minutes pass: treated as over
 
-A row is refused while a claim runs; once it is over, the blob store is asked. Moments are those of
-the database's clock, so that the clocks of several machines need not agree.
+A row is refused while a claim runs. After a claim, the blob store decides whether the blob exists.
+Times are those of the database's clock, so the clocks of several machines need not agree.
 """
 
 from collections.abc import Collection, Sequence
@@ -19,11 +19,17 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Row, func, or_
+from sqlalchemy import Integer, Row, bindparam, func, or_
 
 from app.stores.records.blob_guard import CLAIM_LOCK, read_claims
-from app.stores.records.prepared_statements import touch
-from app.stores.records.scope import scoped_from
+from app.stores.records.statements import (
+    is_among,
+    scoped_delete,
+    scoped_from,
+    scoped_select,
+    scoped_update,
+    touch,
+)
 from app.stores.records.stored_blobs import StoredBlobRecords
 from app.stores.records.tables import resources, swept_blobs, upload_segments
 from app.stores.records.unit_of_work import Repository, UnitOfWork
@@ -33,17 +39,41 @@ CLAIM_SECONDS = 60.0
 
 DIGESTS_AT_ONCE = 500
 
-# Every write of the project waits behind a claim that waits, so it does not wait long.
+# Every write of the project waits behind a claim that waits.
 _WAIT_SECONDS = 2.0
 _TABLES = (resources, upload_segments)
+_NEEDED = [
+    scoped_select(table, table.c.digest).where(is_among(table.c.digest, "digests"))
+    for table in _TABLES
+]
+_DIGESTS = [
+    scoped_select(table, table.c.digest)
+    .where(table.c.digest > bindparam("after"))
+    .distinct()
+    .order_by(table.c.digest)
+    .limit(bindparam("limit", type_=Integer()))
+    for table in _TABLES
+]
+_BLOBS = [
+    scoped_select(table, table.c.digest, table.c.size_bytes).distinct().subquery()
+    for table in _TABLES
+]
+_BYTES_NEEDED = [scoped_from(blobs, func.sum(blobs.c.size_bytes)) for blobs in _BLOBS]
+_END_CLAIM = scoped_update(swept_blobs, by={"claimed_at": "of_claim"}).where(
+    is_among(swept_blobs.c.digest, "digests")
+)
+_FORGET = scoped_delete(swept_blobs).where(
+    swept_blobs.c.claimed_at < bindparam("before"),
+    or_(swept_blobs.c.swept_at.is_(None), swept_blobs.c.swept_at < bindparam("before")),
+)
 
 
 @dataclass(frozen=True, slots=True)
 class BlobReference:
-    """A row that needs a blob, and the size it says the blob has.
+    """A row that needs a blob, with the size of the blob.
 
-    `owner` names the row, `blob:<id>` or `upload <id> from byte <start>`; a row that is deleted and
-    written again under the same name has another `identity`.
+    `owner` names the row, `blob:<id>` or `upload <id> from byte <start>`. If a row is deleted and
+    written again under the same name, its `identity` changes.
     """
 
     digest: str
@@ -56,21 +86,18 @@ class BlobReferenceRecords(Repository):
     """The rows of one project that need blobs."""
 
     def needed(self, digests: Collection[str]) -> set[str]:
-        """Return those of at most 500 digests that some row needs."""
+        """Return those of at most 500 digests that rows need."""
         wanted = sorted(set(digests))
         needed: set[str] = set()
-        for table in _TABLES:
-            needed |= self._scope.column(table.c.digest, table.c.digest.in_(wanted))
+        for statement in _NEEDED:
+            needed.update(self._scope.execute(statement, digests=wanted).scalars())
         return needed
 
     def digests(self, *, after: str, limit: int) -> list[str]:
-        """Return up to `limit` digests that rows need, in order, each once, behind one or `""`."""
+        """Return up to `limit` digests that rows need, in order, each once, after one or `""`."""
         found: set[str] = set()
-        for table in _TABLES:
-            digest = table.c.digest
-            behind = self._scope.select(table, digest > after, columns=[digest]).distinct()
-            rows = self._scope.all(behind.order_by(digest).limit(limit))
-            found |= {row.digest for row in rows}
+        for statement in _DIGESTS:
+            found.update(self._scope.execute(statement, after=after, limit=limit).scalars())
         return sorted(found)[:limit]
 
     def of(self, digests: Collection[str]) -> Sequence[BlobReference]:
@@ -82,14 +109,8 @@ class BlobReferenceRecords(Repository):
 
     def bytes_needed(self) -> int:
         """Return the size in bytes of blobs rows need; one needed by both tables counts twice."""
-        total = 0
-        for table in _TABLES:
-            columns = [table.c.digest, table.c.size_bytes]
-            blobs = self._scope.select(table, columns=columns).distinct().subquery()
-            size_bytes = func.sum(blobs.c.size_bytes).label("size_bytes")
-            (row,) = self._scope.all(scoped_from(blobs, size_bytes))
-            total += int(row.size_bytes or 0)
-        return total
+        sums = (self._scope.execute(statement).scalar_one() for statement in _BYTES_NEEDED)
+        return sum(int(size_bytes or 0) for size_bytes in sums)
 
 
 def _of_resource(row: Row[Any]) -> BlobReference:
@@ -104,7 +125,7 @@ def _of_segment(row: Row[Any]) -> BlobReference:
 
 @dataclass(frozen=True, slots=True)
 class BlobClaim:
-    """Digests whose blobs the holder may remove; `claimed_at` tells it from later claims."""
+    """Digests whose blobs a sweep may remove; `claimed_at` distinguishes it from later claims."""
 
     digests: tuple[str, ...]
     claimed_at: datetime
@@ -121,11 +142,11 @@ class SweptBlobRecords(Repository):
     def claim(self, digests: Collection[str]) -> BlobClaim | None:
         """Claim those of at most 500 digests that no row needs; the caller may remove their blobs.
 
-        It has `CLAIM_SECONDS` from the moment it began the transaction, and calls `note_over` when
-        it is done with them. What another sweep is removing is not claimed.
+        It has `CLAIM_SECONDS` from the begin of the transaction, and calls `note_over` afterwards.
+        Digests that another sweep is removing are not claimed.
 
         Returns:
-            The claim, which may be empty; `None` if a long write is under way.
+            The claim, which may be empty; `None` if a long write is running.
         """
         if not self._scope.lock_alone(CLAIM_LOCK, wait_seconds=_WAIT_SECONDS):
             return None
@@ -135,38 +156,32 @@ class SweptBlobRecords(Repository):
         return claim
 
     def claim_needed(self, digest: str) -> BlobClaim | None:
-        """Claim, like `claim`, a damaged blob that rows need: they lose it knowingly."""
+        """Claim a damaged blob, as `claim` does, although rows need it."""
         if not self._scope.lock_alone(CLAIM_LOCK, wait_seconds=_WAIT_SECONDS):
             return None
         return self._claim({digest})
 
     def note_over(self, claim: BlobClaim, digests: Collection[str]) -> None:
-        """Note that nothing of these digests is removed any more on the strength of the claim.
+        """End the claim of some digests, whether their blobs were removed or not.
 
-        They need not have been removed. If somebody else has claimed them since, because the
-        caller was very late, that claim goes on.
+        If the caller was very late and another sweep has claimed them, that claim continues.
         """
-        self._scope.set_values(
-            swept_blobs,
-            swept_blobs.c.digest.in_(sorted(digests)),
-            swept_blobs.c.claimed_at == claim.claimed_at,
+        self._scope.run(
+            _END_CLAIM,
+            digests=sorted(digests),
+            of_claim=claim.claimed_at,
             swept_at=self._scope.now(),
         )
 
     def forget(self, age: timedelta) -> int:
-        """Drop claims that are older; says how many.
+        """Remove claims that are older; return how many.
 
         The age has to exceed the time between a request's first blob and its row.
         """
-        before = self._scope.now() - age
-        return self._scope.remove(
-            swept_blobs,
-            swept_blobs.c.claimed_at < before,
-            or_(swept_blobs.c.swept_at.is_(None), swept_blobs.c.swept_at < before),
-        )
+        return self._scope.run(_FORGET, before=self._scope.now() - age)
 
     def _claim(self, wanted: set[str]) -> BlobClaim:
-        # Taken behind the lock, which may have been waited for.
+        # Read after the lock was acquired, which may have taken a while.
         now = self._scope.now()
         running, _ = read_claims(self._scope, wanted)
         claimed = tuple(sorted(wanted - running))

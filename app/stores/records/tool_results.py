@@ -3,18 +3,30 @@
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Row
+from sqlalchemy import Integer, Row, Select, bindparam
 
 from app.models.tool_result import StoredToolResult
 from app.stores.records.answered_calls import call_columns, call_fields
-from app.stores.records.prepared_statements import Lookup
-from app.stores.records.scope import NewRow, read_row, scoped_select, values_of
+from app.stores.records.scope import NewRow, read_row, values_of
+from app.stores.records.statements import Lookup, scoped_select
 from app.stores.records.tables import tool_results
 from app.stores.records.unit_of_work import Repository
 
 _FIND_RESULT = Lookup(
     scoped_select(tool_results, by=["tool_result_id"]), large=[tool_results.c.sanitized]
 )
+
+
+def _list(*by: str, is_first: bool) -> Select[Any]:
+    listed = scoped_select(tool_results, by=by)
+    if not is_first:
+        listed = listed.where(tool_results.c.tool_result_id < bindparam("before_id"))
+    newest_first = listed.order_by(tool_results.c.tool_result_id.desc())
+    return newest_first.limit(bindparam("limit", type_=Integer()))
+
+
+_LIST = {is_first: _list(is_first=is_first) for is_first in (True, False)}
+_LIST_SESSION = {is_first: _list("session_id", is_first=is_first) for is_first in (True, False)}
 
 
 class ToolResultRecords(Repository):
@@ -39,14 +51,11 @@ class ToolResultRecords(Repository):
     def page(
         self, session_id: str | None, *, before_id: str | None, limit: int
     ) -> Sequence[StoredToolResult]:
-        """Up to `limit` records, newest first, older than `before_id`."""
-        statement = self._scope.select(tool_results)
-        if session_id is not None:
-            statement = statement.where(tool_results.c.session_id == session_id)
-        if before_id is not None:
-            statement = statement.where(tool_results.c.tool_result_id < before_id)
-        statement = statement.order_by(tool_results.c.tool_result_id.desc()).limit(limit)
-        return [stored_result(row) for row in self._scope.all(statement)]
+        """Return up to `limit` records, newest first, optionally of a session, before an id."""
+        values = {"session_id": session_id, "before_id": before_id, "limit": limit}
+        statements = _LIST if session_id is None else _LIST_SESSION
+        rows = self._scope.all(statements[before_id is None], **values)
+        return [stored_result(row) for row in rows]
 
 
 def stored_result(row: Row[Any]) -> StoredToolResult:

@@ -2,9 +2,10 @@
 
 from typing import Any, TypeVar
 
+from sqlalchemy import Connection
+
 from app.models.event import NewEvent
 from app.stores.records.blob_sizes import KnownSizes
-from app.stores.records.database import StatementConnection
 from app.stores.records.scope import ProjectScope
 
 _Kind = TypeVar("_Kind", bound="Repository")
@@ -13,18 +14,16 @@ _Kind = TypeVar("_Kind", bound="Repository")
 class UnitOfWork:
     """The repositories of one project over one connection, by type: `unit[UploadRecords]`.
 
-    Each is made when it is first used, and is the same from then on. `new_events` are those
-    that were noted and are not written yet.
+    Each repository is created when it is first used. `new_events` are the events that were added
+    and are not written yet.
 
     Args:
-        connection: What statements run on.
+        connection: The connection.
         project_id: The project.
         blob_sizes: Sizes of blobs that were looked up before the transaction.
     """
 
-    def __init__(
-        self, connection: StatementConnection, project_id: str, blob_sizes: KnownSizes
-    ) -> None:
+    def __init__(self, connection: Connection, project_id: str, blob_sizes: KnownSizes) -> None:
         self.scope = ProjectScope(connection, project_id)
         self.blob_sizes = blob_sizes
         self.new_events: list[NewEvent] = []
@@ -38,14 +37,14 @@ class UnitOfWork:
         return found
 
     def note(self, event: NewEvent) -> None:
-        """Note an event, to be written at the end of this transaction, if it gets there."""
+        """Add an event, which is written before this transaction is committed."""
         self.new_events.append(event)
 
 
 class Repository:
-    """Records of one project, by the statements of a scope.
+    """Records of one project.
 
-    One that needs others takes them from the unit.
+    A repository that needs others gets them from the unit.
     """
 
     def __init__(self, unit: UnitOfWork) -> None:

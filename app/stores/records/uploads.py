@@ -1,13 +1,27 @@
-"""Uploads in pieces, and the segments that have come of them."""
+"""Uploads in pieces, and the segments that were received."""
 
 from collections.abc import Sequence
 from datetime import datetime
 
+from sqlalchemy import bindparam
+
 from app.models.upload import ResumableUpload, Segment
 from app.stores.records.blob_guard import BlobGuard
 from app.stores.records.scope import read_row, values_of
+from app.stores.records.statements import scoped_delete, scoped_select, scoped_update
 from app.stores.records.tables import upload_segments, uploads
 from app.stores.records.unit_of_work import Repository, UnitOfWork
+
+_FIND = scoped_select(uploads, by=["upload_id"])
+_SEGMENTS = scoped_select(upload_segments, by=["upload_id"]).order_by(upload_segments.c.start)
+_UPDATE = scoped_update(uploads, by={"upload_id": "of_upload"})
+_ADVANCE = _UPDATE.where(uploads.c.received_bytes == bindparam("first_byte"))
+_SET_BACK = _UPDATE.where(uploads.c.resource_id.is_(None))
+_REMOVE = scoped_delete(uploads, by=["upload_id"])
+_REMOVE_EXPIRED = scoped_delete(uploads).where(uploads.c.expires_at < bindparam("before"))
+_REMOVE_SEGMENTS = scoped_delete(upload_segments, by=["upload_id"]).where(
+    upload_segments.c.start >= bindparam("first_byte")
+)
 
 
 class UploadRecords(Repository):
@@ -23,28 +37,27 @@ class UploadRecords(Repository):
 
     def find(self, upload_id: str) -> ResumableUpload | None:
         """Return the upload with this id."""
-        row = self._scope.find(uploads, upload_id=upload_id)
+        row = self._scope.first(_FIND, upload_id=upload_id)
         return read_row(ResumableUpload, row) if row else None
 
     def advance(self, upload_id: str, segments: Sequence[Segment], *, expires_at: datetime) -> bool:
-        """Count segments, at least one, that follow on each other and on what has come so far.
+        """Add consecutive segments, at least one, that follow what was received so far.
 
-        The caller has put their blobs into the store before. Of two that begin at one offset only
-        the first counts.
+        The caller has put their blobs into the store before.
 
         Returns:
-            Whether they count: not if the upload is elsewhere by now, or gone.
+            False if the upload has another offset by now, or was removed; nothing is added then.
 
         Raises:
             BlobSweptError: A sweep has removed one of the blobs meanwhile.
         """
-        # The lock of the sweep comes before that of the row, as everywhere.
+        # As everywhere, the lock of the sweep is acquired before that of the row.
         self._blob_guard.guard([segment.digest for segment in segments])
         first, last = segments[0], segments[-1]
-        advanced = self._scope.set_values(
-            uploads,
-            uploads.c.upload_id == upload_id,
-            uploads.c.received_bytes == first.start,
+        advanced = self._scope.run(
+            _ADVANCE,
+            of_upload=upload_id,
+            first_byte=first.start,
             received_bytes=last.start + last.size_bytes,
             expires_at=expires_at,
         )
@@ -55,44 +68,32 @@ class UploadRecords(Repository):
         return True
 
     def segments(self, upload_id: str) -> Sequence[Segment]:
-        """Return what has come of an upload, in order; nothing any more once it is complete."""
-        of_upload = self._scope.select(upload_segments, upload_segments.c.upload_id == upload_id)
-        rows = self._scope.all(of_upload.order_by(upload_segments.c.start))
+        """Return the segments of an upload, in order; a complete upload has none."""
+        rows = self._scope.all(_SEGMENTS, upload_id=upload_id)
         return [read_row(Segment, row) for row in rows]
 
     def set_back(self, upload_id: str, start: int) -> None:
-        """Forget what has come of an upload from the segment on that begins at `start`."""
-        self._drop_segments(upload_id, start)
-        self._scope.set_values(
-            uploads,
-            uploads.c.upload_id == upload_id,
-            uploads.c.resource_id.is_(None),
-            received_bytes=start,
-        )
+        """Remove the segments of an upload from the one on that begins at `start`."""
+        self._scope.run(_REMOVE_SEGMENTS, upload_id=upload_id, first_byte=start)
+        self._scope.run(_SET_BACK, of_upload=upload_id, received_bytes=start)
 
     def complete(self, upload_id: str, resource_id: str) -> bool:
-        """Note what became of an upload and drop its segments; their blobs stay, as garbage.
+        """Store the resource of an upload and remove its segments; their blobs become garbage.
 
         Returns:
             Whether there is such an upload.
         """
-        noted = self._scope.set_values(
-            uploads, uploads.c.upload_id == upload_id, resource_id=resource_id
-        )
-        self._drop_segments(upload_id)
-        return noted == 1
+        stored = self._scope.run(_UPDATE, of_upload=upload_id, resource_id=resource_id)
+        self._scope.run(_REMOVE_SEGMENTS, upload_id=upload_id, first_byte=0)
+        return stored == 1
 
     def remove(self, upload_id: str) -> bool:
-        """Remove an upload with its segments; their blobs stay. Says whether there was one."""
-        return self._scope.remove(uploads, uploads.c.upload_id == upload_id) == 1
+        """Remove an upload with its segments, but not their blobs; return whether it existed."""
+        return self._scope.run(_REMOVE, upload_id=upload_id) == 1
 
     def remove_expired(self, before: datetime) -> int:
-        """Remove the uploads whose time was over before a moment; says how many there were.
+        """Remove the uploads that expired before a moment; return how many.
 
-        What they became stays. The blobs of their segments are garbage from then on.
+        Resources of complete uploads stay. The blobs of segments become garbage.
         """
-        return self._scope.remove(uploads, uploads.c.expires_at < before)
-
-    def _drop_segments(self, upload_id: str, start: int = 0) -> None:
-        of_upload, starts = upload_segments.c.upload_id == upload_id, upload_segments.c.start
-        self._scope.remove(upload_segments, of_upload, starts >= start)
+        return self._scope.run(_REMOVE_EXPIRED, before=before)

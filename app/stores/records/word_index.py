@@ -1,12 +1,12 @@
 """Indexes of words: FTS5 on SQLite, a tsvector with a GIN index on PostgreSQL.
 
-There is one of pages, and one of all else that is found by its words. Both databases get the words
-and stems that `app.words.search_terms` makes and nothing else, so both find the same; results are
+There is an index of pages, and one of all other records that are found by words. Both databases get
+only the words and stems that `app.words.search_terms` makes, so both find the same. Results are
 ranked by `app.words.ranking`, from the openings of texts alone.
 
-An index answers with the newest 1,000 that have what is asked for, so that a word which is
-everywhere costs no more than another. Beside its words everything has marks in the index, of its
-project, session, modality and kind, so that a search reads no other's entries.
+An index returns the newest 1,000 matches, so a frequent word costs no more than others. Beside its
+words, each text has marks in the index, of its project, session, modality and kind, so a search
+reads only the entries that it may return.
 """
 
 import hashlib
@@ -14,13 +14,19 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from sqlalchemy import ColumnElement, Text, bindparam, func
+from sqlalchemy import ColumnElement, Delete, Select, Text, bindparam, func
 
-from app.stores.records.prepared_statements import Lookup
-from app.stores.records.scope import AnyTable, in_batches, scoped_select
+from app.stores.records.scope import in_batches
 from app.stores.records.search_tables import IndexTables
+from app.stores.records.statements import (
+    AnyTable,
+    is_among,
+    scoped_delete,
+    scoped_select,
+    scoped_update,
+)
 from app.stores.records.unit_of_work import Repository, UnitOfWork
 from app.words.ranking import MOST_COUNTED
 from app.words.search_terms import (
@@ -36,9 +42,9 @@ from app.words.stems import stem
 from pagefault_dialects.model.page import Modality
 
 MOST_FOUND = 1_000
-"""So many of the newest that have all of a query are found."""
+"""The most matches of all terms of a query, the newest."""
 MOST_HELD = MOST_COUNTED
-"""So many of the newest that have a single term are found, to find what has most of a query."""
+"""The most matches of a single term, the newest, to find texts with most terms of a query."""
 # Private use, so no word of a text begins so.
 MARK = "\ue000"
 """The prefix of the marks of projects, sessions, modalities and kinds."""
@@ -51,7 +57,7 @@ RequiredMarks: TypeAlias = Sequence[Sequence[str]]
 
 @dataclass(frozen=True, slots=True)
 class IndexedPage:
-    """The words that a record is found by. `words` may be made before the transaction begins."""
+    """The words of a record. `words` may be prepared before the transaction."""
 
     words: SearchableText | SearchWords
     session_id: str | None
@@ -74,39 +80,40 @@ class IndexEntry:
         return [STEM_MARK + each for each in self.words.stems.split()]
 
     def columns(self) -> dict[str, object]:
-        """Return the words as they are kept, with a blank on either side of each."""
+        """Return the words as they are stored, with a blank on either side of each."""
         return {"heading": f" {self.words.heading} ", "body": f" {self.words.text} "}
 
 
 class WordIndex(Repository, ABC):
-    """The words of one project's pages, or entries. What is removed takes its words with it.
+    """The words of one project's pages, or entries. They are removed with their records.
 
     Args:
         unit: The project.
-        tables: Which index it is.
+        tables: The tables of the index.
     """
 
     def __init__(self, unit: UnitOfWork, tables: IndexTables) -> None:
         super().__init__(unit)
         self._tables = tables
-        # Where the words are as they are kept.
+        # The table with the stored words.
         self._texts = tables.texts if unit.scope.is_postgresql else tables.sqlite
 
     def index_all(self, indexed: Mapping[int, IndexedPage]) -> None:
-        """Make these the words of pages, by page number."""
+        """Replace the words of pages, by page number."""
         self.remove_all(indexed)
         entries: list[IndexEntry] = []
         for number, each in sorted(indexed.items()):
             words = each.words
             words = words if isinstance(words, SearchWords) else search_words(words)
-            said = [("session", each.session_id), ("modality", each.modality), ("kind", each.kind)]
-            said += [("session", other) for other in each.other_sessions[:_MOST_SESSIONS]]
-            marks = [self.mark(name, of) for name, of in said if of is not None]
+            marked = [("session", each.session_id), ("modality", each.modality)]
+            marked += [("kind", each.kind)]
+            marked += [("session", other) for other in each.other_sessions[:_MOST_SESSIONS]]
+            marks = [self.mark(name, of) for name, of in marked if of is not None]
             entries.append(IndexEntry(number, [self.mark("project", ""), *marks], words))
         self._insert(entries)
 
     def remove_all(self, numbers: Collection[int]) -> None:
-        """Find these no longer."""
+        """Remove the words of pages, by page number."""
         for batch in in_batches(numbers):
             self._remove(batch)
 
@@ -117,54 +124,51 @@ class WordIndex(Repository, ABC):
         modalities: Collection[str] = (),
         kinds: Collection[str] = (),
     ) -> RequiredMarks:
-        """Return the marks of a project, or of a session, of modalities and kinds in it."""
+        """Return the marks of the project, or of a session, modalities and kinds in it."""
         marks = [] if session_id is None else [[self.mark("session", session_id)]]
         for name, wanted in (("modality", modalities), ("kind", kinds)):
             marks += [[self.mark(name, each) for each in sorted(wanted)]] if wanted else []
-        # The project is in the other marks as well, and its own is in everything of it.
+        # The other marks contain the project as well. Each text of it has its own mark.
         return marks or [[self.mark("project", "")]]
 
     def mark(self, name: str, of: str) -> str:
-        """Return the word that stands for a project, session, modality or kind."""
+        """Return the mark of a project, session, modality or kind."""
         identity = f"{self._scope.project_id}\0{name}\0{of}".encode()
         return MARK + hashlib.sha256(identity).hexdigest()[:24]
 
     @abstractmethod
     def newest(self, terms: Sequence[SearchTerm], marks: RequiredMarks) -> list[tuple[int, str]]:
-        """Return the newest `MOST_FOUND` that have all terms, as (number, opening)."""
+        """Return the newest `MOST_FOUND` matches of all terms, as (number, opening)."""
 
     @abstractmethod
     def holders(self, terms: Sequence[SearchTerm], marks: RequiredMarks) -> list[list[int]]:
-        """Return the numbers of the newest `MOST_HELD` that have a term, for each of some."""
+        """Return the numbers of the newest `MOST_HELD` matches of each of some terms."""
 
     def openings(self, numbers: Collection[int]) -> dict[int, str]:
-        """Return how the texts of these begin, by number; those that are gone are missing."""
-        texts = self._texts
-        columns = [texts.c.number.label("number"), opening_of(texts).label("opening")]
-        begun = self._scope.select(texts, columns=columns)
-        rows = self._scope.rows_with(texts.c.number, numbers, begun)
+        """Return the openings of texts that exist, by number."""
+        rows = self._scope.in_batches(_select_openings(self._texts), numbers)
         return {row.number: row.opening for row in rows}
 
     @abstractmethod
     def add_stems(self, numbers: Collection[int]) -> None:
-        """Put the stems beside the words of what was indexed without them, what is gone apart."""
+        """Add the stems to texts that were indexed without them and exist."""
 
     @abstractmethod
     def _remove(self, numbers: Sequence[int]) -> None:
-        """Forget the words of up to 500."""
+        """Remove the words of up to 500 texts."""
 
     @abstractmethod
     def _insert(self, entries: Sequence[IndexEntry]) -> None:
-        """Store the words of what has none stored."""
+        """Store the words of texts that have none stored."""
 
     def _single_words(self, term: SearchTerm) -> list[str]:
-        """Return words of the index, of which one must be there, of a term that is one word."""
+        """Return the words of the index that match a term of one word."""
         (word,) = term.words
         stemmed = term.stem
         if stemmed is None or is_continuous(word):
             return [word]
-        # The stem itself is in the index as a word where it is one of its own forms; the word as it
-        # is asked for is all there is of what was indexed before there were stems.
+        # The stem itself is a word of the index if it is one of its own forms. The word as it is in
+        # the query finds texts that were indexed before there were stems.
         words = [stemmed, word] if stem(stemmed) == stemmed else [word]
         words.append(STEM_MARK + stemmed)
         if term.modality is not None:
@@ -174,12 +178,12 @@ class WordIndex(Repository, ABC):
 
 def stem_marks(words: str) -> list[str]:
     """Return the stems of words that were indexed before, as the index has them."""
-    # Behind the words there is so much room in a tsvector, however long these are.
+    # A tsvector has so much room beside the words, however long these are.
     return [STEM_MARK + each for each in stems_of(words.split(), most_bytes=40_000).split()]
 
 
 def opening_of(texts: AnyTable) -> ColumnElement[str]:
-    """Return what is ranked: the beginnings of its padded words, each in a line."""
+    """Return the opening of a text, which is ranked: the first words, a line for each column."""
     lines: list[ColumnElement[str]] = [
         func.substr(words, 1, _RANKED_CHARS, type_=Text)
         for words in (texts.c.heading, texts.c.body)
@@ -187,15 +191,27 @@ def opening_of(texts: AnyTable) -> ColumnElement[str]:
     return lines[0] + "\n" + lines[1]
 
 
-# FTS5 walks its lists from the newest page on, so that the limit ends the work.
 @cache
-def _matching(table: AnyTable, *, with_openings: bool) -> Lookup:
-    columns = [table.c.number.label("number")]
+def _select_openings(texts: AnyTable) -> Select[Any]:
+    columns = texts.c.number.label("number"), opening_of(texts).label("opening")
+    return scoped_select(texts, *columns).where(is_among(texts.c.number, "values"))
+
+
+@cache
+def remove_numbers(table: AnyTable) -> Delete:
+    """Delete the rows of a table of an index whose numbers are in `numbers`."""
+    return scoped_delete(table).where(is_among(table.c.number, "numbers"))
+
+
+# FTS5 walks its lists from the newest page on, so the limit ends the work.
+@cache
+def _select_matches(table: AnyTable, *, with_openings: bool) -> Select[Any]:
+    columns: list[ColumnElement[Any]] = [table.c.number.label("number")]
     if with_openings:
         columns.append(opening_of(table).label("opening"))
-    return Lookup(
+    return (
         scoped_select(table, *columns)
-        .where(table.c.whole.op("MATCH")(bindparam("sought")))
+        .where(table.c.whole.op("MATCH")(bindparam("query")))
         .order_by(table.c.number.desc())
         .limit(MOST_FOUND if with_openings else MOST_HELD)
     )
@@ -206,28 +222,26 @@ class SqliteWordIndex(WordIndex):
 
     def newest(self, terms: Sequence[SearchTerm], marks: RequiredMarks) -> list[tuple[int, str]]:
         """See WordIndex."""
-        lookup = _matching(self._texts, with_openings=True)
-        # Nobody knows how many pages have one word and not the other: no work for the loop.
-        rows = self._scope.look_up(lookup, is_short=False, sought=self._sought(terms, marks))
+        statement = _select_matches(self._texts, with_openings=True)
+        rows = self._scope.all(statement, query=self._query(terms, marks))
         return [(row.number, row.opening) for row in rows]
 
     def holders(self, terms: Sequence[SearchTerm], marks: RequiredMarks) -> list[list[int]]:
         """See WordIndex."""
-        lookup = _matching(self._texts, with_openings=False)
-        return [
-            [row.number for row in self._scope.look_up(lookup, is_short=False, sought=sought)]
-            for sought in (self._sought([term], marks) for term in terms)
-        ]
+        statement = _select_matches(self._texts, with_openings=False)
+        queries = [self._query([term], marks) for term in terms]
+        return [list(self._scope.execute(statement, query=query).scalars()) for query in queries]
 
     def add_stems(self, numbers: Collection[int]) -> None:
         """See WordIndex."""
         table = self._texts
-        for row in self._scope.all(self._scope.select(table).where(table.c.number.in_(numbers))):
+        set_scope = scoped_update(table, by={"number": "of_number"})
+        for row in self._scope.rows_with(table.c.number, numbers):
             scope = " ".join([row.scope, *stem_marks(row.heading + row.body)])
-            self._scope.set_values(table, table.c.number == row.rowid, scope=scope)
+            self._scope.run(set_scope, of_number=row.rowid, scope=scope)
 
     def _remove(self, numbers: Sequence[int]) -> None:
-        self._scope.remove(self._texts, self._texts.c.number.in_(numbers))
+        self._scope.run(remove_numbers(self._texts), numbers=numbers)
 
     def _insert(self, entries: Sequence[IndexEntry]) -> None:
         rows = [
@@ -240,7 +254,7 @@ class SqliteWordIndex(WordIndex):
         ]
         self._scope.insert_new(self._texts, rows)
 
-    def _sought(self, terms: Sequence[SearchTerm], marks: RequiredMarks) -> str:
+    def _query(self, terms: Sequence[SearchTerm], marks: RequiredMarks) -> str:
         return " AND ".join([*map(_any_of, marks), *map(self._fts_term, terms)])
 
     def _fts_term(self, term: SearchTerm) -> str:

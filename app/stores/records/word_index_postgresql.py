@@ -1,13 +1,12 @@
-"""An index of words on PostgreSQL: a tsvector made by us, in a GIN index. See `WordIndex`.
+"""An index of words on PostgreSQL: a tsvector that this module makes, in a GIN index.
 
-A GIN index answers with all matches at once, newest or not, and every match costs a look at its
-row. So everything also has a mark of its window, the 4,096 numbers it is among: a search looks into
-the newest windows first, then into as many more as should hold what is missing, and at last into
-all others.
+A GIN index returns all matches at once, newest or not, and reads the row of every match. So each
+text also has a mark of its window, the 4,096 numbers it is among. A search reads the newest windows
+first, then as many more as probably contain the missing matches, and at last all others.
 
-A phrase costs a look at every text that has its words, so pairs of short words are marked, too
-(see `is_pair`). A tsvector keeps 255 positions of a word, and none above 16,383: where a text has
-more (`is_long`), phrases are looked for in its words themselves.
+A phrase reads every text that has its words, so pairs of short words have marks as well (see
+`is_pair`). A tsvector stores 255 positions of a word, and none above 16,383. If a text has more
+(`is_long`), phrases are searched in its words themselves.
 """
 
 from collections import defaultdict
@@ -28,7 +27,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import ARRAY, TSQUERY
 
-from app.stores.records.scope import scoped_from
+from app.stores.records.statements import scoped_from, scoped_select, scoped_update
 from app.stores.records.word_index import (
     MARK,
     MOST_FOUND,
@@ -37,6 +36,7 @@ from app.stores.records.word_index import (
     RequiredMarks,
     WordIndex,
     opening_of,
+    remove_numbers,
     stem_marks,
 )
 from app.words.ranking import needle
@@ -45,10 +45,10 @@ from app.words.search_terms import TEXT_BREAK, SearchTerm, SearchWords, is_pair
 _WINDOW_BITS = 12
 _NEWEST_WINDOWS = 3
 _MOST_NAMED_WINDOWS = 32
-# Stands between the words of a pair; no word contains it.
+# Separates the words of a pair; no word contains it.
 _PAIR = "\ue002"
 _MOST_POSITIONS = 255
-# Where words go that have no position left; nothing real stands there or next to it.
+# The position of words that have no position left; no word has it, or the one before.
 _NOWHERE = 16_383
 _LAST_POSITION = _NOWHERE - 2
 
@@ -62,17 +62,17 @@ class PostgresWordIndex(WordIndex):
         newest = self._newest_window()
         windows = [_Windows(newest, MOST_HELD) for _ in terms]
         while True:
-            asked = [
+            open_terms = [
                 (place, narrow)
                 for place, each in enumerate(windows)
                 if len(found[place]) < MOST_HELD
                 and (narrow := each.following(len(found[place]))) is not None
             ]
-            if not asked:
+            if not open_terms:
                 return found
-            # In one statement: the way to the server takes longer than a rare word.
+            # In one statement, because a round trip takes longer than a rare word.
             parts = []
-            for place, narrow in asked:
+            for place, narrow in open_terms:
                 most = MOST_HELD - len(found[place])
                 matching = self._matching([terms[place]], [*_operands_of(marks), narrow], most)
                 numbers = matching.subquery(f"term_{place}")
@@ -83,21 +83,21 @@ class PostgresWordIndex(WordIndex):
     def add_stems(self, numbers: Collection[int]) -> None:
         """See WordIndex."""
         texts, vectors = self._tables.texts, self._tables.postgresql
-        # What somebody else holds is being indexed anew, with its stems.
-        columns = [vectors.c.number.label("number")]
-        held = self._scope.select(vectors, vectors.c.number.in_(numbers), columns=columns)
-        rows = self._scope.all(held.with_for_update(skip_locked=True))
-        still = [row.number for row in rows]
-        for row in self._scope.all(self._scope.select(texts).where(texts.c.number.in_(still))):
+        # Another transaction has locked the rows that it indexes again, with their stems.
+        locked = scoped_select(vectors, vectors.c.number).where(vectors.c.number.in_(numbers))
+        found = self._scope.execute(locked.with_for_update(skip_locked=True)).scalars().all()
+        set_words = scoped_update(vectors, by={"number": "of_number"})
+        number = texts.c.number.label("number")
+        columns = (number, texts.c.heading, texts.c.body)
+        for row in self._scope.all(scoped_select(texts, *columns).where(number.in_(found))):
             if marks := stem_marks(row.heading + row.body):
                 added = func.array_to_tsvector(cast(marks, ARRAY(String)))
-                number = row._mapping[texts.c.number]
-                words = vectors.c.words.op("||")(added)
-                self._scope.set_values(vectors, vectors.c.number == number, words=words)
+                with_marks = set_words.values(words=vectors.c.words.op("||")(added))
+                self._scope.run(with_marks, of_number=row.number)
 
     def _remove(self, numbers: Sequence[int]) -> None:
         for table in (self._tables.postgresql, self._tables.texts):
-            self._scope.remove(table, table.c.number.in_(numbers))
+            self._scope.run(remove_numbers(table), numbers=numbers)
 
     def _insert(self, entries: Sequence[IndexEntry]) -> None:
         texts = [{"number": entry.number, **entry.columns()} for entry in entries]
@@ -106,21 +106,20 @@ class PostgresWordIndex(WordIndex):
 
     def _newest_window(self) -> int:
         numbers = self._tables.numbers
-        listed = self._scope.select(numbers.table, columns=[numbers.label("number")])
-        last = self._scope.first(listed.order_by(numbers.desc()).limit(1))
-        return -1 if last is None else last.number >> _WINDOW_BITS
+        newest = scoped_select(numbers.table, numbers).order_by(numbers.desc()).limit(1)
+        last: int | None = self._scope.execute(newest).scalar()
+        return -1 if last is None else last >> _WINDOW_BITS
 
     def newest(self, terms: Sequence[SearchTerm], marks: RequiredMarks) -> list[tuple[int, str]]:
         """See WordIndex."""
         windows = _Windows(self._newest_window(), MOST_FOUND)
         found: list[tuple[int, str]] = []
         while len(found) < MOST_FOUND and (narrow := windows.following(len(found))):
-            sought = [*_operands_of(marks), narrow]
-            newest = self._matching(terms, sought, MOST_FOUND - len(found)).subquery()
+            operands = [*_operands_of(marks), narrow]
+            newest = self._matching(terms, operands, MOST_FOUND - len(found)).subquery()
             texts = self._tables.texts
-            openings = self._scope.select(
-                texts, texts.c.number == newest.c.number, columns=[opening_of(texts)]
-            ).scalar_subquery()
+            of_match = texts.c.number == newest.c.number
+            openings = scoped_select(texts, opening_of(texts)).where(of_match).scalar_subquery()
             statement = scoped_from(newest, newest.c.number, openings.label("opening"))
             found += [(row.number, row.opening) for row in self._scope.all(statement)]
         return found
@@ -131,8 +130,8 @@ class PostgresWordIndex(WordIndex):
         """Select the newest matches with all marks, which are operands of a tsquery."""
         vectors = self._tables.postgresql
         everything = " & ".join([*marks, *map(self._all_words, terms)])
-        candidates = self._scope.select(
-            vectors, vectors.c.words.op("@@")(cast(everything, TSQUERY))
+        candidates = scoped_select(vectors).where(
+            vectors.c.words.op("@@")(cast(everything, TSQUERY))
         )
         if any(len(term.words) > 1 for term in terms):
             candidates = candidates.where(self._has_phrases(terms))
@@ -148,20 +147,20 @@ class PostgresWordIndex(WordIndex):
         has_all = and_(
             *(or_(*(func.strpos(words, needle(term)) > 0 for words in columns)) for term in phrases)
         )
-        read = self._scope.select(texts, texts.c.number == vectors.c.number, columns=[has_all])
+        read = scoped_select(texts, has_all).where(texts.c.number == vectors.c.number)
         followed_words = vectors.c.words.op("@@")(cast(followed, TSQUERY))
         return case((vectors.c.is_long, read.scalar_subquery()), else_=followed_words)
 
     def _all_words(self, term: SearchTerm) -> str:
         if len(term.words) == 1 and not term.is_prefix:
             return _any_of(self._single_words(term))
-        # Of a prefix it is not known which pairs it makes.
+        # The pairs of a prefix are unknown.
         whole = term.words[:-1] if term.is_prefix else term.words
         return " & ".join([*_operands(term), *map(_quoted, _pair_marks(whole))])
 
 
 class _Windows:
-    """The windows a search looks into, the newest first, in three steps at most."""
+    """The windows that a search reads, the newest first, in at most three steps."""
 
     def __init__(self, newest: int, most: int) -> None:
         self._next = newest
@@ -170,14 +169,17 @@ class _Windows:
         self._step = 0
 
     def following(self, matches: int) -> str | None:
-        """Return the next windows' operand, after so many matches; `None` if there are none."""
+        """Return the operand of the next windows, or `None` if there are none.
+
+        `matches` is the number of matches so far.
+        """
         if self._next < 0:
             return None
         self._step += 1
         if self._step == 1:
             return self._take(_NEWEST_WINDOWS)
         if self._step == 2 and matches:
-            # As many as hold what is missing if they are like those before, and some to spare.
+            # Windows like those before would contain the missing matches, with some to spare.
             density = matches / _NEWEST_WINDOWS
             count = 1 + int(1.25 * (self._most - matches) / density)
             if count <= _MOST_NAMED_WINDOWS:
@@ -194,7 +196,7 @@ class _Windows:
 
 
 def place_words(words: SearchWords) -> tuple[dict[str, list[int]], bool]:
-    """Return where every word of a page stands, and whether that is not all there is to know."""
+    """Return the positions of every word of a page, and whether some positions are missing."""
     positions: dict[str, list[int]] = defaultdict(list)
     is_long = False
     for position, word in enumerate(_all_of(words), 1):
@@ -205,7 +207,7 @@ def place_words(words: SearchWords) -> tuple[dict[str, list[int]], bool]:
         is_long = True
         if not known:
             known.append(_NOWHERE)
-    # What breaks texts apart has kept their positions apart; nobody looks for it.
+    # It has separated the positions of texts, and no query contains it.
     positions.pop(TEXT_BREAK, None)
     return positions, is_long
 
@@ -256,5 +258,5 @@ def _operands(term: SearchTerm) -> list[str]:
 
 
 def _quoted(word: str) -> str:
-    # Words are letters, digits and marks: there is nothing in them to escape.
+    # Words are letters, digits and marks, which need no escape.
     return f"'{word}'"

@@ -1,6 +1,7 @@
 """Units of work give repositories by type."""
 
-from app.stores.records.connections import LoopConnection
+from sqlalchemy import create_engine
+
 from app.stores.records.resources import ResourceRecords
 from app.stores.records.unit_of_work import Repository, UnitOfWork
 from app.stores.records.uploads import UploadRecords
@@ -11,8 +12,8 @@ class RowRecords(Repository):
 
 
 def opened_unit() -> UnitOfWork:
-    """A unit over a connection that opens no file until something is looked up."""
-    return UnitOfWork(LoopConnection("not opened"), "p", {})
+    """A unit over an empty database."""
+    return UnitOfWork(create_engine("sqlite://").connect(), "p", {})
 
 
 def test_unit_makes_each_repository_once() -> None:

@@ -7,7 +7,7 @@ exist already are not inserted, and their ids are returned.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import case, func
+from sqlalchemy import Integer, bindparam, case, func
 
 from app.models.message import StoredHistoryMessage
 from app.models.session import ANSWER, INTERACTION, MESSAGE, PAGE_FAULT, TOOL_RESULT, EntryKind
@@ -21,8 +21,14 @@ from app.stores.records.history import (
 )
 from app.stores.records.interactions import InteractionRecords, interaction_values
 from app.stores.records.pages import stored_level
-from app.stores.records.prepared_statements import touch
-from app.stores.records.scope import AnyTable, read_row, values_of
+from app.stores.records.scope import read_row, values_of
+from app.stores.records.statements import (
+    AnyTable,
+    is_among,
+    scoped_select,
+    scoped_update,
+    touch,
+)
 from app.stores.records.tables import (
     history_entries,
     interactions,
@@ -38,6 +44,26 @@ from pagefault_dialects.model.page import StoredRepresentation
 
 _BATCH_BYTES = 4 * 1024 * 1024
 _ROWS_AT_ONCE = 500
+_PAGE_SIZES = (
+    scoped_select(
+        pages,
+        pages.c.page_number,
+        (
+            func.length(pages.c.descriptor)
+            + func.length(pages.c.body)
+            + func.length(pages.c.content)
+        ).label("size_bytes"),
+        by=["session_id"],
+    )
+    .where(pages.c.page_number > bindparam("after"))
+    .order_by(pages.c.page_number)
+    .limit(bindparam("limit", type_=Integer()))
+)
+_LEVELS = (
+    scoped_select(page_levels)
+    .where(is_among(page_levels.c.page_id, "values"))
+    .order_by(page_levels.c.page_id, page_levels.c.level)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,15 +139,9 @@ class BundleRecords(Repository):
 
     def page_numbers(self, session_id: str) -> Iterator[Sequence[int]]:
         """Yield the numbers of a session's pages, oldest first, in batches that may be read."""
-        stored = pages.c
-        size = func.length(stored.descriptor) + func.length(stored.body)
-        size = (size + func.length(stored.content)).label("size_bytes")
-        columns = [stored.page_number, size]
-        sized = self._scope.select(pages, stored.session_id == session_id, columns=columns)
-        sized = sized.order_by(stored.page_number)
         after = -1
         while rows := self._scope.all(
-            sized.where(pages.c.page_number > after).limit(_ROWS_AT_ONCE)
+            _PAGE_SIZES, session_id=session_id, after=after, limit=_ROWS_AT_ONCE
         ):
             after = rows[-1].page_number
             while rows:
@@ -131,10 +151,8 @@ class BundleRecords(Repository):
 
     def levels(self, page_ids: Sequence[str]) -> dict[str, list[StoredRepresentation]]:
         """Return the levels of some pages by page id, in order."""
-        page_id = page_levels.c.page_id
-        ordered = self._scope.select(page_levels).order_by(page_id, page_levels.c.level)
         levels: dict[str, list[StoredRepresentation]] = {}
-        for row in self._scope.rows_with(page_id, page_ids, ordered):
+        for row in self._scope.in_batches(_LEVELS, page_ids):
             levels.setdefault(row.page_id, []).append(stored_level(row))
         return levels
 
@@ -174,13 +192,11 @@ class BundleRecords(Repository):
             (interactions.c.interaction_id, interaction_size, [INTERACTION]),
             (interactions.c.interaction_id, answer, [ANSWER]),
         ):
-            sized = self._scope.select(key.table, key == entry_id, columns=[size])
-            self._scope.set_values(
-                history_entries,
-                history_entries.c.session_id == session_id,
-                kind.in_(kinds),
-                size_bytes=sized.scalar_subquery(),
+            sized = scoped_select(key.table, size).where(key == entry_id).scalar_subquery()
+            set_sizes = scoped_update(history_entries, by={"session_id": "of_session"}).where(
+                kind.in_(kinds)
             )
+            self._scope.run(set_sizes.values(size_bytes=sized), of_session=session_id)
 
     def add_links(self, session_id: str, links: Sequence[Link]) -> None:
         """Insert links to resources, which this transaction has locked."""

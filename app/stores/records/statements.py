@@ -1,0 +1,224 @@
+"""Statements: each is built once, as a constant, and executed with values for its parameters.
+
+Statements over the rows of a project take the project as the parameter `in_project`, whose value
+comes from the `ProjectScope` that executes them.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from typing import Any, TypeAlias
+
+from sqlalchemy import (
+    CTE,
+    ColumnElement,
+    Connection,
+    Delete,
+    FromClause,
+    Insert,
+    Row,
+    Select,
+    String,
+    Subquery,
+    Table,
+    Update,
+    bindparam,
+    case,
+    delete,
+    func,
+    literal_column,
+    or_,
+    select,
+    true,
+    update,
+)
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.sql.base import ReadOnlyColumnCollection
+from sqlalchemy.sql.elements import KeyedColumnElement
+
+AnyTable: TypeAlias = Table
+"""A table as an argument. Repositories build statements by the functions of this module."""
+
+_LARGEST_BYTES = 65_536
+_PROJECT = bindparam("in_project", type_=String())
+
+
+class NotAtOnceError(Exception):
+    """The event loop cannot execute a statement without being blocked."""
+
+
+def refuse_in_event_loop(connection: Connection) -> None:
+    """Raise NotAtOnceError if a connection is that of a `LoopReader`."""
+    if _is_of_event_loop(connection):
+        raise NotAtOnceError
+
+
+def _is_of_event_loop(connection: Connection) -> bool:
+    return bool(connection.get_execution_options().get("is_event_loop"))
+
+
+def scoped_select(
+    table: Table, *columns: ColumnElement[Any], by: Sequence[str] = ()
+) -> Select[Any]:
+    """Select columns, by default all, of a project's rows of a table.
+
+    Each column in `by` is compared with a parameter of the same name.
+    """
+    selected = select(*(columns or table.c)).select_from(table)
+    return selected.where(table.c.project_id == _PROJECT, *_equal(table, by))
+
+
+def scoped_update(table: Table, *, by: Mapping[str, str] | None = None) -> Update:
+    """Update a project's rows of a table.
+
+    `by` has the names of columns, and of the parameters that they are compared with. A parameter
+    with the name of a column sets that column.
+    """
+    conditions = (table.c[name] == bindparam(value) for name, value in (by or {}).items())
+    return update(table).where(table.c.project_id == _PROJECT, *conditions)
+
+
+def scoped_delete(table: Table, *, by: Sequence[str] = ()) -> Delete:
+    """Delete a project's rows of a table; `by` is as in `scoped_select`."""
+    return delete(table).where(table.c.project_id == _PROJECT, *_equal(table, by))
+
+
+def scoped_from(scoped: Subquery, *columns: ColumnElement[Any]) -> Select[Any]:
+    """Select columns of a subquery that was built by `scoped_select`."""
+    return select(*columns).select_from(scoped)
+
+
+def scoped_any(selects: Iterable[Select[Any]]) -> Select[Any]:
+    """Select as `is_any` whether one of several selects, built by `scoped_select`, finds a row."""
+    return select(or_(*(each.exists() for each in selects)).label("is_any"))
+
+
+def count_rows(table: Table, *conditions: ColumnElement[bool]) -> Select[Any]:
+    """Count, as `rows`, a project's rows of a table that meet conditions."""
+    return scoped_select(table, func.count().label("rows")).where(*conditions)
+
+
+def with_inserts(
+    changed: CTE,
+    inserts: Iterable[tuple[Table, Mapping[str, ColumnElement[Any]]]],
+    *,
+    rows: FromClause | None = None,
+) -> Select[Any]:
+    """Select what a `scoped_update` returns, and insert rows with it. PostgreSQL only.
+
+    Args:
+        changed: The update.
+        inserts: Tables with the values of their columns, taken from the update, and from `rows`.
+        rows: A source of several rows.
+    """
+    source = changed if rows is None else changed.join(rows, true())
+    made = [
+        table.insert()
+        .from_select(
+            ["project_id", *columns], select(_PROJECT, *columns.values()).select_from(source)
+        )
+        .cte(f"inserted_{index}")
+        for index, (table, columns) in enumerate(inserts)
+    ]
+    return select(changed).add_cte(*made)
+
+
+def is_among(column: ColumnElement[Any], name: str) -> ColumnElement[bool]:
+    """Compare a column with the values of a parameter, which is a list."""
+    return column.in_(bindparam(name, expanding=True))
+
+
+def _equal(table: Table, names: Sequence[str]) -> Iterable[ColumnElement[bool]]:
+    return (table.c[name] == bindparam(name) for name in names)
+
+
+class Lookup:
+    """A select of a few rows by their keys, which the event loop can execute; see `LoopReader`.
+
+    The event loop does not read large values. There, a row that has them raises NotAtOnceError.
+
+    Args:
+        statement: The select.
+        large: The columns whose values may be large, added up for each row.
+    """
+
+    def __init__(
+        self, statement: Select[Any], *, large: Sequence[ColumnElement[bytes]] = ()
+    ) -> None:
+        self.statement = statement
+        self.short_statement = _short(statement, large)
+
+    def read(
+        self, connection: Connection, values: Mapping[str, Any], *, is_short: bool = True
+    ) -> Sequence[Row[Any]]:
+        """Return the rows.
+
+        Args:
+            connection: The connection.
+            values: The values of the parameters.
+            is_short: False if this is known to take long.
+
+        Raises:
+            NotAtOnceError: The event loop would be blocked.
+        """
+        if not _is_of_event_loop(connection):
+            return connection.execute(self.statement, values).all()
+        rows = connection.execute(self.short_statement, values).all() if is_short else None
+        if rows is None or not all(row.is_short for row in rows):
+            raise NotAtOnceError
+        return rows
+
+
+def _short(statement: Select[Any], large: Sequence[ColumnElement[bytes]]) -> Select[Any]:
+    """Return the select with NULL for large values, and `is_short` as its last column."""
+    # Both databases know the length of a blob without reading it.
+    sizes = [func.coalesce(func.length(column), literal_column("0")) for column in large]
+    is_short = sum(sizes, start=literal_column("0")) <= literal_column(str(_LARGEST_BYTES))
+    columns = [
+        case((is_short, column), else_=None).label(str(column.key))
+        if any(column is each for each in large)
+        else column
+        for column in statement.selected_columns
+    ]
+    return statement.with_only_columns(*columns, is_short.label("is_short"))
+
+
+Offered: TypeAlias = ReadOnlyColumnCollection[str, KeyedColumnElement[Any]]
+"""The columns of the row that an upsert would insert."""
+Merge: TypeAlias = Callable[[Offered], Mapping[str, ColumnElement[Any]]]
+"""Returns the columns to set in the existing row, from the row that an upsert would insert.
+
+A function of a module, or the result of `touch`: the statement that is built with it is cached.
+"""
+
+
+@cache
+def touch(*names: str) -> Merge:
+    """Return the merge that sets these columns of the existing row, and no others."""
+    return lambda offered: {name: offered[name] for name in names}
+
+
+@cache
+def insert(table: Table) -> Insert:
+    """Insert rows."""
+    return table.insert()
+
+
+@cache
+def upsert(table: Table, merge: Merge | None, *returned: str, is_postgresql: bool) -> Insert:
+    """Insert rows, and merge them into existing rows with the same keys.
+
+    Args:
+        table: The table.
+        merge: What is set in an existing row; `None` to leave it unchanged.
+        returned: Columns to return, of the rows that were inserted or merged.
+        is_postgresql: True for PostgreSQL, false for SQLite.
+    """
+    # Both dialects spell ON CONFLICT alike, each in a class of its own.
+    statement = postgresql.insert(table) if is_postgresql else sqlite.insert(table)
+    if merge is None:
+        statement = statement.on_conflict_do_nothing()
+    else:
+        statement = statement.on_conflict_do_update(
+            index_elements=list(table.primary_key.columns), set_=merge(statement.excluded)
+        )
+    return statement.returning(*(table.c[name] for name in returned)) if returned else statement
