@@ -27,7 +27,7 @@ from pagefault_dialects.messages.diagnosis import (
     diagnose,
     entry_pointer,
     is_home,
-    written_anew,
+    without_originals,
 )
 from pagefault_dialects.messages.histories import (
     Dialect,
@@ -158,7 +158,7 @@ class Doctor:
         )
         findings = [*patient.findings, *diagnosed]
         if diagnosed:
-            rewritten = await self.resolver.run(partial(written_anew, history.turns))
+            rewritten = await self.resolver.run(partial(without_originals, history.turns))
             fitted, _ = await self.resolver.fit(
                 project_id, rewritten, profile, options, NOTHING_EVICTED, is_whole=True
             )

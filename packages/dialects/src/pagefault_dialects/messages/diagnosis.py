@@ -4,7 +4,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from pagefault_dialects.json.values import JsonValue, json_text
-from pagefault_dialects.messages.findings import of_loss, of_pairs, of_turns
+from pagefault_dialects.messages.findings import (
+    find_lossy_faults,
+    find_repaired_faults,
+    find_unpaired,
+)
 from pagefault_dialects.messages.histories import Dialect, ForeignMessage
 from pagefault_dialects.messages.message_faults import message_faults
 from pagefault_dialects.messages.reading import ReadHistory
@@ -16,8 +20,8 @@ from pagefault_dialects.targets.rules import found, quoted
 from pagefault_dialects.targets.sequence_rules import sequence_faults
 
 _ENTRIES = "/entries/"
-# Of the rules of order, these show neither in turns nor in the account of the loss.
-_OF_ORDER = ("late-call", "unsigned-call", "unsigned-thought", "misplaced-thought")
+# The rules of order that neither turns nor the loss account show.
+_ORDER_RULES = ("late-call", "unsigned-call", "unsigned-thought", "misplaced-thought")
 
 
 def diagnose(
@@ -41,18 +45,18 @@ def diagnose(
     """
     own = main if profile.target == (main or "openai-chat") else None
     findings = [
-        *of_turns(history.recorded, profile, own),
-        *of_pairs(history.turns, history.recorded),
-        *of_loss(loss, history.turns, profile, own),
+        *find_repaired_faults(history.recorded, profile, own),
+        *find_unpaired(history.turns, history.recorded),
+        *find_lossy_faults(loss, history.turns, profile, own),
     ]
     findings += _split_calls(history)
     if own == "anthropic":
         findings += _trailing_space(history.recorded)
-    order = [*_of_order(history, sent, profile.target, main)]
+    order = [*_check_order(history, sent, profile.target, main)]
     if is_session:
         messages = [each for each in history.messages if each.message is not None]
         faults = message_faults(messages, main)
-        return _of_session([*findings, *map(_by_entry, order), *map(_by_entry, faults)])
+        return _sort_by_entry([*findings, *map(_by_entry, order), *map(_by_entry, faults)])
     findings += message_faults(history.messages, main)
     findings += order
     findings = [each for each in findings if not _is_made_by_model(each, own, history.messages)]
@@ -61,8 +65,8 @@ def diagnose(
     return sorted(named, key=lambda each: _place(each, places))
 
 
-def _of_session(findings: Sequence[Finding]) -> list[Finding]:
-    """Return findings in the order of entries; an entry as a whole is known by its number alone."""
+def _sort_by_entry(findings: Sequence[Finding]) -> list[Finding]:
+    """Return findings in the order of entries. The pointer of an entry as a whole is empty."""
     named = (
         each.model_copy(update={"pointer": ""}) if each.pointer.startswith("/api/") else each
         for each in findings
@@ -70,42 +74,42 @@ def _of_session(findings: Sequence[Finding]) -> list[Finding]:
     return sorted(named, key=lambda each: each.seq or 0)
 
 
-def _of_order(
+def _check_order(
     history: ReadHistory, sent: Sequence[JsonValue], target: str, main: Dialect | None
 ) -> Iterator[Finding]:
-    """Yield the faults of order that only the messages show, if they are the target's own."""
+    """Yield the faults in the order of original messages, if they are in the target's form."""
     pointers = [each.pointer for each in history.messages if not each.is_apart]
     if not is_home(history, target, main) or len(sent) != len(pointers):
         return
     faults = sequence_faults(sent, target, pointers=pointers)
-    yield from (each for each in faults if each.rule in _OF_ORDER)
+    yield from (each for each in faults if each.rule in _ORDER_RULES)
 
 
-def written_anew(turns: Sequence[ComposedTurn]) -> list[ComposedTurn]:
-    """Return the turns of a history with a fault, of which no message is written as it was sent."""
+def without_originals(turns: Sequence[ComposedTurn]) -> list[ComposedTurn]:
+    """Return turns without their original messages, so that all of them are rewritten."""
     return [replace(turn, natives=()) for turn in turns]
 
 
 def _by_entry(finding: Finding) -> Finding:
-    """Return a finding by the number of its entry, of which its pointer begins with the path."""
+    """Return a finding with the number of its entry, taken from the path in its pointer."""
     entry, _, inner = finding.pointer.removeprefix(_ENTRIES).partition("/")
     pointer = f"/{inner}" if inner else ""
     return finding.model_copy(update={"seq": int(entry), "pointer": pointer})
 
 
 def entry_pointer(seq: int) -> str:
-    """Return the pointer of the message that an entry of a session is."""
+    """Return the pointer of the message of an entry."""
     return f"{_ENTRIES}{seq}"
 
 
 def is_home(history: ReadHistory, target: str, main: Dialect | None) -> bool:
-    """Return whether a history is in the form that requests of a target have."""
+    """Return whether a history is in the form of a target's requests."""
     is_as_sent = all(each.is_as_sent for each in history.messages)
     return target == (main or "openai-chat") and is_as_sent
 
 
 def _split_calls(history: ReadHistory) -> Iterator[Finding]:
-    """Yield the messages whose calls were joined to those before."""
+    """Yield the messages whose calls were joined to those of the message before."""
     kept = {turn.seq for turn in history.joined}
     for index, foreign in enumerate(history.messages):
         message = foreign.message
@@ -117,7 +121,7 @@ def _split_calls(history: ReadHistory) -> Iterator[Finding]:
 
 
 def _trailing_space(turns: Sequence[ComposedTurn]) -> Iterator[Finding]:
-    """Yield the text at the end of a history, if the assistant's ends in white space."""
+    """Yield the last text of a history, if it is the assistant's and ends in white space."""
     last = turns[-1] if turns else None
     if last is None or last.role != "assistant" or last.calls or not last.items:
         return
@@ -130,7 +134,7 @@ def _trailing_space(turns: Sequence[ComposedTurn]) -> Iterator[Finding]:
 def _is_made_by_model(
     finding: Finding, own: Dialect | None, messages: Sequence[ForeignMessage]
 ) -> bool:
-    """Return whether a finding is about a picture that a model made, which its provider takes."""
+    """Return whether a finding is about a picture of a model, which its provider accepts."""
     if finding.rule != "no-media-here" or finding.seq is None:
         return False
     is_item = finding.pointer == messages[finding.seq - 1].pointer
@@ -138,7 +142,7 @@ def _is_made_by_model(
 
 
 def _with_pointer(finding: Finding, messages: Sequence[ForeignMessage]) -> Finding:
-    """Return a finding of a foreign history, which has no entries but pointers."""
+    """Return a finding with a pointer in place of the number of an entry."""
     if finding.seq is None:
         return finding
     pointer = finding.pointer or messages[finding.seq - 1].pointer

@@ -24,14 +24,14 @@ from pagefault_dialects.model.render_options import base64_length
 from pagefault_dialects.targets.profile import IdRule, Profile, media_class
 from pagefault_dialects.targets.rules import RULES, Rule, found, quoted
 
-_OF_PAIRS = ("no-call", "late-answer", "no-answer")
+_PAIR_RULES = ("no-call", "late-answer", "no-answer")
 _DUPLICATE = "duplicate-answer"
 # Findings with more details come from the messages themselves.
-_FOUND_ELSEWHERE = frozenset({*_OF_PAIRS, _DUPLICATE, "empty-content", "not-a-message"})
+_FOUND_ELSEWHERE = frozenset({*_PAIR_RULES, _DUPLICATE, "empty-content", "not-a-message"})
 _ERRORS_ARE_TEXT = ("anthropic", "bedrock")
 
 
-def of_loss(
+def find_lossy_faults(
     loss: Sequence[LossEntry],
     turns: Sequence[ComposedTurn],
     profile: Profile,
@@ -73,7 +73,7 @@ def of_loss(
 
 
 def _media_by_place(turns: Sequence[ComposedTurn]) -> dict[tuple[int | None, str], list[Medium]]:
-    """Return media by their entries and pointers; all media of a result stand at one pointer."""
+    """Return media by entry and pointer; all media of a result have the same pointer."""
     media: dict[tuple[int | None, str], list[Medium]] = {}
     for turn in turns:
         for item in turn.items:
@@ -83,7 +83,7 @@ def _media_by_place(turns: Sequence[ComposedTurn]) -> dict[tuple[int | None, str
 
 
 def _is_of_any_type(medium: Medium, profile: Profile) -> bool:
-    """Return whether a medium is a link that the target loads, and nothing says of what type."""
+    """Return whether a medium is a link of an unknown type that the target loads."""
     rule = profile.rule(medium.kind)
     is_loaded = isinstance(medium.source, Address) and rule and rule.loads(medium.source.url)
     return bool(is_loaded) and medium.mime_type == "application/octet-stream"
@@ -115,7 +115,7 @@ def _actual(rule: Rule, medium: Medium, entry: LossEntry) -> int | str:
             return entry.reason
 
 
-def of_turns(
+def find_repaired_faults(
     turns: Sequence[ComposedTurn], profile: Profile, own: Dialect | None
 ) -> Iterator[Finding]:
     """Yield the faults that a rendering repairs without loss.
@@ -125,13 +125,13 @@ def of_turns(
         profile: The target.
         own: The dialect of the history, if that is the target's; else `None`.
     """
-    yield from _of_calls(turns, profile)
-    yield from _of_order(turns)
+    yield from _check_calls(turns, profile)
+    yield from _check_order(turns)
     for turn in turns:
-        yield from _of_items(turn, profile, own)
+        yield from _check_items(turn, profile, own)
 
 
-def of_pairs(
+def find_unpaired(
     conversation: Sequence[ComposedTurn], turns: Sequence[ComposedTurn]
 ) -> Iterator[Finding]:
     """Yield calls without an answer, answers without a call, and second answers.
@@ -147,7 +147,7 @@ def of_pairs(
     yield from _second_answers(conversation, turns)
     for turn in conversation:
         for note in turn.items:
-            if not isinstance(note, SyntheticNote) or note.code not in _OF_PAIRS:
+            if not isinstance(note, SyntheticNote) or note.code not in _PAIR_RULES:
                 continue
             call_id, place = turn.call_id, turn
             if note.what == "call":
@@ -155,7 +155,7 @@ def of_pairs(
                 answered = (each.call_id for each in turns if each.seq == note.seq)
                 call_id = next((each for each in answered if _is_made_of(written, each)), written)
             if note.what == "answer":
-                # Calls that were joined are found where they stood.
+                # The finding of a joined call is at its original place.
                 after = (each for each in origins.get(call_id, ()) if _seq(each) >= (note.seq or 0))
                 place = next(after, turn)
             yield found(note.code, place.origin, seq=place.seq, call_id=call_id)
@@ -179,7 +179,7 @@ def _second_answers(
 
 
 def _is_made_of(written: str, call_id: str) -> bool:
-    """Return whether an id is another one, with a number if that was in use."""
+    """Return whether an id was made of another one, with a number if that was in use."""
     return bool(call_id) and re.fullmatch(rf"{re.escape(call_id)}(-\d+)?", written) is not None
 
 
@@ -187,7 +187,7 @@ def _seq(turn: ComposedTurn) -> int:
     return turn.seq or 0
 
 
-def _of_calls(turns: Sequence[ComposedTurn], profile: Profile) -> Iterator[Finding]:
+def _check_calls(turns: Sequence[ComposedTurn], profile: Profile) -> Iterator[Finding]:
     used: set[str] = set()
     for turn in turns:
         for call in turn.calls:
@@ -210,8 +210,8 @@ def _describe_rule(rule: IdRule) -> str:
     return f"up to {rule.most_chars} of {rule.characters}"
 
 
-def _of_order(turns: Sequence[ComposedTurn]) -> Iterator[Finding]:
-    """Yield results that stand before their calls; those behind are in the account of the loss."""
+def _check_order(turns: Sequence[ComposedTurn]) -> Iterator[Finding]:
+    """Yield results before their calls. Those behind are in the loss account."""
     called: dict[str, int] = {}
     for index, turn in enumerate(turns):
         for call in turn.calls:
@@ -224,19 +224,19 @@ def _of_order(turns: Sequence[ComposedTurn]) -> Iterator[Finding]:
             )
 
 
-def _of_items(turn: ComposedTurn, profile: Profile, own: Dialect | None) -> Iterator[Finding]:
+def _check_items(turn: ComposedTurn, profile: Profile, own: Dialect | None) -> Iterator[Finding]:
     is_result = turn.role == "tool"
     says_error = is_result and turn.is_error and own in _ERRORS_ARE_TEXT
     if not turn.items and not turn.calls and (says_error or not is_result):
         yield found("empty-content", turn.origin, seq=turn.seq)
     for item in turn.items:
         if isinstance(item, TextItem) and _is_left_out(item.text, profile):
-            # Beside calls, and as a result, SDKs write an empty text where nothing is said.
+            # SDKs write an empty text beside calls and as an empty result.
             is_block = item.pointer.rpartition("/")[2].isdigit()
             if is_block or says_error or not (turn.calls or is_result):
                 yield found("empty-content", item.pointer, actual=quoted(item.text), seq=turn.seq)
         elif isinstance(item, Medium):
-            yield from _of_medium(turn, item)
+            yield from _check_medium(turn, item)
             if is_result and not item.is_in_text:
                 rule = "media-in-error" if says_error else "media-in-result"
                 if says_error or own == "openai-chat":
@@ -248,7 +248,7 @@ def _is_left_out(text: str, profile: Profile) -> bool:
     return not (text if profile.takes_blank_texts else text.strip())
 
 
-def _of_medium(turn: ComposedTurn, medium: Medium) -> Iterator[Finding]:
+def _check_medium(turn: ComposedTurn, medium: Medium) -> Iterator[Finding]:
     if medium.is_in_text:
         yield found("base64-in-text", medium.pointer, actual=medium.mime_type, seq=turn.seq)
     if claimed := medium.claimed_type:

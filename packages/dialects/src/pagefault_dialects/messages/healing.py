@@ -1,10 +1,10 @@
-"""Histories that a provider refuses, made into ones that it takes."""
+"""Repair of histories that a provider refuses."""
 
 from dataclasses import replace
 
 from pagefault_dialects.json.surrogates import has_lone_surrogate
 from pagefault_dialects.json.values import JsonValue, repaired
-from pagefault_dialects.messages.diagnosis import diagnose, is_home, written_anew
+from pagefault_dialects.messages.diagnosis import diagnose, is_home, without_originals
 from pagefault_dialects.messages.histories import body_dialect, sent_messages
 from pagefault_dialects.messages.reading import locate_loss, read_messages
 from pagefault_dialects.model.render_options import RenderOptions
@@ -17,14 +17,14 @@ _DEFAULTS = RenderOptions()
 def heal(
     history: JsonValue, target: str | None = None, options: RenderOptions = _DEFAULTS
 ) -> RenderedMessages:
-    """Return a history as its provider accepts it: calls answered, ids, order and media repaired.
+    """Repair a history for its provider: unanswered calls, ids, order and media.
 
-    A history of the target's own dialect in which nothing is wrong comes back as it was sent.
+    A history of the target's own dialect without faults is returned unchanged.
 
     Args:
         history: A list of messages in any dialect, or a request that holds one.
-        target: For whom it is; `None` for the dialect that it is in.
-        options: How it is rendered.
+        target: The target; `None` for the history's own dialect.
+        options: The options of the rendering.
 
     Returns:
         The messages. The entries of `loss` point into `history`.
@@ -44,5 +44,5 @@ def heal(
     if is_at_home and not found:
         return replace(rendered, messages=sent, loss=())
     if found:
-        rendered = render(written_anew(read.turns), profile.target, options)
+        rendered = render(without_originals(read.turns), profile.target, options)
     return replace(rendered, loss=tuple(locate_loss(rendered.loss, read.messages)))

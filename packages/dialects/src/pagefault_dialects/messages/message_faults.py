@@ -36,27 +36,27 @@ def message_faults(messages: Sequence[ForeignMessage], main: Dialect | None) -> 
         if each.message is None:
             yield found("not-a-message", each.pointer)
             continue
-        # Calls and results in samplings of MCP have the shape of Anthropic's.
+        # Calls and results of MCP sampling have the same form as Anthropic's.
         is_as_in_mcp = (each.dialect, main) == ("anthropic", "mcp")
         if each.dialect not in (None, main) and not is_as_in_mcp:
             yield found("mixed-dialects", each.pointer, limit=main, actual=each.dialect)
-        yield from _of_calls(each, dialect)
+        yield from _check_calls(each, dialect)
         if dialect == "openai-chat" and each.message.get("tool_calls") == []:
             yield found("empty-calls", f"{each.pointer}/tool_calls", actual="[]")
     if dialect in _APART:
-        yield from _of_system(messages)
+        yield from _check_system(messages)
     if dialect in _RESULTS_FIRST:
-        yield from _of_results(messages)
+        yield from _check_results(messages)
     if dialect == "bedrock":
-        yield from _of_sides(messages)
+        yield from _check_sides(messages)
 
 
 def call_faults(foreign: ForeignMessage) -> Iterator[Finding]:
     """Yield the faults of the calls in a message, by the rules of its own dialect."""
-    return _of_calls(foreign, foreign.dialect or "openai-chat")
+    return _check_calls(foreign, foreign.dialect or "openai-chat")
 
 
-def _of_calls(foreign: ForeignMessage, dialect: Dialect) -> Iterator[Finding]:
+def _check_calls(foreign: ForeignMessage, dialect: Dialect) -> Iterator[Finding]:
     message = foreign.message or {}
     for pointer, call, arguments, name in _calls(message):
         place = foreign.place(pointer)
@@ -121,7 +121,7 @@ def _refuse(name: str) -> None:
     raise ValueError(name)
 
 
-def _of_system(messages: Sequence[ForeignMessage]) -> Iterator[Finding]:
+def _check_system(messages: Sequence[ForeignMessage]) -> Iterator[Finding]:
     """Yield system prompts at the beginning; later ones are in the loss account."""
     for foreign in messages:
         role = (foreign.message or {}).get("role")
@@ -138,8 +138,8 @@ def _side(foreign: ForeignMessage) -> str | None:
     return _SIDES.get(role, role)
 
 
-def _of_results(messages: Sequence[ForeignMessage]) -> Iterator[Finding]:
-    """Yield the results that stand behind something else; messages of one side are read as one."""
+def _check_results(messages: Sequence[ForeignMessage]) -> Iterator[Finding]:
+    """Yield results behind other content; consecutive messages of one side count as one."""
     called: set[str] = set()
     for side, run in groupby(messages, _side):
         if side != "user":
@@ -161,7 +161,7 @@ def _of_results(messages: Sequence[ForeignMessage]) -> Iterator[Finding]:
                     yield found("results-not-first", pointer, call_id=call_id)
 
 
-def _of_sides(messages: Sequence[ForeignMessage]) -> Iterator[Finding]:
+def _check_sides(messages: Sequence[ForeignMessage]) -> Iterator[Finding]:
     before: str | None = "system"
     for foreign in messages:
         side = _side(foreign)
