@@ -79,7 +79,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "duplicate-answer": Rule(
             "A call has one result.",
             "the first one stays, and the other is left out",
-            reason="The call has its result already, which is rule_texts once.",
+            reason="The call has its result already, which is told once.",
         ),
         "no-answer": Rule(
             "A call has a result before the conversation goes on.",
