@@ -1,7 +1,7 @@
 """Renderings of the entries of a session behind a `seq`, without reading the history before it.
 
-The final beginning of a session is not read again: see `prefix_cache`. Where something in it may
-have changed, the session is rendered whole. The bytes of the answer are the same.
+A final prefix of a session is not read again: see `prefix_cache`. If something in it may have
+changed, the whole session is rendered. The bytes of the answer are the same.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -33,7 +33,7 @@ from pagefault_dialects.turns.answered_turns import PrefixChangedError
 from pagefault_dialects.turns.pairing import Pairing
 from pagefault_dialects.turns.sealed_turns import seal_turns
 
-# So many entries are taken into a beginning at once.
+# The number of entries by which a prefix is extended at once.
 _ENTRIES_AT_ONCE = 1_000
 
 
@@ -53,16 +53,16 @@ class _Request:
 
     @property
     def rendered_as(self) -> RenderedAs:
-        """Return under what its beginnings are known."""
+        """The key of its prefixes in the cache."""
         return f"{self.profile.target}/{self.profile.version}", self.options
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """Some of a session, behind a beginning that is known."""
+    """Entries of a session behind a cached prefix."""
 
     key: SessionKey
-    """The key of the beginning."""
+    """The key of the prefix."""
     prefix: RenderedPrefix | None
     entries: Sequence[StoredEntry]
     resources: Mapping[str, Resource | None]
@@ -70,7 +70,7 @@ class _Part:
     last_seq: int
     _: KW_ONLY
     is_last: bool
-    """True if no entry is behind these."""
+    """True if these are the last entries."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,18 +82,18 @@ class NewEntries:
     blobs: BlobStore
     """Reads structured contents."""
     resolver: TurnResolver
-    """Settles turns for a target."""
+    """Resolves turns for a target."""
     known: TurnCache
-    """Remembers turns of entries."""
+    """Caches entries and their turns."""
     stride: int = 32
-    """A beginning is taken further once so many entries are behind it."""
+    """The number of entries behind a prefix from which on it is extended."""
     prefixes: PrefixCache[RenderedPrefix] = field(default_factory=PrefixCache)
-    """Remembers their beginnings."""
+    """Caches the facts of prefixes."""
 
     async def render(
         self, project_id: str, session_id: str, profile: Profile, options: RenderOptions, since: int
     ) -> Rendering | None:
-        """Return the answer; `None` where the session has to be rendered whole for it.
+        """Return the rendering; `None` if the whole session has to be read for it.
 
         Raises:
             Exception: See `Renders.record`.
@@ -110,22 +110,22 @@ class NewEntries:
                         self.prefixes.put(part.key, request.rendered_as, further)
                     part = await self._load(request, reads_rest=further is None)
                     if further is not None and (not part.prefix or part.prefix.seq < further.seq):
-                        # There is no room for it, or others have taken the room.
+                        # It was evicted from the cache, or has no room in it.
                         raise _WholeNeededError
                 return await self._behind(request, part)
             except PrefixChangedError:
-                # The next beginning that is made has the answer behind its call.
+                # In the next prefix the answer is behind its call.
                 self.prefixes.remove(part.key)
         except _WholeNeededError:
             pass
         return None
 
     async def _load(self, request: _Request, *, reads_rest: bool = False) -> _Part:
-        """Read entries behind the longest known beginning.
+        """Read entries behind the longest cached prefix.
 
         Args:
             request: The rendering.
-            reads_rest: Whether all entries are read, however many there are.
+            reads_rest: True to read all entries to the end.
         """
         read = partial(self._read, request=request, reads_rest=reads_rest)
         while True:
@@ -138,7 +138,7 @@ class NewEntries:
         session_id, since = request.session_id, request.since
         head = require_found(unit[SessionHistory].history_head(session_id), "session")
         if head.incarnation is None:
-            # Made by an older version: another session of its name could not be told from it.
+            # Sessions of older versions have none, so a new session of this name looks the same.
             raise _WholeNeededError
         found = unit[SessionPromptRecords].find(session_id)
         key = SessionKey(
@@ -148,32 +148,32 @@ class NewEntries:
         prefix = self.prefixes.find(key, request.rendered_as, up_to=since)
         behind = prefix.seq if prefix else 0
         is_last = reads_rest or since - behind <= 2 * self.stride
-        # Beginnings end at the same places however often they are taken further.
+        # Prefixes end at the same places however often they are extended.
         ends = (since // self.stride) * self.stride
         to_seq = head.last_seq if is_last else min(ends, behind + _ENTRIES_AT_ONCE)
         entries = read_entries(
             *(unit, session_id, head, self.known), after_seq=behind, to_seq=to_seq, since=since
         )
         earlier = prefix.resources if prefix else {}
-        wanted = referred(entries, self.known)
-        stored = unit[ResourceRecords].find_in_session(wanted | earlier.keys(), session_id)
+        resource_ids = referred(entries, self.known)
+        stored = unit[ResourceRecords].find_in_session(resource_ids | earlier.keys(), session_id)
         if any(each.mime_type == LINK_TYPE for each in stored.values()):
             raise _WholeNeededError
         if any(stored.get(each) != resource for each, resource in earlier.items()):
-            # Something was deleted, or has come since.
+            # A resource was deleted or added.
             self.prefixes.remove(key)
             return self._read(unit, request, reads_rest=reads_rest)
-        resources = {each: stored.get(each) for each in wanted}
+        resources = {each: stored.get(each) for each in resource_ids}
         return _Part(key, prefix, entries, resources, head.last_seq, is_last=is_last)
 
     async def _is_unchanged(self, request: _Request, prefix: RenderedPrefix) -> bool:
-        """Return whether the links and structured contents of a beginning are as they were."""
+        """Return whether the links and structured contents of a prefix are unchanged."""
         apart = prefix.apart.keys()
         sizes = await self._apart_sizes(request.project_id, apart) if apart else {}
         return sizes == prefix.apart and prefix.has_links_as_at(utc_now())
 
     async def _advance(self, request: _Request, part: _Part) -> RenderedPrefix | None:
-        """Return a beginning that has come further; `None` where no more of it is final."""
+        """Return an extended prefix; `None` if no further entries are final."""
         profile, prefix = request.profile, part.prefix
         loaded = await self._loaded(request, part)
         options = loaded.with_model(request.options)
@@ -183,11 +183,11 @@ class NewEntries:
         )
         if sealed is None:
             return None
-        settled, weight = await self.resolver.resolve_part(
+        resolved, weight = await self.resolver.resolve_part(
             request.project_id, sealed.turns, profile, options, is_first=prefix is None
         )
         written = await self.resolver.run(
-            lambda: written_prefix(settled, profile, options, prefix.written if prefix else None)
+            lambda: written_prefix(resolved, profile, options, prefix.written if prefix else None)
         )
         entries = [each for each in part.entries if each.seq < sealed.next_seq]
         digests = kept_sizes(_results(entries)).keys()
@@ -200,7 +200,7 @@ class NewEntries:
         return further.behind(prefix) if prefix else further
 
     async def _behind(self, request: _Request, part: _Part) -> Rendering:
-        """Render the entries behind a beginning."""
+        """Render the entries behind a prefix."""
         profile, prefix = request.profile, part.prefix
         loaded = await self._loaded(request, part)
         options = loaded.with_model(request.options)
@@ -212,7 +212,7 @@ class NewEntries:
             return pairing.turns()
 
         turns = await self.resolver.run(pair)
-        settled, weight = await self.resolver.resolve_part(
+        resolved, weight = await self.resolver.resolve_part(
             request.project_id, turns, profile, options, is_first=prefix is None
         )
         whole_weight = prefix.weight + weight if prefix else weight
@@ -222,7 +222,7 @@ class NewEntries:
         def write() -> Rendering:
             behind = prefix.written if prefix else None
             document = session_document(
-                *(settled, profile, options),
+                *(resolved, profile, options),
                 last_seq=part.last_seq,
                 since=request.since,
                 behind=behind,
@@ -246,7 +246,7 @@ class NewEntries:
         )
 
     async def _apart_sizes(self, project_id: str, digests: Collection[str]) -> Mapping[str, int]:
-        """Return the sizes of structured contents, 0 for those that are gone."""
+        """Return the sizes of structured contents, 0 for missing ones."""
         sizes = await self.blobs.sizes(project_id, digests)
         return {each: sizes.get(each, 0) for each in digests}
 

@@ -1,8 +1,8 @@
-"""A cache of final beginnings of sessions, from which renderings of new entries go on.
+"""A cache of the facts of final prefixes of sessions, from which renderings of new entries go on.
 
-No message is kept, only facts: ids of calls, a hash of the messages, counts against limits. Each
-process keeps those of the sessions that it rendered last, and makes missing ones again from the
-history. A session that was deleted and one that was made again under its name have separate keys.
+It has no messages, only facts: ids of calls, a hash of the messages, counts against limits. Each
+process caches those of the sessions that it rendered last, and rebuilds missing ones from the
+history. A deleted session and a new one of the same name have different keys.
 """
 
 from collections import OrderedDict
@@ -14,51 +14,51 @@ from pagefault_dialects.model.render_options import Audience, RenderOptions
 from pagefault_dialects.turns.pairing import PairedPrefix
 
 MOST_BYTES = 8 * 1024 * 1024
-"""Of each of the two kinds of facts, those of renderings and those of folds."""
-# About what one takes of memory, and a call or a resource in it.
-_BYTES_AROUND = 2_048
+"""The limit of each of the two caches, that of renderings and that of folds."""
+# The approximate size of a prefix, and of a call or resource in it.
+_BYTES_OF_PREFIX = 2_048
 _BYTES_OF_KEY = 200
-# So many of the newest of a rendering are kept, and of older ones ever fewer.
+# The number of newest prefixes of a rendering that are kept; of older ones there are fewer.
 _KEPT = 4
 
 
 @dataclass(frozen=True, slots=True)
 class SessionKey:
-    """A session, as its messages are for an audience."""
+    """A session and the audience of its messages."""
 
     project_id: str
     session_id: str
     incarnation: str
     audience: Audience
     prompt: bytes | None
-    """What stands around the messages."""
+    """The members of a request beside its messages."""
 
 
 RenderedAs: TypeAlias = tuple[str, RenderOptions]
-"""How a session is rendered: the target with its version, and the options."""
+"""The target of a rendering with its version, and the options."""
 
 
 class Prefix(Protocol):
-    """The facts of a final beginning."""
+    """The facts of a final prefix."""
 
     @property
     def seq(self) -> int:
-        """The last entry of it."""
+        """The `seq` of its last entry."""
 
     @property
     def paired(self) -> PairedPrefix:
-        """Its calls."""
+        """The state of pairing calls and answers."""
 
     @property
     def number(self) -> int:
-        """Its place among the beginnings of its session, from 1."""
+        """Its place among the prefixes of its session, from 1."""
 
     @property
     def fact_count(self) -> int:
-        """How many facts it has besides those of calls."""
+        """The number of facts besides those of calls."""
 
     def with_paired(self, paired: PairedPrefix) -> Self:
-        """Return the same with equal facts of its calls, which others share."""
+        """Return a copy with equal facts of calls, which it shares with other prefixes."""
 
 
 _Prefix = TypeVar("_Prefix", bound=Prefix)
@@ -66,17 +66,17 @@ _Prefix = TypeVar("_Prefix", bound=Prefix)
 
 @dataclass(slots=True)
 class _SessionPrefixes(Generic[_Prefix]):
-    """What is known of a session: its beginnings, the longest first, by how they are rendered."""
+    """The prefixes of a session by rendering, the longest first."""
 
     paired: dict[int, PairedPrefix] = field(default_factory=dict)
-    """Of all renderings alike, by the last entry."""
+    """The facts of calls, which all renderings share, by the last entry."""
     rendered: dict[RenderedAs, tuple[_Prefix, ...]] = field(default_factory=dict)
 
     def put(self, how: RenderedAs, prefix: _Prefix) -> None:
-        """Remember a beginning; older ones are forgotten, the more the further back they are."""
+        """Add a prefix; of older ones, fewer are kept the shorter they are."""
         paired = self.paired.setdefault(prefix.seq, prefix.paired)
-        others = (each for each in self.rendered.get(how, ()) if each.seq != prefix.seq)
-        known = sorted([prefix.with_paired(paired), *others], key=lambda each: -each.seq)
+        older = (each for each in self.rendered.get(how, ()) if each.seq != prefix.seq)
+        known = sorted([prefix.with_paired(paired), *older], key=lambda each: -each.seq)
         newest = known[0].number
         self.rendered[how] = tuple(
             each for each in known if newest - each.number < _KEPT * (each.number & -each.number)
@@ -86,23 +86,23 @@ class _SessionPrefixes(Generic[_Prefix]):
 
     @property
     def size_bytes(self) -> int:
-        """About how much memory it takes: beginnings share most of what they know of calls."""
+        """The approximate size; prefixes share most facts of calls."""
         calls = max((each.calls.count for each in self.paired.values()), default=0)
         prefixes = [each for known in self.rendered.values() for each in known]
         facts = sum(each.fact_count for each in prefixes)
-        return (calls + facts) * _BYTES_OF_KEY + len(prefixes) * _BYTES_AROUND
+        return (calls + facts) * _BYTES_OF_KEY + len(prefixes) * _BYTES_OF_PREFIX
 
 
 @dataclass(slots=True)
 class PrefixCache(Generic[_Prefix]):
-    """Remembers beginnings of sessions, for all projects, of those that were used last.
+    """A cache of prefixes of all projects that evicts those of the least recently used sessions.
 
-    Of one rendering it keeps the newest few, and before them the fewer the further back they are:
-    behind any entry begins one that is at most about twice as far from the end.
+    Of one rendering it keeps the newest few, and fewer of the shorter ones: for any entry there is
+    a prefix that is at most about twice as far from the end.
     """
 
     most_bytes: int = MOST_BYTES
-    """About how much memory they may take."""
+    """The approximate limit of memory."""
     _sessions: OrderedDict[SessionKey, _SessionPrefixes[_Prefix]] = field(
         default_factory=OrderedDict
     )
@@ -110,7 +110,7 @@ class PrefixCache(Generic[_Prefix]):
     _lock: Lock = field(default_factory=Lock)
 
     def find(self, key: SessionKey, how: RenderedAs, *, up_to: int) -> _Prefix | None:
-        """Return the longest beginning that has no entry behind a `seq`."""
+        """Return the longest prefix that ends at a `seq` or before it."""
         with self._lock:
             known = self._sessions.get(key)
             if known is None:
@@ -120,7 +120,7 @@ class PrefixCache(Generic[_Prefix]):
         return next((each for each in prefixes if each.seq <= up_to), None)
 
     def put(self, key: SessionKey, how: RenderedAs, prefix: _Prefix) -> None:
-        """Remember a beginning."""
+        """Add a prefix."""
         with self._lock:
             known = self._remove(key) or _SessionPrefixes[_Prefix]()
             known.put(how, prefix)
@@ -133,7 +133,7 @@ class PrefixCache(Generic[_Prefix]):
                 self._remove(next(iter(self._sessions)))
 
     def remove(self, key: SessionKey) -> None:
-        """Forget all beginnings of a session."""
+        """Remove all prefixes of a session."""
         with self._lock:
             self._remove(key)
 

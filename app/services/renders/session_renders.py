@@ -327,6 +327,6 @@ class SessionRenders:
             unit[FrontierMoveRecords].add(session_id, old.frontier, new, loaded.last_seq)
             return True
 
-        # The levels decide what later renderings evict; the hashes only tell what has changed.
+        # Lost hashes only lower `stableThrough`; lost levels would change the next rendering.
         is_durable = old.frontier != new.frontier
         return await self.records.write(project_id, put, is_durable=is_durable)

@@ -1,8 +1,8 @@
-"""Windows of sessions: what is behind the fold of a frontier, and facts about what it has folded.
+"""Windows of sessions: the entries that a frontier shows, and facts of the folded ones.
 
-A rendering within a budget shows one line for the steps that are folded. Their counts are kept (see
-`prefix_cache`), so the entries are not read: what was said between them, and everything behind
-them, is a session as far as the rendering goes. The bytes are those of a session read whole.
+A rendering within a budget has one message for the folded steps. Their counts are cached (see
+`prefix_cache`), so their entries are not read. A window has the messages between these steps and
+all entries behind them. Its rendering is byte for byte that of the whole session.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -46,34 +46,34 @@ _FOLDS = ("folds", RenderOptions())
 
 
 class _WholeNeededError(Exception):
-    """The session cannot be rendered without the entries that are folded."""
+    """The session cannot be rendered without its folded entries."""
 
 
 @dataclass(frozen=True, slots=True)
 class WindowPrefix:
-    """The facts of a final beginning, for frontiers that have folded its steps."""
+    """The facts of a final prefix, for frontiers that have folded its steps."""
 
     seq: int
-    """The last entry."""
+    """The `seq` of its last entry."""
     paired: PairedPrefix
-    """Goes on pairing calls and answers."""
+    """The state of pairing calls and answers."""
     front: FoldedFront
-    """Counts its steps, and names what was said."""
+    """Counts of its steps, and the places of other messages."""
     orphans: tuple[int, ...]
-    """The answers in it that stand behind a call that was written for them."""
+    """The `seq` of its answers that have an added call."""
     apart: Mapping[str, int]
-    """The sizes of structured contents that are files of their own, by digest."""
+    """The sizes of structured contents that are stored as resources, by digest."""
     number: int = 1
-    """Its place among the beginnings of its session, from 1."""
+    """Its place among the prefixes of its session, from 1."""
 
     @property
     def fact_count(self) -> int:
-        """How many facts it has besides those of calls."""
+        """The number of facts besides those of calls."""
         front = self.front
         return len(front.passages) + len(front.recalled) + len(self.orphans) + len(self.apart)
 
     def with_paired(self, paired: PairedPrefix) -> Self:
-        """Return the same with equal facts of its calls, which others share."""
+        """Return a copy with equal facts of calls, which it shares with other prefixes."""
         return replace(self, paired=paired)
 
 
@@ -82,18 +82,18 @@ _NOTHING = WindowPrefix(0, PairedPrefix(), FoldedFront(), (), {}, 0)
 
 @dataclass(frozen=True, slots=True)
 class SessionWindow(LoadedSession):
-    """A session of which the folded beginning is known by facts; `entries` are those behind it."""
+    """A session with the facts of a folded prefix; `entries` are those behind it."""
 
     prefix: WindowPrefix = _NOTHING
     """The facts."""
     passages: Sequence[FrontPassage] = ()
-    """The beginning as the frontier shows it."""
-    said: Mapping[int, StoredEntry] = field(default_factory=dict)
-    """The entries of what was said in it, by their `seq`."""
+    """The passages of the prefix for the frontier."""
+    messages: Mapping[int, StoredEntry] = field(default_factory=dict)
+    """The messages between its steps that the frontier shows, by `seq`."""
 
     @property
     def front(self) -> FrontFacts:
-        """What is known of the runs of steps in the beginning."""
+        """The facts of the runs of steps in the prefix."""
         runs = {
             run_turns(each, number)[0].calls[0].call_id: each.summary
             for number, each in enumerate(self.passages)
@@ -103,34 +103,34 @@ class SessionWindow(LoadedSession):
 
     @property
     def orphans(self) -> Sequence[int]:
-        """The answers in the beginning that stand behind a call that was written for them."""
+        """The `seq` of answers in the prefix that have an added call."""
         return self.prefix.orphans
 
     def turns(self, *, audience: Audience, kept: Collection[int] = ()) -> Sequence[ComposedTurn]:
-        """Return the history as a conversation, each run of folded steps as one of them.
+        """Return the history as a conversation, with one step for each run of folded ones.
 
         Raises:
-            PrefixChangedError: Something behind the beginning changes what is in it.
+            PrefixChangedError: An entry behind the prefix changes it.
         """
         if not {each for each in kept if each <= self.prefix.seq} <= {*self.prefix.orphans}:
             raise PrefixChangedError
         pairing = Pairing(kept, self.prefix.paired)
         for turn in self.unpaired(audience):
             pairing.add(turn)
-        behind = pairing.turns()
-        late = [each.late_for for each in behind if each.late_for is not None]
-        has_step = sum(bool(each.calls) for each in behind) > len(late)
+        following = pairing.turns()
+        late = [each.late_for for each in following if each.late_for is not None]
+        has_step = sum(bool(each.calls) for each in following) > len(late)
         if not has_step or any(each <= self.prefix.seq for each in late):
             # The newest step is not folded, and a late answer names the step of its call.
             raise PrefixChangedError
-        return [*self._front_turns(audience), *behind]
+        return [*self._front_turns(audience), *following]
 
     def _front_turns(self, audience: Audience) -> Sequence[ComposedTurn]:
         origin = f"/api/sessions/{self.session_id}"
         turns = [*prompt_turns(self.prompt, origin=origin)] if self.prompt is not None else []
         for number, each in enumerate(self.passages):
             if isinstance(each, SaidEntry):
-                turns.append(self.turns_of(self.said[each.seq], audience)[each.index])
+                turns.append(self.turns_of(self.messages[each.seq], audience)[each.index])
             else:
                 turns += run_turns(each, number)
         return turns
@@ -138,7 +138,7 @@ class SessionWindow(LoadedSession):
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """A session, as a frontier has it."""
+    """A session and a frontier."""
 
     project_id: str
     session_id: str
@@ -148,45 +148,45 @@ class _Request:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """Some of a session, behind a beginning that is known."""
+    """Entries of a session behind a cached prefix."""
 
     key: SessionKey
     prefix: WindowPrefix
     entries: Sequence[StoredEntry]
-    said: Sequence[StoredEntry]
-    """The entries in the beginning that a frontier shows."""
+    messages: Sequence[StoredEntry]
+    """The messages in the prefix that the frontier shows."""
     resources: Mapping[str, Resource]
     last_seq: int
     _: KW_ONLY
     is_last: bool
-    """True if no entry is behind these."""
+    """True if these are the last entries."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SessionWindows:
-    """Reads windows of sessions."""
+    """Loads windows of sessions."""
 
     records: Records
     """Reads sessions."""
     blobs: BlobStore
     """Reads structured contents."""
     resolver: TurnResolver
-    """Does the work that is pure."""
+    """Runs pure functions in threads."""
     known: TurnCache
-    """Remembers turns of entries."""
+    """Caches entries and their turns."""
     stride: int = 32
-    """A beginning is taken further once so many folded entries are behind it."""
+    """The number of folded entries behind a prefix from which on it is extended."""
     prefixes: PrefixCache[WindowPrefix] = field(default_factory=PrefixCache)
-    """Remembers their beginnings."""
+    """Caches the facts of prefixes."""
 
     async def load(
         self, project_id: str, session_id: str, options: RenderOptions, frontier: Frontier
     ) -> LoadedSession | None:
-        """Return a session as far as a frontier shows it; `None` if it has to be read whole.
+        """Return a session without its folded entries; `None` if it has to be read whole.
 
         Raises:
             NotFoundError: The project has no such session.
-            PayloadTooLargeError: What is behind the fold is too long to be rendered at once.
+            PayloadTooLargeError: The entries behind the fold are too long to be rendered at once.
             StoreUnavailableError: A store did not answer.
         """
         if frontier.folded <= 2 * self.stride or options.max_text is not None:
@@ -200,7 +200,7 @@ class SessionWindows:
                     self.prefixes.put(part.key, _FOLDS, further)
                 part = await self._load(request, reads_rest=further is None)
                 if further is not None and part.prefix.seq < further.seq:
-                    # There is no room for it, or others have taken the room.
+                    # It was evicted from the cache, or has no room in it.
                     raise _WholeNeededError
             return await self._window(request, part)
         except (_WholeNeededError, PrefixChangedError):
@@ -214,7 +214,7 @@ class SessionWindows:
         session_id, folded = request.session_id, request.frontier.folded
         head = require_found(unit[SessionHistory].history_head(session_id), "session")
         if head.incarnation is None:
-            # Made by an older version: another session of its name could not be told from it.
+            # Sessions of older versions have none, so a new session of this name looks the same.
             raise _WholeNeededError
         found = unit[SessionPromptRecords].find(session_id)
         key = SessionKey(
@@ -228,15 +228,15 @@ class SessionWindows:
         entries = read_entries(
             unit, session_id, head, self.known, after_seq=prefix.seq, to_seq=to_seq
         )
-        said = _said(unit, request, prefix) if is_last else []
-        wanted = referred([*entries, *said], self.known)
-        resources = unit[ResourceRecords].find_in_session(wanted, session_id)
+        messages = _read_messages(unit, request, prefix) if is_last else []
+        resource_ids = referred([*entries, *messages], self.known)
+        resources = unit[ResourceRecords].find_in_session(resource_ids, session_id)
         if any(each.mime_type == LINK_TYPE for each in resources.values()):
             raise _WholeNeededError
-        return _Part(key, prefix, entries, said, resources, head.last_seq, is_last=is_last)
+        return _Part(key, prefix, entries, messages, resources, head.last_seq, is_last=is_last)
 
     async def _advance(self, request: _Request, part: _Part) -> WindowPrefix | None:
-        """Return a beginning that has come further; `None` where no more of it is final."""
+        """Return an extended prefix; `None` if no further entries are final."""
         prefix, audience = part.prefix, request.audience
         loaded = await self._loaded(request, part)
 
@@ -269,7 +269,7 @@ class SessionWindows:
             is_beginning=False,
             prefix=part.prefix,
             passages=part.prefix.front.shown_passages(request.frontier),
-            said={each.seq: each for each in part.said},
+            messages={each.seq: each for each in part.messages},
         )
 
     async def _loaded(self, request: _Request, part: _Part) -> LoadedSession:
@@ -285,14 +285,16 @@ class SessionWindows:
         )
 
 
-def _said(unit: UnitOfWork, request: _Request, prefix: WindowPrefix) -> Sequence[StoredEntry]:
-    """Read what was said in a beginning, as far as a frontier shows it."""
+def _read_messages(
+    unit: UnitOfWork, request: _Request, prefix: WindowPrefix
+) -> Sequence[StoredEntry]:
+    """Read the messages in a prefix that a frontier shows."""
     pages = prefix.front.pages
     if pages and unit[PinnedPageRecords].among(pages):
-        # The newest showing of one may stand in the beginning, and stays.
+        # The newest showing of a pinned page is never evicted, and may be in the prefix.
         raise _WholeNeededError
-    shown = prefix.front.shown_passages(request.frontier)
-    seqs = {each.seq for each in shown if isinstance(each, SaidEntry)}
+    passages = prefix.front.shown_passages(request.frontier)
+    seqs = {each.seq for each in passages if isinstance(each, SaidEntry)}
     history = unit[SessionHistory]
     found = (
         history.entries(request.session_id, after_seq=seq - 1, limit=1) for seq in sorted(seqs)

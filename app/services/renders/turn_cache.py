@@ -1,8 +1,8 @@
-"""Turns of entries that were rendered before: a history is rendered again and again, and grows.
+"""A cache of entries and their turns, since a history is rendered again and again.
 
-An entry never changes, and what it is as turns follows from it and from the resources it refers to.
-So each process remembers the entries that it read last, by the incarnation of their session and
-their `seq`, and their turns. Turns count only for an entry that is equal, byte for byte, with equal
+An entry never changes, and its turns follow from it and the resources that it refers to. So each
+process caches the entries that it read last, by the incarnation of their session and their `seq`,
+and their turns. Turns are only used for an entry that is equal, byte for byte, with equal
 resources: a session may be deleted, and another one imported with the same ids.
 """
 
@@ -22,34 +22,35 @@ from pagefault_dialects.model.resource import Resource
 
 CachedEntry: TypeAlias = StoredMessage | StoredHistoryMessage
 
-# An entry is held as bytes, and as the texts of its turns.
+# An entry is cached as bytes, and as the texts of its turns.
 _BYTES_FOR_A_BYTE = 3
-_BYTES_AROUND = 2_048
+_BYTES_OF_ENTRY = 2_048
 _LARGEST_BYTES = 1024 * 1024
 MOST_BYTES = 16 * 1024 * 1024
 
 
 @dataclass(slots=True)
 class _Known:
-    """What is known of an entry: what it refers to, and the turns that it last was."""
+    """An entry, the resources that it refers to, and its last turns."""
 
     entry: CachedEntry
     place: tuple[str, int] | None = None
     referred: frozenset[str] | None = None
-    asked: tuple[str, Audience] | None = None
+    read_for: tuple[str, Audience] | None = None
+    """The origin and audience of the turns."""
     resources: tuple[Resource | None, ...] = ()
     turns: Sequence[ComposedTurn] = ()
 
     @property
     def size_bytes(self) -> int:
-        return _size_bytes(self.entry) * _BYTES_FOR_A_BYTE + _BYTES_AROUND
+        return _size_bytes(self.entry) * _BYTES_FOR_A_BYTE + _BYTES_OF_ENTRY
 
 
 class TurnCache:
-    """Remembers the turns of entries, for all projects, those that were used last.
+    """A cache of entries of all projects that evicts the least recently used ones.
 
     Args:
-        most_bytes: About how much memory they may take.
+        most_bytes: The approximate limit of memory.
     """
 
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:
@@ -60,12 +61,12 @@ class TurnCache:
         self._lock = Lock()
 
     def entries(self, incarnation: str, *, after_seq: int, to_seq: int) -> Sequence[CachedEntry]:
-        """Return the entries of a session behind a `seq`, as many as follow each other here.
+        """Return cached entries of a session behind a `seq`, up to the first missing one.
 
         Args:
-            incarnation: That of the session: in it, the entry with a `seq` never changes.
-            after_seq: The `seq` before the first one.
-            to_seq: The `seq` of the last one.
+            incarnation: The incarnation of the session.
+            after_seq: The `seq` before the first entry.
+            to_seq: The `seq` of the last entry.
         """
         found: list[CachedEntry] = []
         with self._lock:
@@ -77,7 +78,7 @@ class TurnCache:
         return found
 
     def put(self, incarnation: str, entry: CachedEntry) -> None:
-        """Remember an entry of a session as the one with its `seq`."""
+        """Add an entry of a session."""
         known = self._of(entry)
         with self._lock:
             if self._known.get(entry.message_id) is known:
@@ -106,24 +107,24 @@ class TurnCache:
 
         Args:
             entry: A message, or a tool result all of whose content is in its record.
-            resources: At least those that it refers to, as far as they are there.
-            read: Reads the turns, if they are not known.
-            origin: The path that they name as their origin.
-            audience: For whom they are.
+            resources: At least the stored ones that the entry refers to.
+            read: Reads the turns, if they are not cached.
+            origin: The origin of the turns.
+            audience: The audience of the turns.
         """
         known = self._of(entry)
         ids = sorted(self.referred(entry)) if isinstance(entry, StoredHistoryMessage) else []
-        used, asked = tuple(map(resources.get, ids)), (origin, audience)
+        used, read_for = tuple(map(resources.get, ids)), (origin, audience)
         with self._lock:
-            if known.asked == asked and known.resources == used:
+            if known.read_for == read_for and known.resources == used:
                 return known.turns
         turns = read()
         with self._lock:
-            known.asked, known.resources, known.turns = asked, used, turns
+            known.read_for, known.resources, known.turns = read_for, used, turns
         return turns
 
     def _of(self, entry: CachedEntry) -> _Known:
-        """Return what is known of an entry; what is too large is not remembered."""
+        """Return the cached facts of an entry, or new ones; large entries are not cached."""
         with self._lock:
             known = self._known.get(entry.message_id)
             if known is not None and (known.entry is entry or known.entry == entry):
