@@ -132,10 +132,8 @@ def read_bundle(file: IO[bytes], most_bytes: int) -> BundleFile:
     files = {each.name: each for each in manifest.files}
     with errors_at(""):
         for name, member in members.items():
-            is_named = name in files or name == MANIFEST
-            require(
-                is_named, f"has a member {member.label} that its manifest does not name", REPACK
-            )
+            sentence = f"has a member {member.label} that its manifest does not name"
+            require(name in files or name == MANIFEST, sentence, REPACK)
     for name, described in files.items():
         with errors_at(name):
             require(name in members, "is missing: the manifest names it", REPACK)
@@ -373,10 +371,8 @@ class BundleCheck:
     def _link(
         self, owner_kind: str, owner_id: str, referred: record_checks.NeededResources
     ) -> None:
-        require(
-            referred.needed <= self.resources.keys(),
-            "refers to a resource that is not in the bundle",
-        )
+        is_complete = referred.needed <= self.resources.keys()
+        require(is_complete, "refers to a resource that is not in the bundle")
         used = referred.needed | (referred.named & self.resources.keys())
         self.links += (Link(each, owner_kind, owner_id) for each in used)
         self._texts |= referred.texts
