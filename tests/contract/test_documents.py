@@ -32,6 +32,7 @@ _LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)[^)]*\)|!\[[^\]]*\]\(([^)\s]+)[^
 _COMMAND = re.compile(
     r"(?:curl|docker|export|make|openssl|python3?|[\w./]*pagefault|[A-Z_]+=\S+$)(?: |$)"
 )
+_PATH = re.compile(r"`((?:app|packages|tests|web|clients|peers|website)/[\w./-]+)`")
 _CODE_BLOCK = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 _DECISION = re.compile(
     r"# (?P<number>\d{4}): (?P<title>[A-Z].*)\n\n"
@@ -144,6 +145,31 @@ def _links_to_files(page: Path) -> Iterator[str]:
     for one, other in _LINK.findall(text):
         if not re.match(r"[a-z]+:|#", link := one or other):
             yield link.partition("#")[0]
+
+
+def test_pages_name_only_files_that_exist() -> None:
+    named = {
+        f"{page.relative_to(ROOT)}: {path}"
+        for page in pages()
+        if page.parent.name != "decisions"
+        for path in _PATH.findall(page.read_text())
+        if not (ROOT / path).exists() and path != "web/dist"
+    }
+    assert named == set()
+
+
+def test_glossary_has_at_most_thirty_words_each_once() -> None:
+    text = (ROOT / "docs" / "glossary.md").read_text()
+    words = re.findall(r"^\| (?!word \|)(\S.*?) \|", text, re.MULTILINE)
+    assert 0 < len(set(words)) == len(words) <= 30
+
+
+def test_guide_for_agents_has_the_stages_in_their_order() -> None:
+    guide = (ROOT / "CLAUDE.md").read_text()
+    stages = ("normalize_tool_result", "persist_tool_media", "build_sanitized_tool_result")
+    places = [guide.index(f"{stage}:") if f"{stage}:" in guide else -1 for stage in stages]
+    assert 0 < places[0] < places[1] < places[2]
+    assert "(CLAUDE.md)" in (ROOT / "AGENTS.md").read_text()
 
 
 @pytest.mark.parametrize("record", decision_records(), ids=lambda record: record.stem)
