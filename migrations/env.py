@@ -1,4 +1,4 @@
-"""Runs migrations on the connection that `app.stores.records.engine` hands over."""
+"""Run migrations on the connection that `app.stores.records.engine` passes."""
 
 from alembic import context
 

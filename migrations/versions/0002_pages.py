@@ -1,4 +1,4 @@
-"""Pages: the pages themselves, their levels and accesses, what search looks in, messages."""
+"""Add pages with their levels and accesses, the search index, and messages."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -116,9 +116,9 @@ def _create_messages() -> None:
 
 
 def _create_search_on_sqlite() -> None:
-    # What it gets is words joined by blanks; `ascii` takes everything above 127 for letters. No
-    # ranking by bm25, which needs the sizes of the columns: it weighs words by how many pages of
-    # all projects have them, and so tells one project of another's.
+    # The texts are words joined by blanks. `ascii` treats all characters above 127 as letters.
+    # bm25, which needs the sizes of columns, is not used: it weighs words by their frequency in all
+    # projects, and so discloses to one project what others contain.
     op.execute(
         "CREATE VIRTUAL TABLE page_search USING fts5("
         "project_id UNINDEXED, scope, heading, body, tokenize='ascii', prefix='3', columnsize=0)"

@@ -1,4 +1,4 @@
-"""Sessions: what they hold is counted; interactions, resumable uploads, swept blobs."""
+"""Count the entries of sessions; add interactions, resumable uploads and swept blobs."""
 
 import sqlalchemy as sa
 from alembic import op

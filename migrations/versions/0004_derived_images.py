@@ -1,4 +1,4 @@
-"""Derived images: smaller ones made of stored ones, and which resources they are."""
+"""Add derived images: smaller images made of stored ones, and their resources."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -42,6 +42,6 @@ def upgrade() -> None:
 
 def downgrade() -> None:
     op.drop_table("derived_images")
-    # Without their marks, nothing would tell them from files that somebody has stored.
+    # Without the column, they could not be distinguished from stored files.
     op.execute("DELETE FROM resources WHERE is_derived")
     op.drop_column("resources", "is_derived")

@@ -1,4 +1,4 @@
-"""Events: the log of what was written, in one order per project."""
+"""Add the log of events, in one order per project."""
 
 import sqlalchemy as sa
 from alembic import op

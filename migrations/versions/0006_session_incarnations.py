@@ -1,4 +1,4 @@
-"""Sessions: those of one name that were there one after the other are told apart."""
+"""Distinguish consecutive sessions of one name."""
 
 import sqlalchemy as sa
 from alembic import op

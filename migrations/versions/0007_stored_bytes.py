@@ -1,4 +1,4 @@
-"""Stored bytes: what a project keeps and what is on its way, counted where a quota is set."""
+"""Count the bytes that a project stores and has reserved, if a quota is set."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -10,7 +10,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    # They begin empty: a service with a quota counts what is there when it starts.
+    # The tables are empty at first: a service with a quota counts the stored blobs when it starts.
     _create("stored_blobs", ["digest"], sa.Column("size_bytes", sa.BigInteger(), nullable=False))
     _create(
         "stored_totals",

@@ -1,4 +1,4 @@
-"""Claim ids: a request whose idempotency key was taken over is told from its successor."""
+"""Distinguish a request whose idempotency key was taken over from its successor."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,9 +1,9 @@
 # ruff: noqa: S608 - the names in the statements are written here
-"""Search entries: what is found by its words beside pages, kept by triggers of the database.
+"""Add search entries: records found by words beside pages, maintained by triggers of the database.
 
-What there is already is put on the list of what waits to be indexed, and so are the pages, which
-have no stems yet; the service indexes both while it runs. The words of pages stay as they are, so
-that the service of before finds them after a way back.
+Existing records and pages, which have no stems yet, wait to be indexed; the service indexes them
+while it runs. The words of pages are not changed, so an earlier version finds them after a
+downgrade.
 """
 
 import sqlalchemy as sa
@@ -21,7 +21,7 @@ _FOUND = {
     "interaction": ("interactions", "interaction_id", "true"),
     "file": ("resources", "resource_id", "{row}.filename IS NOT NULL"),
 }
-# What is to be indexed anew: after which change, and in which case.
+# The changes after which an entry is indexed again, and their conditions.
 _CHANGED = {
     "interaction": ("UPDATE OF output", "interactions", "interaction_id", "true"),
     "file": (

@@ -1,4 +1,4 @@
-"""Files are indexed anew when a session no longer refers to them, and not only when one does."""
+"""Index files again when a link of a session is removed, as when one is added."""
 
 from alembic import op
 
@@ -7,7 +7,7 @@ down_revision = "0012"
 branch_labels = None
 depends_on = None
 
-# name: after which change, and in which case.
+# By the name of the trigger: its event, and its condition.
 _CHANGES = {
     "resource_links_leave_search": ("DELETE", "OLD.session_id IS NOT NULL"),
     "resource_links_move_search": (
@@ -34,11 +34,11 @@ def upgrade() -> None:
                 f"WHEN ({condition}) EXECUTE FUNCTION {name}()"
             )
         else:
-            # SQLite has said `IS DISTINCT FROM` since 3.39, and `IS NOT` always.
-            said = condition.replace("IS DISTINCT FROM", "IS NOT")
+            # SQLite has `IS DISTINCT FROM` since 3.39, and `IS NOT` always.
+            sqlite_condition = condition.replace("IS DISTINCT FROM", "IS NOT")
             op.execute(
                 f"CREATE TRIGGER {name} AFTER {change} ON resource_links "
-                f"WHEN {said} BEGIN {_REVISED}; END"
+                f"WHEN {sqlite_condition} BEGIN {_REVISED}; END"
             )
 
 

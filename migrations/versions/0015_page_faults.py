@@ -1,4 +1,4 @@
-"""What a page fault asked for, beside the message that answers it; null in older rows."""
+"""Store the request of a page fault beside the message that answers it; null in older rows."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""Whether an answer to a call was stored by itself; null in rows of an earlier version."""
+"""Store whether an answer to a call was sent by itself; null in rows of an earlier version."""
 
 import sqlalchemy as sa
 from alembic import op

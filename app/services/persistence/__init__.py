@@ -1,4 +1,4 @@
-"""Stage two: media leave the result for the blob store, and references take their place."""
+"""Stage two: move media of a result into the blob store, and replace them by references."""
 
 from app.services.persistence.stage import persist_tool_media
 

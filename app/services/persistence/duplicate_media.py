@@ -1,8 +1,8 @@
-"""A medium that a result holds twice, once to show and once in a structure, becomes one.
+"""Merge a medium that a result contains twice, in a block and in a structure, into one.
 
-Servers repeat in `structuredContent` what their blocks carry. A block may know the type and the
-structure the name, or the other way round; told apart by these they would be two resources. Two
-blocks that show the same bytes under two names are two files, and stay two.
+Servers repeat the media of their blocks in `structuredContent`. The block may have the type and the
+structure the name, or the other way round, and they would be stored as two resources. Two blocks
+with the same bytes and different names are two files, and are not merged.
 """
 
 from collections import defaultdict
@@ -18,7 +18,7 @@ from pagefault_dialects.model.normalized import (
     NormalizedToolResult,
 )
 
-# What a draft has in memory of its own.
+# The beginning of a draft, which it has in memory.
 _HEAD_BYTES = 4_096
 
 
@@ -29,25 +29,25 @@ def may_hold_twice(normalized: NormalizedToolResult) -> bool:
 
 
 def with_one_of_each(normalized: NormalizedToolResult) -> NormalizedToolResult:
-    """Return the result with the better name and type for what stands in it twice. Blocks.
+    """Return the result with the best name and type for media it contains twice. Blocks.
 
     Raises:
         StoreUnavailableError: A draft cannot be read.
     """
-    shown = {
+    block_media = {
         part.slot.index
         for part in normalized.parts
         if isinstance(part, NormalizedMediaPart) and not part.extracted
     }
     media = list(normalized.media)
     for group in _same_bytes(media):
-        for twins in _twins(group, media, shown):
+        for twins in _twins(group, media, block_media):
             _join(twins, media)
     return replace(normalized, media=tuple(media))
 
 
 def _same_bytes(media: Sequence[NormalizedMedia]) -> list[list[int]]:
-    """Return the media of the same bytes, by their numbers; those that begin alike are read."""
+    """Return groups of media with the same bytes; only media that begin alike are read."""
     alike: dict[tuple[int, bytes], list[int]] = defaultdict(list)
     for number, medium in enumerate(media):
         alike[_beginning(medium.source)].append(number)
@@ -62,14 +62,14 @@ def _beginning(source: MediaSource) -> tuple[int, bytes]:
     return source.size_bytes, source.head(min(_HEAD_BYTES, source.size_bytes))
 
 
-def _twins(group: list[int], media: list[NormalizedMedia], shown: set[int]) -> list[list[int]]:
-    """Return which of the media of the same bytes are one: each lifted one with the one it is of.
+def _twins(group: list[int], media: list[NormalizedMedia], in_blocks: set[int]) -> list[list[int]]:
+    """Return which media with the same bytes are one: each in a structure with one of a block.
 
-    A lifted one is of the shown one with its name, else of the first. Where none is shown, one
-    without a name is of the first with a name.
+    A medium in a structure belongs to the block with its name, else to the first block. Without
+    blocks, media without a name belong to the first with a name.
     """
-    heads = [number for number in group if number in shown]
-    lifted = [number for number in group if number not in shown]
+    heads = [number for number in group if number in in_blocks]
+    lifted = [number for number in group if number not in in_blocks]
     if not heads:
         heads = [number for number in lifted if media[number].filename][:1] or lifted[:1]
         lifted = [number for number in lifted if not media[number].filename and number != heads[0]]
@@ -91,10 +91,10 @@ def _join(twins: list[int], media: list[NormalizedMedia]) -> None:
     says_nothing = (None, OCTET_STREAM)
     specific = (each for each in declared if each and canonical_mime_type(each) not in says_nothing)
     mime_type = next(specific, declared[0])
-    # One handle for all: what is kept of it is kept once.
+    # They share one source, so it is stored once.
     source = _under_type(media[twins[0]].source, mime_type)
     for each in twins:
-        # What a structure refers to has to be stored, however small it is.
+        # A structure needs a reference, so even a small medium is stored.
         media[each] = replace(media[each], source=source, filename=filename, must_be_stored=True)
 
 

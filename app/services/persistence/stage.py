@@ -54,12 +54,11 @@ async def persist_tool_media(
 ) -> PersistedToolResult:
     """Move media and long text into the blob store and put references in their places.
 
-    Nothing but blobs is written: a result that is given up after this leaves bytes that no row
-    refers to, which is garbage and invisible.
+    Only blobs are written. If the result is not stored after this, they are invisible garbage.
 
     Args:
-        normalized: What normalization found; parts keep their order.
-        keeper: Keeps media for the result's project.
+        normalized: The normalized result; parts keep their order.
+        keeper: Stores media for the result's project.
         session_resources: Resources of the result's session, by id: the only ones a tool may
             refer to itself.
         limits: How large a medium may be, and how many a result may hold.
@@ -112,7 +111,7 @@ def _check_media(media: Sequence[NormalizedMedia], limits: Limits) -> None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Persisting:
-    """One result on its way through the stage."""
+    """The state of the stage for one result."""
 
     normalized: NormalizedToolResult
     keeper: MediaKeeper
@@ -148,21 +147,21 @@ class _Persisting:
         )
 
     async def _part(self, part: NormalizedPart) -> PersistedPart:
-        beside = await self._beside(part.provenance)
+        members = await self._members(part.provenance)
         match part:
             case NormalizedText():
-                return await self._text(part.template, part.mime_type, beside)
+                return await self._text(part.template, part.mime_type, members)
             case NormalizedMediaPart():
-                return self._medium(part, beside)
+                return self._medium(part, members)
             case NormalizedReference():
-                return await self._reference(part, beside)
+                return await self._reference(part, members)
             case NormalizedLink():
                 name = safe_file_name(part.filename)
-                shown = _shown(part.url, part.mime_type, name, part.kind, beside)
-                return PersistedPart(shown)
+                media = _media_part(part.url, part.mime_type, name, part.kind, members)
+                return PersistedPart(media)
 
     async def _text(
-        self, template: TextTemplate, mime_type: str, beside: dict[str, Any]
+        self, template: TextTemplate, mime_type: str, members: dict[str, Any]
     ) -> PersistedPart:
         text = _filled(template, self.references)
         resources = self._resources_of(slot for slot in template if isinstance(slot, MediaSlot))
@@ -170,25 +169,25 @@ class _Persisting:
             whole = await self.keeper.store(InMemoryMedia(text.encode()), mime_type, None)
             text = preview(text, whole.uri)
             resources = (whole, *resources)
-        return PersistedPart(TextPart(type="text", text=text, **beside), resources)
+        return PersistedPart(TextPart(type="text", text=text, **members), resources)
 
-    def _medium(self, part: NormalizedMediaPart, beside: dict[str, Any]) -> PersistedPart:
+    def _medium(self, part: NormalizedMediaPart, members: dict[str, Any]) -> PersistedPart:
         kept = self.kept[part.slot.index]
         source = self.normalized.media[part.slot.index].source
         claimed = canonical_mime_type(source.declared_mime_type or "")
         kind = resource_kind(kept.mime_type)
-        shown = _shown(kept.reference, kept.mime_type, kept.filename, kind, beside)
+        media = _media_part(kept.reference, kept.mime_type, kept.filename, kind, members)
         return PersistedPart(
-            shown,
+            media,
             (kept.resource,) if kept.resource else (),
             claimed if claimed != kept.mime_type else None,
             part.extracted,
         )
 
-    async def _reference(self, part: NormalizedReference, beside: dict[str, Any]) -> PersistedPart:
+    async def _reference(self, part: NormalizedReference, members: dict[str, Any]) -> PersistedPart:
         resource = self.session_resources.get(part.resource_id or "")
         if resource is None:
-            # A text that merely reads like a reference is a text, and nothing to warn of.
+            # A text that only looks like a reference is a text, without a warning.
             if part.is_claimed and len(self.warnings) < _MOST_WARNINGS:
                 self.warnings.append(
                     Warning(
@@ -197,10 +196,10 @@ class _Persisting:
                         "No resource of this session has this id; the reference is kept as text.",
                     )
                 )
-            return await self._text((part.literal,), "text/plain", beside)
+            return await self._text((part.literal,), "text/plain", members)
         mime_type, filename = resource.mime_type, resource.filename
-        shown = _shown(resource.reference, mime_type, filename, resource.kind, beside)
-        return PersistedPart(shown, (resource,))
+        media = _media_part(resource.reference, mime_type, filename, resource.kind, members)
+        return PersistedPart(media, (resource,))
 
     async def _meta_value(self, value: JsonValue, key: str) -> JsonValue:
         """Return a value of `meta` with references in it."""
@@ -209,8 +208,8 @@ class _Persisting:
         filled, text = await anyio.to_thread.run_sync(self._written, value)
         return await self._bounded(filled, text, key)
 
-    async def _beside(self, provenance: Provenance) -> dict[str, Any]:
-        """Return what a part carries beside its content, with references in it."""
+    async def _members(self, provenance: Provenance) -> dict[str, Any]:
+        """Return the members of a part other than its content, with references in them."""
         members: dict[str, Any] = {"uri": provenance.uri, "name": provenance.name}
         for key, value in (("annotations", provenance.annotations), ("meta", provenance.meta)):
             kept = None if value is None else await self._bounded(*self._written(value), key)
@@ -219,11 +218,11 @@ class _Persisting:
 
     def _written(self, value: JsonValue) -> tuple[JsonValue, str]:
         self.meta_resources.extend(self._resources_of(_slots_in(value)))
-        filled = _fill_places(value, self.references)
+        filled = _fill_slots(value, self.references)
         return filled, json_text(filled)
 
     async def _bounded(self, value: JsonValue, text: str, key: str) -> JsonValue:
-        """Return the value, or a reference if it would swell every reader's copy of the record."""
+        """Return the value, or a reference if it is too long to be copied with the record."""
         if len(text) <= META_LIMIT_CHARS:
             return value
         whole = await self.keeper.store(InMemoryMedia(text.encode()), "application/json", None)
@@ -242,17 +241,17 @@ class _Persisting:
         return tuple(resource for resource in kept if resource)
 
 
-def _shown(
+def _media_part(
     reference: str,
     mime_type: str,
     filename: str | None,
     kind: ResourceKind,
-    beside: dict[str, Any],
+    members: dict[str, Any],
 ) -> Part:
-    """Return the part that shows a medium by its reference, base64 or URL."""
+    """Return the part of a medium with a reference, base64 or URL."""
     if kind == "image":
-        # Images have no `filename` of their own in the canonical record.
-        named = beside | {"name": beside["name"] or filename}
+        # Images have no `filename` in the canonical record.
+        named = members | {"name": members["name"] or filename}
         return ImagePart(type="image", image=reference, mime_type=mime_type, **named)
     return FilePart(
         type="file",
@@ -260,14 +259,14 @@ def _shown(
         mime_type=mime_type,
         media_kind=media_kind(kind),
         filename=filename,
-        **beside,
+        **members,
     )
 
 
 def _damages(media: Sequence[NormalizedMedia], kept: Sequence[KeptMedium]) -> Iterator[Warning]:
-    """Yield a warning for each medium that no model is handed as it is, where it was found first.
+    """Yield a warning for each damaged medium that is not sent to models, at its first place.
 
-    The first of them, closed by one that says how many more there are.
+    After the first 50, a last warning has the number of the others.
     """
     warned: set[str] = set()
     for medium, each in zip(media, kept, strict=True):
@@ -282,7 +281,7 @@ def _damages(media: Sequence[NormalizedMedia], kept: Sequence[KeptMedium]) -> It
 
 
 def _as_object(value: JsonValue) -> JsonValue:
-    """Return a reference in the place of an object, as an object."""
+    """Return an object that has the reference, if the value is one; else the value."""
     return {"stored": value} if isinstance(value, str) else value
 
 
@@ -300,8 +299,8 @@ def _slots_in(value: JsonValue) -> Iterator[MediaSlot]:
             stack.extend(reversed(node))
 
 
-def _fill_places(value: JsonValue, references: Sequence[str]) -> JsonValue:
-    """Return the value with references in its open places, itself if it has none."""
+def _fill_slots(value: JsonValue, references: Sequence[str]) -> JsonValue:
+    """Return the value with references in its slots, or the value itself if it has none."""
     if next(_slots_in(value), None) is None:
         return value
     root: list[JsonValue] = [value]
@@ -316,7 +315,7 @@ def _fill_places(value: JsonValue, references: Sequence[str]) -> JsonValue:
 
 
 def _filled(node: JsonValue, references: Sequence[str]) -> JsonValue:
-    """Return a copy of a container, a leaf with its places filled, or the leaf itself."""
+    """Return a copy of a container, a leaf with its slots filled, or the leaf itself."""
     if isinstance(node, MediaSlot):
         return references[node.index]
     if isinstance(node, tuple):

@@ -65,7 +65,7 @@ class AliasRecords(Repository):
         return {row.alias: stored_resource(row) for row in rows}
 
     def ensure(self, alias: str, resource_id: str, *, now: datetime) -> tuple[NamedResource, bool]:
-        """Store an alias unless it exists; return what it names then, and whether it is new.
+        """Store an alias unless it exists; return its resource, and whether it is new.
 
         Its row is locked until the transaction ends, so others that store it wait.
         """

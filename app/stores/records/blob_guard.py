@@ -46,7 +46,7 @@ class BlobGuard(Repository):
             self._stored_blobs.enter({digest: size_bytes})
 
     def enter(self, sizes: Mapping[str, int], *, reservation_id: str | None = None) -> Entered:
-        """Count blobs, at most 500, that exist, in place of what was reserved for them.
+        """Count blobs, at most 500, that exist, in place of a reservation.
 
         Blobs that are being removed are not counted, and neither are blobs that were removed and
         not stored again. Their rows will be refused.

@@ -54,7 +54,7 @@ class Database(Protocol):
     ) -> tuple[_Result, int | None]:
         """Run a function in a transaction; it is committed when this returns.
 
-        If the function raises, what it has written is rolled back. If the caller is cancelled, a
+        If the function raises, its changes are rolled back. If the caller is cancelled, a
         change that was begun is committed all the same.
 
         Args:
@@ -64,7 +64,7 @@ class Database(Protocol):
                 durable commit on.
 
         Returns:
-            What the function returned, and the number of the project's newest event, if it added
+            The result of the function, and the number of the project's newest event, if it added
             any.
 
         Raises:

@@ -248,7 +248,7 @@ def _check_not_ended(connection: Any, *_: object) -> None:  # noqa: ANN401 - of 
     """
     is_ended = connection.closed
     if not is_ended:
-        # What the server has sent meanwhile, such as a shutdown message, was not read yet.
+        # A message of the server, such as that of a shutdown, was received and not read yet.
         socket = poll()
         socket.register(connection.fileno(), POLLIN)
         is_ended = bool(socket.poll(0))
@@ -293,10 +293,10 @@ def _write_alone(engines: Engines, work: Work[_Result]) -> tuple[_Result, int | 
 async def open_change_counter(engines: Engines) -> AsyncIterator[Callable[[], Awaitable[int]]]:
     """Count what other connections have committed to a SQLite file, also those of this process.
 
-    What is yielded returns a number that changes whenever the file does. It has a connection of its
-    own, for the count is one of the connection.
+    The yielded function returns a number that changes whenever the file does. It has a connection
+    of its own, because the count is specific to a connection.
     """
-    # None of the pool, which would be one short from then on.
+    # Not one of the pool, which would have one connection less.
     engine = engines.writer.execution_options(isolation_level="AUTOCOMMIT")
     with translated_errors():
         connection = await anyio.to_thread.run_sync(engine.connect)

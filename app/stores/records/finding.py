@@ -1,11 +1,11 @@
-"""Finds what answers a query: what has all that is asked for, then what has most of it.
+"""Find texts that match a query: those with all terms first, then those with most of them.
 
     newest 1,000 with all terms ─────────────────────────────► ranked by their openings
     if fewer than 100, and several terms: the newest 512
     that have each term ─► the 200 with the heaviest terms ──►
 
-All of it is bounded, and every step is the same on both databases: the indexes answer which are the
-newest that have something, and the rest is arithmetic.
+All steps are bounded, and the same on both databases: the indexes return the newest texts with a
+term, and the rest is arithmetic.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -20,13 +20,13 @@ from app.words.search_terms import SearchQuery, SearchTerm
 _ENOUGH = 100
 _MOST_PARTIAL = 200
 IN_ENTRIES, IN_PAGES = 1, 2
-"""The places that are searched."""
+"""The indexes that are searched."""
 
 
 class RankedMatch(NamedTuple):
     """A match and its rank. Of equal ranks, pages come first, then newer records.
 
-    So matches are in order if they are sorted from the greatest to the least.
+    Matches are in order if they are sorted in descending order.
     """
 
     rank: int
@@ -45,22 +45,22 @@ class Found:
     def after(
         self, named: Sequence[tuple[int, int]], last: RankedMatch | None
     ) -> Sequence[RankedMatch]:
-        """Return the matches behind one, or all, with what was asked for by its id before others.
+        """Return the matches after one, or all, with those named by an id before others.
 
         Args:
-            named: What that is, as (place, number).
-            last: The last match of the part of the list before.
+            named: The matches that the query names by an id, as (place, number).
+            last: The last match of the previous part of the list.
         """
         by_id = [RankedMatch(NAMED, *key) for key in sorted(set(named), reverse=True)]
-        others = (each for each in self.matches if (each.place, each.number) not in named)
-        return [each for each in (*by_id, *others) if last is None or each < last]
+        by_words = (each for each in self.matches if (each.place, each.number) not in named)
+        return [each for each in (*by_id, *by_words) if last is None or each < last]
 
 
 @dataclass(frozen=True, slots=True)
 class SearchPlace:
-    """An index that is searched, and the marks that what is found there has.
+    """An index that is searched, and the marks that its matches must have.
 
-    `place` says which it is: of equal ranks, what is found in the higher one comes first.
+    `place` identifies the index: of equal ranks, matches in the higher place come first.
     """
 
     place: int
@@ -73,16 +73,16 @@ _Key = tuple[int, int]
 
 
 def find(query: SearchQuery, places: Sequence[SearchPlace], weights: Sequence[int] = ()) -> Found:
-    """Find what answers a query.
+    """Find the texts that match a query.
 
     Args:
-        query: What is asked for.
-        places: Where to look.
-        weights: Those that an earlier part of the list was ranked by, if this is to continue it.
+        query: The query.
+        places: The indexes to search.
+        weights: The weights of an earlier part of the list, which this continues.
     """
     terms: Sequence[SearchTerm] = query.terms
     is_all = True
-    # Of what has all terms.
+    # The openings of texts with all terms.
     openings = {
         (each.place, number): opening
         for each in places
@@ -111,9 +111,9 @@ def find(query: SearchQuery, places: Sequence[SearchPlace], weights: Sequence[in
 def _holders(
     terms: Sequence[SearchTerm], places: Sequence[SearchPlace]
 ) -> tuple[Mapping[SearchTerm, Sequence[set[_Key]]], bool]:
-    """Return what has each term, by place, and whether the terms are all of the query.
+    """Return the matches of each term, by place, and whether these are all terms of the query.
 
-    A term that nothing has is relaxed, or left out.
+    A term without matches is relaxed, or omitted.
     """
     holders = dict(zip(terms, _find_keys(terms, places), strict=True))
     missed = [term for term, each in holders.items() if not any(each)]
@@ -139,7 +139,7 @@ def _find_keys(terms: Sequence[SearchTerm], places: Sequence[SearchPlace]) -> li
 
 
 def _bits(holders: Iterable[Sequence[set[_Key]]]) -> dict[_Key, int]:
-    """Return which terms each of the holders has."""
+    """Return the terms of each match, as bits."""
     known: dict[_Key, int] = {}
     for bit, of_term in enumerate(holders):
         for keys in of_term:
@@ -151,7 +151,7 @@ def _bits(holders: Iterable[Sequence[set[_Key]]]) -> dict[_Key, int]:
 def _heaviest(
     keys: Collection[_Key], known: Mapping[_Key, int], weights: Sequence[int]
 ) -> Sequence[_Key]:
-    """Return those that have the heaviest terms together, of equals the first and newest."""
+    """Return the matches with the greatest sum of weights, of equal ones the first and newest."""
     sums = {
         bits: sum(weight for bit, weight in enumerate(weights) if bits >> bit & 1)
         for bits in set(known.values())

@@ -1,4 +1,4 @@
-"""The thread that writes, and commits what is waiting in one transaction.
+"""The thread that writes, and commits waiting changes in one transaction.
 
 SQLite has one writer at a time, on PostgreSQL the numbering of a project's events is serialised,
 and each commit waits for the disk. Writers that wait for a commit are therefore written one after
@@ -53,7 +53,7 @@ _Result = TypeVar("_Result")
 
 
 class ContendedError(Exception):
-    """Another transaction has locked what a change needs: it has to be made alone."""
+    """Another transaction has locked a row of a change, which has to be made alone."""
 
 
 class UnconfirmedError(Exception):
@@ -134,7 +134,7 @@ class GroupCommits:
             change.settle()
 
     async def close(self) -> None:
-        """Refuse what is waiting, and close the connection after the running transaction."""
+        """Refuse waiting changes, and close the connection after the running transaction."""
         self._is_closed = True
         while self._waiting:
             self._waiting.popleft().settle()

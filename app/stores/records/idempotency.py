@@ -12,7 +12,7 @@ from app.stores.records.tables import idempotency_keys
 from app.stores.records.unit_of_work import Repository
 
 KEPT = timedelta(hours=24)
-"""How long keys are stored with their answers."""
+"""The time for which keys are stored with their answers."""
 
 _COLUMNS = idempotency_keys.c
 _KEY = ("route", "idempotency_key")

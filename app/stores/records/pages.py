@@ -211,7 +211,7 @@ class PageRecords(Repository):
     ) -> Sequence[ManifestPlace]:
         """Return the places of up to `limit` pages of a session, as a manifest orders them.
 
-        Pinned ones come first, then what is more important, then what is newer.
+        Pinned pages come first, then more important ones, then newer ones.
         """
         statement = _PLACES.limit(limit)
         if after is not None:

@@ -1,4 +1,4 @@
-"""The table of what stands around the messages of a session: its system prompt, tools and model."""
+"""The table of the prompts of sessions: system prompt, tools and model."""
 
 from sqlalchemy import Column, ForeignKeyConstraint, LargeBinary, String, Table
 

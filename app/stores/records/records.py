@@ -1,8 +1,8 @@
 """Records: functions over the database, each of one project, in one transaction.
 
-`Records.write` commits when its function returns and rolls back when it raises, so what a service
-wrote is on disk when the call returns. A function does not commit, and has no access to the rows of
-other projects.
+`Records.write` commits when its function returns and rolls back when it raises, so the changes of
+a service are on disk when the call returns. A function does not commit, and has no access to the
+rows of other projects.
 """
 
 import asyncio

@@ -182,7 +182,7 @@ class ProjectScope:
         Args:
             table: The table.
             rows: The rows, in the order of their keys.
-            merge: What is set in an existing row; see `touch`.
+            merge: Returns the columns to set in an existing row; see `touch`.
         """
         if rows:
             self._insert(upsert(table, merge, is_postgresql=self.is_postgresql), rows)

@@ -1,10 +1,10 @@
-"""The tables that search looks in, and what waits to be put into them.
+"""The tables of search, and the list of entries that wait to be indexed.
 
     pages           ── page_search, page_search_texts
     search_entries  ── entry_search, entry_search_texts
 
-The form of what is behind the dashes is the database's: a virtual table of FTS5, or a tsvector with
-a GIN index and the words beside it. It is no part of the schema that both share.
+The tables on the right differ between the databases: a virtual table of FTS5, or a tsvector with a
+GIN index and the words beside it. They are not in the metadata that both share.
 """
 
 from dataclasses import dataclass
@@ -28,9 +28,9 @@ from sqlalchemy.dialects.postgresql import TSVECTOR
 from app.stores.records.columns import metadata
 from app.stores.records.tables import pages
 
-# What is found by its words beside pages: triggers of the database keep a row for every tool
-# result, message and interaction, and for every file with a name. `revision` grows when there are
-# other words; what was indexed last is in `indexed`, and the rest waits.
+# Records that are found by their words, beside pages: triggers of the database keep a row for every
+# tool result, message and interaction, and for every file with a name. `revision` grows when the
+# words change; `indexed` is the revision in the index. If they differ, the entry waits.
 search_entries = Table(
     "search_entries",
     metadata,
@@ -52,7 +52,7 @@ Index(
     postgresql_where=search_entries.c.indexed < search_entries.c.revision,
 )
 
-# Pages that were indexed before there were stems.
+# Pages that an earlier version has indexed without stems.
 stemless_pages = Table(
     "stemless_pages",
     metadata,

@@ -90,8 +90,8 @@ class SessionRecords(Repository):
     def enter(self, session_id: str, now: datetime) -> Session:
         """Create the session or find it, and lock its row until the transaction ends.
 
-        This serialises the writers of a session, so what a writer reads about the session does not
-        change before its commit.
+        This serialises the writers of a session: it does not change between the reads of a writer
+        and its commit.
         """
         row = self._scope.insert_or_merge(
             sessions,

@@ -103,7 +103,7 @@ def with_inserts(
     *,
     rows: FromClause | None = None,
 ) -> Select[Any]:
-    """Select what a `scoped_update` returns, and insert rows with it. PostgreSQL only.
+    """Select the rows that a `scoped_update` returns, and insert rows with it. PostgreSQL only.
 
     Args:
         changed: The update.
@@ -209,7 +209,7 @@ def upsert(table: Table, merge: Merge | None, *returned: str, is_postgresql: boo
 
     Args:
         table: The table.
-        merge: What is set in an existing row; `None` to leave it unchanged.
+        merge: Returns the columns to set in an existing row; `None` to leave it unchanged.
         returned: Columns to return, of the rows that were inserted or merged.
         is_postgresql: True for PostgreSQL, false for SQLite.
     """

@@ -1,6 +1,6 @@
-"""The tables of what a project keeps, where a quota of bytes is set.
+"""The tables of the bytes that a project stores, which are used if a quota is set.
 
-They have each blob once, the sum of their bytes, and what is on its way.
+They have each blob once, the sum of their bytes, and the reservations for others.
 """
 
 from sqlalchemy import BigInteger, Column, ForeignKey, String, Table

@@ -86,7 +86,7 @@ class StoredBlobRecords(Repository):
     """The blobs that one project stores, as they count towards its quota."""
 
     def total(self) -> StoredTotal:
-        """Return what is stored and reserved, and lock it until the transaction ends."""
+        """Return the total, and lock it until the transaction ends."""
         row = self._scope.insert_or_merge(
             stored_totals, touch("project_id"), stored_bytes=0, reserved_bytes=0
         )

@@ -18,12 +18,11 @@
               ├─ stemless_pages
               └─ idempotency_keys
 
-Every table but `projects` and `api_keys` has a `project_id`, and every statement on them is made by
-`ProjectScope`, which puts the project into it. A tool result's bytes are stored once, in
-`tool_results`, a message's in `messages`, an interaction's in `interactions`; their history entries
-point to them, and so do events. A page is known to clients by its id and to lists and search by its
-number, which grows with every page created. What search needs is in `search_tables`, what a quota
-of bytes needs in `stored_blob_tables`.
+Every table except `projects` and `api_keys` has a `project_id`, and `ProjectScope` executes every
+statement on them with its project. The bytes of a tool result, a message or an interaction are
+stored once, in `tool_results`, `messages` or `interactions`; history entries and events refer to
+them. Clients know a page by its id, lists and search by its number, which grows with every page.
+The tables of search are in `search_tables`, those of a quota in `stored_blob_tables`.
 """
 
 from sqlalchemy import (
@@ -89,21 +88,21 @@ sessions = _of_project(
     Column("created_at", UtcTime, nullable=False),
     Column("updated_at", UtcTime, nullable=False),
     Column("last_seq", BigInteger, nullable=False),
-    # How many entries of each kind there are, so that nobody counts a long history.
+    # The numbers of entries, so that a long history is not counted.
     *(
         Column(f"{kind}_count", BigInteger, nullable=False, server_default="0")
         for kind in ("tool_result", "page_fault", "message", "interaction", "answer")
     ),
-    # Another one for each session of this name: one is deleted, and one is made, or imported, that
-    # may have the same ids and moments in it. Null where an older version has made the session.
+    # Unique to each session of this name. After one is deleted, another may be imported with the
+    # same ids and times. Null if an older version has created the session.
     Column("incarnation", String),
-    # Of a fork, the `ForkOrigin` as JSON.
+    # The `ForkOrigin` of a fork, as JSON.
     Column("forked_from", String),
     Index(None, "project_id", "updated_at", "session_id"),
 )
 
-# How far the renderings of a session have been evicted, under each name, and the hashes of the
-# messages that were rendered last. `version` grows with every change.
+# The frontier of the renderings of a session, by name, and the hashes of the messages that were
+# rendered last. `version` grows with every change.
 frontiers = _of_owner(
     "frontiers",
     Column("session_id", String, primary_key=True),
@@ -125,8 +124,8 @@ frontier_moves = _of_owner(
     _refers_to("sessions", "session_id", ondelete="CASCADE"),
 )
 
-# What is left of sessions that were deleted: the highest number that one of this name has taken,
-# which a listener from before may still name when a session of the same name has begun since.
+# The highest number of deleted sessions of a name. An earlier listener may still send it after
+# another session of the name was created.
 ended_sessions = _of_project(
     "ended_sessions",
     Column("session_id", String, primary_key=True),
@@ -139,7 +138,7 @@ history_entries = _of_owner(
     Column("seq", BigInteger, primary_key=True, autoincrement=False),
     Column("kind", String, nullable=False),
     Column("entry_id", String, nullable=False),
-    # Of what the entry shows, so that a reader takes no more of them than it can hold.
+    # The size of the record, by which readers limit the memory for a list.
     Column("size_bytes", BigInteger, nullable=False, server_default="0"),
     _refers_to("sessions", "session_id"),
 )
@@ -210,7 +209,7 @@ aliases = _of_project(
     Column("alias", String, primary_key=True),
     Column("resource_id", String, nullable=False),
     Column("created_at", UtcTime, nullable=False),
-    # An alias goes with its resource, whoever removes that.
+    # An alias is removed with its resource.
     _refers_to("resources", "resource_id", ondelete="CASCADE"),
     Index(None, "project_id", "resource_id"),
     Index(None, "project_id", "created_at", "alias"),
@@ -220,7 +219,7 @@ derived_images = _of_project(
     "derived_images",
     Column("source_digest", String, primary_key=True),
     Column("recipe", String, primary_key=True),
-    # Null where nothing can be made of the source, so that hostile bytes are decoded once.
+    # Null if no image can be made of the source, so that hostile bytes are decoded once.
     Column("resource_id", String),
     Column("is_first_picture", Boolean, nullable=False),
     Column("created_at", UtcTime, nullable=False),
@@ -237,9 +236,9 @@ events = _of_project(
     # The number the write took in its session.
     Column("seq", BigInteger),
     Column("created_at", UtcTime, nullable=False),
-    # Of the record it shows, so that a reader takes no more of them than it can hold.
+    # The size of the record, by which readers limit the memory for a list.
     Column("size_bytes", BigInteger, nullable=False),
-    # What it says beside that record, as a JSON object.
+    # The other members of the event, as a JSON object.
     Column("members", LargeBinary, nullable=False),
     Index(None, "project_id", "session_id", "number"),
     Index(None, "project_id", "session_id", "seq"),
@@ -325,14 +324,14 @@ messages = _of_project(
     Column("created_at", UtcTime, nullable=False),
     Column("message", LargeBinary, nullable=False),
     Column("inline_form", ClientText),
-    # Of a page fault, the page and level that were asked for.
+    # The page and level that a page fault has requested.
     Column("page_fault", String),
-    # By which the message is read; null in rows from before there were any.
+    # The dialect by which the message is read; null in rows of earlier versions.
     Column("dialect", String),
     Column("reading", Integer),
-    # Who says what is in the member `message`; null if the message stands there by itself.
+    # The role, if `message` is the content of a message; null if it is a whole message.
     Column("role", String),
-    # As those of `tool_results`; null means that it was stored in a list.
+    # As in `tool_results`; null if it was stored in a list.
     Column("whole_call_id", ClientText),
     Column("is_apart", Boolean),
     Index(None, "project_id", "session_id", "tool_call_id"),
@@ -346,10 +345,10 @@ interactions = _of_project(
     Column("input_kind", String, nullable=False),
     Column("timestamp", String, nullable=False),
     Column("created_at", UtcTime, nullable=False),
-    # The number in the history that the answer took; null while there is none, or if it came along.
+    # The number of the answer in the history; null without an answer, or if it came with the input.
     Column("answer_seq", BigInteger),
     Column("answered_at", UtcTime),
-    # What its attachments were bound to when it was written, where their ids do not say so.
+    # The resources of its attachments when it was written, if their ids are not those of resources.
     Column("bindings", String),
     Column("output", LargeBinary),
     Column("input", LargeBinary, nullable=False),
@@ -365,11 +364,11 @@ uploads = _of_project(
     Column("metadata", ClientText),
     Column("filename", ClientText),
     Column("mime_type", ClientText),
-    # What the resource is to be called beside its id.
+    # The alias that the resource will get.
     Column("alias", String),
     Column("created_at", UtcTime, nullable=False),
     Column("expires_at", UtcTime, nullable=False),
-    # Set once the whole file is a resource; a resource that is deleted later leaves it as it is.
+    # Set when the upload is complete; not changed if the resource is deleted later.
     Column("resource_id", String),
     Index(None, "project_id", "expires_at"),
 )

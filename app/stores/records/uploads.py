@@ -41,7 +41,7 @@ class UploadRecords(Repository):
         return read_row(ResumableUpload, row) if row else None
 
     def advance(self, upload_id: str, segments: Sequence[Segment], *, expires_at: datetime) -> bool:
-        """Add consecutive segments, at least one, that follow what was received so far.
+        """Add consecutive segments, at least one, that follow the received bytes.
 
         The caller has put their blobs into the store before.
 
