@@ -268,7 +268,7 @@ class SessionWindows:
             *(loaded.last_seq, loaded.prompt),
             is_beginning=False,
             prefix=part.prefix,
-            passages=part.prefix.front.shown_passages(request.frontier),
+            passages=part.prefix.front.passages_at(request.frontier),
             messages={each.seq: each for each in part.messages},
         )
 
@@ -293,7 +293,7 @@ def _read_messages(
     if pages and unit[PinnedPageRecords].among(pages):
         # The newest showing of a pinned page is never evicted, and may be in the prefix.
         raise _WholeNeededError
-    passages = prefix.front.shown_passages(request.frontier)
+    passages = prefix.front.passages_at(request.frontier)
     seqs = {each.seq for each in passages if isinstance(each, SaidEntry)}
     history = unit[SessionHistory]
     found = (

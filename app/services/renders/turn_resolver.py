@@ -118,7 +118,7 @@ class TurnResolver:
             return resolved, frontier
         history = await self.history(project_id, turns, profile, options, front)
         while True:
-            evicted = await self.run(partial(history.evicted, frontier), turns=len(turns))
+            evicted = await self.run(partial(history.turns_at, frontier), turns=len(turns))
             resolved = await self._resolve(project_id, evicted, profile, options, is_whole=is_whole)
             move = partial(next_frontier, history, frontier, resolved)
             further = await self.run(move, turns=len(turns))

@@ -11,7 +11,7 @@ from functools import partial
 from app.services.renders.queries import RenderQuery
 from app.services.renders.session_renders import SessionRenders
 from app.wire.working_sets import Priority, StepLevel, WorkingSet, WorkingSetEntry, WorkingSetPage
-from pagefault_dialects.context.eviction import EvictableTurns, ShownPassage
+from pagefault_dialects.context.eviction import EvictableTurns, RenderedPassage
 from pagefault_dialects.context.recalls import Recalled
 from pagefault_dialects.context.steps import FoldSummary
 from pagefault_dialects.model.conversation import (
@@ -118,7 +118,7 @@ class _Reading:
         self.frontier, self.resolved, self.profile = frontier, resolved, profile
         self._history = history
         self._floor = history.floor.indexes
-        self._passages = history.shown(frontier)
+        self._passages = history.passages_at(frontier)
         self._rendered = {at: turn for each in self._passages for at, turn in self._turns_of(each)}
         self._tokens: Counter[_Key] = Counter()
         self._media: Counter[_Key] = Counter()
@@ -172,7 +172,7 @@ class _Reading:
             evicted=True,
         )
 
-    def _turns_of(self, passage: ShownPassage) -> Iterator[tuple[int, ComposedTurn]]:
+    def _turns_of(self, passage: RenderedPassage) -> Iterator[tuple[int, ComposedTurn]]:
         """Yield the index of each turn of a passage with its rendered form."""
         passages = self._history.passages[passage.first : passage.stop]
         indexes = [at for each in passages for at in range(each.start, each.stop)]

@@ -239,10 +239,8 @@ class BundleCheck:
             rows.check_number(described.last_seq)
             names = [each.name for each in described.frontiers]
             require(names == sorted(set(names)), "has frontiers in another order, or one twice")
-            for frontier in described.frontiers:
-                seqs = [each.seq for each in frontier.moves]
-                in_order = seqs == sorted(set(seqs))
-                require(in_order, "has moves of a frontier in another order, or one twice")
+            moves = [[each.seq for each in line.moves] for line in described.frontiers]
+            require(moves == [sorted(set(each)) for each in moves], "has moves in another order")
             require(described.last_seq >= last_seq, "names a last number below that of an entry")
             origin = described.forked_from
             is_within = origin is None or origin.up_to <= described.last_seq

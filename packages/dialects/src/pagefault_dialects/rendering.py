@@ -100,7 +100,7 @@ def _fit(turns: Sequence[ComposedTurn], profile: Profile, options: RenderOptions
         return _resolve(turns, profile, options)
     history = history_of(turns, profile, options)
     while True:
-        resolved = _resolve(history.evicted(frontier), profile, options)
+        resolved = _resolve(history.turns_at(frontier), profile, options)
         further = next_frontier(history, frontier, resolved)
         if further == frontier:
             return resolved

@@ -7,8 +7,8 @@ import pytest
 
 from packages.dialects.tests.targets.composed import ID, medium
 from pagefault_dialects.context.eviction import EvictableTurns, history_of
-from pagefault_dialects.context.frontier_moves import moved
-from pagefault_dialects.context.token_budget import to_be_saved
+from pagefault_dialects.context.frontier_moves import advance_frontier
+from pagefault_dialects.context.token_budget import excess_load
 from pagefault_dialects.context.weighing import Load, Weighing
 from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.messages.entry_reading import join_turns
@@ -73,7 +73,7 @@ def history_from(
 def shown(turn: ComposedTurn, *before: ComposedTurn, frontier: Frontier = LINES) -> ComposedTurn:
     """An old turn as a frontier has it."""
     history = history_from([FIRST, *before, turn, *IN_PROGRESS])
-    return history.evicted(frontier)[1 + len(before)]
+    return history.turns_at(frontier)[1 + len(before)]
 
 
 def items_of(turn: ComposedTurn, *before: ComposedTurn, **more: int) -> list[object]:
@@ -110,7 +110,7 @@ def test_medium_that_is_not_stored_apart_gives_way_to_a_line() -> None:
 
 def test_medium_that_the_user_sent_gives_way_when_there_is_a_newer_message() -> None:
     history = history_from([FIRST, said(3, PICTURE), said(4, text("And?")), *IN_PROGRESS])
-    [item] = history.evicted(Frontier(said_media=3))[1].items
+    [item] = history.turns_at(Frontier(said_media=3))[1].items
     assert isinstance(item, Medium)
     assert item.is_evicted
 
@@ -202,12 +202,12 @@ def test_newest_showing_of_a_pinned_page_stays_with_its_step() -> None:
     again = [calling(4, "page_fault", page_id="img_001"), result(5, text(LONG), name="page_fault")]
     turns = [FIRST, fault, result(3, text(LONG), name="page_fault"), *again, *IN_PROGRESS]
     history = history_from(turns, {"img_001"})
-    older, newest = history.evicted(LINES)[2], history.evicted(LINES)[4]
+    older, newest = history.turns_at(LINES)[2], history.turns_at(LINES)[4]
     assert words(older) == [
         '[The result of "page_fault" was left out: page_fault("img_001", 0) shows it]'
     ]
     assert newest == again[1]
-    folded = history.evicted(LINES.model_copy(update={"folded": 49}))
+    folded = history.turns_at(LINES.model_copy(update={"folded": 49}))
     assert [turn.seq for turn in folded] == [1, 3, 4, 5, 50, 51]
 
 
@@ -219,7 +219,7 @@ def test_short_result_stays() -> None:
 def test_long_words_of_people_give_way_to_their_beginning() -> None:
     told = said(3, text(LONG), role="assistant")
     history = history_from([FIRST, told, said(4, text("Go on.")), *IN_PROGRESS])
-    [_, item] = history.evicted(LINES)[1].items
+    [_, item] = history.turns_at(LINES)[1].items
     assert isinstance(item, TextItem)
     assert item.text.endswith('read_text("@entry:3") shows all of it]')
 
@@ -228,7 +228,7 @@ def test_what_begins_and_what_is_in_progress_is_never_folded() -> None:
     system: ComposedTurn = Turn("system", (text(LONG),), "/api/messages/1", 1)
     first = said(2, text(LONG))
     turns = [system, first, said(9, text("So?")), said(10, text(LONG), PICTURE), *IN_PROGRESS]
-    folded = history_from(turns).evicted(Frontier(folded=49, said_folded=49))
+    folded = history_from(turns).turns_at(Frontier(folded=49, said_folded=49))
     assert [turn.seq for turn in folded] == [1, 2, 9, 10, 50, 51]
     assert words(folded[2]) == ["1 message. read_text @entries:9-9 lists it."]
     assert folded[:2] + folded[3:] == turns[:2] + turns[3:]
@@ -237,13 +237,13 @@ def test_what_begins_and_what_is_in_progress_is_never_folded() -> None:
 def test_line_that_the_assistant_begins_with_is_never_folded() -> None:
     greeting = said(1, text("Hello."), role="assistant")
     turns = [greeting, calling(2), result(3, text("Ten.")), said(4, text("So?")), *IN_PROGRESS]
-    folded = history_from(turns).evicted(Frontier(folded=49, said_folded=49))
+    folded = history_from(turns).turns_at(Frontier(folded=49, said_folded=49))
     assert [turn.seq for turn in folded] == [1, 3, 4, 50, 51]
 
 
 def test_fold_is_one_message_of_the_user_and_one_entry_of_the_loss() -> None:
     turns = [FIRST, calling(2), result(3, text(LONG)), calling(4, "bash"), result(5), *IN_PROGRESS]
-    folded = history_from(turns).evicted(Frontier(folded=4))
+    folded = history_from(turns).turns_at(Frontier(folded=4))
     reason = "The conversation has to fit its limits; a line stands for its oldest steps."
     note = Omission(
         "",
@@ -263,12 +263,12 @@ def test_folded_messages_and_steps_between_them_are_one_run() -> None:
     steps = [calling(2), result(3), said(4, text("Good.")), calling(5), result(6)]
     turns = [FIRST, *steps, said(9, text("And?")), *IN_PROGRESS]
     history = history_from(turns)
-    assert [words(turn) for turn in history.evicted(Frontier(folded=5))[1:4]] == [
+    assert [words(turn) for turn in history.turns_at(Frontier(folded=5))[1:4]] == [
         ["Step 1: look 1. read_text @entries:2-3 lists it."],
         ["Good."],
         ["Step 2: look 1. read_text @entries:5-6 lists it."],
     ]
-    assert words(history.evicted(Frontier(folded=5, said_folded=4))[1]) == [
+    assert words(history.turns_at(Frontier(folded=5, said_folded=4))[1]) == [
         "Steps 1 to 2 and 1 message: look 2. read_text @entries:2-6 lists them."
     ]
 
@@ -277,17 +277,17 @@ def test_late_result_of_a_folded_call_is_a_message_of_the_user() -> None:
     late = result(9, text("Forty-two."), name="bash", call=2)
     turns = paired([FIRST, calling(2, "bash"), said(4, text("Go on.")), late, *IN_PROGRESS])
     history = history_from(turns)
-    assert [turn.seq for turn in history.evicted(NOTHING_EVICTED)] == [1, 2, 4, 4, 9, 9, 50, 51]
-    shown = history.evicted(Frontier(folded=2))
+    assert [turn.seq for turn in history.turns_at(NOTHING_EVICTED)] == [1, 2, 4, 4, 9, 9, 50, 51]
+    shown = history.turns_at(Frontier(folded=2))
     assert [turn.role for turn in shown[1:4]] == ["user", "user", "user"]
     assert words(shown[3]) == ["Result of bash, step 1: Forty-two."]
-    later = history.evicted(Frontier(folded=9))
+    later = history.turns_at(Frontier(folded=9))
     assert words(later[3]) == ["Step 2. read_text @entries:9-9 lists it."]
 
 
 def test_long_strings_in_arguments_are_cut_behind_their_results() -> None:
     turns = [FIRST, calling(2, "write", content=LONG, path="a.txt"), result(3), *IN_PROGRESS]
-    [_, turn, *_] = history_from(turns).evicted(Frontier(arguments=2))
+    [_, turn, *_] = history_from(turns).turns_at(Frontier(arguments=2))
     [call] = turn.calls
     mark = (
         "[... 3300 characters left out; read_text @entry:2/arguments/0/content shows all of it ...]"
@@ -299,7 +299,7 @@ def test_long_strings_in_arguments_are_cut_behind_their_results() -> None:
 def test_call_that_is_cut_stays_so_where_it_is_repeated_before_its_late_result() -> None:
     late = result(9, text("Done."), name="write", call=2)
     turns = [FIRST, calling(2, "write", content=LONG), said(4, text("Go on.")), late, *IN_PROGRESS]
-    shown = history_from(paired(turns)).evicted(Frontier(arguments=2))
+    shown = history_from(paired(turns)).turns_at(Frontier(arguments=2))
     calls = [turn.calls[0] for turn in shown if turn.seq in (2, 9) and turn.calls]
     assert [call.call_id for call in calls] == ["c2", "c2-2"]
     assert calls[0].arguments == calls[1].arguments
@@ -310,14 +310,14 @@ def test_step_with_signed_thoughts_keeps_its_arguments() -> None:
     call = TurnCall("c2", "write", {"content": LONG}, thought_signature="s")
     signed = replace(calling(2), calls=(call,))
     turns = [FIRST, signed, result(3), *IN_PROGRESS]
-    assert history_from(turns).evicted(Frontier(arguments=2)) == turns
+    assert history_from(turns).turns_at(Frontier(arguments=2)) == turns
 
 
 def test_call_that_was_joined_from_another_entry_names_that_entry() -> None:
     text_first = said(2, text("I write."), role="assistant")
     [_, turn] = [FIRST, *join_turns([(text_first, False), (calling(3, content=LONG), True)])]
     history = history_from([FIRST, turn, result(4, call=3), *IN_PROGRESS])
-    [call] = history.evicted(Frontier(arguments=2))[1].calls
+    [call] = history.turns_at(Frontier(arguments=2))[1].calls
     assert "read_text @entry:3/arguments/0/content shows" in str(call.arguments["content"])
 
 
@@ -325,7 +325,7 @@ def frontier_after(wanted: Load, *turns: ComposedTurn, most: int | None = None) 
     history = history_from([FIRST, *turns, *IN_PROGRESS], most=most)
     # Nothing is attached: what a medium weighs is only known of one that is.
     weighing = Weighing(TARGETS["text"], [])
-    return moved(history, NOTHING_EVICTED, wanted, weighing)
+    return advance_frontier(history, NOTHING_EVICTED, wanted, weighing)
 
 
 def test_frontier_moves_no_further_than_it_has_to_oldest_first() -> None:
@@ -373,10 +373,10 @@ def words(turn: ComposedTurn) -> list[str]:
 
 def test_batch_brings_a_load_below_its_limit() -> None:
     assert [
-        to_be_saved(100, None, None),
-        to_be_saved(100, 100, None),
-        to_be_saved(101, 100, None),
-        to_be_saved(101, 100, 0),
-        to_be_saved(101, 100, 40),
-        to_be_saved(101, 100, 400),
+        excess_load(100, None, None),
+        excess_load(100, 100, None),
+        excess_load(101, 100, None),
+        excess_load(101, 100, 0),
+        excess_load(101, 100, 40),
+        excess_load(101, 100, 400),
     ] == [0, 0, 26, 1, 41, 101]

@@ -83,7 +83,7 @@ def fitted(
     conversation = paired(turns, kept=frontier.orphans)
     history = history_of(conversation, profile, query, asked.pinned)
     while True:
-        settled = settle(history.evicted(frontier), asked.target, query)
+        settled = settle(history.turns_at(frontier), asked.target, query)
         further = next_frontier(history, frontier, settled)
         if further == frontier:
             orphans = orphans_in(conversation)
@@ -106,7 +106,7 @@ def show(turns: Sequence[ComposedTurn], asked: Asked, frontier: Frontier) -> Sho
 def check_account(history: EvictableTurns, frontier: Frontier, loss: Sequence[LossEntry]) -> None:
     """Every evicted thing is in the account, once, with the request that reads it whole."""
     expected: list[tuple[object, ...]] = []
-    for passage in history.shown(frontier):
+    for passage in history.passages_at(frontier):
         if (fold := passage.fold) is not None:
             read = f"GET /api/sessions/s/messages?after={(fold.from_seq or 0) - 1}"
             expected.append((fold.from_seq, fold.to_seq, "line", read))

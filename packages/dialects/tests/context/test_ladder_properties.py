@@ -109,7 +109,7 @@ class Case:
         conversation = paired(turns, kept=frontier.orphans)
         history = history_of(conversation, profile, self.query, self.pinned)
         while True:
-            settled = settle(history.evicted(frontier), self.target, self.query)
+            settled = settle(history.turns_at(frontier), self.target, self.query)
             further = next_frontier(history, frontier, settled)
             if further == frontier:
                 break
@@ -177,7 +177,7 @@ def check_messages(case: Case, shown: Shown) -> None:
     assert [(each.rule, each.pointer, each.actual) for each in found] == []
     if not shown.open_calls:
         CHECKS[case.target](messages)
-    folds = [each for each in shown.history.shown(shown.frontier) if each.fold is not None]
+    folds = [each for each in shown.history.passages_at(shown.frontier) if each.fold is not None]
     assert all([turn.role for turn in each.turns] == ["user"] for each in folds)
 
 

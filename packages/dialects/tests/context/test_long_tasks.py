@@ -254,7 +254,7 @@ def test_frontier_from_before_folds_reads_as_it_is() -> None:
     for _ in range(6):
         history.step("a", WORDS * 60)
     query = RenderOptions(max_tokens=9_000, frontier="main")
-    shown = history_of(history.turns, TARGETS["text"], query).shown(frontier)
+    shown = history_of(history.turns, TARGETS["text"], query).passages_at(frontier)
     assert [(each.levels.results, each.levels.texts) for each in shown] == [
         (False, False),
         *[(True, True)] * 2,

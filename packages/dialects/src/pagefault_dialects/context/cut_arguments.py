@@ -63,8 +63,8 @@ def mark_arguments(arguments: JsonObject, handle: str | None) -> JsonObject:
 
 
 def _mark(left_out: int, handle: str | None) -> str:
-    way = "" if handle is None else f"; read_text {handle} shows all of it"
-    return f"[... {left_out} characters left out{way} ...]"
+    hint = "" if handle is None else f"; read_text {handle} shows all of it"
+    return f"[... {left_out} characters left out{hint} ...]"
 
 
 def _cut(text: str, handle: str | None) -> str:

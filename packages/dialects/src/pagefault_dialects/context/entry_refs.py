@@ -78,18 +78,18 @@ def argument_text(turns: Sequence[ComposedTurn], handle: ArgumentHandle) -> str:
     """
     calls = calls_in(turns)
     if handle.call_index >= len(calls):
-        ways = [_call_name(handle.seq, index, each.name) for index, each in enumerate(calls)]
-        has = f"makes {len(calls)} calls: {_list(ways)}" if calls else "makes no call"
+        names = [_call_name(handle.seq, index, each.name) for index, each in enumerate(calls)]
+        has = f"makes {len(calls)} calls: {_list(names)}" if calls else "makes no call"
         raise WrongArgumentsError(
             f"Entry {handle.seq} {has}. read_text @entry:{handle.seq} reads what it says."
         )
     followed = follow(calls[handle.call_index].arguments, handle.names)
     if followed.steps < len(handle.names):
-        around = json_pointer(handle.names[: followed.steps])
+        parent = json_pointer(handle.names[: followed.steps])
         name = _call_name(handle.seq, handle.call_index, calls[handle.call_index].name)
         raise WrongArgumentsError(
             f"{name} has nothing at {quoted_short(json_pointer(handle.names), _WORDS_CHARS)}. "
-            f"{_members(followed.value, around)}"
+            f"{_members(followed.value, parent)}"
         )
     value = followed.value
     return value if isinstance(value, str) else json_text(value)

@@ -51,10 +51,10 @@ Shorten = Callable[[str, int, str], str]
 
 def entry_text(turns: Sequence[ComposedTurn]) -> str:
     """Return the text of an entry, with a line for each medium."""
-    return "\n\n".join(text for turn in turns for item in turn.items if (text := words_of(item)))
+    return "\n\n".join(text for turn in turns for item in turn.items if (text := item_text(item)))
 
 
-def words_of(item: Item) -> str:
+def item_text(item: Item) -> str:
     """Return the text of an item, or the line that names a medium."""
     return f"[{medium_words(item)}]" if isinstance(item, Medium) else text_of(item) or ""
 
@@ -74,11 +74,11 @@ def with_previews(turn: ComposedTurn, page_id: str | None) -> ComposedTurn:
     """Return a turn with long texts cut to their first 400 characters."""
     most = _LONG_RESULT_CHARS if turn.role == "tool" else _LONG_WORDS_CHARS
 
-    def preview(text: str, many: int, way: str) -> str:
+    def preview(text: str, length: int, call: str) -> str:
         if len(text) <= most:
             return text
-        shows = f"; {way} shows all of it" if way else ""
-        return f"{cut_short(text, _KEPT_CHARS)}\n[… shortened from {many} characters{shows}]"
+        shows = f"; {call} shows all of it" if call else ""
+        return f"{cut_short(text, _KEPT_CHARS)}\n[… shortened from {length} characters{shows}]"
 
     return with_shorter_texts(turn, page_id, preview)
 
@@ -94,9 +94,9 @@ def with_shorter_texts(turn: ComposedTurn, page_id: str | None, shorten: Shorten
         if not (isinstance(item, TextItem) or (is_result and isinstance(item, DataItem))):
             items.append(item)
             continue
-        text = words_of(item)
-        many = _whole_chars(item, text, page_id)
-        short = shorten(text, many, _way_back(turn, item, page_id))
+        text = item_text(item)
+        length = _whole_chars(item, text, page_id)
+        short = shorten(text, length, _restoring_call(turn, item, page_id))
         if short == text:
             items.append(item)
         else:
@@ -125,11 +125,11 @@ def as_line(turn: ComposedTurn, page_id: str | None) -> ComposedTurn:
         for item in stored
         if isinstance(item.source, StoredBytes)
     ]
-    way = _page_call(page_id) if page_id else entry_call(turn.entry_seq())
+    call = _page_call(page_id) if page_id else entry_call(turn.entry_seq())
     media = f"; its media: {', '.join(named[:_MOST_NAMED])}" if named else ""
     more = f" and {len(named) - _MOST_NAMED} more" if len(named) > _MOST_NAMED else ""
     name = quoted_short(one_line(turn.tool_name), 64)
-    shows = f": {way} shows it" if way else ""
+    shows = f": {call} shows it" if call else ""
     line = f"[The result of {name} was left out{shows}{media}{more}]"
     block = block_of(turn.items[0]) if turn.items else None
     note = Omission("", "result", "evicted", REASON, to="line", block=block)
@@ -164,10 +164,10 @@ def with_shorter_arguments(
             continue
         calls.append(replace(call, arguments=cut))
         notes.append(Omission("", "arguments", "evicted", REASON, to="preview", seq=seq))
-    shown = with_previews(turn, None)
+    previewed = with_previews(turn, None)
     if not notes:
-        return shown
-    return replace(shown, items=(*shown.items, *notes), calls=tuple(calls))
+        return previewed
+    return replace(previewed, items=(*previewed.items, *notes), calls=tuple(calls))
 
 
 def is_signed(turn: ComposedTurn) -> bool:
@@ -233,13 +233,13 @@ def _small(medium: Medium, page_id: str | None) -> Medium:
     kept: AlternativeText | None = None
     if medium.words is not None and medium.words.kind == "caption":
         kept = AlternativeText("caption", cut_short(medium.words.text, _LONGEST_CAPTION_CHARS))
-    way = ""
+    call = ""
     if page_id:
-        way = f": {_page_call(page_id)} shows it"
+        call = f": {_page_call(page_id)} shows it"
     elif isinstance(medium.source, StoredBytes):
         tool = "read_text" if is_textual(medium.mime_type) else "view_media"
-        way = f': {tool}("@blob:{medium.source.resource_id}") shows it'
-    line = f"[{medium_words(medium)}, left out to make room{way}]"
+        call = f': {tool}("@blob:{medium.source.resource_id}") shows it'
+    line = f"[{medium_words(medium)}, left out to make room{call}]"
     instead = line if kept is None else f"{line}\n{kept.text}"
     return replace(medium, words=kept, instead=instead, is_evicted=True)
 
@@ -253,7 +253,7 @@ def _whole_chars(item: TextItem | DataItem, text: str, page_id: str | None) -> i
     return item.whole_chars or whole_length(text)
 
 
-def _way_back(turn: ComposedTurn, item: TextItem | DataItem, page_id: str | None) -> str:
+def _restoring_call(turn: ComposedTurn, item: TextItem | DataItem, page_id: str | None) -> str:
     if page_id:
         return _page_call(page_id)
     handle = None

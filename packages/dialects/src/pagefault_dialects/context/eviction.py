@@ -25,7 +25,7 @@ from pagefault_dialects.context.floor_turns import (
     FloorTurns,
     newest_showings,
     opening_turns,
-    said_that_stays,
+    protected_messages,
 )
 from pagefault_dialects.context.folded_fronts import NO_FRONT, FrontFacts
 from pagefault_dialects.context.recalls import Recall, recalls_in
@@ -56,7 +56,7 @@ class Levels(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class ShownPassage:
+class RenderedPassage:
     """A passage as it is rendered at a frontier, or the fold of a run of passages."""
 
     first: int
@@ -107,22 +107,22 @@ class EvictableTurns:
         default_factory=dict, init=False
     )
 
-    def evicted(self, frontier: Frontier) -> list[ComposedTurn]:
+    def turns_at(self, frontier: Frontier) -> list[ComposedTurn]:
         """Return the turns as they are rendered at a frontier."""
-        return [turn for shown in self.shown(frontier) for turn in shown.turns]
+        return [turn for passage in self.passages_at(frontier) for turn in passage.turns]
 
-    def shown(self, frontier: Frontier) -> Sequence[ShownPassage]:
+    def passages_at(self, frontier: Frontier) -> Sequence[RenderedPassage]:
         """Return the passages at a frontier, with each run of folded ones as one."""
-        frontier = chained(frontier)
+        frontier = chain_levels(frontier)
         at_floor = self._at_floor(frontier)
-        shown: list[ShownPassage] = []
+        rendered: list[RenderedPassage] = []
         run: list[int] = []
         for number, passage in enumerate(self.passages):
             levels = self.levels(number, frontier)
             if levels.folded:
                 run.append(number)
                 continue
-            shown += self._folds(run)
+            rendered += self._folds(run)
             run = []
             turns = self.form(number, levels)
             if at_floor:
@@ -130,15 +130,15 @@ class EvictableTurns:
                 turns = tuple(at_floor.get(at, turn) for at, turn in pairs)
             if number in self.late and self.levels(self.late[number], frontier).folded:
                 turns = self._late_results(number, turns)
-            shown.append(ShownPassage(number, number + 1, turns, levels))
-        return [*shown, *self._folds(run)]
+            rendered.append(RenderedPassage(number, number + 1, turns, levels))
+        return [*rendered, *self._folds(run)]
 
     def levels(self, number: int, frontier: Frontier) -> Levels:
         """Return the levels that a frontier has reached at a passage."""
         passage = self.passages[number]
         place = passage.place
         if isinstance(passage, SaidTurn):
-            if self.stays(passage):
+            if self.is_protected(passage):
                 return Levels(media=place <= frontier.said_media)
             return Levels(
                 media=place <= frontier.said_media,
@@ -190,18 +190,18 @@ class EvictableTurns:
         """Return the recall that a turn answers, if there is one."""
         return self.recalls.get(turn.call_id) if turn.role == "tool" else None
 
-    def stays(self, passage: SaidTurn) -> bool:
+    def is_protected(self, passage: SaidTurn) -> bool:
         """Return whether a turn is never folded."""
-        return passage.start in self.floor.said or passage.start in self.floor.system
+        return passage.start in self.floor.messages or passage.start in self.floor.system
 
     def floor_turns(self, frontier: Frontier) -> Mapping[int, ComposedTurn]:
         """Return the protected turns at a frontier, by their indexes, before they are shortened."""
-        wanted = self.floor.indexes
+        protected = self.floor.indexes
         return {
             at: self.form(number, self.levels(number, frontier))[at - passage.start]
             for number, passage in enumerate(self.passages)
             for at in indexes_of(passage)
-            if at in wanted
+            if at in protected
         }
 
     def floor_shares(self, frontier: Frontier) -> Floor:
@@ -232,7 +232,7 @@ class EvictableTurns:
                 levels = self.levels(number, frontier)
                 if not levels.folded:
                     [turn] = self.form(number, levels)
-                    cut[passage.start] = shares.said(passage.start, turn)
+                    cut[passage.start] = shares.message(passage.start, turn)
         return cut
 
     def _form(self, turn: ComposedTurn, levels: Levels) -> ComposedTurn:
@@ -259,14 +259,14 @@ class EvictableTurns:
     def _is_newest_showing(self, turn: ComposedTurn) -> bool:
         return any(self.turns[at].call_id == turn.call_id for at in self.floor.pinned)
 
-    def _folds(self, run: Sequence[int]) -> Iterable[ShownPassage]:
+    def _folds(self, run: Sequence[int]) -> Iterable[RenderedPassage]:
         """Return the fold of a run of passages; nothing for an empty run."""
         if not run:
             return ()
         summary = sum(map(self.summary, run), FoldSummary())
         origin = self.turns[self.passages[run[0]].start].origin
         fold = fold_turn(summary, origin)
-        return [ShownPassage(run[0], run[-1] + 1, (fold,), Levels(folded=True), summary)]
+        return [RenderedPassage(run[0], run[-1] + 1, (fold,), Levels(folded=True), summary)]
 
     def _late_results(self, number: int, turns: Sequence[ComposedTurn]) -> tuple[ComposedTurn, ...]:
         """Return the answers to folded calls, as messages of the user."""
@@ -274,7 +274,7 @@ class EvictableTurns:
         return tuple(late_result(turn, called) for turn in turns if turn.role == "tool")
 
 
-def chained(frontier: Frontier) -> Frontier:
+def chain_levels(frontier: Frontier) -> Frontier:
     """Return a frontier in which no level is ahead of a weaker one."""
     arguments = max(frontier.arguments, frontier.folded)
     results = max(frontier.tool_results, arguments)
@@ -317,13 +317,13 @@ def history_of(
     in_progress = frozenset(
         each for each in steps if each >= newest or _is_waiting(turns, passages[each])
     )
-    stays = said_that_stays(turns)
+    protected = protected_messages(turns)
     system = opening_turns(turns)
     newest_turns = [at for number in sorted(in_progress) for at in indexes_of(passages[number])]
     showings = {*newest_showings(turns, recalls, pinned)}.difference(newest_turns)
     users = [each.place for each in passages if turns[each.start].role == "user"]
     # Positions behind the newest message of the user would evict it once there is a newer one.
-    said = [
+    messages = [
         number
         for number, each in enumerate(passages)
         if isinstance(each, SaidTurn) and not (users and each.place >= users[-1])
@@ -333,7 +333,7 @@ def history_of(
         passages=passages,
         recalls=recalls,
         pinned=frozenset(pinned),
-        floor=FloorTurns(system, stays, sorted(showings), newest_turns),
+        floor=FloorTurns(system, protected, sorted(showings), newest_turns),
         in_progress=in_progress,
         profile=profile,
         options=options,
@@ -347,8 +347,8 @@ def history_of(
             for each in steps
             if each not in in_progress and passages[each].place < passages[newest].place
         ],
-        old_said=[each for each in said if passages[each].start not in {*stays, *system}],
-        old_media=[each for each in said if turns[passages[each].start].role != "system"],
+        old_said=[each for each in messages if passages[each].start not in {*protected, *system}],
+        old_media=[each for each in messages if turns[passages[each].start].role != "system"],
     )
 
 

@@ -11,9 +11,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 from pagefault_dialects.context.cut_arguments import cut_arguments, mark_arguments
 from pagefault_dialects.context.evicted_forms import (
+    item_text,
     with_shorter_arguments,
     with_shorter_texts,
-    words_of,
 )
 from pagefault_dialects.context.floor_turns import FloorTurns
 from pagefault_dialects.context.weighing import TURN_TOKENS, Weighing
@@ -60,21 +60,21 @@ class Floor:
         self.system_tokens = sum(map(self._tokens, floor.system))
         self._room = max(0, most_tokens - self.system_tokens - reserve)
         least = sum(map(self._least, floor.newest))
-        parts = max(3, len(floor.said) + bool(floor.pinned))
+        parts = max(3, len(floor.messages) + bool(floor.pinned))
         self._quarter = max(0, min(self._room // 4, (self._room - least) // parts))
 
-    def said(self, index: int, turn: ComposedTurn) -> ComposedTurn:
+    def message(self, index: int, turn: ComposedTurn) -> ComposedTurn:
         """Return a message, shortened to its share if the floor has passed it.
 
         The share is a quarter. Without a step, the last message of the assistant gets the rest.
         """
-        said = self._floor.said
-        if index in said and index not in self._past:
+        messages = self._floor.messages
+        if index in messages and index not in self._past:
             return turn
-        if turn.role != "assistant" or self._floor.newest or index not in said[-1:]:
+        if turn.role != "assistant" or self._floor.newest or index not in messages[-1:]:
             return self._within(turn, self._quarter, None)
-        others = [self.said(at, self._turns[at]) for at in said[:-1]]
-        used = self._weighing.turns([*others, *map(self.pinned, self._floor.pinned)]).tokens
+        earlier = [self.message(at, self._turns[at]) for at in messages[:-1]]
+        used = self._weighing.turns([*earlier, *map(self.pinned, self._floor.pinned)]).tokens
         return self._within(turn, self._rest(used), None)
 
     def pinned(self, index: int) -> ComposedTurn:
@@ -89,36 +89,39 @@ class Floor:
     def newest(self) -> dict[int, ComposedTurn]:
         """Return the turns of the newest step, shortened to the rest of the budget."""
         floor, weigh = self._floor, self._weighing.turns
-        shown = {at: self._turns[at] for at in floor.newest}
-        used = weigh(self.said(at, self._turns[at]) for at in floor.said).tokens
+        newest = {at: self._turns[at] for at in floor.newest}
+        used = weigh(self.message(at, self._turns[at]) for at in floor.messages).tokens
         used += weigh(map(self.pinned, floor.pinned)).tokens
         room = max(0, self._room - used)
-        if sum(map(self._tokens, shown)) <= room or not set(shown) <= set(self._past):
-            return shown
+        if sum(map(self._tokens, newest)) <= room or not set(newest) <= set(self._past):
+            return newest
         share = self._rest(used)
-        calling = [at for at, turn in shown.items() if turn.role != "tool"]
+        calling = [at for at, turn in newest.items() if turn.role != "tool"]
         if sum(map(self._tokens, calling)) > share // 2:
             # Signed calls are cut as well, so that the session can still be rendered.
             for shorten in (cut_arguments, mark_arguments):
-                shown |= {at: with_shorter_arguments(self._turns[at], shorten) for at in calling}
-                if sum(weigh([shown[at]]).tokens for at in calling) <= share:
+                newest |= {at: with_shorter_arguments(self._turns[at], shorten) for at in calling}
+                if sum(weigh([newest[at]]).tokens for at in calling) <= share:
                     break
-        share -= weigh(shown[at] for at in calling).tokens
-        answers = [at for at in shown if at not in calling]
+        share -= weigh(newest[at] for at in calling).tokens
+        answers = [at for at in newest if at not in calling]
         for at, most in zip(answers, _shares([*map(self._tokens, answers)], share), strict=True):
-            shown[at] = self._within(shown[at], most, self._page_of(shown[at]))
-        return shown
+            newest[at] = self._within(newest[at], most, self._page_of(newest[at]))
+        return newest
 
     def parts(self) -> Sequence[tuple[str, int]]:
         """Return the tokens of each part of the floor, by its name."""
-        users = [at for at in self._floor.said if self._turns[at].role == "user"]
-        others = [at for at in self._floor.said if at not in users]
+        users = [at for at in self._floor.messages if self._turns[at].role == "user"]
+        other_messages = [at for at in self._floor.messages if at not in users]
         newest = self.newest()
         named = [
             ("the system message", [self._turns[at] for at in self._floor.system]),
-            ("the first user message", [self.said(at, self._turns[at]) for at in users[:1]]),
-            ("the newest user message", [self.said(at, self._turns[at]) for at in users[1:]]),
-            ("the newest other message", [self.said(at, self._turns[at]) for at in others]),
+            ("the first user message", [self.message(at, self._turns[at]) for at in users[:1]]),
+            ("the newest user message", [self.message(at, self._turns[at]) for at in users[1:]]),
+            (
+                "the newest other message",
+                [self.message(at, self._turns[at]) for at in other_messages],
+            ),
             ("pinned pages", [*map(self.pinned, self._floor.pinned)]),
             ("the newest step", [*newest.values()]),
         ]
@@ -145,19 +148,19 @@ class Floor:
         is_line = any(isinstance(each, Omission) and each.what == "result" for each in turn.items)
         if whole <= share or is_line:
             return turn
-        texts = [words_of(each) for each in turn.items if isinstance(each, TextItem | DataItem)]
+        texts = [item_text(each) for each in turn.items if isinstance(each, TextItem | DataItem)]
         costs = [self._weighing.text(text) for text in texts]
         room = share - (whole - sum(costs)) - _LINES_OF_A_TURN * len(texts)
         # Texts of the user keep half of the share, however large the media are.
         least = share // 2 if turn.role == "user" else 0
         most = dict(zip(texts, _shares(costs, max(least, room)), strict=True))
 
-        def shorten(text: str, _: int, way: str) -> str:
-            return self._cut(text, most.get(text, 0), way)
+        def shorten(text: str, _: int, call: str) -> str:
+            return self._cut(text, most.get(text, 0), call)
 
         return with_shorter_texts(turn, page_id, shorten)
 
-    def _cut(self, text: str, most_tokens: int, way: str) -> str:
+    def _cut(self, text: str, most_tokens: int, call: str) -> str:
         """Return the head and tail of a text around a line, within a number of tokens."""
         tokens = self._weighing.text(text)
         limit = min(len(text) - 1, len(text) * most_tokens * 8 // (max(1, tokens) * 5))
@@ -166,11 +169,11 @@ class Floor:
         for _ in range(_TRIES):
             if limit < _SHORTEST_CUT_CHARS:
                 break
-            cut = shortened(text, limit, way)
+            cut = shortened(text, limit, call)
             if (found := self._weighing.text(cut)) <= most_tokens:
                 return cut
             limit = min(limit * 15 // 16, limit * most_tokens // found)
-        line = shortened(text, 0, way).strip()
+        line = shortened(text, 0, call).strip()
         # Texts that are about as short as the line are kept.
         return line if 2 * len(line) < len(text) else text
 

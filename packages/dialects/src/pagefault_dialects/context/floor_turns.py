@@ -16,7 +16,7 @@ class FloorTurns:
 
     system: Sequence[int]
     """The system messages before the first message of the user."""
-    said: Sequence[int]
+    messages: Sequence[int]
     """The first and the newest message of the user, and other messages with the same share."""
     pinned: Sequence[int]
     """The newest answer with each pinned page."""
@@ -26,7 +26,7 @@ class FloorTurns:
     @property
     def indexes(self) -> frozenset[int]:
         """All indexes."""
-        return frozenset((*self.system, *self.said, *self.pinned, *self.newest))
+        return frozenset((*self.system, *self.messages, *self.pinned, *self.newest))
 
 
 def opening_turns(turns: Sequence[ComposedTurn]) -> Sequence[int]:
@@ -37,7 +37,7 @@ def opening_turns(turns: Sequence[ComposedTurn]) -> Sequence[int]:
     return [at for at in range(first) if turns[at].role == "system"]
 
 
-def said_that_stays(turns: Sequence[ComposedTurn]) -> Sequence[int]:
+def protected_messages(turns: Sequence[ComposedTurn]) -> Sequence[int]:
     """Return the indexes of protected messages.
 
     These are the first and newest messages of the user, and a message of the assistant without
@@ -45,12 +45,12 @@ def said_that_stays(turns: Sequence[ComposedTurn]) -> Sequence[int]:
     """
     users = [at for at, turn in enumerate(turns) if turn.role == "user"]
     spoken = [at for at, turn in enumerate(turns) if turn.role != "system"]
-    said = (
+    outer = (
         at
         for at in {*spoken[:1], *spoken[-1:]}
         if turns[at].role == "assistant" and not turns[at].calls
     )
-    return sorted({*users[:1], *users[-1:], *said})
+    return sorted({*users[:1], *users[-1:], *outer})
 
 
 def newest_showings(

@@ -76,15 +76,15 @@ class FoldedFront:
                 summary = summary_of(part, steps, is_late=part[-1].late_for is not None)
                 passages.append(FoldedRun(passage.place, part[0].origin, summary))
             elif part[0].seq is not None:
-                said = _said_entry(passage, part[0], recorded.get(part[0].seq, ()))
-                if said is None:
+                entry = _said_entry(passage, part[0], recorded.get(part[0].seq, ()))
+                if entry is None:
                     return None
-                passages.append(said)
+                passages.append(entry)
         recalled = Counter(self.recalled)
         recalled.update(each.what for each in recalls_in(turns).values())
         return FoldedFront(tuple(_merged(passages)), dict(recalled), steps)
 
-    def shown_passages(self, frontier: Frontier) -> Sequence[FrontPassage]:
+    def passages_at(self, frontier: Frontier) -> Sequence[FrontPassage]:
         """Return the passages at a frontier; runs without messages between them are joined.
 
         Everything up to the first message of the user, and the newest one, is always rendered.

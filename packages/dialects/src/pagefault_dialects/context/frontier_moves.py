@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal, TypeAlias
 
-from pagefault_dialects.context.eviction import EvictableTurns, Levels, chained
+from pagefault_dialects.context.eviction import EvictableTurns, Levels, chain_levels
 from pagefault_dialects.context.steps import Step
 from pagefault_dialects.context.weighing import Load, Weighing
 from pagefault_dialects.model.frontier import Frontier
@@ -37,7 +37,7 @@ _OF_SAID: Mapping[Level, str] = {
     "folded": "said_folded",
 }
 # The levels that shorten protected turns, in order.
-_LOWERED = (
+_SHORTENING = (
     ("floor",),
     ("tool_media", "said_media"),
     ("said_texts", "said_folded"),
@@ -56,23 +56,23 @@ class _Group:
     numbers: tuple[int, ...]
 
 
-def moved(
-    history: EvictableTurns, frontier: Frontier, wanted: Load, weighing: Weighing
+def advance_frontier(
+    history: EvictableTurns, frontier: Frontier, excess: Load, weighing: Weighing
 ) -> Frontier:
     """Move a frontier until enough is saved, or nothing can be evicted any more.
 
     Args:
         history: The conversation.
         frontier: The frontier before the move.
-        wanted: The load to be saved. For media and base64, no text is evicted.
+        excess: The load to be saved. For media and base64, no text is evicted.
         weighing: Measures turns.
     """
-    moves = _Moves(history, frontier, wanted, weighing)
+    moves = _Moves(history, frontier, excess, weighing)
     moves.move()
     return moves.frontier
 
 
-def lowered(history: EvictableTurns, frontier: Frontier) -> Frontier:
+def shorten_protected(history: EvictableTurns, frontier: Frontier) -> Frontier:
     """Move a frontier by the next level that shortens protected turns.
 
     Args:
@@ -83,11 +83,11 @@ def lowered(history: EvictableTurns, frontier: Frontier) -> Frontier:
         The moved frontier; the same one if no level is left.
     """
     last = max((passage.place for passage in history.passages), default=0)
-    for names in _LOWERED:
+    for names in _SHORTENING:
         if any(getattr(frontier, name) < last for name in names):
             # A stored frontier may be ahead of a history of which entries were deleted.
             levels = {name: max(last, getattr(frontier, name)) for name in names}
-            return chained(frontier.model_copy(update=levels))
+            return chain_levels(frontier.model_copy(update=levels))
     return frontier
 
 
@@ -117,10 +117,10 @@ class _Moves:
     """The move of a frontier."""
 
     def __init__(
-        self, history: EvictableTurns, frontier: Frontier, wanted: Load, weighing: Weighing
+        self, history: EvictableTurns, frontier: Frontier, excess: Load, weighing: Weighing
     ) -> None:
-        self._history, self._weighing, self._missing = history, weighing, wanted
-        self._frontier = chained(frontier)
+        self._history, self._weighing, self._missing = history, weighing, excess
+        self._frontier = chain_levels(frontier)
         self._at = {name: place for name, place in self._frontier if isinstance(place, int)}
         self._folded: set[int] = set()
         self._levels: dict[int, Levels] = {}
@@ -132,7 +132,7 @@ class _Moves:
     @property
     def frontier(self) -> Frontier:
         """The frontier at present."""
-        return chained(self._frontier.model_copy(update=self._at))
+        return chain_levels(self._frontier.model_copy(update=self._at))
 
     def move(self) -> None:
         """Move level by level until enough is saved."""
@@ -145,9 +145,9 @@ class _Moves:
         self._advance(steps, "recalled")
         self._advance(steps, "arguments")
         self._advance(steps, "folded")
-        said = self._groups(history.old_said)
-        self._advance(said, "texts")
-        self._advance(said, "folded")
+        messages = self._groups(history.old_said)
+        self._advance(messages, "texts")
+        self._advance(messages, "folded")
 
     def _groups(self, numbers: Iterable[int]) -> Sequence[_Group]:
         passages = self._history.passages
@@ -269,10 +269,10 @@ class _Moves:
             return weighing.saving(turns, history.form(number, levels._replace(**{level: True})))
         if number in history.pinned_steps:
             return Load()
-        around = (number - 1 in self._folded) + (number + 1 in self._folded)
+        folded_neighbours = (number - 1 in self._folded) + (number + 1 in self._folded)
         self._folded.add(number)
         # A fold is added, or two of them are joined.
-        return weighing.turns(turns) - Load((1 - around) * _FOLD_TOKENS)
+        return weighing.turns(turns) - Load((1 - folded_neighbours) * _FOLD_TOKENS)
 
     def _is_enough(self, level: Level) -> bool:
         missing = self._missing

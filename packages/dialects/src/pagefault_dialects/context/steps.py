@@ -157,8 +157,8 @@ class FoldSummary:
     def _counts(self) -> list[str]:
         ordered = sorted(self.tools.items(), key=lambda each: (-each[1], each[0]))
         counts = [f"{name} {count}" for name, count in ordered[:MOST_TOOLS]]
-        if others := sum(count for _, count in ordered[MOST_TOOLS:]):
-            counts.append(f"others {others}")
+        if other_calls := sum(count for _, count in ordered[MOST_TOOLS:]):
+            counts.append(f"others {other_calls}")
         return [*counts, f"{self.failed} failed"] if self.failed else counts
 
 

@@ -32,11 +32,11 @@ def stretch_answer(
         raise WrongArgumentsError(
             f"The text has {known_chars} characters; offset is behind its end."
         )
-    shown = _shorten(text, min(request.limit, MOST_TEXT_CHARS), max_tokens)
-    end = request.offset + len(shown)
-    has_more = len(text) > len(shown)
+    piece = _shorten(text, min(request.limit, MOST_TEXT_CHARS), max_tokens)
+    end = request.offset + len(piece)
+    has_more = len(text) > len(piece)
     next_step = f"; go on with offset={end}" if has_more else "; this is its end"
-    return f"[{what}, characters {request.offset} to {end}{next_step}]\n{shown}"
+    return f"[{what}, characters {request.offset} to {end}{next_step}]\n{piece}"
 
 
 def text_name(mime_type: str, charset: str) -> str:
@@ -59,9 +59,9 @@ def found_answer(
         max_tokens: The most tokens of the answer.
     """
     if isinstance(found, JsonExcerpt):
-        shown = _mark_cut(found.words, max_tokens)
-        cut = "" if shown == found.words else "; cut here: ask for a longer pointer"
-        return f"[{what}, at {found.pointer or 'the root'}{cut}]\n{shown}"
+        piece = _mark_cut(found.words, max_tokens)
+        cut = "" if piece == found.words else "; cut here: ask for a longer pointer"
+        return f"[{what}, at {found.pointer or 'the root'}{cut}]\n{piece}"
     if isinstance(found, Matches):
         lines = [(each.line, f"{each.line}: {each.text}") for each in found.found]
     else:
@@ -100,14 +100,14 @@ def take_lines(
 
 
 def _mark_cut(text: str, max_tokens: int) -> str:
-    shown = _shorten(text, MOST_TEXT_CHARS, max_tokens)
-    return text if len(shown) == len(text) else f"{shown} […]"
+    piece = _shorten(text, MOST_TEXT_CHARS, max_tokens)
+    return text if len(piece) == len(text) else f"{piece} […]"
 
 
 def _shorten(text: str, max_chars: int, max_tokens: int) -> str:
     """Return the beginning of a text that fits."""
-    taken = text[:max_chars]
-    most = chars_within(taken, max_tokens - _HEAD_TOKENS)
+    beginning = text[:max_chars]
+    most = chars_within(beginning, max_tokens - _HEAD_TOKENS)
     if most == len(text):
         return text
     # A grapheme that does not fit is cut, so that each piece makes progress.

@@ -6,7 +6,7 @@ Source: `context`, "Budget" and "A prefix that stays".
 from dataclasses import replace
 
 from pagefault_dialects.context.eviction import EvictableTurns
-from pagefault_dialects.context.frontier_moves import lowered, moved
+from pagefault_dialects.context.frontier_moves import advance_frontier, shorten_protected
 from pagefault_dialects.context.weighing import Load, Weighing
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.model.frontier import Frontier
@@ -21,7 +21,7 @@ _OF_EACH_MISSING = 4
 _MOST_TRIES = 16
 
 
-def to_be_saved(load: int, most: int | None, batch: int | None) -> int:
+def excess_load(load: int, most: int | None, batch: int | None) -> int:
     """Return how much has to be evicted for a load to fit, with room for the turns that follow.
 
     Args:
@@ -35,7 +35,7 @@ def to_be_saved(load: int, most: int | None, batch: int | None) -> int:
     return load - most + room
 
 
-def next_frontier(history: EvictableTurns, frontier: Frontier, settled: ResolvedTurns) -> Frontier:
+def next_frontier(history: EvictableTurns, frontier: Frontier, resolved: ResolvedTurns) -> Frontier:
     """Return the frontier at which a conversation comes closer to its limits; the same if it fits.
 
     Protected turns are shortened only if nothing else can be evicted.
@@ -43,23 +43,23 @@ def next_frontier(history: EvictableTurns, frontier: Frontier, settled: Resolved
     Args:
         history: The conversation.
         frontier: The frontier at present.
-        settled: The conversation as it is rendered at that frontier.
+        resolved: The conversation as it is rendered at that frontier.
 
     Raises:
         InvalidPayloadError: There are too many tokens, and nothing more can be evicted.
     """
-    weighing = Weighing(history.profile, settled.turns)
-    load = weighing.total(settled.turns)
-    wanted = _to_be_saved(settled, load, history.options)
-    if wanted == Load():
+    weighing = Weighing(history.profile, resolved.turns)
+    load = weighing.total(resolved.turns)
+    excess = _excess(resolved, load, history.options)
+    if excess == Load():
         return frontier
-    if wanted.tokens > 0 and _is_floor_too_large(history, frontier, weighing):
-        return lowered(history, frontier)
-    further = moved(history, frontier, wanted, weighing)
-    if further != frontier or wanted.tokens <= 0:
+    if excess.tokens > 0 and _is_floor_too_large(history, frontier, weighing):
+        return shorten_protected(history, frontier)
+    further = advance_frontier(history, frontier, excess, weighing)
+    if further != frontier or excess.tokens <= 0:
         # Media over the limit are replaced when turns are resolved.
         return further
-    further = lowered(history, frontier)
+    further = shorten_protected(history, frontier)
     if further == frontier:
         raise _too_small(history, frontier, load.tokens)
     return further
@@ -74,14 +74,14 @@ def _is_floor_too_large(history: EvictableTurns, frontier: Frontier, weighing: W
     return weighing.turns(turns).tokens > (history.options.max_tokens or 0)
 
 
-def _to_be_saved(settled: ResolvedTurns, load: Load, options: RenderOptions) -> Load:
+def _excess(resolved: ResolvedTurns, load: Load, options: RenderOptions) -> Load:
     """Return the load that has to be evicted for a conversation to fit its limits."""
     batch = 0 if options.frontier is None else options.evict_batch
-    tokens = to_be_saved(load.tokens, options.max_tokens, batch)
+    tokens = excess_load(load.tokens, options.max_tokens, batch)
     if options.frontier is None:
         # Media over the limit are replaced when turns are resolved.
         return Load(tokens)
-    codes = [entry.code for entry in settled.loss]
+    codes = [entry.code for entry in resolved.loss]
     crowded, is_large = codes.count("too-many-media"), "request-too-large" in codes
     media = crowded + load.media // 4 if crowded else 0
     base64_chars = max(1, load.base64_chars // 4) if is_large else 0
@@ -91,11 +91,11 @@ def _to_be_saved(settled: ResolvedTurns, load: Load, options: RenderOptions) -> 
 def _too_small(history: EvictableTurns, frontier: Frontier, tokens: int) -> InvalidPayloadError:
     floor = history.floor_shares(frontier)
     most = history.options.max_tokens or 0
-    around = tokens - _floor_tokens(history, frontier, most)
+    other_tokens = tokens - _floor_tokens(history, frontier, most)
     least = max(most + 2 * (tokens - most), 2 * floor.system_tokens) + _SPARE_TOKENS
     # The shares of protected turns grow with the budget.
     for _ in range(_MOST_TRIES):
-        missing = around + _floor_tokens(history, frontier, least) + _SPARE_TOKENS - least
+        missing = other_tokens + _floor_tokens(history, frontier, least) + _SPARE_TOKENS - least
         if missing <= 0:
             break
         least += _OF_EACH_MISSING * missing

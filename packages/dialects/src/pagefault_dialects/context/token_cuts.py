@@ -44,23 +44,23 @@ def chars_within(text: str, max_tokens: int) -> int:
     """Return the number of first characters of a text that have at most that many tokens."""
     if len(text) <= max_tokens and most_tokens(text) <= max_tokens:
         return len(text)
-    start, left = 0, max_tokens
+    start, room = 0, max_tokens
     while start < len(text):
         piece = text[start : start + _COUNTED_CHARS]
         tokens = count_tokens(piece)
-        if tokens > left:
-            return start + _chars_within_piece(piece, left)
-        start, left = start + len(piece), left - tokens
+        if tokens > room:
+            return start + _chars_within_piece(piece, room)
+        start, room = start + len(piece), room - tokens
     return len(text)
 
 
-def head_and_tail_within(text: str, max_tokens: int, way_on: Callable[[int], str]) -> Excerpt:
+def head_and_tail_within(text: str, max_tokens: int, hint_at: Callable[[int], str]) -> Excerpt:
     """Return a text, or its beginning and end within a number of tokens.
 
     Args:
         text: The whole text.
         max_tokens: The most tokens, including the line between beginning and end.
-        way_on: Returns the hint in that line for reading on from an offset.
+        hint_at: Returns the hint in that line for reading on from an offset.
     """
     if chars_within(text, max_tokens) == len(text):
         return Excerpt(text, 0, len(text), len(text))
@@ -68,20 +68,20 @@ def head_and_tail_within(text: str, max_tokens: int, way_on: Callable[[int], str
     head_end = boundary_at_or_before(text, chars_within(text, room - room // 8))
     tail_chars = _last_chars_within(text, room // 8)
     tail_start = max(head_end, boundary_at_or_after(text, len(text) - tail_chars))
-    way = way_on(head_end)
-    gap = f"\n[… {tail_start - head_end} characters left out{'; ' if way else ''}{way} …]\n"
-    shown = text[:head_end] + gap + text[tail_start:]
-    return Excerpt(shown, 0, head_end, len(text), has_gap=True)
+    hint = hint_at(head_end)
+    gap = f"\n[… {tail_start - head_end} characters left out{'; ' if hint else ''}{hint} …]\n"
+    excerpt = text[:head_end] + gap + text[tail_start:]
+    return Excerpt(excerpt, 0, head_end, len(text), has_gap=True)
 
 
 def lines_within(lines: Sequence[str], max_tokens: int) -> Sequence[str]:
     """Return the first lines that have at most that many tokens together."""
     if sum(most_tokens(line) + 1 for line in lines) <= max_tokens:
         return lines
-    left = max_tokens
+    room = max_tokens
     for index, line in enumerate(lines):
-        left -= count_tokens(line) + 1
-        if left < 0:
+        room -= count_tokens(line) + 1
+        if room < 0:
             return lines[:index]
     return lines
 

@@ -58,19 +58,19 @@ class Weighing:
 
     Args:
         profile: The target.
-        settled: The same turns after resolving, which have the final form of each medium. With
+        resolved: The same turns after resolving, which have the final form of each medium. With
             `None`, each medium counts as if it were attached unchanged.
     """
 
-    def __init__(self, profile: Profile, settled: Sequence[ResolvedTurn] | None = None) -> None:
+    def __init__(self, profile: Profile, resolved: Sequence[ResolvedTurn] | None = None) -> None:
         self._profile = profile
         self._rule = profile.tokens
-        self._attached = None if settled is None else _attached(settled)
+        self._attached = None if resolved is None else _attached(resolved)
 
-    def total(self, settled: Sequence[ResolvedTurn]) -> Load:
+    def total(self, resolved: Sequence[ResolvedTurn]) -> Load:
         """Return the load of a resolved conversation."""
-        system, turns = opened(settled, self._profile)
-        media = (item for turn in settled for item in turn.items if isinstance(item, MediaItem))
+        system, turns = opened(resolved, self._profile)
+        media = (item for turn in resolved for item in turn.items if isinstance(item, MediaItem))
         chars = [_base64_chars(each) for each in media]
         return Load(self._rule.turns(turns, system), len(chars), sum(chars))
 
@@ -121,11 +121,11 @@ class Weighing:
 
 
 def _attached(
-    settled: Sequence[ResolvedTurn],
+    resolved: Sequence[ResolvedTurn],
 ) -> dict[tuple[int | None, str, str], MediaItem]:
     return {
         (item.medium.seq or turn.seq, turn.call_id, item.medium.pointer): item
-        for turn in settled
+        for turn in resolved
         for item in turn.items
         if isinstance(item, MediaItem)
     }
