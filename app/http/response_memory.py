@@ -14,7 +14,7 @@ from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from app.errors import OverloadedError
-from app.services.memory_budget.responses import Held, ResponseBudget, ResponseMemory
+from app.services.memory_budget.responses import ReservedMemory, ResponseBudget, ResponseMemory
 
 FREE_BYTES = 64 * 1024
 """The bytes that a connection buffers; answers up to this length are not counted."""
@@ -32,7 +32,7 @@ class CountedResponse(Response):
             is reserved when the response is sent.
     """
 
-    def __init__(self, response: Response, reserved: Held | None = None) -> None:
+    def __init__(self, response: Response, reserved: ReservedMemory | None = None) -> None:
         super().__init__(status_code=response.status_code)
         self.raw_headers = response.raw_headers
         self._response = response
@@ -57,7 +57,7 @@ class CountedResponse(Response):
         finally:
             reserved.release()
 
-    def _in_pieces(self, reserved: Held, send: Send) -> Send:
+    def _in_pieces(self, reserved: ReservedMemory, send: Send) -> Send:
         async def send_in_pieces(message: Message) -> None:
             if message["type"] != "http.response.body" or message.get("more_body", False):
                 await send(message)
@@ -114,7 +114,7 @@ def answer_with_memory(make: Callable[[], Response], reserved: ResponseMemory | 
 
 
 @contextmanager
-def count_reader(scope: Scope, reserved: Held, send: Send) -> Iterator[Send]:
+def count_reader(scope: Scope, reserved: ReservedMemory, send: Send) -> Iterator[Send]:
     """Add the client to the readers that are disconnected if they are slow and memory is short.
 
     The bytes that it reads are counted, and the time that pieces wait.

@@ -17,9 +17,9 @@ from typing import TypeAlias
 from app.errors import MemoryExhaustedError
 
 WAIT_SECONDS = 1.0
-"""How long a request that holds nothing waits for room."""
+"""Time that a request without memory waits for some."""
 _MOST_FALL_BYTES = 48 * 1024 * 1024
-"""How far what is held has to fall for `MemoryBudget.fallen`, or a quarter of a small budget."""
+"""Decrease that ends `MemoryBudget.fallen`, or a quarter of a small budget."""
 
 
 _Queue: TypeAlias = "deque[tuple[int, asyncio.Future[None]]]"
@@ -36,7 +36,7 @@ class HeldMemory:
         """Take so many more bytes, at once.
 
         Raises:
-            MemoryExhaustedError: They do not fit now. What was held before is still held.
+            MemoryExhaustedError: They do not fit now. The memory reserved before is kept.
         """
         self._budget.take_more(size_bytes)
         self.size_bytes += size_bytes
@@ -59,12 +59,12 @@ class HeldMemory:
 
 
 class MemoryBudget:
-    """The bytes that all requests of a process may hold together. For one event loop.
+    """The memory that all requests of a process may reserve together. For one event loop.
 
-    Requests that wait are served in the order in which they came, and nobody overtakes them.
+    Waiting requests are served in the order of their arrival.
 
     Args:
-        limit_bytes: How many there are. A single request may hold all of them.
+        limit_bytes: The size of the budget. A single request may reserve all of it.
     """
 
     def __init__(self, limit_bytes: int) -> None:
@@ -78,18 +78,18 @@ class MemoryBudget:
 
     @asynccontextmanager
     async def holding(self, size_bytes: int) -> AsyncIterator[HeldMemory]:
-        """Hold so many bytes for the length of the block; see `hold`."""
-        held = await self.hold(size_bytes)
+        """Reserve memory for the length of the block; see `hold`."""
+        memory = await self.hold(size_bytes)
         try:
-            yield held
+            yield memory
         finally:
-            held.release()
+            memory.release()
 
     async def hold(self, size_bytes: int, *, later_seconds: float | None = None) -> HeldMemory:
-        """Take so many bytes, after a moment's wait if they do not fit at once.
+        """Reserve memory, after a short wait if it does not fit at once.
 
-        The caller holds nothing yet, and releases what it gets. More than the whole budget is
-        counted as the whole budget: such a request has it alone.
+        The caller has no memory yet, and releases the returned one. A size above the budget counts
+        as the whole budget, which the request then has alone.
 
         Args:
             size_bytes: How many.
@@ -124,7 +124,7 @@ class MemoryBudget:
             self._has_fallen.set()
 
     async def fallen(self) -> None:
-        """Wait until what is held has fallen far below its last peak.
+        """Wait until the reserved memory has fallen far below its last peak.
 
         A fall since the last wait counts. Only one task may wait.
         """

@@ -1,8 +1,8 @@
-"""What large requests have freed, given back to the system.
+"""Returns memory that large requests have freed to the system.
 
-A process keeps up to 16 MiB of it on purpose (`app.server.process`), and whatever lies between
-blocks that are still used. Behind a history of 48 MiB, worked on in strings of 400 KiB, that was 50
-to 140 MiB, and the next large request came on top of it.
+A process keeps up to 16 MiB on purpose (`app.server.process`), and free blocks between used ones.
+After a history of 48 MiB, processed in strings of 400 KiB, these were 50 to 140 MiB, and the next
+large request came on top of it.
 """
 
 import ctypes
@@ -24,7 +24,7 @@ async def trim_freed_memory(memory: MemoryBudget) -> None:
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
     while trim is not None:
         await memory.fallen()
-        # What was still held by the last answer is free a second later.
+        # The memory of the last answer is free a second later.
         for _ in range(2):
             await anyio.to_thread.run_sync(trim, 0)
             await anyio.sleep(_REST_SECONDS)

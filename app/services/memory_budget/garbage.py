@@ -5,7 +5,7 @@ else meanwhile, and starts one by itself just when there are many objects: while
 worked on. Beside a history of 60,000 messages each took half a second. So a process that serves
 leaves them to this task (`app.server.process.collect_young_only`).
 
-What a large request leaves is freed as soon as its last reference is gone. Measured with refused
+The objects of a large request are freed with their last reference. Measured with refused
 and accepted values of 100,000 objects, some hundred small objects were left for a collection.
 """
 

@@ -1,6 +1,6 @@
-"""What one request body takes of the memory budget, while it arrives and while it is worked on.
+"""Memory of one request body, while it arrives and while it is processed.
 
-See `pagefault_dialects.streams.text_weight` for how much work on a text takes.
+`pagefault_dialects.streams.text_weight` estimates the memory for work on a text.
 """
 
 import asyncio
@@ -18,10 +18,10 @@ FREE_BYTES = 16 * 1024
 """A body of no more takes nothing of the budget: most requests are small, and many at once."""
 
 QUICKLY_WEIGHED_BYTES = 64 * 1024
-"""So much is weighed by no thread."""
+"""Size up to which a text is weighed in the event loop."""
 
 WORK_WAIT_SECONDS = 10.0
-"""How long a body that has arrived waits for the memory that work on it takes."""
+"""Time that a received body waits for the memory of its processing."""
 
 _FIRST_STEP_BYTES = 32 * 1024
 _STEP_BYTES = 256 * 1024
@@ -52,8 +52,7 @@ class BodyBudget:
         if self.arriving.held_bytes + size_bytes <= self.arriving.limit_bytes:
             return
         now = asyncio.get_running_loop().time()
-        others = self.bodies - {newcomer}
-        slow = [each for each in others if each.credit_seconds(now) < 0]
+        slow = [each for each in self.bodies - {newcomer} if each.credit_seconds(now) < 0]
         for body in sorted(slow, key=lambda each: each.credit_seconds(now)):
             if self.arriving.held_bytes + size_bytes <= self.arriving.limit_bytes:
                 return
@@ -66,7 +65,7 @@ class BodyMemory:
     def __init__(self, budget: BodyBudget) -> None:
         self._budget = budget
         self._arriving: HeldMemory | None = None
-        self._held: HeldMemory | None = None
+        self._reserved: HeldMemory | None = None
         self._text_bytes = 0
         self._weight = TextWeight()
         self._patience: asyncio.Timeout | None = None
@@ -74,7 +73,7 @@ class BodyMemory:
         self._credit_seconds = _MOST_CREDIT_SECONDS
         self._waiting_since: float | None = None
         self.size_bytes = FREE_BYTES
-        """How much may be kept before more has to be asked for."""
+        """The size up to which the reserved memory suffices."""
 
     @asynccontextmanager
     async def arrival(self) -> AsyncIterator[None]:
@@ -116,7 +115,7 @@ class BodyMemory:
         return self._credit_seconds - waited
 
     def end(self) -> None:
-        """Give back what is held, and let the block of `arrival` raise."""
+        """Release the memory, and end the block of `arrival` with an error."""
         self._is_ended = True
         self._budget.bodies.discard(self)
         if self._patience is not None:
@@ -132,11 +131,11 @@ class BodyMemory:
             OverloadedError: They do not fit now.
         """
         size_bytes = _stepped(size_bytes)
-        if self._held is None and not self._is_ended:
+        if self._reserved is None and not self._is_ended:
             self._budget.make_room(size_bytes, self)
             if self._arriving is None:
                 self._arriving = await self._budget.arriving.hold(size_bytes)
-            self._held = await self._budget.memory.hold(size_bytes)
+            self._reserved = await self._budget.memory.hold(size_bytes)
             self._budget.bodies.add(self)
         self._grow(size_bytes)
 
@@ -150,17 +149,17 @@ class BodyMemory:
         self.check_text(text_bytes)
         if self._arriving is not None:
             anyio.from_thread.run_sync(self._grow, _stepped(text_bytes + others_bytes))
-        elif self._held is not None:
+        elif self._reserved is not None:
             work_bytes = self._work_bytes(text_bytes)
-            anyio.from_thread.run_sync(grow_within, self._held, self._budget.memory, work_bytes)
+            anyio.from_thread.run_sync(grow_within, self._reserved, self._budget.memory, work_bytes)
 
     def _grow(self, size_bytes: int) -> None:
         if self._is_ended:
             raise OverloadedError
-        if self._arriving is not None and self._held is not None:
+        if self._arriving is not None and self._reserved is not None:
             self._budget.make_room(size_bytes - self._arriving.size_bytes, self)
             grow_within(self._arriving, self._budget.arriving, size_bytes)
-            grow_within(self._held, self._budget.memory, size_bytes)
+            grow_within(self._reserved, self._budget.memory, size_bytes)
         self.size_bytes = max(self.size_bytes, size_bytes)
 
     async def begin_work(self, text_bytes: int) -> None:
@@ -172,16 +171,16 @@ class BodyMemory:
         Raises:
             OverloadedError: It did not fit for `WORK_WAIT_SECONDS`.
         """
-        if self._held is None:
+        if self._reserved is None:
             return
         work_bytes = self._work_bytes(text_bytes)
         try:
-            grow_within(self._held, self._budget.memory, work_bytes)
+            grow_within(self._reserved, self._budget.memory, work_bytes)
         except OverloadedError:
-            self._held.release()
-            self._held = None
+            self._reserved.release()
+            self._reserved = None
             memory = self._budget.memory
-            self._held = await memory.hold(work_bytes, later_seconds=WORK_WAIT_SECONDS)
+            self._reserved = await memory.hold(work_bytes, later_seconds=WORK_WAIT_SECONDS)
         if self._arriving is not None:
             self._arriving.release()
             self._arriving = None
@@ -226,17 +225,19 @@ class BodyMemory:
             return
         self._text_bytes += text_bytes
         self.check_text(self._text_bytes)
-        if self._held is not None:
+        if self._reserved is not None:
             work_bytes = self._work_bytes(self._text_bytes)
-            if work_bytes > self._held.size_bytes:
-                anyio.from_thread.run_sync(grow_within, self._held, self._budget.memory, work_bytes)
+            if work_bytes > self._reserved.size_bytes:
+                anyio.from_thread.run_sync(
+                    grow_within, self._reserved, self._budget.memory, work_bytes
+                )
 
     def release(self) -> None:
-        """Give everything back."""
+        """Release all memory."""
         self._budget.bodies.discard(self)
-        for held in (self._arriving, self._held):
-            if held is not None:
-                held.release()
+        for memory in (self._arriving, self._reserved):
+            if memory is not None:
+                memory.release()
 
 
 def _stepped(size_bytes: int) -> int:
@@ -245,8 +246,8 @@ def _stepped(size_bytes: int) -> int:
     return -(-size_bytes // step_bytes) * step_bytes
 
 
-def grow_within(held: HeldMemory, budget: MemoryBudget, size_bytes: int) -> None:
-    """Hold so many bytes in all; one that takes more than there are has all of them alone."""
+def grow_within(memory: HeldMemory, budget: MemoryBudget, size_bytes: int) -> None:
+    """Grow reserved memory to a size, at most to the whole budget."""
     size_bytes = min(size_bytes, budget.limit_bytes)
-    if size_bytes > held.size_bytes:
-        held.resize(size_bytes)
+    if size_bytes > memory.size_bytes:
+        memory.resize(size_bytes)

@@ -1,9 +1,9 @@
-"""What answers hold of the memory budget, and how slow readers make room for others.
+"""Memory of answers, and disconnection of slow readers.
 
-All answers of long text together hold at most half of the budget, so that requests can be taken in
-however slowly answers are read. Where three quarters of that half, or of the whole budget, are
-taken, those who read below a pace are cut off, the slowest first, until that is so no more. A
-reader that is cut off sees it: the body is shorter than its `Content-Length`.
+All answers of long text together reserve at most half of the budget, so that slow readers do not
+block requests. If three quarters of that half, or of the whole budget, are reserved, readers below
+a minimum rate are disconnected, the slowest first, until less is reserved. A reader that is cut off
+sees it: the body is shorter than its `Content-Length`.
 """
 
 import asyncio
@@ -23,9 +23,9 @@ from app.services.memory_budget.budget import HeldMemory, MemoryBudget
 _log: BoundLogger = structlog.get_logger(__name__)
 
 GRACE_SECONDS = 10.0
-"""How long an answer may wait for its reader before its pace is judged."""
+"""Time that an answer may wait for its reader before its rate counts."""
 PACE_BYTES = 256 * 1024
-"""What a reader takes in a second, on average, who is never cut off."""
+"""Average bytes per second of a reader that is never disconnected."""
 _LOOK_SECONDS = 1.0
 
 
@@ -63,16 +63,16 @@ class ResponseMemory:
         self.whole.release()
 
 
-Held: TypeAlias = ResponseMemory | HeldMemory
+ReservedMemory: TypeAlias = ResponseMemory | HeldMemory
 """Memory that is held for an answer."""
 
 
 @dataclass(slots=True, eq=False)
 class Reader:
-    """Somebody who is being sent an answer."""
+    """The client of an answer that is being sent."""
 
-    held: Held
-    """What is held for the answer."""
+    memory: ReservedMemory
+    """The memory of the answer."""
     abort: Callable[[], object]
     """Ends the connection."""
     is_cut: bool = False
@@ -81,7 +81,7 @@ class Reader:
     _waits_since: float | None = None
 
     def cut(self) -> None:
-        """End the connection; what is held is given back in a moment."""
+        """End the connection; its memory is released soon after."""
         self.is_cut = True
         self.abort()
 
@@ -97,9 +97,9 @@ class Reader:
             self._taken_bytes += size_bytes
 
     def pace(self, now: float) -> float | None:
-        """Return the bytes taken in a second of waiting; `None` as long as that is not judged.
+        """Return the bytes read per second of waiting; `None` before it counts.
 
-        What the service needs to make the next piece is not the reader's time.
+        The time in which the service makes the next piece does not count.
         """
         seconds = self._waited_seconds
         if self._waits_since is not None:
@@ -121,13 +121,13 @@ class ResponseBudget:
         self._look_due: asyncio.TimerHandle | None = None
 
     async def hold(self, size_bytes: int) -> ResponseMemory:
-        """Take so many bytes, after a moment's wait if they do not fit at once.
+        """Reserve memory, after a short wait if it does not fit at once.
 
-        The caller holds nothing yet, and releases what it gets. An answer that needs more than
-        all answers may hold is counted as that: it is the only one then.
+        The caller has no memory yet, and releases the returned one. A size above the share of all
+        answers counts as the share, which the answer then has alone.
 
         Raises:
-            OverloadedError: They did not fit for a second. Nothing is held.
+            OverloadedError: It did not fit for a second. Nothing is reserved.
         """
         size_bytes = min(size_bytes, self._share.limit_bytes)
         self.cut_slow(monotonic(), wanted_bytes=size_bytes)
@@ -143,26 +143,26 @@ class ResponseBudget:
         """Take so many bytes at once.
 
         Raises:
-            OverloadedError: They do not fit now. Nothing is held.
+            OverloadedError: They do not fit now. Nothing is reserved.
         """
         nothing = HeldMemory(self._share, 0), HeldMemory(self._memory, 0)
-        held = ResponseMemory(*nothing, self._share.limit_bytes)
+        memory = ResponseMemory(*nothing, self._share.limit_bytes)
         try:
-            held.resize(size_bytes)
+            memory.resize(size_bytes)
         except OverloadedError:
             self.cut_slow(monotonic(), wanted_bytes=min(size_bytes, self._share.limit_bytes))
             raise
-        return held
+        return memory
 
     @contextmanager
-    def reading(self, held: Held, cut: Callable[[], object]) -> Iterator[Reader]:
-        """Count somebody among those who may be cut off for the length of the block.
+    def reading(self, memory: ReservedMemory, cut: Callable[[], object]) -> Iterator[Reader]:
+        """Register a reader that may be disconnected, for the length of the block.
 
         Args:
-            held: What is held for the answer.
+            memory: The memory of the answer.
             cut: Ends the connection.
         """
-        reader = Reader(held, cut)
+        reader = Reader(memory, cut)
         self._readers.add(reader)
         self._look_soon()
         try:
@@ -171,15 +171,15 @@ class ResponseBudget:
             self._readers.discard(reader)
 
     def cut_slow(self, now: float, *, wanted_bytes: int = 0) -> None:
-        """Cut off who reads too slowly, the slowest first, as far as there is little room.
+        """Disconnect slow readers, the slowest first, until enough memory is free.
 
         Args:
-            now: What the clock shows.
-            wanted_bytes: What somebody needs.
+            now: The current time of the monotonic clock.
+            wanted_bytes: The memory that a new answer needs.
         """
         budgets = (self._share, self._memory)
         excess_bytes = max(_excess_bytes(budget, wanted_bytes) for budget in budgets)
-        excess_bytes -= sum(reader.held.size_bytes for reader in self._readers if reader.is_cut)
+        excess_bytes -= sum(reader.memory.size_bytes for reader in self._readers if reader.is_cut)
         if excess_bytes <= 0:
             return
         paces = [
@@ -190,10 +190,10 @@ class ResponseBudget:
         for pace, reader in sorted(paces, key=itemgetter(0)):
             if pace >= PACE_BYTES or excess_bytes <= 0:
                 return
-            excess_bytes -= reader.held.size_bytes
+            excess_bytes -= reader.memory.size_bytes
             _log.warning(
                 "slow reader cut off",
-                held_bytes=reader.held.size_bytes,
+                held_bytes=reader.memory.size_bytes,
                 bytes_per_second=round(pace),
             )
             reader.cut()

@@ -1,11 +1,11 @@
 """Request bodies: received whole or streamed, validated, identified, answered once.
 
 whole_bodies        bodies that are read whole
-streamed_bodies     a body on its way: what is worked on while the rest is coming
+streamed_bodies     bodies that are processed while they arrive
 streamed_requests   bodies of which the media are moved out of values, read with placeholders
-validation          what every JSON body is checked for, and the version that a write changes
-request_identity    what a request is known by
-idempotency         keys that make a repeated write safe
+validation          checks of JSON bodies, and of the version that a write changes
+request_identity    digests that identify a request
+idempotency         idempotency keys of writes
 
-Long strings are found and kept aside by `pagefault_dialects.streams`.
+Long strings are extracted by `pagefault_dialects.streams`.
 """

@@ -20,7 +20,7 @@ class BodyReader:
     """Reads the body of one request, and keeps the warnings about it.
 
     Args:
-        limits: What the body is held to.
+        limits: The limits of the body.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -58,8 +58,8 @@ def result_warnings(body: bytes, value: JsonValue, keys: RepeatedKeys) -> Iterat
     """
     found = _repeated_keys(keys.places(value), within="/result")
     if isinstance(value, dict) and may_have_surrogates(body):
-        beside = {name: member for name, member in value.items() if name != "result"}
-        found = chain(found, map(_beside_result, _half_surrogates(beside)))
+        request = {name: member for name, member in value.items() if name != "result"}
+        found = chain(found, map(_beside_result, _half_surrogates(request)))
     return _bounded(found)
 
 
@@ -70,8 +70,8 @@ def _beside_result(warning: Warning) -> Warning:
 
 def _bounded(warnings: Iterator[Warning]) -> Iterator[Warning]:
     yield from islice(warnings, _MOST_WARNINGS)
-    if left := sum(1 for _ in warnings):
-        yield more_warnings(left)
+    if remaining := sum(1 for _ in warnings):
+        yield more_warnings(remaining)
 
 
 def _repeated_keys(places: Iterator[tuple[str, str]], *, within: str = "") -> Iterator[Warning]:

@@ -31,9 +31,9 @@ ABANDONED_AFTER = timedelta(minutes=15)
 
 @dataclass(frozen=True, slots=True)
 class IdempotentCall:
-    """One use of a key: where, with which key, and what the request is known by.
+    """One use of a key: its route, the key, and the identity of the request.
 
-    `claim_id` tells this request from another one with the same key.
+    `claim_id` distinguishes this request from others with the same key.
     """
 
     project_id: str
@@ -94,9 +94,9 @@ class Idempotency:
             )
 
     async def record_existing_answer(self, call: IdempotentCall, answer_id: str) -> None:
-        """Note an answer that was there before, so that this request stores nothing.
+        """Record an earlier answer as that of this request, which stores nothing.
 
-        Whoever has taken the key over meanwhile comes to the same answer.
+        A request that has taken over the key meanwhile has the same answer.
         """
         await self.records.write(
             call.project_id,
@@ -109,16 +109,16 @@ class Idempotency:
         route, key, digest, claim_id = call.route, call.key, call.identity.digest, call.claim_id
 
         def claim(unit: UnitOfWork) -> Claim | None:
-            held = unit[IdempotencyRecords].claim(route, key, digest, now, claim_id=claim_id)
-            if held is not None and _is_over(held, now):
-                held = unit[IdempotencyRecords].take_over(
-                    route, key, held, request_digest=digest, now=now, claim_id=claim_id
+            existing = unit[IdempotencyRecords].claim(route, key, digest, now, claim_id=claim_id)
+            if existing is not None and _is_over(existing, now):
+                existing = unit[IdempotencyRecords].take_over(
+                    route, key, existing, request_digest=digest, now=now, claim_id=claim_id
                 )
-            return held
+            return existing
 
-        # Lost with the power, it is as if the request had not come; the work behind it is not.
-        held = await self.records.write(call.project_id, claim, is_durable=False)
-        return None if held is None else _answer_of(held, call.identity)
+        # A claim that a power failure loses has no effect; the write of the request is durable.
+        existing = await self.records.write(call.project_id, claim, is_durable=False)
+        return None if existing is None else _answer_of(existing, call.identity)
 
     async def _abandon(self, call: IdempotentCall) -> None:
         # If the database is what failed, the claim is over by itself after a while. The block may

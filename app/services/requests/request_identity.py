@@ -1,7 +1,7 @@
-"""What a request is known by: the digest of its JSON, or of its bytes.
+"""Identities of requests: the digest of their JSON, or of their bytes.
 
-A digest of JSON is kept with the scheme it was made by before it. One without is of an earlier
-version, and of the bytes of a body; it is compared with the digest of the bytes that come.
+A digest of JSON begins with its scheme. A stored digest without a scheme is of an earlier version
+and of the bytes of a body; it is compared with the digest of the received bytes.
 """
 
 import hashlib
@@ -49,9 +49,9 @@ def identity_of_body(value: JsonValue, body: bytes, *, prefix: bytes = b"") -> R
     """Return the identity of a body in memory.
 
     Args:
-        value: What it was parsed to.
-        body: Its bytes.
-        prefix: What tells it from the same body elsewhere.
+        value: The parsed JSON.
+        body: The bytes of the body.
+        prefix: Distinguishes it from the same body at other places.
     """
     return RequestIdentity(
         json_digest(value, prefix=prefix, body_bytes=len(body)),

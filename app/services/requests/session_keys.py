@@ -12,9 +12,9 @@ _ROUTES_OF_SESSIONS = (CALL_ROUTE, PAGE_ROUTE)
 
 
 def key_in_session(session_id: str, name: str) -> str:
-    """Return the key, at one of these routes, of what is done once in a session.
+    """Return the idempotency key of a write that is done once in a session.
 
-    `forget_session` frees it.
+    `forget_session` removes it.
     """
     return f"{_digest(session_id)}{_digest(name)}"
 

@@ -1,9 +1,8 @@
-"""Bodies taken in while they arrive, with their long base64 strings in drafts.
+"""Bodies that are processed while they arrive, with their long base64 strings in drafts.
 
-One piece of a large body is worked on while the next one is on its way, and no more of it is in
-memory but what is no base64. A body of one piece is in memory as a whole, its drafts as well, and
-what is quick is worked on in the event loop. What all that takes comes out of the budget of the
-process.
+One piece of a large body is processed while the next one arrives. Only the text without base64 is
+kept in memory. A body of one piece is kept whole, its drafts included, and short work on it runs in
+the event loop. All of this memory is reserved from the budget of the process.
 """
 
 import asyncio
@@ -26,20 +25,20 @@ _COPIES = 2
 
 @dataclass(frozen=True, slots=True)
 class ReceivedBody:
-    """A whole body, of which the last piece is still to be worked on."""
+    """A complete body, whose last piece is not processed yet."""
 
     json: JsonStream[BlobDraft]
-    """What was worked on."""
+    """The processed pieces."""
     last_piece: list[bytes]
-    """What was not."""
+    """The unprocessed bytes."""
     size_bytes: int
-    """The size of the whole."""
+    """The size of the body."""
     memory: BodyMemory
-    """What it holds."""
+    """The reserved memory."""
 
     @property
     def bytes_in_memory(self) -> int:
-        """Return how much there is to parse, without what is in drafts."""
+        """Return the size of the text without drafts."""
         return self.json.kept_bytes + size_of(self.last_piece)
 
     @property
@@ -56,7 +55,7 @@ class ReceivedBody:
         What working on its text takes is held from now on.
 
         Raises:
-            OverloadedError: The memory that it takes is not free now.
+            OverloadedError: The memory is not free now.
             PayloadTooLargeError: A string is larger than a medium may be, or it is too much text.
             StoreUnavailableError: It cannot be kept.
         """
@@ -71,10 +70,10 @@ class ReceivedBody:
         return self.json
 
     def hold_text(self, text_bytes: int) -> None:
-        """Hold what a long string takes that is worked on as text after all. Blocks.
+        """Reserve memory for a long string that is processed as text. Blocks.
 
         Raises:
-            OverloadedError: That is not free now.
+            OverloadedError: The memory is not free now.
             PayloadTooLargeError: It is too much text.
         """
         self.memory.hold_work(text_bytes)
@@ -82,31 +81,31 @@ class ReceivedBody:
 
 @dataclass(frozen=True, slots=True)
 class StreamedBodies:
-    """Takes bodies of JSON in."""
+    """Receives bodies of JSON."""
 
     blobs: BlobStore
-    """Where drafts are."""
+    """The store of drafts."""
     work: LargeWork
-    """Keeps what is done at once in bounds."""
+    """Limits the work at a time."""
     budget: BodyBudget
-    """What bodies take their memory from."""
+    """The memory budget of bodies."""
     limit_bytes: int
-    """The largest medium taken."""
+    """The largest medium."""
     piece_bytes: int = LARGE_BYTES
-    """How much of a body is worked on at once; one of no more is kept in memory."""
+    """Size of a piece; a body up to this size is kept in memory."""
     long_chars: int = LONG_CHARS
-    """From where on strings become drafts."""
+    """Length from which strings become drafts."""
 
     @asynccontextmanager
     async def received(
         self, project_id: str, chunks: AsyncIterator[bytes]
     ) -> AsyncIterator[ReceivedBody]:
-        """Yield the body for the length of the block; drafts that are not committed then are gone.
+        """Yield the body for the length of the block, which discards uncommitted drafts at its end.
 
-        How many bytes may come is for whoever gives the chunks to limit.
+        The caller limits the size of the chunks.
 
         Raises:
-            OverloadedError: The memory that it takes is not free now.
+            OverloadedError: The memory is not free now.
             PayloadTooLargeError: A string is larger than a medium may be, or there is too much
                 text; known before the rest of the body is there.
             StoreUnavailableError: It cannot be kept.
@@ -145,9 +144,9 @@ class StreamedBodies:
 
 @dataclass(slots=True, eq=False)
 class _Receiving:
-    """One body on its way. The step that is under way has a task of its own.
+    """The reception of one body, whose current step runs in a task of its own.
 
-    Pieces have one size, so that what comes of a body does not depend on how it was sent.
+    Pieces have one size, so that the result does not depend on the chunks of the client.
     """
 
     json: JsonStream[BlobDraft]
@@ -155,7 +154,7 @@ class _Receiving:
     memory: BodyMemory
     piece_bytes: int
     is_in_pieces: bool = False
-    """Whether there is more than one piece, as far as is known."""
+    """True once there is more than one piece."""
     _kept_bytes: int = 0
     _step: asyncio.Future[None] | None = None
 
@@ -214,12 +213,11 @@ class HeldDraft:
     """A draft in memory. See `BlobDraft`; nothing is written before it is committed."""
 
     blobs: BlobStore
-    """Where it becomes a blob."""
+    """The store of the blob."""
     project_id: str
-    """Whose it is."""
+    """The project of the blob."""
     limit_bytes: int
-    """The largest blob taken. What is appended has no limit of its own: it is part of a body that
-    is here."""
+    """The largest blob. Appended bytes have no limit, since they are part of a received body."""
     size_bytes: int = field(init=False, default=0)
     """See `BlobDraft.size_bytes`."""
     _pieces: list[bytes] = field(init=False, default_factory=list)

@@ -27,9 +27,9 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class StreamedRequest(Generic[_T]):
-    """What was read from a body, the media of it that are in drafts, and what it is known by.
+    """A request read from a body, with its media in drafts and its identity.
 
-    `is_quick` says that what its text becomes is not worth a thread.
+    `is_quick` is true if work on its text is too short for a thread.
     """
 
     value: _T
@@ -109,7 +109,7 @@ def _read_streamed(
         found = {uri.data for uri in media_of(made[1])} if placeholders else set()
         return made, {number for number, each in placeholders.items() if each.data not in found}
 
-    (value, made), left = read_with_placeholders(
+    (value, made), drafts = read_with_placeholders(
         json,
         placeholders,
         marks,
@@ -117,10 +117,10 @@ def _read_streamed(
         find_media=find_media,
         hold_text=body.hold_text,
     )
-    media = {each.data: strings[number] for number, each in left.items()}
-    identity = identity_of_stream(json, value, left, prefix=identity_prefix)
+    media = {each.data: strings[number] for number, each in drafts.items()}
+    identity = identity_of_stream(json, value, drafts, prefix=identity_prefix)
     # A string that is no medium is text as well, and long.
-    is_short = is_quick(*json.texts) and len(left) == len(strings)
+    is_short = is_quick(*json.texts) and len(drafts) == len(strings)
     return StreamedRequest(made, identity, is_short, media)
 
 
@@ -131,10 +131,10 @@ def identity_of_stream(
     *,
     prefix: bytes = b"",
 ) -> RequestIdentity:
-    """Return what the request in a body is known by; blocks. See `stream_digest`.
+    """Return the identity of the request in a body; blocks. See `stream_digest`.
 
     Raises:
-        StoreUnavailableError: What a draft holds cannot be read.
+        StoreUnavailableError: A draft cannot be read.
     """
     return RequestIdentity(
         stream_digest(json, value, placeholders, prefix=prefix),

@@ -1,4 +1,4 @@
-"""What routes ask of a body, and what a request asks of the things and the version it names."""
+"""Checks of bodies, of named records, and of the version that a write changes."""
 
 from collections.abc import Callable
 from typing import TypeAlias, TypeVar
@@ -19,10 +19,10 @@ WriteCondition: TypeAlias = Callable[[str | None], None]
 
 
 def require_found(item: _Item | None, noun: str) -> _Item:
-    """Return what was looked up for a request.
+    """Return a record, if it was found.
 
     Raises:
-        NotFoundError: There is none; `noun` is what it is called.
+        NotFoundError: It is `None`; `noun` is its name in the message.
     """
     if item is None:
         raise NotFoundError(noun)
@@ -65,12 +65,12 @@ def validated(model: type[_Model], value: JsonValue, sentence: str) -> _Model:
     """Return the value as a model.
 
     Args:
-        model: What it has to be.
-        value: What was sent.
-        sentence: For the caller, if it is not.
+        model: The model.
+        value: The value of the request.
+        sentence: The message if it is invalid.
 
     Raises:
-        InvalidPayloadError: It is not; the faults point to what is wrong.
+        InvalidPayloadError: The value is invalid; the faults point to the defects.
     """
     is_closed = model.model_config.get("extra") == "forbid"
     if is_closed and isinstance(value, dict) and len(value) > _MOST_MEMBERS:
