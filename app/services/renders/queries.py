@@ -46,8 +46,8 @@ class RenderQuery:
         profile = find_profile(self.target, self.options)
         if self.options.media == "signed-url" and not can_sign:
             raise InvalidPayloadError(
-                "Signed URLs would lead nowhere: nobody has said by which URL providers reach this "
-                "service. Set PAGEFAULT_PUBLIC_URL, or ask for `media=inline`.",
+                "Signed URLs need the URL by which providers reach this service, which is not set. "
+                "Set PAGEFAULT_PUBLIC_URL, or use `media=inline`.",
                 faults=[Fault("/media", "needs PAGEFAULT_PUBLIC_URL")],
             )
         return profile
