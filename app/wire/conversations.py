@@ -1,4 +1,4 @@
-"""Shapes of conversations that are put to a session as a whole."""
+"""Shapes of whole conversations that are written to a session."""
 
 from typing import Annotated, Any
 
@@ -35,21 +35,21 @@ class Conversation(FrozenModel):
 
 
 class HistoryReceipt(Shape, kw_only=True):
-    """What was appended to a session, so that it has the conversation."""
+    """The entries that a `PUT` of a conversation appended."""
 
     appended: int
     """The number of entries that this request appended. Sent again, it has the same answer."""
     last_seq: int
-    """The number that the session has come to."""
+    """The last `seq` of the session."""
     session_id: str | None = None
     """The fork that was written to, if the history differed and `onDivergence=fork` was given."""
     system_changed: bool = False
-    """Whether the system, the tools or the model are others than before. The new ones are used."""
+    """True if the system prompt, the tools or the model changed. The new ones are used."""
     passed_over: int = 0
-    """How many elements of the list are no messages: lines of a transcript, reports, states."""
+    """The number of elements that are not messages: lines of a transcript, reports, states."""
     warnings: tuple[BodyWarning, ...] = ()
-    """What of the body was not taken as it stands: a key that an object has more than once."""
+    """Parts of the body that were not taken as sent: keys that an object has more than once."""
     rendering: Annotated[object, ShownAs(RenderedRecord)] = None
     """The session for a model, if `render` names a target."""
     problem: str | None = None
-    """Why there is no rendering although one was wanted; all is stored."""
+    """The reason for a missing rendering, if one was requested; all entries are stored."""

@@ -1,4 +1,4 @@
-"""Shapes of events with their names: a frame of a WebSocket, and of a stream what its fields say.
+"""Shapes of events with their names: a frame of a WebSocket, or the fields of a server-sent event.
 
 Of server-sent events, `event`, `id` and `data` are fields of the stream's own, and `data` alone is
 JSON. Frames are written by `app/routers/events`, around data that are there already; here they are
@@ -15,10 +15,10 @@ from app.wire.shape import Shape
 
 
 class _Frame(Shape, kw_only=True):
-    """What every frame has besides its event."""
+    """The common members of all frames."""
 
     id: int
-    """The place to come back to: `seq` in a session, else the number."""
+    """The position to resume from: `seq` in a session, else the number of the event."""
 
 
 class ToolResultFrame(_Frame, kw_only=True):
@@ -64,7 +64,7 @@ class PageFaultFrame(_Frame, kw_only=True):
 
 
 class SessionImportedFrame(_Frame, kw_only=True):
-    """A session came in as a bundle."""
+    """A session was imported from a bundle."""
 
     event: Literal["session:imported"]
     data: events.SessionImportedEvent
@@ -85,7 +85,7 @@ class SessionDeletedFrame(_Frame, kw_only=True):
 
 
 class ResetFrame(_Frame, kw_only=True):
-    """The place that was asked for is not kept."""
+    """The requested position is not kept any more."""
 
     event: Literal["reset"]
     data: events.ResetEvent

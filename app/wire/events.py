@@ -1,7 +1,7 @@
 """Shapes of events: what `data` holds, by the name in `event`.
 
-What an event says besides, such as `toolName`, is stored with it by the service that notes it, and
-the record it shows is stored bytes; between both, only the place of the event is encoded here.
+The service that records an event stores members such as `toolName` with it, and the record in the
+event is stored bytes. Only the position of the event is encoded here, between the two.
 
 Source: spec 002, "Event Flow & Consumers".
 """
@@ -24,14 +24,14 @@ from pagefault_dialects.model.page import LevelName, Modality, PageType
 
 
 class _Event(Shape, kw_only=True):
-    """What every event says of itself."""
+    """The common members of all events."""
 
     session_id: str | None
-    """Null for what is outside any session."""
+    """Null outside of sessions."""
     seq: int | None
-    """The number the write took in its session, null outside."""
+    """The number of the write in its session, null outside of sessions."""
     id: str
-    """Of what was written: a record, a page, a session."""
+    """The id of the record, page or session that was written."""
     created_at: Moment
 
 
@@ -43,7 +43,7 @@ class ToolResultEvent(_Event, kw_only=True):
     success: bool
     sanitized: SanitizedToolResult
     raw_result: Any = None
-    """What the tool returned; only while `DECTO_DEBUG_TOOL_RESULT_RAW` is on."""
+    """The raw output of the tool; only while `DECTO_DEBUG_TOOL_RESULT_RAW` is on."""
 
 
 class MessageEvent(_Event, kw_only=True):
@@ -51,7 +51,7 @@ class MessageEvent(_Event, kw_only=True):
 
     role: str
     dialect: str | None = None
-    """That of a message which stands in `message` of its entry."""
+    """The dialect of a message that its entry has in `message`."""
     message: JsonObject
 
 
@@ -87,28 +87,28 @@ class PageFaultEvent(_Event, kw_only=True):
 
 
 class SessionImportedEvent(_Event, kw_only=True):
-    """A session came in as a bundle; `seq` is the last number it had. Its history has the rest."""
+    """A session was imported from a bundle; `seq` is its last number. See its history."""
 
     imported: ImportedEntries
 
 
 class SessionForkedEvent(_Event, kw_only=True):
-    """A session began as a copy of another one's beginning; `seq` is the last number copied."""
+    """A session was forked from the beginning of another one; `seq` is the last number copied."""
 
     forked_from: ForkSource
     copied: CopiedEntries
 
 
 class SessionDeletedEvent(_Event, kw_only=True):
-    """A session was deleted with its history and its pages, and what its events said."""
+    """A session was deleted with its history, its pages and the contents of its events."""
 
     deleted: EntryCounts
 
 
 class ResetEvent(Shape, kw_only=True):
-    """The position that was asked for is not kept: load anew what you show.
+    """The requested position is not kept any more: reload the displayed state.
 
-    It is no event of the log. What follows in the stream is from `position` on.
+    It is not an event of the log. The stream continues from `position`.
     """
 
     reason: Literal["position-not-kept"]
@@ -116,14 +116,14 @@ class ResetEvent(Shape, kw_only=True):
 
 
 class EventTicket(WireModel):
-    """What a browser shows in `?ticket=` instead of a key, to begin listening until it expires."""
+    """A credential for `?ticket=`, with which a browser starts to listen before it expires."""
 
     ticket: str
     expires_at: datetime
 
 
 def event_of(logged: LoggedEvent) -> Event:
-    """Return the event with its JSON: what it says, the record it shows, where it stands."""
+    """Return the event with its JSON: its own members, its record, and its position."""
     place = _Event(
         session_id=logged.session_id,
         seq=logged.seq,
@@ -142,12 +142,12 @@ def event_of(logged: LoggedEvent) -> Event:
 
 
 def with_raw_result(data: bytes, raw_result: bytes) -> bytes:
-    """Return an event's JSON with what the tool returned, as it came."""
+    """Return an event's JSON with the raw output of the tool."""
     return b'%s,"rawResult":%s}' % (data[:-1], raw_result)
 
 
 def _content_member(logged: LoggedEvent) -> bytes:
-    """Return the member that holds what was written, in the bytes it is stored in."""
+    """Return the member with the written record, in its stored bytes."""
     content = logged.content
     if content is None:
         return b""

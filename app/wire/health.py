@@ -1,4 +1,4 @@
-"""What the service says about itself."""
+"""Shapes of health, readiness and version."""
 
 from typing import Annotated, Literal
 
@@ -23,7 +23,7 @@ class Readiness(WireModel):
 
 
 class Version(WireModel):
-    """What answers, and in which version."""
+    """The name and version of the service."""
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"name": "pagefault", "version": VERSION}]}

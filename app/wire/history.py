@@ -39,7 +39,7 @@ class ToolMessage(Shape, kw_only=True):
 
 
 class _Entry(Shape, rename=None, kw_only=True):
-    """What the other entries begin with."""
+    """The common members of all other entries."""
 
     seq: int
     id: str
@@ -47,7 +47,7 @@ class _Entry(Shape, rename=None, kw_only=True):
 
 
 class _Head(_Entry, kw_only=True):
-    """The same, and which kind of message it is."""
+    """The common members, and the kind of message."""
 
     entry: Literal["page_fault", "message"] | None = None
     warnings: tuple[BodyWarning, ...] = ()
@@ -65,8 +65,8 @@ class PageFaultMessage(_Entry, kw_only=True):
 class HistoryMessage(_Entry, kw_only=True):
     """A message that a client appended, as it was written, with the number it took.
 
-    With only the members that specification 000 gives one, it has them here. Any other one stands
-    in `message`, and `dialect` and `role` say what it is; it has none of the other members.
+    A message with only the members of specification 000 has them here. Any other message stands in
+    `message`, with its `dialect` and `role`, and has none of the other members.
 
     Source: spec 000, "Extend `HistoryMessage.content` type".
     """
@@ -75,17 +75,17 @@ class HistoryMessage(_Entry, kw_only=True):
 
     entry: Literal["message"]
     dialect: str | None = None
-    """Which dialect a message in `message` was read as, for instance `openai-responses`. It is
-    there exactly if that is."""
+    """The dialect of the message in `message`, for instance `openai-responses`; absent without
+    `message`."""
     warnings: tuple[BodyWarning, ...] = ()
-    """In the answer to the request that appends it alone: what of the body was not taken as it
-    stands, a key that an object has more than once."""
+    """Only in the answer to the request that appends it: keys that an object of the body has more
+    than once."""
     role: stored.MessageRole
-    """Of a message in `message` one of `system`, `user`, `assistant` and `tool`, which holds
-    nothing but results of calls."""
+    """For a message in `message`: `system`, `user`, `assistant`, or `tool` if it has only results
+    of calls."""
     message: JsonObject | None = None
-    """What was sent, if it is not flat; references to resources stand in the places of media from
-    1,024 bytes on."""
+    """The message as sent, if it is not flat. Media from 1,024 bytes on are replaced by references
+    to resources."""
     content: stored.MessageContent | None = None
     name: str | None = None
     tool_calls: tuple[JsonObject, ...] | None = None

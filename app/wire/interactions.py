@@ -41,11 +41,11 @@ ShownInteraction = Annotated[Struct, ShownAs(Interaction)]
 
 
 class Attachment(Shape, rename=None, kw_only=True):
-    """An attached file: the id the client gave, and the resource it is."""
+    """An attached file: the client's id, and the resource."""
 
     id: str
     status: AttachmentStatus
-    """`unknown` where nobody knew the id when the interaction was written, `missing` where the
+    """`unknown` if there was no such resource when the interaction was written, `missing` if the
     store has lost the record of the resource."""
     resource: Descriptor | None = None
 
@@ -68,7 +68,7 @@ class InteractionPage(ListPage[InteractionRecord]):
 
 
 def interaction_record(stored: StoredInteraction, attachments: Sequence[AttachedResource]) -> bytes:
-    """Return the JSON of an interaction with its answer and what is attached."""
+    """Return the JSON of an interaction with its answer and its attachments."""
     return InteractionRecord(
         id=stored.interaction_id,
         session_id=stored.session_id,

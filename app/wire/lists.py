@@ -1,6 +1,6 @@
-"""Slices of lists. They are joined from items that are JSON already, without a copy of each.
+"""Slices of lists, joined from items that are JSON already, without copying each item.
 
-An item is therefore written by its own shape, and what is around the items by `list_page`.
+Each item is encoded by its own shape, and `list_page` adds the envelope.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,7 +14,7 @@ _Item = TypeVar("_Item")
 
 
 class ListPage(WireModel, Generic[_Item]):
-    """Items of a list, and where it goes on: null at its end."""
+    """Items of a list, and the cursor of the next ones: null at the end."""
 
     items: tuple[_Item, ...]
     next_cursor: str | None
@@ -28,7 +28,7 @@ def list_page(items: Iterable[bytes], next_cursor: str | None) -> bytes:
 def list_page_pieces(
     items: Iterable[Sequence[JsonPiece]], next_cursor: str | None
 ) -> Sequence[JsonPiece]:
-    """Return what `list_page` returns, for items that are made of pieces."""
+    """Return the same as `list_page`, in pieces, for items that consist of pieces."""
     pieces: list[JsonPiece] = [b'{"items":[']
     for index, item in enumerate(items):
         pieces += [b",", *item] if index else item

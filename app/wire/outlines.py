@@ -32,8 +32,8 @@ _EXAMPLE: JsonDict = {
 
 
 _STEP_LEVEL = (
-    "With `target`: the strongest level to which it gave way in a rendering with these options, as "
-    "in the working set; absent where it did not."
+    "With `target`: the strongest level to which it was reduced in a rendering with these options, "
+    "as in the working set; absent if it was not reduced."
 )
 
 
@@ -41,12 +41,12 @@ class OutlinedCall(Shape, kw_only=True):
     """A call that an entry makes."""
 
     id: str
-    """As the entry has it; where its dialect has none, one made here."""
+    """The id in the entry, or a generated one if its dialect has no ids."""
     name: str
 
 
 class OutlineEntry(Shape, kw_only=True):
-    """What an entry is, without what it says."""
+    """An entry of a history without its content."""
 
     described = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
 
@@ -54,7 +54,7 @@ class OutlineEntry(Shape, kw_only=True):
     entry: EntryKind
     created_at: Moment
     role: Role
-    """Who said it, in the same words for all dialects."""
+    """The role of its author, with the same names for all dialects."""
     name: str | None
     """The tool of a result, or the page of a page fault."""
     title: str | None
@@ -64,22 +64,22 @@ class OutlineEntry(Shape, kw_only=True):
     answers: tuple[str, ...]
     """The ids of the calls that it answers, in order."""
     failed: bool
-    """Whether a tool's answer in it is an error."""
+    """True if a tool's answer in it is an error."""
     images: int
     audios: int
     videos: int
     files: int
     bytes: int
-    """Those of its JSON; media count elsewhere."""
+    """The bytes of its JSON, without media."""
     tokens_est: int
-    """About what it costs a model that takes images, from lengths alone. A rendering counts for its
-    target."""
+    """The estimated tokens for a model that accepts images, from lengths alone. A rendering counts
+    for its target."""
     fingerprint: str
-    """The same for entries of any sessions and dialects that say the same: words, values, media,
-    names and arguments of calls, not their ids and times. It may be another one after an update of
-    the service."""
+    """Equal for entries with the same content in any session and dialect: words, values, media,
+    names and arguments of calls, without ids and times. It may change with an update of the
+    service."""
     step_level: Annotated[StepLevel | None, Field(description=_STEP_LEVEL)] = None
 
 
 class OutlinePage(ListPage[OutlineEntry]):
-    """A stretch of an outline, in the order of `seq`."""
+    """A slice of an outline, in the order of `seq`."""

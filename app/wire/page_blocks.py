@@ -10,21 +10,21 @@ from pagefault_dialects.model.render_options import ImageDetail
 
 
 class TextBlock(FrozenModel):
-    """What is said about the image beside it."""
+    """The annotation of the image beside it."""
 
     type: Literal["text"]
     text: str
 
 
 class ImageUrl(FrozenModel):
-    """Where the image is: an address, a data URI, or a `@blob:` reference."""
+    """The location of the image: an address, a data URI, or a `@blob:` reference."""
 
     url: str
     detail: ImageDetail
 
 
 class ImageUrlBlock(FrozenModel):
-    """An image as a model takes it."""
+    """An image for a model."""
 
     type: Literal["image_url"]
     image_url: ImageUrl
@@ -32,4 +32,4 @@ class ImageUrlBlock(FrozenModel):
 
 Block = TypeAliasType("Block", Annotated[TextBlock | ImageUrlBlock, Field(discriminator="type")])
 Blocks = TypeAliasType("Blocks", str | tuple[Block, ...])
-"""What a tool message says of a page: text, or text and image."""
+"""The content of a tool message with a page: text, or text and image."""

@@ -1,12 +1,11 @@
 """Shapes of pages: records, list items, blocks, levels, search, manifest.
 
-What is said about a page is stored as a JSON object, its descriptor, which goes out as it is; only
-the counters behind it are written here, member by member, and so is what stands between both. So
-`PageSummary` and what is made of it are described and not encoded, and so is the tool message of a
-page, which is stored in a history too.
+The descriptor of a page is stored as a JSON object and sent unchanged. Only the access counters are
+encoded here, behind it. So `PageSummary` and its subclasses only describe the JSON, without
+encoding it. The same applies to the tool message of a page, which is stored in a history as well.
 
-JSON values of others are written as they are rather than walked by a serializer: integers keep
-their digits, and nesting its depth.
+JSON values of clients are sent as stored bytes. A serializer would change digits of integers, and
+limit their depth.
 """
 
 from collections.abc import Sequence
@@ -95,15 +94,15 @@ class PageSummary(FrozenModel):
     provenance: tuple[str, ...]
     metadata: JsonObject
     compression_level: Level
-    """The level it is shown at unless another is asked for."""
+    """The default level of the page in answers."""
     levels: tuple[Level, ...]
     """The levels that exist: stored, supplied or derived."""
     media: PageMedia | None
-    """What was measured of the medium in the content."""
+    """The measured properties of the medium in the content."""
     size_bytes: int | None
-    """Of the content; null for an address that was not fetched."""
+    """The bytes of the content; null for an address that was not fetched."""
     size_tokens: int
-    """What the content costs a model, estimated."""
+    """The estimated tokens of the content."""
     created_at: datetime
     updated_at: datetime
     version: int
@@ -112,7 +111,7 @@ class PageSummary(FrozenModel):
 
 
 class PageRecord(PageSummary):
-    """A page: what is said about it, and its content."""
+    """A page with its descriptor and its content."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -128,7 +127,7 @@ class PageRecord(PageSummary):
     )
 
     timestamps: Timestamps | None
-    """When what is said: objects such as `{start, end, text}`, or seconds."""
+    """The times of the text: objects such as `{start, end, text}`, or seconds."""
     embedding: Embedding | None
     """A vector of the content, of floats of 32 bits; lists leave it out."""
     content: AnyJson
@@ -145,7 +144,7 @@ class SearchHit(PageSummary):
     )
 
     snippet: str | None
-    """The passage it was found by; `…` marks where it is cut."""
+    """The matching passage; `…` marks cuts."""
 
 
 class PageList(ListPage[PageSummary]):
@@ -153,7 +152,7 @@ class PageList(ListPage[PageSummary]):
 
 
 class SearchHits(ListPage[SearchHit]):
-    """What a search has found, best first."""
+    """The pages that a search has found, best first."""
 
 
 class CreatedPages(Shape, kw_only=True):
@@ -167,14 +166,14 @@ class PageBlocksRecord(Shape, rename=None, kw_only=True):
 
     content: Annotated[Raw, ShownAs(Blocks)]
     level: Annotated[Level, LevelName]
-    """The level that is shown: the fullest that holds what is shown."""
+    """The level of the content: the fullest level with the same content."""
     requested_level: Level
-    """The level that was asked for, or the page's own."""
+    """The requested level, or the page's own."""
     truncated: bool
     total_chars: int
-    """How long the level's text is in all."""
+    """The length of the level's whole text."""
     next_offset: int | None
-    """Where to go on; null at the end."""
+    """The next `offset`; null at the end."""
 
 
 class PageToolMessage(FrozenModel):
@@ -200,7 +199,7 @@ class PageLevelRecord(Shape, rename=None, kw_only=True):
 
 
 class ManifestPage(FrozenModel):
-    """A page as a manifest names it."""
+    """A page in a manifest."""
 
     page_id: str
     modality: Modality
@@ -211,23 +210,23 @@ class ManifestPage(FrozenModel):
     pinned: bool
     size_tokens: int
     line: str
-    """The same for a model, on one line."""
+    """The page for a model, on one line."""
 
 
 class PageManifest(FrozenModel):
-    """What a model is told of a session's pages: pinned, then important, then new ones first."""
+    """The pages of a session for a model: pinned, then important, then new ones first."""
 
     model_config = ConfigDict(populate_by_name=True)
 
     session_id: str
     pages: tuple[ManifestPage, ...]
     total: int
-    """How many pages the session has in all."""
+    """The number of all pages of the session."""
     text: str
-    """All lines, to be put before a model."""
-    # As in every list, whatever is listed.
+    """All lines, for the prompt of a model."""
+    # In camelCase, as in every list.
     next_cursor: Annotated[str | None, Field(alias="nextCursor")]
-    """Where it goes on: null at its end."""
+    """The cursor of the next pages; null at the end."""
 
 
 def page_summary(stored: StoredPage) -> bytes:
@@ -298,7 +297,7 @@ def manifest_record(
     text: str,
     next_cursor: str | None,
 ) -> bytes:
-    """Return the JSON of a manifest; `text` is what a model is told of all entries."""
+    """Return the JSON of a manifest; `text` has the lines of all entries."""
     pages = tuple(
         ManifestPage(
             page_id=entry.page_id,

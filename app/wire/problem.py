@@ -1,7 +1,7 @@
 """The shape of every error answer: a problem document (RFC 9457).
 
-Text gets into a problem through `without_lone_surrogates` and faults through `problem_faults`, so
-that no problem can fail to be written or grow with what it complains about.
+All text passes `without_lone_surrogates`, and all faults pass `problem_faults`. So every problem
+can be encoded, and its length does not depend on the request.
 """
 
 from collections.abc import Iterable, Mapping
@@ -17,7 +17,7 @@ from pagefault_dialects.text_windows import without_lone_surrogates
 
 MAX_FAULTS = 20
 MAX_FAULTS_BYTES = 6 * 1024
-"""What all faults may take together, so that a problem stays below 8 KB."""
+"""The limit of all faults together, so that a problem stays below 8 KB."""
 
 _MAX_POINTER_LENGTH = 200
 _MAX_FAULT_DETAIL_LENGTH = 400
@@ -36,33 +36,33 @@ class ProblemFault(WireModel):
 
 
 class Problem(WireModel):
-    """What went wrong, for programs (`code`, `errors`) and for people (`title`, `detail`)."""
+    """An error, for programs (`code`, `errors`) and for people (`title`, `detail`)."""
 
     type: Annotated[str, Field(examples=["/docs/errors#not-found"])]
-    """What kind of problem it is: a reference that this service resolves to an explanation."""
+    """The kind of problem: a reference to its explanation in this service."""
     title: str
     """The kind in words, the same every time."""
     status: Annotated[int, Field(examples=[404])]
     """The HTTP status."""
     detail: str
-    """What went wrong this time and what to do about it."""
+    """The cause of this error, and its remedy."""
     instance: str
     """The path of the request, without its query."""
     code: Annotated[str, Field(examples=["not-found"])]
     """Stable and made for programs; the kind's own or a narrower one."""
     request_id: str
-    """Names the request in the service's log."""
+    """The id of the request in the service's log."""
     errors: tuple[ProblemFault, ...] = ()
     """The single faults, at most 20; absent if there are none."""
     cause: Annotated[str | None, Field(examples=["wrong-password"])] = None
-    """Why a store refuses or does not answer; absent unless that is known."""
+    """The reason why a store refuses or does not answer, if it is known."""
     violated_policies: Annotated[
         tuple[str, ...] | None, Field(alias="violated-policies", examples=[["requests"]])
     ] = None
-    """The quotas that were exceeded; absent unless it is a 429 of theirs."""
+    """The quotas that were exceeded; only in a 429 of a quota."""
 
     seq: Annotated[int | None, Field(examples=[4])] = None
-    """The number of the first stored entry that differs; absent unless it is `history-diverged`."""
+    """The number of the first stored entry that differs; only with `history-diverged`."""
 
     def json_bytes(self, further: Mapping[str, object]) -> bytes:
         """Return the document as UTF-8, with further members at its end (RFC 9457 §3.2).
@@ -85,9 +85,9 @@ class PageFaultProblem(Problem):
     success: bool
     """False."""
     page_id: Annotated[str, Field(alias="page_id")]
-    """As it was sent, cut if long."""
+    """The id as it was sent, cut if long."""
     error: str
-    """What the model is told: what to send instead."""
+    """The message for the model, with the call to send instead."""
     role: Literal["tool"]
     tool_call_id: Annotated[str | None, Field(alias="tool_call_id")]
     content: str
@@ -95,9 +95,9 @@ class PageFaultProblem(Problem):
 
 
 class PageFaultRefusal(Problem):
-    """A page fault that is none: a problem, with a tool message unless the request was wrong.
+    """An invalid page fault, with a tool message if the call of the model was the cause.
 
-    Members that are there have the meaning of those of `PageFaultProblem`.
+    The members have the meaning of those of `PageFaultProblem`.
     """
 
     success: bool | None = None
@@ -111,11 +111,11 @@ class PageFaultRefusal(Problem):
 def problem_components() -> dict[str, dict[str, Any]]:
     """Return the OpenAPI component schemas of problems, by name."""
     shapes = (Problem, PageFaultProblem, PageFaultRefusal)
-    _, shown = TypeAdapter.json_schemas(
+    _, described = TypeAdapter.json_schemas(
         [(each.__name__, "serialization", TypeAdapter(each)) for each in shapes],
         ref_template="#/components/schemas/{model}",
     )
-    schemas: dict[str, dict[str, Any]] = shown["$defs"]
+    schemas: dict[str, dict[str, Any]] = described["$defs"]
     return schemas
 
 
@@ -125,8 +125,8 @@ def problem_faults(faults: Iterable[Fault], *, every: bool = False) -> tuple[Pro
     A pointer that is too long is cut back to one of its ancestors, which is still true.
 
     Args:
-        faults: What is wrong.
-        every: Tell all of them, however many.
+        faults: The faults of the request.
+        every: Return all of them without a limit.
     """
     kept: list[ProblemFault] = []
     room = MAX_FAULTS_BYTES

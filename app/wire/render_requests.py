@@ -1,4 +1,4 @@
-"""Shapes of requests for renderings of what is stored."""
+"""Shapes of requests for renderings of stored records."""
 
 from typing import Annotated, Self
 
@@ -29,7 +29,7 @@ _EXAMPLE_SESSION_REQUEST: JsonDict = {
 
 
 class SessionRenderRequest(RenderFields):
-    """How a session is to be rendered."""
+    """The options for the rendering of a session."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE_SESSION_REQUEST]})
 
@@ -37,7 +37,7 @@ class SessionRenderRequest(RenderFields):
 
 
 class RenderRequest(RenderFields):
-    """A stored record, named by exactly one id, and how it is to be rendered."""
+    """A stored record, named by exactly one id, and the options for its rendering."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE_REQUEST]})
 
@@ -57,5 +57,5 @@ class RenderRequest(RenderFields):
         return self
 
     def named(self) -> NamedRecord:
-        """Return which record it is."""
+        """Return the record that the request names."""
         return members_of(self, NamedRecord)

@@ -1,7 +1,7 @@
-"""Shapes of renderings: what may be asked for in a body, and what comes back.
+"""Shapes of renderings: the options in a body, and the answer.
 
-What comes back is composed node by node in `app/services/renders`, since bytes of media are put in
-while it is sent; here it is only described.
+The answer is only described here. `app/services/renders` composes it node by node, since bytes of
+media are inserted while it is sent.
 """
 
 from collections.abc import Callable
@@ -214,7 +214,7 @@ def members_of(request: RenderFields, kind: Callable[..., _Kind]) -> _Kind:
 
 
 class RenderedRecord(WireModel):
-    """A record as the messages of one provider, and what had to be left out."""
+    """A record as the messages of one provider, and the losses of the rendering."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
 
@@ -222,25 +222,25 @@ class RenderedRecord(WireModel):
     profile: str
     """Target and version of its limits and rules."""
     messages: tuple[JsonObject, ...]
-    """To be pasted into the provider's request."""
+    """The messages for the provider's request."""
     system: str | None = None
-    """What the system said, for targets that take it beside the messages."""
+    """The system prompt, for targets that have it beside the messages."""
     loss: tuple[LossEntry, ...]
-    """Empty exactly when nothing was lost."""
+    """The losses; empty if there are none."""
     open_calls: tuple[str, ...] | None = None
-    """Ids of calls in the last turn that nothing has answered yet; absent if there are none. A
-    provider takes the messages once these have results."""
+    """Ids of calls in the last turn that have no results yet; absent if there are none. Providers
+    accept the messages once these calls have results."""
     tokens_est: Annotated[int | None, WithJsonSchema({"type": "integer"})] = None
     """About how many tokens the messages cost; absent with `countTokens=false`."""
     frontier: Frontier | None = None
-    """Where one was asked for: how far the history is evicted now."""
+    """The state of the requested frontier: the part of the history that is evicted now."""
     stable_through: int | None = None
-    """How many messages, from the first, are the same as in the rendering that moved this frontier
-    last."""
+    """The number of messages from the first that are the same as in the rendering that last moved
+    this frontier."""
     prefix_hash: Annotated[tuple[str, ...] | None, Field(examples=[["5f1d2c3b4a596877"]])] = None
-    """Of a session: for each message, 16 hex digits that stand for it and all before it."""
+    """Of a session: for each message, a hash of 16 hex digits of it and all messages before it."""
     since_hash: Annotated[str | None, Field(examples=["5f1d2c3b4a596877"])] = None
-    """With `since`: the prefix hash of what is before these messages. Where it is the last
-    `prefixHash` that you have, put them behind yours; else render all."""
+    """With `since`: the prefix hash of the messages before these. If it equals your last
+    `prefixHash`, append these messages to yours; otherwise render the whole session."""
     last_seq: int | None = None
     """Of a session: its last `seq`, the `since` of the next rendering."""

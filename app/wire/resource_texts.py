@@ -43,7 +43,7 @@ class TextLines(Shape, kw_only=True):
     total_lines: int
     total_bytes: int
     first: int | None = msgspec.field(name="from")
-    """The first line; null where there is none."""
+    """The first line; null if there is none."""
     last: int | None = msgspec.field(name="to")
     """The last line."""
     text: str
@@ -51,14 +51,14 @@ class TextLines(Shape, kw_only=True):
     cut_lines: tuple[int, ...]
     """Lines of more than 8,000 characters; each ends with a note."""
     truncated: bool
-    """Whether more was asked for than fits 64 KiB."""
+    """True if the requested lines have more than 64 KiB."""
     next_line: Annotated[int | None, _NEXT]
     decoded_from: str | None = None
     """The charset of the bytes, if it is older than UTF-8 and the text was decoded."""
 
 
 class TextMatch(Shape, kw_only=True):
-    """A line that holds what was looked for. More than 500 characters are cut with `…`."""
+    """A line with the text of `grep`. Lines of more than 500 characters are cut with `…`."""
 
     line: int
     text: str
@@ -67,7 +67,7 @@ class TextMatch(Shape, kw_only=True):
 
 
 class TextMatches(Shape, kw_only=True):
-    """The lines of a text that hold something."""
+    """The lines of a text that match `grep`."""
 
     uri: str
     mime_type: str
@@ -75,7 +75,7 @@ class TextMatches(Shape, kw_only=True):
     total_bytes: int
     matches: tuple[TextMatch, ...]
     total_matches: int
-    """How many lines match, shown or not."""
+    """The number of all matching lines."""
     truncated: bool
     next_line: Annotated[int | None, _NEXT]
     decoded_from: str | None = None
@@ -86,7 +86,7 @@ JsonKeyName = TypeAliasType("JsonKeyName", str | int)
 
 
 class JsonKey(Shape, kw_only=True):
-    """A member of a value, and how to ask for it."""
+    """A member of a value, and its pointer."""
 
     key: JsonKeyName
     pointer: str
@@ -95,7 +95,7 @@ class JsonKey(Shape, kw_only=True):
 
 
 class JsonShape(Shape, kw_only=True):
-    """What a value that is too large looks like, and how to go deeper."""
+    """The structure of a value that is too large, with pointers to its members."""
 
     type: Literal["number", "string", "array", "object"]
     size: int
@@ -116,10 +116,10 @@ class JsonValueAt(Shape, kw_only=True):
     mime_type: str
     pointer: str
     truncated: bool
-    """Whether the value has more than 64 KiB."""
+    """True if the value has more than 64 KiB."""
     shape: Annotated[Raw | None, ShownAs(JsonShape | None)]
     value: Annotated[Raw, ShownAs(AnyJson)]
-    """Null where `truncated` is true."""
+    """Null if `truncated` is true."""
     decoded_from: str | None = None
     """The charset of the bytes, if it is older than UTF-8 and the text was decoded."""
 

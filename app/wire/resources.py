@@ -59,13 +59,13 @@ LONGEST_LINK_SECONDS = 24 * 3600
 
 
 class SignedUrlRequest(WireModel):
-    """What a link shall permit."""
+    """The options of a signed link."""
 
     expires_in_seconds: Annotated[int, Field(strict=True, ge=1, le=LONGEST_LINK_SECONDS)] = 300
     disposition: Literal["inline", "attachment"] = "inline"
     """`attachment` downloads; types that could run code always do."""
     filename: Annotated[str | None, Field(max_length=255)] = None
-    """Another name to download under."""
+    """Another file name for the download."""
 
 
 class SignedUrl(WireModel):
@@ -95,7 +95,7 @@ _ALIAS_EXAMPLE: JsonDict = {
 
 
 class AliasDraft(WireModel):
-    """What an alias is to name."""
+    """The target of an alias."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"uri": _URI}]})
 

@@ -26,16 +26,16 @@ _EXAMPLE: JsonDict = {
 
 
 class SearchResult(Shape, kw_only=True):
-    """Something that was found: what it is, where it is, and the passage it was found by."""
+    """A search result: its kind, its place, and the matching passage."""
 
     described = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
 
     kind: SearchKind
     id: str
-    """Of the page, the record or the file."""
+    """The id of the page, the record or the file."""
     handle: str
-    """What a model's tools take to read it: a page id, `@entry:12` for an entry of the session's
-    history, or an `@blob:` reference."""
+    """The argument with which a model's tools read it: a page id, `@entry:12` for an entry of the
+    session's history, or an `@blob:` reference."""
     session_id: str | None
     """The session it is in; of a file, one that refers to it."""
     seq: int | None
@@ -47,21 +47,21 @@ class SearchResult(Shape, kw_only=True):
     title: str | None
     """Hint or caption of a page, name of a tool or file, role of a message."""
     snippet: str | None
-    """The passage it was found by, at most 300 bytes; `…` where it is cut. Null where it was found
-    by something else than its text."""
+    """The matching passage, at most 300 bytes, with `…` for cuts. Null if something else than its
+    text matched."""
     created_at: Moment
 
 
 class SearchResults(ListPage[SearchResult]):
-    """What a search over everything has found, the best first."""
+    """The results of a search over everything, best first."""
 
     pending: int
-    """How much of the project was written and is not in the index yet. The newest of it was indexed
-    for this search."""
+    """The number of written entries that are not in the index yet. The newest ones were indexed for
+    this search."""
 
 
 def search_results(found: Sequence[SearchMatch], next_cursor: str | None, *, pending: int) -> bytes:
-    """Return the JSON of what a search has found."""
+    """Return the JSON of the results of a search."""
     listed = list_page(map(_result, found), next_cursor)
     return b'%s,"pending":%d}' % (listed[:-1], pending)
 

@@ -1,4 +1,4 @@
-"""Shapes of sessions, of what they hold, and of the receipts for their deletion."""
+"""Shapes of sessions, their counts, and the receipts for their deletion."""
 
 from typing import Annotated, Literal
 
@@ -44,7 +44,7 @@ class NoMembers(FrozenModel):
 
 
 class ImportedEntries(Shape, kw_only=True):
-    """How many entries of each kind came with a session."""
+    """The imported entries by kind."""
 
     tool_results: int
     page_faults: int
@@ -54,23 +54,23 @@ class ImportedEntries(Shape, kw_only=True):
 
 
 class EntryCounts(ImportedEntries, kw_only=True):
-    """How many entries of each kind a history has, and how many pages belong to it."""
+    """The entries of a history by kind, and its pages."""
 
     pages: int
 
 
 class SessionCounts(EntryCounts, kw_only=True):
-    """The same, how many resources are used, and how many tool results failed."""
+    """The entries, pages and resources of a session, and its failed tool results."""
 
     resources: int
     images: int
-    """Those of the resources that are images."""
+    """The resources that are images."""
     failures: int
-    """Those of the tool results that failed."""
+    """The tool results that are errors."""
 
 
 class CopiedEntries(ImportedEntries, kw_only=True):
-    """How many entries of each kind a fork began with."""
+    """The copied entries of a fork by kind."""
 
 
 class ForkSource(Shape, kw_only=True):
@@ -82,7 +82,7 @@ class ForkSource(Shape, kw_only=True):
 
 
 class SessionRecord(Shape, kw_only=True):
-    """A session. `lastSeq` is the number its newest write took."""
+    """A session. `lastSeq` is the number of its newest write."""
 
     described = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
 
@@ -91,14 +91,14 @@ class SessionRecord(Shape, kw_only=True):
     updated_at: Moment
     last_seq: int
     title: str | None
-    """The first line that a user said, at most 120 characters."""
+    """The first line of a user's message, at most 120 characters."""
     counts: SessionCounts
     bytes_referenced: int
-    """The bytes its resources are over, each blob once."""
+    """The bytes of its resources, each blob once."""
     bytes_saved: int
-    """What they would take more as base64 in each record that uses them."""
+    """The additional bytes that base64 in every record would take."""
     forked_from: ForkSource | None = None
-    """Only of a fork: where it was copied from."""
+    """Only for a fork: its origin."""
 
 
 class ForkRequest(FrozenModel):
@@ -130,11 +130,11 @@ class PendingFork(Shape, kw_only=True):
 
 
 class SessionPage(ListPage[SessionRecord]):
-    """A page of sessions, the one last written to first."""
+    """A list of sessions, the most recently written first."""
 
 
 class ResourceUser(Shape, kw_only=True):
-    """What else uses a resource: how many of a kind, and one of them."""
+    """Other users of a resource: their kind, their number, and one of them."""
 
     kind: str
     count: int
@@ -142,7 +142,7 @@ class ResourceUser(Shape, kw_only=True):
 
 
 class ReleasedResource(Shape, kw_only=True):
-    """What became of a resource the session used."""
+    """A resource that the session used, deleted or kept."""
 
     uri: str
     size: int
@@ -151,7 +151,7 @@ class ReleasedResource(Shape, kw_only=True):
 
 
 class DeletionReceipt(Shape, kw_only=True):
-    """What the deletion of a session removed. Bytes of deleted resources go with the next sweep."""
+    """The result of a deletion. The next sweep removes the bytes of deleted resources."""
 
     id: str
     deleted: EntryCounts
@@ -159,7 +159,7 @@ class DeletionReceipt(Shape, kw_only=True):
 
 
 def session_record(session: Session, use: SessionUse) -> bytes:
-    """Return the JSON of a session, with what it takes of the store."""
+    """Return the JSON of a session, with its use of the store."""
     return SessionRecord(
         id=session.session_id,
         created_at=moment(session.created_at),
@@ -167,7 +167,7 @@ def session_record(session: Session, use: SessionUse) -> bytes:
         last_seq=session.last_seq,
         title=use.title,
         counts=SessionCounts(
-            **_counted(session.counts),
+            **_counts_by_kind(session.counts),
             pages=use.pages,
             resources=use.resources,
             images=use.images,
@@ -180,7 +180,7 @@ def session_record(session: Session, use: SessionUse) -> bytes:
 
 
 def fork_origin(origin: ForkOrigin) -> ForkSource:
-    """Return where a fork was copied from."""
+    """Return the origin of a fork."""
     return ForkSource(session_id=origin.session_id, up_to=origin.up_to)
 
 
@@ -192,22 +192,22 @@ def pending_fork(fork_id: str, origin: ForkOrigin, entries: int) -> bytes:
 
 
 def copied_entries(counts: HistoryCounts) -> CopiedEntries:
-    """Return how many entries of each kind were copied."""
-    return CopiedEntries(**_counted(counts))
+    """Return the number of copied entries by kind."""
+    return CopiedEntries(**_counts_by_kind(counts))
 
 
 def imported_entries(counts: HistoryCounts) -> ImportedEntries:
-    """Return how many entries of each kind have come."""
-    return ImportedEntries(**_counted(counts))
+    """Return the number of imported entries by kind."""
+    return ImportedEntries(**_counts_by_kind(counts))
 
 
 def deleted_entries(deleted: DeletedSession) -> EntryCounts:
-    """Return how many entries of each kind, and how many pages, were deleted."""
-    return EntryCounts(**_counted(deleted.counts), pages=deleted.pages)
+    """Return the number of deleted entries by kind, and of deleted pages."""
+    return EntryCounts(**_counts_by_kind(deleted.counts), pages=deleted.pages)
 
 
 def deletion_receipt(deleted: DeletedSession) -> bytes:
-    """Return the JSON of what was removed, and what became of each resource."""
+    """Return the JSON of a deletion, with the state of each resource."""
     return DeletionReceipt(
         id=deleted.session_id,
         deleted=deleted_entries(deleted),
@@ -215,7 +215,7 @@ def deletion_receipt(deleted: DeletedSession) -> bytes:
     ).encode()
 
 
-def _counted(counts: HistoryCounts) -> dict[str, int]:
+def _counts_by_kind(counts: HistoryCounts) -> dict[str, int]:
     return {name: getattr(counts, name) for name in ImportedEntries.__struct_fields__}
 
 

@@ -1,13 +1,12 @@
 """The base of shapes: one class that msgspec encodes and pydantic describes.
 
-A shape names its members once, as annotated fields. Encoding is done by msgspec, which looks at
-values and not at annotations: what is stored as JSON goes out as `Raw`, byte for byte. OpenAPI is
-told what pydantic makes of the annotations, in the words of the docstrings below them; where a
-value is not of the type that its JSON has, `ShownAs` names that type. Fields with a default are
-left out of the JSON while they have it.
+A shape declares its members once, as annotated fields. msgspec encodes the values and ignores the
+annotations, so stored JSON is sent as `Raw`, byte for byte. For OpenAPI, pydantic describes the
+annotations, with the docstrings of the fields as descriptions. If a value has another type than its
+JSON, `ShownAs` declares the type of the JSON. Fields that equal their default are omitted.
 
-Numbers with a fraction and JSON values of others are written by `raw_json`: msgspec spells `1e-05`
-differently, takes no integers above 64 bits, and nests no deeper than the interpreter recurses.
+`raw_json` encodes numbers with a fraction and JSON values of clients. msgspec spells `1e-05`
+differently, accepts no integers above 64 bits, and nests no deeper than the interpreter recurses.
 """
 
 from dataclasses import dataclass
@@ -46,7 +45,7 @@ class ShownAs:
 
 
 GAP = Raw(b"\0")
-"""A member to be written by whoever sends the object; JSON has no such character."""
+"""A placeholder for a member that is inserted on sending; JSON has no such character."""
 
 Moment = Annotated[datetime | str, ShownAs(datetime)]
 """A moment in UTC, to be made by `moment`."""
@@ -55,11 +54,11 @@ Moment = Annotated[datetime | str, ShownAs(datetime)]
 class Shape(Struct, kw_only=True, omit_defaults=True, rename="camel"):
     """A JSON object of HTTP, in camelCase; `rename=None` in a subclass keeps its names as they are.
 
-    Every subclass says `kw_only=True` again, which msgspec does not inherit.
+    Every subclass repeats `kw_only=True`, which msgspec does not inherit.
     """
 
     described: ClassVar[ConfigDict] = ConfigDict()
-    """What pydantic is told besides the fields: examples, or that there may be other members."""
+    """Further settings for pydantic: examples, or whether other members are allowed."""
 
     def encode(self) -> bytes:
         """Return the JSON of the object."""
@@ -110,9 +109,9 @@ def raw_json(value: JsonValue) -> Raw:
 
 
 def encoded_as(model: type[BaseModel]) -> type[Struct]:
-    """Return what is encoded as `model` says, optional members left out while they are `None`.
+    """Return a struct with the members of a model; optional members are omitted if they are `None`.
 
-    It is for models that are checked when they come in, and so have to be pydantic's.
+    It encodes models that also validate requests, and so are pydantic's.
     """
     fields = []
     for name, each in model.model_fields.items():

@@ -39,23 +39,23 @@ class ToolDefinitions(WireModel):
 
     target: Target
     tools: tuple[JsonObject, ...]
-    """To be put into the provider's request."""
+    """The definitions for the provider's request."""
 
 
 class ToolCall(WireModel):
     """A call that a model made of one of the tools."""
 
     id: CallId
-    """The call's, as the provider gave it."""
+    """The provider's id of the call."""
     name: Annotated[str, Field(min_length=1, max_length=512)]
     arguments: Any = None
     """An object, or the JSON text that Chat Completions sends."""
     scope: ToolScope = "session"
-    """How far handles lead: to the media of this session, or of the project."""
+    """The reach of handles: the media of this session, or of the project."""
 
 
 class ToolCallRequest(ToolCall, RenderFields):
-    """A call that a model made of one of the tools, and how its answer is wanted."""
+    """A call that a model made of one of the tools, and the options for its answer."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE_CALL]})
 

@@ -1,4 +1,4 @@
-"""Shapes of turns: all that one step of an agent appends, and what comes back."""
+"""Shapes of turns: the entries of one step of an agent, and the answer."""
 
 from typing import Annotated
 
@@ -37,7 +37,7 @@ _EXAMPLE: JsonDict = {
 
 
 class TurnRender(RenderFields):
-    """How the session is to be rendered once the turn is appended."""
+    """The options for the rendering after the turn is appended."""
 
     handles: HandlesMember = True
     since: SinceMember = 0
@@ -56,7 +56,7 @@ class TurnEntry(WireModel):
 
 
 class TurnRequest(WireModel):
-    """All that one step of an agent appends to a session, in order, and the rendering it wants."""
+    """The entries of one step of an agent, in order, and the options of a rendering."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
 
@@ -72,21 +72,21 @@ class RefusedCall(Shape, kw_only=True):
     """A call that must not be run: an argument was cut in an old call, and copied from there."""
 
     call_id: Annotated[str, Field(examples=["call_9"])]
-    """The call's."""
+    """The id of the call."""
     seq: Annotated[int, Field(examples=[7])]
-    """The entry that answers it; the rendering has it."""
+    """The entry that answers it, which is part of the rendering."""
 
 
 class TurnReceipt(Shape, kw_only=True):
-    """What a turn appended, and the session as it is now."""
+    """The entries that a turn appended, and the rendering of the session."""
 
     seqs: Annotated[tuple[int, ...], Field(examples=[[5, 6]])]
-    """One for each entry, in order: of a tool call, that of its answer."""
+    """One for each entry, in order; for a tool call, the number of its answer."""
     rendering: Annotated[object, ShownAs(RenderedRecord | None)]
-    """Null where none was asked for, or where it failed."""
+    """Null if none was requested, or if it failed."""
     problem: str | None = None
-    """Why there is no rendering although one was asked for; all is stored."""
+    """The reason for a missing rendering, if one was requested; all entries are stored."""
     warnings: tuple[BodyWarning, ...] = ()
-    """What of the body was not taken as it stands: a key that an object has more than once."""
+    """Parts of the body that were not taken as sent: keys that an object has more than once."""
     refused: tuple[RefusedCall, ...] = ()
     """Calls in the messages of the turn that are answered already, and must not be run."""

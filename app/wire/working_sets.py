@@ -54,12 +54,11 @@ _LEVEL = (
     "words. `REFERENCE`: one line."
 )
 _STEP_LEVEL = (
-    "The level to which it gave way; absent where it did not. `folded`: one line stands for a run "
-    "of steps and messages, from the entry `fromSeq` to `seq`."
+    "The level to which it was reduced; absent if it was not. `folded`: one line replaces a run of "
+    "steps and messages, from the entry `fromSeq` to `seq`."
 )
 _PRIORITY = (
-    "`stays`: it is never evicted. `raised`: it gives way last, since it was recalled again and "
-    "again."
+    "`stays`: it is never evicted. `raised`: it is evicted last, since it was recalled repeatedly."
 )
 
 
@@ -67,27 +66,27 @@ class WorkingSetEntry(Shape, kw_only=True):
     """A turn of the conversation as a model has it in context."""
 
     seq: int | None = None
-    """Its entry; absent for what is said of the memory."""
+    """Its entry; absent for the messages about the memory."""
     from_seq: int | None = None
     """The first entry of a run that is folded."""
     count: int | None = None
-    """How many steps and messages such a run has."""
+    """The number of steps and messages of a folded run."""
     role: Annotated[str, Field(examples=["tool"])]
     tool_name: str | None = None
     call_id: str | None = None
     page_id: str | None = None
-    """The page that it shows."""
+    """The page in it."""
     level: Annotated[str, ShownAs(LevelName), Field(description=_LEVEL)]
     step_level: Annotated[StepLevel | None, Field(description=_STEP_LEVEL)] = None
     tokens: int
-    """About how many it costs."""
+    """The estimated number of tokens."""
     media: int = 0
-    """How many media of it are attached."""
+    """The number of its media that are attached."""
     evicted: bool = False
-    """Whether it gave way to its level."""
+    """True if it was evicted to its level."""
     recalls: int = 0
-    """How many later calls of `page_fault`, `view_media` or `read_text` asked for it, or for
-    something in it, again."""
+    """The number of later calls of `page_fault`, `view_media` or `read_text` for it, or for a part
+    of it."""
     priority: Annotated[Priority, Field(description=_PRIORITY)] = "normal"
 
 
@@ -96,16 +95,16 @@ class WorkingSetPage(Shape, kw_only=True):
 
     page_id: str
     seq: int | None = None
-    """The newest entry that shows it."""
+    """The newest entry with it."""
     level: Annotated[str, ShownAs(LevelName)]
     """The best level at which it is in context."""
     faults: int
-    """How many calls have asked for it."""
+    """The number of calls for it."""
     priority: Annotated[Priority, Field(description=_PRIORITY)]
 
 
 class WorkingSet(Shape, kw_only=True):
-    """What of a session a model has in context, at which level, and for how many tokens."""
+    """The part of a session in the context of a model, with levels and tokens."""
 
     described = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
 
@@ -114,10 +113,10 @@ class WorkingSet(Shape, kw_only=True):
     profile: str
     """Target and version of its limits and rules."""
     tokens_est: int
-    """That of the rendering with the same options."""
+    """The tokens of the rendering with the same options."""
     max_tokens: int | None = None
     frontier: Annotated[object, ShownAs(Frontier)]
-    """How far the history is evicted in that rendering."""
+    """The part of the history that is evicted in that rendering."""
     entries: tuple[WorkingSetEntry, ...]
     pages: tuple[WorkingSetPage, ...]
     """In the order of their first fault."""

@@ -5,7 +5,7 @@ from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 
 
 class AliasDraft(TypedDict):
-    """What an alias is to name."""
+    """The target of an alias."""
 
     uri: str
 
@@ -113,7 +113,7 @@ AttachmentStatus: TypeAlias = Literal["available", "missing", "unknown"]
 
 
 class Attachment(TypedDict):
-    """An attached file: the id the client gave, and the resource it is."""
+    """An attached file: the client's id, and the resource."""
 
     id: str
     status: AttachmentStatus
@@ -136,21 +136,21 @@ ImageDetail: TypeAlias = Literal["low", "high", "auto", "original"]
 
 
 class ImageUrl(TypedDict):
-    """Where the image is: an address, a data URI, or a `@blob:` reference."""
+    """The location of the image: an address, a data URI, or a `@blob:` reference."""
 
     url: str
     detail: ImageDetail
 
 
 class ImageUrlBlock(TypedDict):
-    """An image as a model takes it."""
+    """An image for a model."""
 
     type: Literal["image_url"]
     image_url: ImageUrl
 
 
 class TextBlock(TypedDict):
-    """What is said about the image beside it."""
+    """The annotation of the image beside it."""
 
     type: Literal["text"]
     text: str
@@ -207,7 +207,7 @@ class Conversation(TypedDict):
 
 
 class CopiedEntries(TypedDict):
-    """How many entries of each kind a fork began with."""
+    """The copied entries of a fork by kind."""
 
     toolResults: int
     pageFaults: int
@@ -279,7 +279,7 @@ DeclaredTypes: TypeAlias = dict[str, str]
 
 
 class EntryCounts(TypedDict):
-    """How many entries of each kind a history has, and how many pages belong to it."""
+    """The entries of a history by kind, and its pages."""
 
     toolResults: int
     pageFaults: int
@@ -290,7 +290,7 @@ class EntryCounts(TypedDict):
 
 
 class ResourceUser(TypedDict):
-    """What else uses a resource: how many of a kind, and one of them."""
+    """Other users of a resource: their kind, their number, and one of them."""
 
     kind: str
     count: int
@@ -298,7 +298,7 @@ class ResourceUser(TypedDict):
 
 
 class ReleasedResource(TypedDict):
-    """What became of a resource the session used."""
+    """A resource that the session used, deleted or kept."""
 
     uri: str
     size: int
@@ -307,10 +307,7 @@ class ReleasedResource(TypedDict):
 
 
 class DeletionReceipt(TypedDict):
-    """What the deletion of a session removed.
-
-    Bytes of deleted resources go with the next sweep.
-    """
+    """The result of a deletion. The next sweep removes the bytes of deleted resources."""
 
     id: str
     deleted: EntryCounts
@@ -398,7 +395,7 @@ Embedding: TypeAlias = list[float]
 
 
 class EventTicket(TypedDict):
-    """What a browser shows in `?ticket=` instead of a key, to begin listening until it expires."""
+    """A credential for `?ticket=`, with which a browser starts to listen before it expires."""
 
     ticket: str
     expiresAt: str
@@ -656,7 +653,7 @@ class HistoryMessageDraft(TypedDict):
 
 
 class RenderedRecord(TypedDict):
-    """A record as the messages of one provider, and what had to be left out."""
+    """A record as the messages of one provider, and the losses of the rendering."""
 
     target: Target
     profile: str
@@ -673,7 +670,7 @@ class RenderedRecord(TypedDict):
 
 
 class HistoryReceipt(TypedDict):
-    """What was appended to a session, so that it has the conversation."""
+    """The entries that a `PUT` of a conversation appended."""
 
     appended: int
     lastSeq: int
@@ -696,7 +693,7 @@ class ImageContent(TypedDict):
 
 
 class ImportedEntries(TypedDict):
-    """How many entries of each kind came with a session."""
+    """The imported entries by kind."""
 
     toolResults: int
     pageFaults: int
@@ -769,7 +766,7 @@ JsonKeyName: TypeAlias = str | int
 
 
 class JsonKey(TypedDict):
-    """A member of a value, and how to ask for it."""
+    """A member of a value, and its pointer."""
 
     key: JsonKeyName
     pointer: str
@@ -778,7 +775,7 @@ class JsonKey(TypedDict):
 
 
 class JsonShape(TypedDict):
-    """What a value that is too large looks like, and how to go deeper."""
+    """The structure of a value that is too large, with pointers to its members."""
 
     type: Literal["number", "string", "array", "object"]
     size: int
@@ -801,7 +798,7 @@ class JsonValueAt(TypedDict):
 
 
 class ManifestPage(TypedDict):
-    """A page as a manifest names it."""
+    """A page in a manifest."""
 
     page_id: str
     modality: Modality
@@ -866,7 +863,7 @@ StepLevel: TypeAlias = Literal["media", "preview", "line", "arguments", "folded"
 
 
 class OutlineEntry(TypedDict):
-    """What an entry is, without what it says."""
+    """An entry of a history without its content."""
 
     seq: int
     entry: Literal["tool_result", "page_fault", "message", "interaction", "answer"]
@@ -888,7 +885,7 @@ class OutlineEntry(TypedDict):
 
 
 class OutlinePage(TypedDict):
-    """A stretch of an outline, in the order of `seq`."""
+    """A slice of an outline, in the order of `seq`."""
 
     items: list[OutlineEntry]
     nextCursor: str | None
@@ -1037,7 +1034,7 @@ PageFaultProblem = TypedDict(
     },
 )
 
-# A page fault that is none: a problem, with a tool message unless the request was wrong.
+# An invalid page fault, with a tool message if the call of the model was the cause.
 PageFaultRefusal = TypedDict(
     "PageFaultRefusal",
     {
@@ -1091,7 +1088,7 @@ class PageList(TypedDict):
 
 
 class PageManifest(TypedDict):
-    """What a model is told of a session's pages: pinned, then important, then new ones first."""
+    """The pages of a session for a model: pinned, then important, then new ones first."""
 
     session_id: str
     pages: list[ManifestPage]
@@ -1124,7 +1121,7 @@ class PagePatch(TypedDict):
 
 
 class PageRecord(TypedDict):
-    """A page: what is said about it, and its content."""
+    """A page with its descriptor and its content."""
 
     page_id: str
     session_id: str | None
@@ -1179,7 +1176,7 @@ class PendingFork(TypedDict):
 
 Priority: TypeAlias = Literal["normal", "raised", "stays"]
 
-# What went wrong, for programs (`code`, `errors`) and for people (`title`, `detail`).
+# An error, for programs (`code`, `errors`) and for people (`title`, `detail`).
 Problem = TypedDict(
     "Problem",
     {
@@ -1217,7 +1214,7 @@ class RefusedCall(TypedDict):
 
 
 class RenderRequest(TypedDict):
-    """A stored record, named by exactly one id, and how it is to be rendered."""
+    """A stored record, named by exactly one id, and the options for its rendering."""
 
     target: Target
     accept: NotRequired[list[str] | None]
@@ -1267,14 +1264,14 @@ class RepresentationDraft(TypedDict):
 
 
 class ResetEvent(TypedDict):
-    """The position that was asked for is not kept: load anew what you show."""
+    """The requested position is not kept any more: reload the displayed state."""
 
     reason: Literal["position-not-kept"]
     position: int
 
 
 class ResetFrame(TypedDict):
-    """The place that was asked for is not kept."""
+    """The requested position is not kept any more."""
 
     id: int
     event: Literal["reset"]
@@ -1376,14 +1373,14 @@ class SearchHit(TypedDict):
 
 
 class SearchHits(TypedDict):
-    """What a search has found, best first."""
+    """The pages that a search has found, best first."""
 
     items: list[SearchHit]
     nextCursor: str | None
 
 
 class SearchResult(TypedDict):
-    """Something that was found: what it is, where it is, and the passage it was found by."""
+    """A search result: its kind, its place, and the matching passage."""
 
     kind: Literal["page", "transcript", "tool_result", "message", "interaction", "file"]
     id: str
@@ -1399,7 +1396,7 @@ class SearchResult(TypedDict):
 
 
 class SearchResults(TypedDict):
-    """What a search over everything has found, the best first."""
+    """The results of a search over everything, best first."""
 
     items: list[SearchResult]
     nextCursor: str | None
@@ -1407,7 +1404,7 @@ class SearchResults(TypedDict):
 
 
 class SessionCounts(TypedDict):
-    """The same, how many resources are used, and how many tool results failed."""
+    """The entries, pages and resources of a session, and its failed tool results."""
 
     toolResults: int
     pageFaults: int
@@ -1421,7 +1418,7 @@ class SessionCounts(TypedDict):
 
 
 class SessionDeletedEvent(TypedDict):
-    """A session was deleted with its history and its pages, and what its events said."""
+    """A session was deleted with its history, its pages and the contents of its events."""
 
     sessionId: str | None
     seq: int | None
@@ -1439,7 +1436,7 @@ class SessionDeletedFrame(TypedDict):
 
 
 class SessionForkedEvent(TypedDict):
-    """A session began as a copy of another one's beginning; `seq` is the last number copied."""
+    """A session was forked from the beginning of another one; `seq` is the last number copied."""
 
     sessionId: str | None
     seq: int | None
@@ -1458,10 +1455,7 @@ class SessionForkedFrame(TypedDict):
 
 
 class SessionImportedEvent(TypedDict):
-    """A session came in as a bundle; `seq` is the last number it had.
-
-    Its history has the rest.
-    """
+    """A session was imported from a bundle; `seq` is its last number. See its history."""
 
     sessionId: str | None
     seq: int | None
@@ -1471,7 +1465,7 @@ class SessionImportedEvent(TypedDict):
 
 
 class SessionImportedFrame(TypedDict):
-    """A session came in as a bundle."""
+    """A session was imported from a bundle."""
 
     id: int
     event: Literal["session:imported"]
@@ -1479,7 +1473,7 @@ class SessionImportedFrame(TypedDict):
 
 
 class SessionRecord(TypedDict):
-    """A session. `lastSeq` is the number its newest write took."""
+    """A session. `lastSeq` is the number of its newest write."""
 
     id: str
     createdAt: str
@@ -1493,14 +1487,14 @@ class SessionRecord(TypedDict):
 
 
 class SessionPage(TypedDict):
-    """A page of sessions, the one last written to first."""
+    """A list of sessions, the most recently written first."""
 
     items: list[SessionRecord]
     nextCursor: str | None
 
 
 class SessionRenderRequest(TypedDict):
-    """How a session is to be rendered."""
+    """The options for the rendering of a session."""
 
     target: Target
     accept: NotRequired[list[str] | None]
@@ -1533,7 +1527,7 @@ class SignedUrl(TypedDict):
 
 
 class SignedUrlRequest(TypedDict):
-    """What a link shall permit."""
+    """The options of a signed link."""
 
     expiresInSeconds: NotRequired[int]
     disposition: NotRequired[Literal["inline", "attachment"]]
@@ -1595,7 +1589,7 @@ TextLines = TypedDict(
 
 
 class TextMatch(TypedDict):
-    """A line that holds what was looked for. More than 500 characters are cut with `…`."""
+    """A line with the text of `grep`. Lines of more than 500 characters are cut with `…`."""
 
     line: int
     text: str
@@ -1604,7 +1598,7 @@ class TextMatch(TypedDict):
 
 
 class TextMatches(TypedDict):
-    """The lines of a text that hold something."""
+    """The lines of a text that match `grep`."""
 
     uri: str
     mimeType: str
@@ -1630,7 +1624,7 @@ class ToolCall(TypedDict):
 
 
 class ToolCallRequest(TypedDict):
-    """A call that a model made of one of the tools, and how its answer is wanted."""
+    """A call that a model made of one of the tools, and the options for its answer."""
 
     target: Target
     accept: NotRequired[list[str] | None]
@@ -1705,7 +1699,7 @@ class TurnEntry(TypedDict):
 
 
 class TurnReceipt(TypedDict):
-    """What a turn appended, and the session as it is now."""
+    """The entries that a turn appended, and the rendering of the session."""
 
     seqs: list[int]
     rendering: RenderedRecord | None
@@ -1715,7 +1709,7 @@ class TurnReceipt(TypedDict):
 
 
 class TurnRender(TypedDict):
-    """How the session is to be rendered once the turn is appended."""
+    """The options for the rendering after the turn is appended."""
 
     target: Target
     accept: NotRequired[list[str] | None]
@@ -1741,7 +1735,7 @@ class TurnRender(TypedDict):
 
 
 class TurnRequest(TypedDict):
-    """All that one step of an agent appends to a session, in order, and the rendering it wants."""
+    """The entries of one step of an agent, in order, and the options of a rendering."""
 
     entries: list[TurnEntry]
     expectedSeq: NotRequired[int | None]
@@ -1765,7 +1759,7 @@ class UploadRecord(TypedDict):
 
 
 class Version(TypedDict):
-    """What answers, and in which version."""
+    """The name and version of the service."""
 
     name: Literal["pagefault"]
     version: str
@@ -1801,7 +1795,7 @@ class WorkingSetPage(TypedDict):
 
 
 class WorkingSet(TypedDict):
-    """What of a session a model has in context, at which level, and for how many tokens."""
+    """The part of a session in the context of a model, with levels and tokens."""
 
     sessionId: str
     target: Target
