@@ -399,6 +399,11 @@ def in_session(**changes: object) -> Callable[[Members], Members]:
     return change
 
 
+def moved_frontier(*seqs: int) -> dict[str, object]:
+    moves = [{"seq": each, "tool_media": 1} for each in seqs]
+    return {"name": "main", "through": [1, 0, 0, 0, 0], "orphans": [], "sent": "", "moves": moves}
+
+
 def manifest_of(text: bytes) -> Callable[[Members], Members]:
     return lambda members: {**members, "manifest.json": text}
 
@@ -550,6 +555,8 @@ CONTENTS: dict[str, Callable[[Members], Members]] = {
     "another last seq": in_session(last_seq=6),
     "a fork of more": in_session(forked_from={"session_id": "s", "up_to": 2**40}),
     "a fork of nothing": in_session(forked_from={"session_id": "", "up_to": 1}),
+    "moves of a frontier in another order": in_session(frontiers=[moved_frontier(3, 2)]),
+    "a move of a frontier twice": in_session(frontiers=[moved_frontier(2, 2)]),
     "a negative last seq": in_session(last_seq=-5),
     "a time that is none": in_session(created_at="yesterday"),
     "a time of another spelling": in_session(created_at="2026-01-01T00:00:00Z"),
