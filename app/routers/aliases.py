@@ -1,4 +1,4 @@
-"""`/api/aliases`: ids that other systems have for resources."""
+"""`/api/aliases`: names that other systems use for resources."""
 
 from typing import Annotated
 from urllib.parse import quote
@@ -52,7 +52,7 @@ async def list_aliases(
 
 @router.get("/{alias}", response_model=AliasRecord, responses=read_responses(NotFoundError))
 async def get_alias(call: CallDep, aliases: AliasesDep, alias: AliasPath) -> Response:
-    """Read which resource an alias names, with its descriptor."""
+    """Read the resource of an alias, with its descriptor."""
     return answer_record(call.request, alias_record(await aliases.get(call.project_id, alias)))
 
 
@@ -75,8 +75,8 @@ async def put_alias(
 ) -> Response:
     """Give a resource an alias, by which attachments of interactions may name it.
 
-    The same again changes nothing. An alias that names another resource is a 409, unless
-    `If-Match` has its ETag; what was bound by it before stays bound as it was.
+    The same request again changes nothing. If the alias names another resource, the answer is a
+    409, unless `If-Match` has its ETag. Attachments that were bound before keep their resource.
     """
     draft = await call.model(AliasDraft)
     written, is_new = await aliases.put(
@@ -100,6 +100,6 @@ async def put_alias(
 async def delete_alias(
     call: CallDep, aliases: AliasesDep, alias: AliasPath, if_match: IfMatchHeader = None
 ) -> None:
-    """Remove an alias; the resource stays, and so do interactions that were written with it."""
+    """Remove an alias. The resource and the interactions that were written with it stay."""
     condition = call.condition()
     await aliases.delete(call.project_id, alias, condition=condition)

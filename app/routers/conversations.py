@@ -1,4 +1,4 @@
-"""`/api/sessions/{session_id}/history`: the whole conversation, put as a client has it."""
+"""`/api/sessions/{session_id}/history`: a whole conversation, as the client has it."""
 
 from collections.abc import AsyncIterator
 from typing import Annotated, Literal
@@ -61,12 +61,13 @@ async def put_history(  # noqa: PLR0913, PLR0917 - one for each parameter of the
         Query(alias="expectedSeq", description="The last `seq` you know of; another one is a 409."),
     ] = None,
 ) -> Response:
-    """Make a session have this conversation: append what it lacks, in one transaction.
+    """Append the entries of this conversation that the session does not have yet.
 
     The body is a request of any provider, a list of messages, a response, or a transcript; its
-    lines may come as `application/x-ndjson`. What was read of it is compared with what is stored;
-    ids, times, usage and marks for a cache are not. The newest system, tools and model are used
-    from then on. Sent again, nothing is appended.
+    lines may come as `application/x-ndjson`. Its messages are compared with the stored ones,
+    without ids, times, usage and cache markers, and all new ones are appended in one transaction.
+    The newest system prompt, tools and model are used from then on. Sent again, nothing is
+    appended.
     """
     if (on_divergence == "fork") != (fork_id is not None):
         raise InvalidPayloadError(

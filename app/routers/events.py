@@ -1,8 +1,9 @@
 """Events as they happen: server-sent ones, WebSockets, and the tickets to listen with.
 
-Over a WebSocket the client says `{"after": seq}` where it wants to begin, at once or at any time;
-what says nothing for a second, or says `{}`, begins with what happens from the handshake on. The
-service sends `{event, id, data}` as text, with what server-sent events have under these names.
+Over a WebSocket the client sends `{"after": seq}` to select its position, at the beginning or at
+any time. Without a message in the first second, or with `{}`, it gets the events since the
+handshake. The service sends `{event, id, data}` as text, with the values that server-sent events
+have.
 """
 
 import asyncio
@@ -68,21 +69,21 @@ _STREAM: dict[int | str, dict[str, Any]] = {
 
 @router.get("/events", response_class=Response, responses=_STREAM)
 async def stream_events(stream: ProjectStreamDep) -> Response:
-    """Listen to everything that is written to the project, as server-sent events.
+    """Listen to all writes to the project, as server-sent events.
 
-    `id` is the event's number in the project's log: 1, 2, 3 … in the order of the commits. Come
-    back with the last one seen, and nothing is missed or told twice. A `reset` says that this is no
-    longer possible: what you show has to be loaded anew.
+    `id` is the event's number in the project's log: 1, 2, 3 … in the order of the commits. Resume
+    with the last number seen, and no event is missed or repeated. After a `reset` this is not
+    possible any more, and the displayed state has to be loaded again.
     """
     return EventStreamResponse(_write_batches(stream))
 
 
 @router.get("/sessions/{session_id}/events", response_class=Response, responses=_STREAM)
 async def stream_session_events(stream: SessionStreamDep) -> Response:
-    """Listen to what is written to a session, as server-sent events.
+    """Listen to all writes to a session, as server-sent events.
 
     `id` is the session's `seq`, the same as in its history: read the history, then listen `after`
-    its last `seq`. Nothing has to have been written to the session yet.
+    its last `seq`. The session may still be empty.
     """
     return EventStreamResponse(_write_batches(stream))
 
@@ -93,10 +94,10 @@ async def stream_session_events(stream: SessionStreamDep) -> Response:
     response_model=EventTicket,
 )
 async def create_event_ticket(request: Request, _: BearerDep, signer: LinkSignerDep) -> Response:
-    """Make a ticket to begin listening with, for browsers, whose EventSource sends no headers.
+    """Create a ticket for opening a stream, for browsers, whose EventSource sends no headers.
 
-    It holds for a minute and permits nothing else. A stream that has begun goes on behind it, until
-    the key is revoked.
+    It is valid for a minute and permits nothing else. Open streams continue after that, until the
+    key is revoked.
     """
     caller = await caller_by_key(request)
     expires_at = utc_now().replace(microsecond=0) + timedelta(seconds=_TICKET_SECONDS)
@@ -125,8 +126,8 @@ async def _write_batches(stream: EventStream) -> AsyncGenerator[Iterable[bytes],
 def _pieces(batch: Sequence[EventItem]) -> Iterator[bytes]:
     """Yield events as they are sent: small ones together, large ones in slices.
 
-    A connection takes whole slices, and holds one more than it has room for. The data itself is
-    the same bytes for everybody who listens.
+    A connection takes whole slices, and buffers one more than it has room for. All listeners share
+    the bytes of the data.
     """
     small: list[bytes] = []
     for item in batch:
@@ -156,7 +157,7 @@ def _split_block(kind: str, position: int) -> tuple[bytes, bytes]:
     return head, tail
 
 
-# Everybody who listens is sent the same, and most at about the same time.
+# All listeners get the same blocks, most of them at about the same time.
 @lru_cache(maxsize=_BLOCKS_KEPT)
 def _block_for_many(kind: str, data: bytes, position: int) -> bytes:
     return format_sse_event(event=kind, data_str=data.decode(), id=str(position))
@@ -179,7 +180,7 @@ _STREAM_REQUESTS = msgspec.json.Decoder(_StreamRequest)
 
 
 async def check_socket_query(websocket: WebSocket) -> None:
-    """Raise if its query has parameters that the route does not take; see `check_query`."""
+    """Check the query names of a WebSocket; see `check_query`."""
     await check_query(QueryNames(query_names(websocket.scope["route"].dependant)), websocket)
 
 
@@ -191,7 +192,7 @@ async def listen_to_session(
     ticket: TicketQuery = None,
     after: AfterQuery = None,
 ) -> None:
-    """Send the events of a session until the client goes, or is cut off with 1013."""
+    """Send the events of a session until the client disconnects, or is disconnected with 1013."""
     if not CLIENT_ID.match(session_id):
         raise NotFoundError("session")
     caller = await authorised_caller(websocket, ticket)
@@ -201,7 +202,7 @@ async def listen_to_session(
 
 
 class _Conversation:
-    """One WebSocket: it sends the events behind the position that the client named last."""
+    """A WebSocket that sends the events after the position that the client requested last."""
 
     def __init__(
         self, websocket: WebSocket, streams: EventStreams, caller: Caller, session_id: str
@@ -213,18 +214,18 @@ class _Conversation:
         self._position: int | None = None
         self._requested: asyncio.Queue[int | None] = asyncio.Queue(1)
         self._is_open = asyncio.Event()
-        # There is a request for a position, or there will be none any more.
-        self._heard = asyncio.Event()
+        # Set if a request for a position is queued, or if no more requests can come.
+        self._has_request = asyncio.Event()
         self._is_over = self._has_gone = False
 
     async def receive(self) -> None:
-        """Receive messages until the client goes, or sends one that is not valid."""
+        """Receive messages until the client disconnects, or sends an invalid one."""
         await self._is_open.wait()
         try:
             while True:
-                said = await self._websocket.receive_text()
-                await self._requested.put(_STREAM_REQUESTS.decode(said).after)
-                self._heard.set()
+                text = await self._websocket.receive_text()
+                await self._requested.put(_STREAM_REQUESTS.decode(text).after)
+                self._has_request.set()
         except WebSocketDisconnect:
             self._has_gone = True
         except (MsgspecError, KeyError, TypeError):
@@ -232,10 +233,10 @@ class _Conversation:
             return
         finally:
             self._is_over = True
-            self._heard.set()
+            self._has_request.set()
 
     async def run(self, after: int | None) -> None:
-        """Send until the client goes or is cut off; another request for a position begins anew."""
+        """Send events until the end. Another request for a position restarts the stream."""
         is_first = after is None
         while True:
             async with self._streams.opened(
@@ -267,32 +268,32 @@ class _Conversation:
             self._is_open.set()
 
     async def _first_place(self) -> int | None:
-        """Return the place that the client names within a second, if it does."""
+        """Return the position that the client requests within a second, or None."""
         with anyio.move_on_after(_FIRST_WORD_SECONDS):
-            await self._heard.wait()
+            await self._has_request.wait()
         return None if self._requested.empty() else self._take()
 
     def _take(self) -> int | None:
-        """Return the message of the client, and let it send another."""
+        """Return the requested position, and allow the next request."""
         if not self._is_over:
-            self._heard.clear()
+            self._has_request.clear()
         return self._requested.get_nowait()
 
     async def _send(self, stream: EventStream) -> None:
         """Send the events of a stream until the client sends a message, or the stream ends."""
-        if self._heard.is_set():
+        if self._has_request.is_set():
             return
         async with anyio.create_task_group() as group:
             stream.abort = group.cancel_scope.cancel
             group.start_soon(self._end_when_heard, stream, group.cancel_scope)
-            # A client that goes meanwhile is no error; `receive` notices it.
+            # A disconnection is not an error; `receive` detects it.
             with suppress(Exception):
                 await self._send_all(stream)
             group.cancel_scope.cancel()
 
     async def _end_when_heard(self, stream: EventStream, sending: anyio.CancelScope) -> None:
-        """End a stream behind the events it has delivered; a client that takes none is cut off."""
-        await self._heard.wait()
+        """End a stream after its delivered events. Clients that read nothing are disconnected."""
+        await self._has_request.wait()
         stream.cut("left")
         await anyio.sleep(_CLOSING_SECONDS)
         sending.cancel()

@@ -39,7 +39,7 @@ InteractionsDep = Annotated[Interactions, Depends(service(Interactions))]
 
 AttachmentsQuery = Annotated[
     Literal["known", "any"],
-    Query(description="`any` takes attachments whose ids nobody knows, and says which they are."),
+    Query(description="`any` accepts attachments with unknown ids, and marks them."),
 ]
 
 
@@ -62,23 +62,23 @@ async def create_interaction(
 ) -> Response:
     """Append a user's turn: text, a `MultiModalInput`, or a legacy object, kept whole.
 
-    Attached files are resources of the project, by URI, bare id or alias, and stay bound to them;
-    all that are missing are named in one answer. With `attachments=any` they are taken, and their
-    `status` is `unknown`. With `input_kind` an input of another kind is refused.
+    Attached files are resources of the project, by URI, bare id or alias, and stay bound to them.
+    If some are missing, the error lists all of them. With `attachments=any` they are accepted, and
+    their `status` is `unknown`. With `input_kind` an input of another kind is refused.
     """
-    shown = await interactions.create(
+    attached = await interactions.create(
         call.project_id,
         session_id,
         call.json_body(),
         idempotency_key=idempotency_key,
         accepts_unknown=attachments == "any",
     )
-    stored = shown.interaction
+    stored = attached.interaction
     return answer_written(
         call.request,
-        _record(shown),
+        _record(attached),
         path=f"/api/sessions/{session_id}/interactions/{stored.interaction_id}",
-        is_new=shown.is_new,
+        is_new=attached.is_new,
     )
 
 
@@ -138,12 +138,12 @@ async def set_interaction_output(
 
     The answer is an entry of the session's history of its own.
     """
-    shown = await interactions.set_output(
+    attached = await interactions.set_output(
         call.project_id, session_id, interaction_id, call.json_body(), condition=call.condition()
     )
     path = f"/api/sessions/{session_id}/interactions/{interaction_id}"
-    return answer_written(call.request, _record(shown), path=path, is_new=False)
+    return answer_written(call.request, _record(attached), path=path, is_new=False)
 
 
-def _record(shown: AttachedInteraction) -> bytes:
-    return interaction_record(shown.interaction, shown.attachments)
+def _record(attached: AttachedInteraction) -> bytes:
+    return interaction_record(attached.interaction, attached.attachments)

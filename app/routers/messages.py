@@ -71,7 +71,7 @@ async def list_messages(
     """Replay a session: everything written to it in the order of `seq`, each as it was written.
 
     Tool results, page faults, messages, interactions and their answers share one numbering with
-    the writes of the session's pages, which are told in its events only.
+    the writes of the session's pages, which are only in its events.
     """
     request = call.request
     if media == "inline":
@@ -139,5 +139,5 @@ async def get_message(
     if media == "inline":
         body = await history.inline_entry(call.project_id, session_id, seq)
         return answer_with_memory(lambda: rendered_response(call.request, body), body.held)
-    entry, held = await history.entry(call.project_id, session_id, seq)
-    return answer_with_memory(lambda: answer_record(call.request, history_entry(entry)), held)
+    entry, memory = await history.entry(call.project_id, session_id, seq)
+    return answer_with_memory(lambda: answer_record(call.request, history_entry(entry)), memory)

@@ -1,4 +1,4 @@
-"""Health, readiness and metrics, for those who run the service."""
+"""Health, readiness, version and metrics of the service."""
 
 from typing import Annotated
 
@@ -25,7 +25,7 @@ MetricsDep = Annotated[Metrics, Depends(service(Metrics))]
 
 @router.get("/healthz")
 async def get_health() -> Health:
-    """Say that the process answers."""
+    """Check that the process answers."""
     return Health(status="ok")
 
 
@@ -34,9 +34,9 @@ async def get_health() -> Health:
     responses=problem_responses(StoreUnavailableError, StoreMisconfiguredError, StoreFullError),
 )
 async def get_readiness(records: RecordsDep, blobs: BlobStoreDep) -> Readiness:
-    """Say that both stores answer; 503 if one does not, 507 if there is no room for a file.
+    """Check that both stores answer; 503 if one does not, 507 if there is no space for a file.
 
-    It costs a query and a small file, or a read in a bucket: see `BlobStore.check`.
+    This runs a query and writes a small file, or reads from a bucket.
     """
     await records.check()
     await blobs.check()
@@ -46,7 +46,7 @@ async def get_readiness(records: RecordsDep, blobs: BlobStoreDep) -> Readiness:
 # The version is public in `/openapi.json`. This route needs a key, since all under `/api/` do: a
 # rule without exceptions can be tested on every route.
 async def get_version() -> Version:
-    """Say which version of the service answers."""
+    """Return the version of the service."""
     return Version(name="pagefault", version=VERSION)
 
 

@@ -58,7 +58,7 @@ async def get_blocks_options(
     ] = None,
     offset: Annotated[Count, Query(description="Where in the text to begin.")] = 0,
 ) -> BlocksOptions:
-    """Read how blocks are wanted."""
+    """Return the options for blocks."""
     return BlocksOptions(media, detail, max_chars, offset)
 
 
@@ -83,10 +83,10 @@ async def get_page_content(
     level: LevelQuery,
     media: MediaQuery = "inline",
 ) -> Response:
-    """Read what a page holds at a level, typed by its modality.
+    """Read the content of a page at a level, typed by its modality.
 
-    Without `level`, at the level the page names itself. Every field is there: null is unknown,
-    and `0.0` is a duration.
+    Without `level`, the page's own level is used. Every field is present: null is unknown, and
+    `0.0` is a duration.
     """
     content = await reading.content(call.project_id, page_id, level, media)
     return rendered_response(call.request, content)
@@ -105,9 +105,9 @@ async def get_page_blocks(
 ) -> Response:
     """Read a page as the content of a tool message: an image with its annotation, or text.
 
-    The image is attached at FULL and REDUCED, if it is really there. `level` is the one that is
-    shown: where `requested_level` holds all that FULL does, it is FULL. `truncated`, `total_chars`
-    and `next_offset` say what `max_chars` left out.
+    The image is attached at FULL and REDUCED, if its bytes are available. `level` is the level of
+    the content: if `requested_level` has the same content as FULL, it is FULL. `truncated`,
+    `total_chars` and `next_offset` describe the text that `max_chars` left out.
     """
     render = reading.json_form if form == "json" else reading.blocks
     blocks = await render(call.project_id, page_id, level, options)

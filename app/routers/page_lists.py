@@ -30,7 +30,7 @@ async def get_page_filters(
     page_type: PageType | None = None,
     pinned: bool | None = None,
 ) -> PageFilters:
-    """Read what a list of pages is narrowed to."""
+    """Return the filters of a list of pages."""
     return PageFilters(session_id, modality, page_type, pinned, level)
 
 
@@ -38,7 +38,7 @@ async def get_search_filters(
     session_id: ClientId | None = None,
     modality: Modality | None = None,
 ) -> PageFilters:
-    """Read what a search of pages is narrowed to."""
+    """Return the filters of a search of pages."""
     return PageFilters(session_id, modality)
 
 
@@ -56,7 +56,7 @@ async def list_pages(
     limit: LimitQuery = 50,
     cursor: CursorQuery = None,
 ) -> Response:
-    """List pages, newest first, without their contents. `level` is the level they are shown at."""
+    """List pages, newest first, without their contents. `level` selects pages by their level."""
     found, next_cursor = await lists.list(call.project_id, filters, cursor=cursor, limit=limit)
     return answer_page(call.request, map(page_summary, found), next_cursor)
 
@@ -76,9 +76,9 @@ async def search_pages(
 ) -> Response:
     """Search hint, caption, transcript, scenes and text of pages; best match first.
 
-    A page whose id is searched for stands before all others, then come those that have all words,
-    then those that have most of them. Words are found in all their forms. Of a search that matches
-    very many pages, the newest 1,000 are ranked.
+    A page whose id is searched for is the first result. Then come pages with all words, then pages
+    with most of them. Words match in all their forms. If a search matches very many pages, only the
+    newest 1,000 are ranked.
     """
     hits, next_cursor = await lists.search(call.project_id, q, filters, cursor=cursor, limit=limit)
     items = (search_hit(hit.page, hit.snippet) for hit in hits)

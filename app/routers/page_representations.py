@@ -60,8 +60,7 @@ async def put_page_representation(
 ) -> Response:
     """Supply a level above FULL: a summary, a transcript, a caption, or a smaller image.
 
-    It may not be longer than the level below it. Levels above it that were derived are derived
-    anew.
+    It may not be longer than the level below it. Derived levels above it are derived again.
     """
     written = await changes.supply_level(
         call.project_id, page_id, level, call.json_body(), condition=call.condition()
@@ -88,5 +87,5 @@ async def delete_page_representation(
     level: LevelPath,
     if_match: IfMatchHeader = None,
 ) -> None:
-    """Give a supplied level back: it is derived again, as far as it can be."""
+    """Remove a supplied level. It is derived again if that is possible."""
     await changes.withdraw_level(call.project_id, page_id, level, condition=call.condition())

@@ -65,10 +65,10 @@ PageMediaQuery = Annotated[
 async def create_page(
     call: CallDep, pages: PagesDep, idempotency_key: IdempotencyKeyHeader = None
 ) -> Response:
-    """Create a page. It is given an id, unless it brings one that no page has yet.
+    """Create a page. It gets a new id, unless the body has one that no other page has.
 
-    With an `Idempotency-Key` the same request again gives the same page as it is by then, or a 404
-    if it was deleted meanwhile: it never makes a second one.
+    With an `Idempotency-Key` the same request again returns the same page in its current version,
+    or a 404 if it was deleted meanwhile. It never creates a second page.
     """
     body = call.json_body()
     written = await pages.create(call.project_id, body, idempotency_key=idempotency_key)
@@ -85,7 +85,7 @@ async def create_page(
 async def create_pages(call: CallDep, pages: PagesDep) -> Response:
     """Create up to 1,000 pages in one transaction: all of them, or none.
 
-    The answer has them in the order given, without their contents.
+    The answer has the pages in the order of the request, without their contents.
     """
     written = await pages.create_batch(call.project_id, call.json_body())
     body = created_pages([each.page for each in written])
@@ -112,7 +112,7 @@ async def create_pages(call: CallDep, pages: PagesDep) -> Response:
 async def get_page(
     call: CallDep, reading: PageReadingDep, page_id: PageIdPath, media: PageMediaQuery = "reference"
 ) -> Response:
-    """Read a page. Its ETag stands for everything but the access counters."""
+    """Read a page. Its ETag covers everything except the access counters."""
     request = call.request
     if wants_text(request):
         return answer_text(request, await reading.detail(call.project_id, page_id))
@@ -141,10 +141,10 @@ async def put_page(
     if_match: IfMatchHeader = None,
     if_none_match: IfNoneMatchHeader = None,
 ) -> Response:
-    """Create a page, or replace it. Levels that were supplied stay as long as the content does.
+    """Create a page, or replace it. Supplied levels stay as long as the content does.
 
     A `data:` URI from 1,024 bytes on, and every recording, is moved to the resources; the page
-    keeps the reference. The same page again changes nothing.
+    keeps the reference. The same request again changes nothing.
     """
     written = await pages.put(
         call.project_id, page_id, call.json_body(), condition=call.condition()
@@ -163,9 +163,9 @@ async def put_page(
 async def patch_page(
     call: CallDep, changes: PageChangesDep, page_id: PageIdPath, if_match: IfMatchHeader = None
 ) -> Response:
-    """Change what is said about a page by a merge patch (RFC 7396); its content stays.
+    """Change the descriptor of a page by a merge patch (RFC 7396); its content stays.
 
-    Derived levels follow; supplied ones stay.
+    Derived levels are derived again; supplied levels stay.
     """
     written = await changes.patch(
         call.project_id, page_id, call.json_body(), condition=call.condition()
@@ -183,7 +183,7 @@ async def patch_page(
 async def delete_page(
     call: CallDep, pages: PagesDep, page_id: PageIdPath, if_match: IfMatchHeader = None
 ) -> None:
-    """Delete a page with its levels. What a session's history says of it stays."""
+    """Delete a page with its levels. Entries of a session's history about it stay."""
     await pages.delete(call.project_id, page_id, condition=call.condition())
 
 

@@ -27,10 +27,10 @@ ReferenceResolverDep = Annotated[ReferenceResolver, Depends(service(ReferenceRes
     responses=problem_responses(NotFoundError, *BODY_ERRORS),
 )
 async def resolve_references(call: CallDep, references: ReferenceResolverDep) -> Response:
-    """Replace references anywhere in a JSON value by what they name.
+    """Replace references anywhere in a JSON value by their content.
 
     A reference is an `@blob:`, an `@entry:` or an `@entries:`. Only resources and entries of the
-    named session are given out; other references stay as they are, and `unresolved` says why.
+    given session are inserted. Other references stay unchanged, and `unresolved` has the reasons.
     Nothing is written.
     """
     limits = call.limits

@@ -1,4 +1,4 @@
-"""`…/render`: stored records for any model, with an account of what was left out."""
+"""`…/render`: stored records as messages for any model, with an account of the losses."""
 
 from typing import Annotated
 
@@ -60,7 +60,7 @@ UpToQuery = Annotated[
 async def get_page_render_query(
     options: RenderOptionsDep, target: TargetQuery = "openai-compat"
 ) -> RenderQuery:
-    """Read the same for a page, for which specification 000 has a shape of its own."""
+    """Return the target and options of a page, by default for specification 000."""
     return RenderQuery(target, options)
 
 
@@ -77,8 +77,8 @@ async def render_tool_result(
 ) -> Response:
     """Render a tool result for a model, as the answer to its call.
 
-    What the target cannot take is made smaller, or described in words; `loss` says what and why.
-    The same call gives the same bytes.
+    Content that the target does not support is reduced, or described in words; `loss` lists it with
+    the reasons. The same request returns the same bytes.
     """
     body = await renders.tool_result(call.project_id, tool_result_id, query)
     return rendered_response(call.request, body)
@@ -117,8 +117,8 @@ async def render_session(
 ) -> Response:
     """Render the history of a session as one list of messages, in the provider's order.
 
-    Appending to the session changes no message that was rendered before, unless a limit makes an
-    older medium step down, which `loss` then says.
+    Later entries do not change messages that were rendered before, unless a limit reduces an older
+    medium. `loss` has an entry for that.
     """
     body = await renders.session(call.project_id, session_id, query, since=since, up_to=up_to)
     return rendered_response(call.request, body)
@@ -135,10 +135,10 @@ async def get_working_set(
     session_id: SessionIdPath,
     query: SessionRenderQueryDep,
 ) -> Response:
-    """Read what of a session a model has in context with the same options of a rendering.
+    """Read the part of a session that a model has in context with the same render options.
 
-    At which level each entry and page is shown, what it costs, what was evicted, and how often a
-    model has asked for it again. A frontier is read and not moved.
+    It has the level, tokens and eviction of each entry and page, and the number of recalls by the
+    model. A frontier is read and not moved.
     """
     body = await working_sets.get(call.project_id, session_id, query)
     return answer_record(call.request, body)
@@ -153,10 +153,10 @@ async def get_working_set(
 async def render_session_on(
     call: CallDep, renders: SessionRendersDep, session_id: SessionIdPath
 ) -> Response:
-    """Render the history of a session within limits, and remember how far it was evicted.
+    """Render the history of a session within limits, and store the progress of its eviction.
 
-    With `frontier`, what is evicted stays so, and is evicted in batches: until the next one every
-    rendering only appends to the last, so that a provider's cache keeps its worth.
+    With `frontier`, evicted entries stay evicted, and eviction happens in batches. Until the next
+    batch every rendering only appends to the previous one, so provider caches stay valid.
     """
     request = await call.model(SessionRenderRequest)
     query = RenderQuery(request.target, request.options())
@@ -175,8 +175,8 @@ async def render_session_on(
 async def render_record(call: CallDep, renders: RendersDep) -> Response:
     """Render a stored record with options too long for an address.
 
-    It writes nothing, but that smaller images are kept for the next one, and how far a frontier
-    has moved that is given by its name.
+    This stores only reduced images for the next rendering, and the position of a frontier if one is
+    named.
     """
     request = await call.model(RenderRequest)
     query = RenderQuery(request.target, request.options())

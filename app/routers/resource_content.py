@@ -198,7 +198,7 @@ async def get_text_query(
         Query(max_length=4_000, description="A JSON pointer (RFC 6901); empty for the whole."),
     ] = None,
 ) -> TextQuery:
-    """Return what is asked of a text."""
+    """Return the requested part of a text."""
     if pointer is None:
         if grep is None and (ignore_case or context):
             raise _query_error("grep", "has to be there for `ignoreCase` and `context`")
@@ -242,10 +242,10 @@ async def get_resource_text(
     uri: UriPath,
     query: Annotated[TextQuery, Depends(get_text_query)],
 ) -> Response:
-    """Read a piece of a text: some lines, the lines that hold something, or a value of its JSON.
+    """Read a part of a text: a range of lines, the lines that match a text, or a value of its JSON.
 
-    An answer has 64 KiB of text at most, and `nextLine` says where to go on. A value that is too
-    large is answered with its shape, and the pointers that lead into it.
+    An answer has 64 KiB of text at most, and `nextLine` is the line to continue with. Instead of a
+    value that is too large, the answer has its shape, and pointers to its members.
     """
     text = await texts.find(call.project_id, uri, query)
     is_alone = wants_text(call.request)
@@ -289,8 +289,8 @@ async def get_resource_poster(
 ) -> Response:
     """Read the first key frame of a video as a JPEG of at most 1,280 pixels a side.
 
-    It is made when it is first asked for, where the service has the optional package `av`, and kept
-    until the video is deleted. A video of more than 3840x2160 pixels has none.
+    It is created by the first request, if the optional package `av` is installed, and kept until
+    the video is deleted. Videos of more than 3840x2160 pixels have no poster.
     """
     video = await resources.get(call.project_id, uri)
     poster = await (posters.get_if_any if optional else posters.get)(call.project_id, video)

@@ -46,7 +46,7 @@ ResourcesDep = Annotated[Resources, Depends(service(Resources))]
 PublishedContentDep = Annotated[PublishedContent, Depends(service(PublishedContent))]
 LinkSignerDep = Annotated[LinkSigner, Depends(service(LinkSigner))]
 
-# What curl puts on any `--data-binary` says nothing about the file.
+# The type that curl sends with any `--data-binary` is independent of the file.
 _NO_CLAIM = "application/x-www-form-urlencoded"
 
 AliasQuery = Annotated[
@@ -74,10 +74,10 @@ async def create_resource(
         str | None, Header(description="RFC 9530: `sha-256=:…:`, verified.")
     ] = None,
 ) -> Response:
-    """Keep a file: a raw body, or the one file of a multipart form. It is streamed to the store.
+    """Store a file: a raw body, or the one file of a multipart form. It is streamed to the store.
 
-    The bytes decide the type. The same file again is the same resource, with 200. With `alias` the
-    resource gets that name as well; if it is another resource's, nothing is stored.
+    The type is detected from the bytes. The same file again returns the same resource, with 200.
+    With `alias` the resource gets that name as well. If another resource has it, nothing is stored.
     """
     chunks = call.body()
     named = filename or disposition_filename(call.request.headers.get("content-disposition", ""))
@@ -127,7 +127,7 @@ async def get_resource(call: CallDep, resources: ResourcesDep, uri: UriPath) -> 
 
 @router.delete("/{uri}", status_code=204, responses=problem_responses(NotFoundError, ConflictError))
 async def delete_resource(call: CallDep, resources: ResourcesDep, uri: UriPath) -> None:
-    """Remove a resource that nothing refers to; a 409 names what does."""
+    """Delete a resource without references; a 409 lists the records that refer to it."""
     await resources.delete(call.project_id, uri)
 
 
@@ -143,7 +143,7 @@ async def create_signed_url(
     signer: LinkSignerDep,
     uri: UriPath,
 ) -> SignedUrl:
-    """Make a link that needs no key and soon expires, for `<img>`, `<video>` and the like."""
+    """Create a link that needs no key and expires soon, for `<img>`, `<video>` and the like."""
     link_request = await call.model(SignedUrlRequest)
     resource = await resources.get(call.project_id, uri)
     expires_at = link_expiry(utc_now(), link_request.expires_in_seconds)

@@ -1,4 +1,4 @@
-"""`/api/search`: whatever has the words, in pages, results, messages, interactions, file names."""
+"""`/api/search`: a search over pages, tool results, messages, interactions and file names."""
 
 from typing import Annotated, cast, get_args
 
@@ -49,11 +49,11 @@ async def search(
 ) -> Response:
     """Search pages, tool results, messages, interactions and file names; best match first.
 
-    What has an id that is asked for stands before all others, then what has just that name, then
-    what has all words, then what has most of them. Words are found in all their forms.
+    An entry whose id is searched for is the first result. Then come entries with exactly that name,
+    then entries with all words, then entries with most of them. Words match in all their forms.
     """
-    wanted = cast("list[SearchKind]", kinds.split(",") if kinds else [])
-    request = SearchRequest(q, frozenset(wanted), session_id)
+    selected = cast("list[SearchKind]", kinds.split(",") if kinds else [])
+    request = SearchRequest(q, frozenset(selected), session_id)
     answer = await engine.search(call.project_id, request, cursor=cursor, limit=limit)
     body = search_results(answer.hits, answer.next_cursor, pending=answer.pending)
     return answer_listed(call.request, body, answer.next_cursor)

@@ -1,4 +1,4 @@
-"""`/api/sessions`: what there is, what each holds, in outline and in its pages, and its end."""
+"""`/api/sessions`: sessions, their outlines and manifests, forks and deletion."""
 
 from typing import Annotated
 
@@ -68,7 +68,7 @@ MemoryTokensQuery = Annotated[
     Count | None,
     Query(
         alias="memoryTokens",
-        description="The most tokens of the text; one page is told whatever it costs.",
+        description="The most tokens of the text; the first page is always included.",
     ),
 ]
 SessionSearchQuery = Annotated[
@@ -87,7 +87,7 @@ async def get_outline_levels(
         ClientId | None, Query(description="The frontier that such a rendering reads.")
     ] = None,
 ) -> RenderQuery | None:
-    """Read of which rendering an outline has the levels, if of any."""
+    """Return the rendering whose levels an outline has, or None."""
     options = RenderOptions(max_tokens=max_tokens, frontier=frontier)
     return None if target is None else RenderQuery(target, options)
 
@@ -125,9 +125,9 @@ async def list_sessions(
     responses=read_responses(NotFoundError, InvalidPayloadError),
 )
 async def get_session(call: CallDep, sessions: SessionsDep, session_id: SessionIdPath) -> Response:
-    """Read what a session holds: counts, bytes referenced, bytes saved against inline storage."""
-    shown = await sessions.get(call.project_id, session_id)
-    return answer_record(call.request, session_record(shown.session, shown.use))
+    """Read a session: counts, bytes referenced, bytes saved compared with inline storage."""
+    found = await sessions.get(call.project_id, session_id)
+    return answer_record(call.request, session_record(found.session, found.use))
 
 
 @router.put(
@@ -145,17 +145,17 @@ async def put_session(
     if_match: IfMatchHeader = None,
     if_none_match: IfNoneMatchHeader = None,
 ) -> Response:
-    """Create a session with nothing in it. Nobody has to: the first write to a session does it.
+    """Create an empty session. This is optional, since the first write creates a session as well.
 
     It takes no body, or an empty object.
     """
     await call.model(NoMembers)
-    shown = await sessions.ensure(call.project_id, session_id, condition=call.condition())
+    found = await sessions.ensure(call.project_id, session_id, condition=call.condition())
     return answer_written(
         call.request,
-        session_record(shown.session, shown.use),
+        session_record(found.session, found.use),
         path=f"/api/sessions/{session_id}",
-        is_new=shown.is_new,
+        is_new=found.is_new,
     )
 
 
@@ -169,7 +169,7 @@ async def delete_session(
 ) -> Response:
     """Delete a session with its history and its pages, in one transaction.
 
-    The receipt says of each resource it used whether it was deleted, or who still uses it.
+    The receipt lists each resource of the session: deleted, or kept for its other users.
     """
     deleted = await sessions.delete(call.project_id, session_id)
     return Response(deletion_receipt(deleted), media_type="application/json")
@@ -224,9 +224,9 @@ async def get_manifest(
     cursor: CursorQuery = None,
     memory_tokens: MemoryTokensQuery = None,
 ) -> Response:
-    """Read what a model is told of the session's pages: what there is, and at which levels.
+    """Read the session's pages as a model sees them, with their levels.
 
-    Pinned pages first, then important, then new ones. A page is one line, whatever it holds.
+    Pinned pages come first, then important, then new ones. Each page is one line.
     """
     manifest = await manifests.get(
         call.project_id, session_id, cursor=cursor, limit=limit, most_tokens=memory_tokens
@@ -264,8 +264,8 @@ async def get_outline(
 ) -> Response:
     """Outline a session: a line for each entry, with its kind, title, calls, answers and media.
 
-    It is much smaller than the history, and says which results answer which calls in every
-    dialect. A page ends early where entries are large; `nextCursor` says whether others follow.
+    It is much smaller than the history, and links results to their calls in every dialect. A page
+    ends early if entries are large; `nextCursor` is null after the last one.
     """
     body, next_cursor = await outlines.list(
         call.project_id, session_id, cursor=cursor, after_seq=after, limit=limit, query=query

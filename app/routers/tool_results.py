@@ -89,13 +89,13 @@ async def create_tool_result(
     new_call: NewCallQuery = False,
     idempotency_key: IdempotencyKeyHeader = None,
 ) -> Response:
-    """Take in what a tool returned, whatever its shape, and answer with the canonical record.
+    """Store the output of a tool, in any shape, and return its canonical record.
 
-    Media leave the result for the resource store, long text is previewed, and nothing is dropped.
-    The same session, `toolCallId` and JSON give the same record again with 200, however the body
-    is written; other JSON is a 409, unless the session has a call of this id behind that result.
-    Outside a session an `Idempotency-Key` makes a retry safe; that of a record which was deleted
-    since is a 404. With `render` the answer has its rendering, too.
+    Media are moved to the resources, long text is previewed, and nothing is dropped. The same
+    session, `toolCallId` and JSON value return the same record again with 200. Other JSON is a 409,
+    unless the session has a later call of this id. Outside of sessions an `Idempotency-Key` makes
+    retries safe; if the record was deleted meanwhile, the answer is a 404. With `render` the answer
+    also has a rendering.
     """
     ingested = await results.ingest(
         call.project_id, call.json_body(), idempotency_key=idempotency_key, new_call=new_call

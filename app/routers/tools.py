@@ -1,4 +1,4 @@
-"""`/api/tools` and `…/tool-calls`: tools for models, and whoever runs their calls."""
+"""`/api/tools` and `…/tool-calls`: the memory's tools for models, and their calls."""
 
 from typing import Annotated
 
@@ -33,7 +33,7 @@ OnlyQuery = Annotated[
     str | None,
     Query(
         max_length=512,
-        description="The tools wanted, with commas; all without.",
+        description="The names of tools, separated by commas; by default all.",
         examples=["page_fault,search_pages"],
     ),
 ]
@@ -50,13 +50,13 @@ async def list_tools(call: CallDep, target: TargetQuery, only: OnlyQuery = None)
     They go into the provider's request under `tools`. A model's calls of them go to
     `POST /api/sessions/{session_id}/tool-calls`, which answers with what to append.
     """
-    wanted = None if only is None else [name.strip() for name in only.split(",")]
-    if unknown := [name for name in wanted or () if name not in TOOLS]:
+    names = None if only is None else [name.strip() for name in only.split(",")]
+    if unknown := [name for name in names or () if name not in TOOLS]:
         raise InvalidPayloadError(
             "The query is not what the route takes.",
             faults=[Fault("/query/only", f"has {len(unknown)} names beside {', '.join(TOOLS)}")],
         )
-    tools = write_tools(target, definitions(wanted))
+    tools = write_tools(target, definitions(names))
     return answer_record(call.request, json_text({"target": target, "tools": tools}).encode())
 
 
@@ -69,7 +69,7 @@ async def list_tools(call: CallDep, target: TargetQuery, only: OnlyQuery = None)
     },
 )
 async def get_tool_instructions(call: CallDep, style: StyleQuery = "strict") -> Response:
-    """Read the rules that a model needs to use its memory well, to be put before it as they are."""
+    """Read the rules for using the memory, as a prompt for a model."""
     return answer_text(call.request, instructions(style))
 
 
@@ -82,10 +82,9 @@ async def get_tool_instructions(call: CallDep, style: StyleQuery = "strict") -> 
 async def run_tool_call(call: CallDep, calls: ToolCallsDep, session_id: SessionIdPath) -> Response:
     """Run a model's call of one of the tools; `messages` is what to append to the conversation.
 
-    The answer is 200 whether the call could be run or not: a model that sent wrong arguments, or
-    asked for what is not there, is told what to do instead, with the provider's mark for errors.
-    Call and answer are entries of the session's history. The same call again is answered again
-    and not run again.
+    The answer is a 200 even if the call fails. For wrong arguments and missing records, the message
+    for the model has the remedy, and the provider's mark for errors. Call and answer are entries of
+    the session's history. The same call again returns the same answer and is not run again.
     """
     body = await calls.run(call.project_id, session_id, call.json_body())
     return rendered_response(call.request, body)

@@ -1,4 +1,4 @@
-"""`/api/sessions/{session_id}/turns`: all that one step of an agent appends, at once."""
+"""`/api/sessions/{session_id}/turns`: the entries of one step of an agent, appended at once."""
 
 from typing import Annotated
 
@@ -37,8 +37,8 @@ async def append_turn(
     """Append messages, tool results and calls of our tools in one transaction, and render.
 
     Calls of our tools are run first. If anything fails, nothing is appended. With an
-    `Idempotency-Key` the same turn again is not appended again, and is rendered anew;
-    `expectedSeq` refuses a turn that somebody else's entries have overtaken.
+    `Idempotency-Key` the same turn again is not appended again, but rendered again. With
+    `expectedSeq` a turn is refused if other entries were appended meanwhile.
     """
     body = await turns.append(
         call.project_id, session_id, call.json_body(), idempotency_key=idempotency_key

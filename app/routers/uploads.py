@@ -40,7 +40,7 @@ router = APIRouter(prefix=PATH, tags=["uploads"])
 
 UploadsDep = Annotated[Uploads, Depends(service(Uploads))]
 
-UploadPath = Annotated[str, Path(description="The upload's id, the end of its `Location`.")]
+UploadPath = Annotated[str, Path(description="The upload's id, the last part of its `Location`.")]
 
 _SPEAKS_TUS = [Depends(require_version)]
 _PROTOCOL = header(
@@ -83,7 +83,7 @@ _OFFERED = _VERSION_HEADER | answer_headers(
     },
 )
 async def get_upload_options(call: CallDep) -> Response:
-    """Say what of the protocol is spoken here, and how long a file may be."""
+    """Return the supported parts of the protocol, and the maximal size of a file."""
     return Response(
         status_code=204,
         headers={
@@ -113,7 +113,7 @@ async def get_upload_options(call: CallDep) -> Response:
     },
 )
 async def create_upload(call: CallDep, uploads: UploadsDep, draft: DraftDep) -> Response:
-    """Begin an upload of a file of known length; `Location` is where its pieces go."""
+    """Begin an upload of a file of known length; `Location` is the address for its pieces."""
     upload = await uploads.create(call.project_id, draft)
     location = f"{PATH}/{upload.upload_id}"
     return Response(status_code=201, headers={**progress_headers(upload), "Location": location})
@@ -130,9 +130,9 @@ async def create_upload(call: CallDep, uploads: UploadsDep, draft: DraftDep) -> 
     },
 )
 async def get_upload_offset(call: CallDep, uploads: UploadsDep, upload_id: UploadPath) -> Response:
-    """Say where to go on with an upload: `Upload-Offset` is where the next piece begins.
+    """Return the state of an upload: `Upload-Offset` is the beginning of the next piece.
 
-    A piece that is still being sent ends with this, and what came of it is kept.
+    A piece that is still being sent is ended, and its received bytes are kept.
     """
     return Response(headers=state_headers(await uploads.resume(call.project_id, upload_id)))
 
@@ -143,7 +143,7 @@ async def get_upload_offset(call: CallDep, uploads: UploadsDep, upload_id: Uploa
     responses=read_responses(NotFoundError, ConflictError, GoneError),
 )
 async def get_upload(call: CallDep, uploads: UploadsDep, upload_id: UploadPath) -> Response:
-    """Read the same as JSON, with the resource that became of it."""
+    """Read the state of an upload as JSON, with its resource."""
     upload, resource = await uploads.describe(call.project_id, upload_id)
     return answer_record(call.request, upload_record(upload, resource))
 
@@ -172,7 +172,7 @@ async def get_upload(call: CallDep, uploads: UploadsDep, upload_id: UploadPath) 
 async def append_upload(
     call: CallDep, uploads: UploadsDep, upload_id: UploadPath, piece: PieceDep
 ) -> Response:
-    """Send the next piece. What comes of it is kept, even if the request breaks.
+    """Send the next piece. Received bytes are kept, even if the request breaks.
 
     With the last piece the file is a resource: `Upload-Resource` is its URI.
     """
@@ -189,5 +189,5 @@ async def append_upload(
     responses=problem_responses(NotFoundError, TusVersionError),
 )
 async def delete_upload(call: CallDep, uploads: UploadsDep, upload_id: UploadPath) -> None:
-    """Give an upload up. A resource that came of it stays."""
+    """Delete an upload. Its resource stays."""
     await uploads.remove(call.project_id, upload_id)

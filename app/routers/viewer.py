@@ -1,15 +1,14 @@
-"""`/` and `/docs`: the viewer and the explorer of the API, built beforehand, only handed out here.
+"""`/` and `/docs`: the viewer and the explorer of the API, served from their build.
 
     web/dist
-     ├─ index.html     one document for every address of the application
+     ├─ index.html     the document of all addresses of the application
      ├─ docs.html      the explorer of the API
      ├─ favicon.svg
      └─ assets/        scripts and styles, their hash in their names
 
-The application is public, what it shows is not: it asks the API, with the user's key. Its document
-carries a policy under which nothing but the files here can run. Files are read on every request, so
-that a build that is made meanwhile is served at once, and nothing outside the folder is read,
-wherever a name or a link in it leads.
+The application is public, but its data is not: it calls the API with the user's key. The policy of
+its document permits only the files of the build to run. Files are read on every request, so a new
+build is served immediately. Nothing outside of the folder is read, even through links.
 """
 
 import hashlib
@@ -38,7 +37,7 @@ ADDRESSES = (
     "/search",
     "/upload",
 )
-"""What the application has a view for."""
+"""The addresses of the application's views."""
 
 _READING = ["GET", "HEAD"]
 _PUBLIC_FOREVER = "public, max-age=31536000, immutable"
@@ -58,7 +57,7 @@ _TYPES = {
     ".webp": "image/webp",
     ".woff2": "font/woff2",
 }
-# No name of a build begins with a dot or has a slash, so no other is looked for.
+# File names of a build never begin with a dot, and have no slash.
 _ASSET_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}")
 EXPLORER_POLICY = (
     # Swagger UI writes styles into its elements.
@@ -66,7 +65,7 @@ EXPLORER_POLICY = (
     "img-src 'self' data: blob:; media-src 'self' blob:; connect-src 'self'; font-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-"""What the explorer may load and run: our own files, and answers of the API."""
+"""The policy of the explorer: its own files, and answers of the API."""
 _SAFE_HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
@@ -87,7 +86,7 @@ a minute and needs a registry of npm packages.</p>
 
 
 def viewer_policy(content_url: str | None = None) -> str:
-    """Return what the document may load and run: our own files, and media of the API.
+    """Return the policy of the document: its own files, and media of the API.
 
     Args:
         content_url: The origin that signed links lead to, where it is another one.
@@ -113,7 +112,7 @@ def viewer_router(folder: Path | None = None, content_url: str | None = None) ->
     router = APIRouter(include_in_schema=False)
 
     async def get_viewer(request: Request) -> Response:
-        """Return the application's document, the same for every address it has a view for."""
+        """Return the application's document, the same for all its addresses."""
         try:
             return await _answer(request, root, "index.html", REVALIDATE, policy=policy)
         except NotFoundError:
@@ -167,7 +166,7 @@ async def _answer(
 
 
 def _read(root: Path, name: str) -> bytes:
-    """Read a file of the build, if it is in its folder and of a type that is handed out."""
+    """Read a file of the build, if it is in its folder and has a known type."""
     try:
         within = root.resolve(strict=True)
         path = (within / name).resolve(strict=True)
@@ -175,7 +174,7 @@ def _read(root: Path, name: str) -> bytes:
             raise _nothing_there()
         return path.read_bytes()
     except (OSError, RuntimeError) as exc:
-        # A folder, a link in a circle, a file that may not be read: there is no such file.
+        # A folder, circular links and unreadable files are treated as missing.
         raise _nothing_there() from exc
 
 

@@ -46,7 +46,7 @@ def create_tool_result(
     count_tokens: bool | None = None,
     idempotency_key: str | None = None,
 ) -> Call[models.RenderedToolResult]:
-    """Take in what a tool returned, whatever its shape, and answer with the canonical record."""
+    """Store the output of a tool, in any shape, and return its canonical record."""
     return Call(
         "POST",
         "/api/tool-results",
@@ -97,7 +97,7 @@ def create_resource(
     alias: str | None = None,
     repr_digest: str | None = None,
 ) -> Call[models.ResourceRecord]:
-    """Keep a file: a raw body, or the one file of a multipart form.
+    """Store a file: a raw body, or the one file of a multipart form.
 
     It is streamed to the store.
     """
@@ -129,14 +129,14 @@ def head_resource(uri: str | int) -> Call[httpx.Headers]:
 
 
 def delete_resource(uri: str | int) -> Call[None]:
-    """Remove a resource that nothing refers to; a 409 names what does."""
+    """Delete a resource without references; a 409 lists the records that refer to it."""
     return Call("DELETE", f"/api/resources/{segment(uri)}", decode=nothing_of, is_repeatable=True)
 
 
 def create_signed_url(
     uri: str | int, body: models.SignedUrlRequest | None = None
 ) -> Call[models.SignedUrl]:
-    """Make a link that needs no key and soon expires, for `<img>`, `<video>` and the like."""
+    """Create a link that needs no key and expires soon, for `<img>`, `<video>` and the like."""
     return Call(
         "POST",
         f"/api/resources/{segment(uri)}/signed-url",
@@ -209,7 +209,9 @@ def get_resource_text(
     context: int | None = None,
     pointer: str | None = None,
 ) -> Call[models.TextPiece]:
-    """Read a piece of a text: some lines, the lines that hold something, or a value of its JSON."""
+    """Read a part of a text: a range of lines, the lines that match a text, or a value of its
+    JSON.
+    """
     return Call(
         "GET",
         f"/api/resources/{segment(uri)}/text",
@@ -268,7 +270,7 @@ def list_aliases(
 
 
 def get_alias(alias: str | int) -> Call[models.AliasRecord]:
-    """Read which resource an alias names, with its descriptor."""
+    """Read the resource of an alias, with its descriptor."""
     return Call("GET", f"/api/aliases/{segment(alias)}", decode=json_of, is_repeatable=True)
 
 
@@ -294,7 +296,7 @@ def put_alias(
 
 
 def delete_alias(alias: str | int, *, if_match: str | None = None) -> Call[None]:
-    """Remove an alias; the resource stays, and so do interactions that were written with it."""
+    """Remove an alias. The resource and the interactions that were written with it stay."""
     return Call(
         "DELETE",
         f"/api/aliases/{segment(alias)}",
@@ -316,10 +318,7 @@ def list_pages(
     pinned: bool | None = None,
     level: models.LevelName | None = None,
 ) -> Call[models.PageList]:
-    """List pages, newest first, without their contents.
-
-    `level` is the level they are shown at.
-    """
+    """List pages, newest first, without their contents. `level` selects pages by their level."""
     return Call(
         "GET",
         "/api/pages",
@@ -340,7 +339,7 @@ def list_pages(
 def create_page(
     body: models.PageDraft, *, idempotency_key: str | None = None
 ) -> Call[models.PageRecord]:
-    """Create a page. It is given an id, unless it brings one that no page has yet."""
+    """Create a page. It gets a new id, unless the body has one that no other page has."""
     return Call(
         "POST",
         "/api/pages",
@@ -385,7 +384,7 @@ def create_pages(body: models.PageBatch) -> Call[models.CreatedPages]:
 def get_page(
     page_id: str | int, *, media: models.MediaForm | None = None
 ) -> Call[models.PageRecord]:
-    """Read a page. Its ETag stands for everything but the access counters."""
+    """Read a page. Its ETag covers everything except the access counters."""
     return Call(
         "GET",
         f"/api/pages/{segment(page_id)}",
@@ -398,7 +397,7 @@ def get_page(
 
 
 def head_page(page_id: str | int, *, media: models.MediaForm | None = None) -> Call[httpx.Headers]:
-    """Read a page. Its ETag stands for everything but the access counters."""
+    """Read a page. Its ETag covers everything except the access counters."""
     return Call(
         "HEAD",
         f"/api/pages/{segment(page_id)}",
@@ -417,10 +416,7 @@ def put_page(
     if_match: str | None = None,
     if_none_match: str | None = None,
 ) -> Call[models.PageRecord]:
-    """Create a page, or replace it.
-
-    Levels that were supplied stay as long as the content does.
-    """
+    """Create a page, or replace it. Supplied levels stay as long as the content does."""
     return Call(
         "PUT",
         f"/api/pages/{segment(page_id)}",
@@ -437,7 +433,7 @@ def put_page(
 def patch_page(
     page_id: str | int, body: models.PagePatch, *, if_match: str | None = None
 ) -> Call[models.PageRecord]:
-    """Change what is said about a page by a merge patch (RFC 7396); its content stays."""
+    """Change the descriptor of a page by a merge patch (RFC 7396); its content stays."""
     return Call(
         "PATCH",
         f"/api/pages/{segment(page_id)}",
@@ -452,7 +448,7 @@ def patch_page(
 
 
 def delete_page(page_id: str | int, *, if_match: str | None = None) -> Call[None]:
-    """Delete a page with its levels. What a session's history says of it stays."""
+    """Delete a page with its levels. Entries of a session's history about it stay."""
     return Call(
         "DELETE",
         f"/api/pages/{segment(page_id)}",
@@ -470,7 +466,7 @@ def get_page_content(
     media: models.MediaForm | None = None,
     level: models.LevelName | None = None,
 ) -> Call[models.PageContent]:
-    """Read what a page holds at a level, typed by its modality."""
+    """Read the content of a page at a level, typed by its modality."""
     return Call(
         "GET",
         f"/api/pages/{segment(page_id)}/content",
@@ -607,7 +603,7 @@ def put_page_representation(
 def delete_page_representation(
     page_id: str | int, level: str | int, *, if_match: str | None = None
 ) -> Call[None]:
-    """Give a supplied level back: it is derived again, as far as it can be."""
+    """Remove a supplied level. It is derived again if that is possible."""
     return Call(
         "DELETE",
         f"/api/pages/{segment(page_id)}/representations/{segment(level)}",
@@ -661,12 +657,12 @@ def list_sessions(
 
 
 def get_session(session_id: str | int) -> Call[models.SessionRecord]:
-    """Read what a session holds: counts, bytes referenced, bytes saved against inline storage."""
+    """Read a session: counts, bytes referenced, bytes saved compared with inline storage."""
     return Call("GET", f"/api/sessions/{segment(session_id)}", decode=json_of, is_repeatable=True)
 
 
 def head_session(session_id: str | int) -> Call[httpx.Headers]:
-    """Read what a session holds: counts, bytes referenced, bytes saved against inline storage."""
+    """Read a session: counts, bytes referenced, bytes saved compared with inline storage."""
     return Call(
         "HEAD", f"/api/sessions/{segment(session_id)}", decode=headers_of, is_repeatable=True
     )
@@ -675,9 +671,9 @@ def head_session(session_id: str | int) -> Call[httpx.Headers]:
 def put_session(
     session_id: str | int, *, if_match: str | None = None, if_none_match: str | None = None
 ) -> Call[models.SessionRecord]:
-    """Create a session with nothing in it.
+    """Create an empty session.
 
-    Nobody has to: the first write to a session does it.
+    This is optional, since the first write creates a session as well.
     """
     return Call(
         "PUT",
@@ -718,7 +714,7 @@ def get_manifest(
     cursor: str | None = None,
     memory_tokens: int | None = None,
 ) -> Call[models.PageManifest]:
-    """Read what a model is told of the session's pages: what there is, and at which levels."""
+    """Read the session's pages as a model sees them, with their levels."""
     return Call(
         "GET",
         f"/api/sessions/{segment(session_id)}/manifest",
@@ -1039,7 +1035,7 @@ def render_session(
 def render_session_on(
     session_id: str | int, body: models.SessionRenderRequest
 ) -> Call[models.RenderedRecord]:
-    """Render the history of a session within limits, and remember how far it was evicted."""
+    """Render the history of a session within limits, and store the progress of its eviction."""
     return Call(
         "POST",
         f"/api/sessions/{segment(session_id)}/render",
@@ -1074,7 +1070,7 @@ def get_working_set(
     max_image_pixels: int | None = None,
     count_tokens: bool | None = None,
 ) -> Call[models.WorkingSet]:
-    """Read what of a session a model has in context with the same options of a rendering."""
+    """Read the part of a session that a model has in context with the same render options."""
     return Call(
         "GET",
         f"/api/sessions/{segment(session_id)}/working-set",
@@ -1126,7 +1122,7 @@ def list_tools(*, target: models.Target, only: str | None = None) -> Call[models
 
 
 def get_tool_instructions(*, style: models.InstructionStyle | None = None) -> Call[str]:
-    """Read the rules that a model needs to use its memory well, to be put before it as they are."""
+    """Read the rules for using the memory, as a prompt for a model."""
     return Call(
         "GET",
         "/api/tools/instructions",
@@ -1152,7 +1148,7 @@ def run_tool_call(
 
 
 def resolve_references(body: models.ResolveRequest) -> Call[models.ResolvedArguments]:
-    """Replace references anywhere in a JSON value by what they name."""
+    """Replace references anywhere in a JSON value by their content."""
     return Call("POST", "/api/resolve", decode=json_of, json=body, is_repeatable=True)
 
 
@@ -1201,7 +1197,7 @@ def put_history(
     max_image_pixels: int | None = None,
     count_tokens: bool | None = None,
 ) -> Call[models.HistoryReceipt]:
-    """Make a session have this conversation: append what it lacks, in one transaction."""
+    """Append the entries of this conversation that the session does not have yet."""
     return Call(
         "PUT",
         f"/api/sessions/{segment(session_id)}/history",
@@ -1240,7 +1236,7 @@ def put_history(
 def create_upload(
     *, tus_resumable: str, upload_length: str, upload_metadata: str | None = None
 ) -> Call[httpx.Headers]:
-    """Begin an upload of a file of known length; `Location` is where its pieces go."""
+    """Begin an upload of a file of known length; `Location` is the address for its pieces."""
     return Call(
         "POST",
         "/api/uploads",
@@ -1254,17 +1250,17 @@ def create_upload(
 
 
 def get_upload_options() -> Call[httpx.Headers]:
-    """Say what of the protocol is spoken here, and how long a file may be."""
+    """Return the supported parts of the protocol, and the maximal size of a file."""
     return Call("OPTIONS", "/api/uploads", decode=headers_of, is_repeatable=True)
 
 
 def get_upload(upload_id: str | int) -> Call[models.UploadRecord]:
-    """Read the same as JSON, with the resource that became of it."""
+    """Read the state of an upload as JSON, with its resource."""
     return Call("GET", f"/api/uploads/{segment(upload_id)}", decode=json_of, is_repeatable=True)
 
 
 def get_upload_offset(upload_id: str | int, *, tus_resumable: str) -> Call[httpx.Headers]:
-    """Say where to go on with an upload: `Upload-Offset` is where the next piece begins."""
+    """Return the state of an upload: `Upload-Offset` is the beginning of the next piece."""
     return Call(
         "HEAD",
         f"/api/uploads/{segment(upload_id)}",
@@ -1284,7 +1280,7 @@ def append_upload(
     upload_offset: str,
     upload_checksum: str | None = None,
 ) -> Call[httpx.Headers]:
-    """Send the next piece. What comes of it is kept, even if the request breaks."""
+    """Send the next piece. Received bytes are kept, even if the request breaks."""
     return Call(
         "PATCH",
         f"/api/uploads/{segment(upload_id)}",
@@ -1300,7 +1296,7 @@ def append_upload(
 
 
 def delete_upload(upload_id: str | int, *, tus_resumable: str) -> Call[None]:
-    """Give an upload up. A resource that came of it stays."""
+    """Delete an upload. Its resource stays."""
     return Call(
         "DELETE",
         f"/api/uploads/{segment(upload_id)}",
@@ -1315,7 +1311,7 @@ def delete_upload(upload_id: str | int, *, tus_resumable: str) -> Call[None]:
 def stream_events(
     *, ticket: str | None = None, after: int | None = None, last_event_id: int | None = None
 ) -> Call[str]:
-    """Listen to everything that is written to the project, as server-sent events."""
+    """Listen to all writes to the project, as server-sent events."""
     return Call(
         "GET",
         "/api/events",
@@ -1336,7 +1332,7 @@ def stream_session_events(
     after: int | None = None,
     last_event_id: int | None = None,
 ) -> Call[str]:
-    """Listen to what is written to a session, as server-sent events."""
+    """Listen to all writes to a session, as server-sent events."""
     return Call(
         "GET",
         f"/api/sessions/{segment(session_id)}/events",
@@ -1351,22 +1347,22 @@ def stream_session_events(
 
 
 def create_event_ticket() -> Call[models.EventTicket]:
-    """Make a ticket to begin listening with, for browsers, whose EventSource sends no headers."""
+    """Create a ticket for opening a stream, for browsers, whose EventSource sends no headers."""
     return Call("POST", "/api/events/ticket", decode=json_of, is_repeatable=True)
 
 
 def get_health() -> Call[models.Health]:
-    """Say that the process answers."""
+    """Check that the process answers."""
     return Call("GET", "/healthz", decode=json_of, is_repeatable=True)
 
 
 def get_readiness() -> Call[models.Readiness]:
-    """Say that both stores answer; 503 if one does not, 507 if there is no room for a file."""
+    """Check that both stores answer; 503 if one does not, 507 if there is no space for a file."""
     return Call("GET", "/readyz", decode=json_of, is_repeatable=True)
 
 
 def get_version() -> Call[models.Version]:
-    """Say which version of the service answers."""
+    """Return the version of the service."""
     return Call("GET", "/api/version", decode=json_of, is_repeatable=True)
 
 
