@@ -1,12 +1,12 @@
-"""Writing that stores share: a writer that gathers chunks, and drafts in local files.
+"""The writer that all stores share, which buffers chunks, and drafts in local files.
 
-Bytes arrive in whatever pieces a client's network makes of them. They are gathered so that a
-thread or a network round trip is paid for a buffer, not for a chunk. A writer that failed or was
-cancelled midway refuses to go on: what it would commit is not what the caller wrote.
+Bytes arrive in pieces of any size. They are buffered, so that a thread or a network round trip is
+needed for each buffer, and not for each chunk. A writer that has failed or was cancelled raises on
+further use, because its bytes are incomplete.
 
-A draft holds bytes that came before it was known what they are: readable here, visible to nobody.
-It is written piece by piece, may be read at any place, and becomes a blob when it is committed.
-Whatever happens instead, discarding it leaves nothing behind.
+A draft has bytes that are received before their type is known. It is not visible to clients. It is
+written piece by piece, can be read at any position, and becomes a blob when it is committed. If it
+is discarded, all its bytes are removed.
 """
 
 from abc import ABC, abstractmethod
@@ -65,7 +65,7 @@ class GatheringWriter(ABC):
 
     @abstractmethod
     async def _append(self, data: bytes | bytearray) -> None:
-        """Hash and keep the next bytes, which nobody else will touch any more."""
+        """Hash and store the next bytes, which are not changed any more."""
 
     @abstractmethod
     async def _finish(self, rest: bytearray, expected_digest: str | None) -> StoredBlob:

@@ -1,4 +1,4 @@
-"""Media whose bytes came before it was known what they are, and are in a draft."""
+"""Media in drafts: their bytes were received before their type was known."""
 
 import hashlib
 from collections.abc import Iterator, Mapping
@@ -10,7 +10,7 @@ from pagefault_dialects.model.media import CHUNK_BYTES, MediaSource
 from pagefault_dialects.streams.long_strings import LongString
 
 StreamedMedia: TypeAlias = Mapping[bytes, LongString[BlobDraft]]
-"""Media in drafts, by the bytes of what stands in for them."""
+"""Media in drafts, by the bytes of their placeholders."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,12 +1,11 @@
 """Reading a directory of blobs: the bytes of a file, those the kernel has in memory, and lists.
 
-A file is read in worker threads: one hop for a megabyte, the first while opening. Handing a read to
-a worker thread costs ten times what the read itself does, if nothing has to be waited for. Linux
-can be asked for just that: to open a file if all of its path is known already (`openat2` with
-`RESOLVE_CACHED`), and to read it if its pages are there (`RWF_NOWAIT`). Where it cannot, or may
-not, everything is read in worker threads.
+A file is read in worker threads: one hop for a megabyte, the first while opening. If the file is
+in memory, the hop takes ten times as long as the read. Linux can open a file only if its path is
+cached (`openat2` with `RESOLVE_CACHED`), and read it only if its pages are in memory
+(`RWF_NOWAIT`). If these calls are not available, everything is read in worker threads.
 
-Blobs may be put and removed while they are listed: what vanishes in between is passed over.
+Blobs may be stored and removed while they are listed: blobs that vanish are skipped.
 """
 
 import ctypes
@@ -64,7 +63,7 @@ class FileReader:
     def __init__(self, path: Path, start: int, end: int | None) -> None:
         self._path = path
         self._position = start
-        self._wanted_end = end
+        self._stop = end
         self._end = start
         self._file: FileIO | None = None
         self._first = b""
@@ -78,7 +77,7 @@ class FileReader:
                 raise BlobMissingError from exc
             try:
                 size_bytes = os.fstat(file.fileno()).st_size
-                end = size_bytes if self._wanted_end is None else min(self._wanted_end, size_bytes)
+                end = size_bytes if self._stop is None else min(self._stop, size_bytes)
                 self._end = max(self._position, end)
                 self._first = self._read(file)
             except BaseException:
@@ -106,9 +105,9 @@ class FileReader:
                 await anyio.to_thread.run_sync(file.close)
 
     def _read(self, file: FileIO) -> bytes:
-        wanted = min(CHUNK_BYTES, self._end - self._position)
-        piece = os.pread(file.fileno(), wanted, self._position)
-        if wanted and not piece:
+        length = min(CHUNK_BYTES, self._end - self._position)
+        piece = os.pread(file.fileno(), length, self._position)
+        if length and not piece:
             # Blobs are never cut in place, so a file shorter than it was is damaged.
             raise StoreUnavailableError(STORE)
         self._position += len(piece)
@@ -154,15 +153,15 @@ class CachedFiles:
         try:
             status = os.fstat(descriptor)
             size_bytes = status.st_size
-            wanted = (size_bytes if end is None else min(end, size_bytes)) - start
-            if wanted > MOST_BYTES or not S_ISREG(status.st_mode):
+            length = (size_bytes if end is None else min(end, size_bytes)) - start
+            if length > MOST_BYTES or not S_ISREG(status.st_mode):
                 return None
-            return self._pages(descriptor, start, wanted) if wanted > 0 else b""
+            return self._pages(descriptor, start, length) if length > 0 else b""
         finally:
             os.close(descriptor)
 
     def has(self, path: str) -> bool:
-        """Return whether the file is known to be there; if not, it has to be looked for."""
+        """Return whether the kernel has the path in memory; if not, the file may still exist."""
         descriptor = self._open(path)
         if descriptor is None:
             return False
@@ -182,17 +181,17 @@ class CachedFiles:
             self._is_offered = False
         return None
 
-    def _pages(self, descriptor: int, start: int, wanted: int) -> bytes | None:
+    def _pages(self, descriptor: int, start: int, length: int) -> bytes | None:
         """Return so many bytes, if all of them are in memory."""
-        buffer = bytearray(wanted)
+        buffer = bytearray(length)
         try:
             read = os.preadv(descriptor, [buffer], start, _NOWAIT)
         except OSError as exc:
-            # A file system that cannot say; or not in memory, and whoever waits for it will see.
+            # Not supported by the file system; or not in memory, and a worker thread reads it.
             if exc.errno == errno.EOPNOTSUPP:
                 self._is_offered = False
             return None
-        return bytes(buffer) if read == wanted else None
+        return bytes(buffer) if read == length else None
 
 
 async def listed_files(directory: Path) -> AsyncGenerator[ListedBlob, None]:
@@ -210,7 +209,7 @@ async def listed_files(directory: Path) -> AsyncGenerator[ListedBlob, None]:
 
 
 def found_file(path: Path) -> ListedBlob | None:
-    """Return what is known of one blob without reading it; blocks."""
+    """Return a blob without reading it; blocks."""
     with failures_translated(), suppress(FileNotFoundError):
         return _described(path.name, path.stat(follow_symlinks=False))
     return None

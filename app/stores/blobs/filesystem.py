@@ -70,11 +70,11 @@ _SYNCED_AT_ONCE = 32
 
 
 class FilesystemBlobStore:
-    """Keeps blobs under a directory. See `BlobStore`.
+    """Stores blobs under a directory. See `BlobStore`.
 
     Args:
-        root: The directory; it and what is missing above it are made on the first write. All of it
-            must be on one file system.
+        root: The directory, which is created with its parents on the first write. All of it must
+            be on one file system.
     """
 
     def __init__(self, root: Path) -> None:
@@ -202,8 +202,8 @@ class FilesystemBlobStore:
         meanwhile: Callable[[], None] | None,
     ) -> list[StoredBlob]:
         publishing = self._publishing(project_id)
-        wanted = [_draft_of(source) or source for source in sources]
-        new = [each for each in dict.fromkeys(wanted) if _blob_of(each) is None]
+        items = [_draft_of(source) or source for source in sources]
+        new = [each for each in dict.fromkeys(items) if _blob_of(each) is None]
         filled: list[TemporaryFile] = []
         try:
             for start in range(0, len(new) or 1, _SYNCED_AT_ONCE):
@@ -217,7 +217,7 @@ class FilesystemBlobStore:
                     filled.append(files[-1])
                     _fill(files[-1], each, limit_bytes)
                 if meanwhile is not None and not start:
-                    # The disk is at work on what was written.
+                    # The disk is writing meanwhile.
                     meanwhile()
                 with failures_translated():
                     publishing.sync(files)
@@ -229,7 +229,7 @@ class FilesystemBlobStore:
         for each, blob in blobs.items():
             if isinstance(each, FileDraft):
                 each.blob = blob
-        return [_blob_of(each) or blobs[each] for each in wanted]
+        return [_blob_of(each) or blobs[each] for each in items]
 
     def _published(self, project_id: str, temporary: TemporaryFile) -> StoredBlob:
         publishing = self._publishing(project_id)

@@ -75,26 +75,26 @@ if TYPE_CHECKING:
 
 _CHUNKS = 8
 _BUFFER_BYTES = _CHUNKS * CHUNK_BYTES
-# What the server puts together from parts within the time of a common request.
+# The most that the server assembles from parts within the time of a common request.
 _QUICK_BYTES = 1024**3
-# What S3 copies in one request, and so the largest blob that can get its final name.
+# The most that S3 copies in one request, and so the size of the largest blob.
 _LARGEST_COPY_BYTES = 5 * 1024**3
-# With the buffer in hand at most three of them are in memory for one upload.
+# Together with the current buffer, an upload has at most three of them in memory.
 _PARTS_IN_FLIGHT = 2
 # The server copies gigabytes before it answers.
 _COPY_TIMEOUT = timedelta(minutes=2)
 
 
 class S3BlobStore:
-    """Keeps blobs in a bucket. See `BlobStore`; no blob may exceed 5 GiB, as S3 copies no more.
+    """Stores blobs in a bucket. See `BlobStore`; a blob has at most 5 GiB, as S3 copies no more.
 
-    What is `None` is taken from the environment's `AWS_*`.
+    Arguments that are `None` are read from the environment's `AWS_*`.
 
     Args:
         bucket: The bucket's name; it has to exist.
-        prefix: What every key begins with, followed by `/`.
-        endpoint: For stores other than Amazon's. Plain HTTP is spoken only if it begins so.
-        spool: A local directory for what is not known to be kept yet; made when it is needed.
+        prefix: The prefix of every key, followed by `/`.
+        endpoint: The address of a store other than Amazon's; plain HTTP only with `http://`.
+        spool: A local directory for drafts, created when it is needed.
         region: The bucket's region.
         access_key_id: The key to sign with.
         secret_access_key: The key's secret.
@@ -111,7 +111,7 @@ class S3BlobStore:
         access_key_id: str | None = None,
         secret_access_key: str | None = None,
     ) -> None:
-        given = {
+        configured = {
             "bucket": bucket,
             "endpoint": endpoint,
             "region": region,
@@ -119,7 +119,7 @@ class S3BlobStore:
             "secret_access_key": secret_access_key,
         }
         config = cast(
-            "S3Config", {name: value for name, value in given.items() if value is not None}
+            "S3Config", {name: value for name, value in configured.items() if value is not None}
         )
         self._objects = connect(config, prefix)
         self._copier = connect(config, prefix, _COPY_TIMEOUT)
@@ -358,7 +358,7 @@ class _S3Writer(GatheringWriter):
         await asyncio.shield(self._step)
 
     async def discard(self) -> None:
-        """Remove the temporary object, if there is one; a sweep gets what a failure leaves."""
+        """Remove the temporary object, if there is one; if that fails, a sweep removes it."""
         if self._upload is None:
             return
         if self._step is not None:

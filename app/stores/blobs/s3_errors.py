@@ -1,15 +1,14 @@
-"""Names what went wrong at an S3-compatible store, from what obstore says of it.
+"""Translate the errors of an S3-compatible store, from the exceptions of obstore.
 
-obstore's exceptions are one text: the store's answer, and behind `Debug source:` what the
-connection did. The answer of a store that refuses a signature repeats the access key id and the
-text that was signed, so nothing of it leaves this module but the error's code, the status and a
-region's name.
+obstore's exceptions are one text: the store's answer, and after `Debug source:` the state of the
+connection. If a store rejects a signature, its answer repeats the access key id and the signed
+text, so only the error's code, the status and the name of a region leave this module.
 
-What a failure is to a caller:
+A caller gets one of these:
 
     StoreFullError            507  there is no room left, or a quota of the store is used up
     StoreMisconfiguredError   503  it fails until the operator acts
-    StoreUnavailableError     503  anything else, above all a store that is not there or hangs
+    StoreUnavailableError     503  anything else, mostly a store that does not answer
 
 Sources: AWS, "Amazon S3 API Reference", Error responses; Ceph, `rgw_common.cc` (`QuotaExceeded` and
 `UserSuspended` are a 403); MinIO, `api-errors.go` (`XMinioStorageFull` is a 507,
@@ -40,7 +39,7 @@ _Answer: TypeAlias = type[StoreUnavailableError]
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Why a store fails, by a short name for logs, what the operator is to do, and the error."""
+    """The cause of a failure: a short name for logs, the advice to the operator, and the error."""
 
     name: str
     advice: str
@@ -147,10 +146,10 @@ _BY_STATUS: Mapping[int, str] = {
     **dict.fromkeys((400, 401, 403), "refused"),
     **dict.fromkeys((404, 405), "not-s3"),
 }
-# In this order: what is named first says more.
+# In this order: the first ones are more specific.
 _BY_CONNECTION: Mapping[str, str] = {
     r"Missing(AccessKeyId|SecretAccessKey)": "half-key",
-    # Where Amazon's machines and containers get the credentials of their role.
+    # The address where Amazon's machines and containers get the credentials of their role.
     r"http://169\.254\.": "no-credentials",
     r"BareRedirect|TooManyRedirects": "wrong-region",
     r"InvalidCertificate|UnknownIssuer": "certificate",
@@ -163,7 +162,7 @@ _BY_CONNECTION: Mapping[str, str] = {
     r"NotPartial|InvalidListResponse|InvalidDeleteObjectsResponse|hyper::Error\(\s*Parse": "not-s3",
 }
 _TLS_ANSWERS = re.compile(r"HTTP request (to an|was sent to) HTTPS", re.IGNORECASE)
-# What the key has to be allowed for a request that was denied, by its method.
+# The permissions that a denied request needs, by its method.
 _PERMISSIONS: Mapping[str, str] = {
     "LIST": "s3:ListBucket",
     "GET": "s3:GetObject, and s3:ListBucket without which a missing object looks denied",
@@ -176,7 +175,7 @@ _PERMISSIONS: Mapping[str, str] = {
 
 
 def failure_of(error: Exception) -> Failure:
-    """Name what an exception of obstore, or an `OSError` of its, tells of."""
+    """Return the failure that an exception of obstore, or an `OSError` of its, reports."""
     answer, _, connection = str(error).partition(_DEBUG)
     operation = _operation(answer)
     status = _number(_STATUS.search(answer))
@@ -187,7 +186,7 @@ def failure_of(error: Exception) -> Failure:
 
 
 def is_missing_object(error: FileNotFoundError) -> bool:
-    """Return whether it is the object that is missing, and not the bucket; HEAD tells neither."""
+    """Return whether the object is missing, and not the bucket; true for HEAD (no code)."""
     return _code(str(error)) != "NoSuchBucket"
 
 
@@ -198,7 +197,7 @@ def is_unsatisfiable_range(error: Exception) -> bool:
 
 
 def store_error(error: Exception) -> StoreUnavailableError:
-    """Log a failed request, and return the error that a caller is answered with."""
+    """Log a failed request, and return the error that a caller gets."""
     failure = failure_of(error)
     cause, sentence = failure.cause, failure.sentence
     level = _log.error if cause.error is StoreMisconfiguredError else _log.warning
@@ -235,7 +234,7 @@ def _by_connection(text: str) -> Cause:
 
 
 def _operation(answer: str) -> str:
-    """Return the request's method; for some that hide behind another, what they do instead."""
+    """Return the request's method, or the name of an operation that uses another's method."""
     if "list request" in answer:
         return "LIST"
     if "?delete " in answer or "DeleteObjects" in answer:

@@ -1,8 +1,8 @@
 """Objects in an S3-compatible bucket: requests, windows, readiness, and signed URLs.
 
-Nothing of obstore's exceptions leaves this edge, `s3_errors` names what they tell of. A store
-that is gone is a `StoreUnavailableError` after seconds: connecting, answering and trying again are
-all bounded. A request that timed out is not sent again, and neither is one that was refused.
+The exceptions of obstore do not leave this module; `s3_errors` translates them. If a store does not
+answer, this raises `StoreUnavailableError` after seconds: connecting, waiting and retrying are
+bounded. Requests that timed out or were refused are not sent again.
 """
 
 import hashlib
@@ -36,10 +36,10 @@ _WINDOW_BYTES = 4 * CHUNK_BYTES
 _LISTED_AT_ONCE = 1_000
 _ASKED_AT_ONCE = 8
 _SIGNATURE = "X-Amz-Signature"
-# One name for all processes, below what a sweep removes: nothing piles up.
+# One name for all processes, in the folder of a sweep, so objects do not accumulate.
 PROBE_PATH = "tmp/readiness"
 _PROVEN_SECONDS = 3600.0
-# The version that a bucket gives whose versioning is suspended: it is overwritten and removed.
+# The version of objects in a bucket whose versioning is suspended: they are overwritten.
 _NO_VERSION = "null"
 
 _log = structlog.get_logger(__name__)
@@ -176,7 +176,7 @@ async def object_sizes(objects: S3Store, paths: Mapping[str, str]) -> dict[str, 
 
 
 async def found_object(objects: S3Store, path: str) -> ListedBlob | None:
-    """Return what is known of the blob at a path, `None` if there is none."""
+    """Return the blob at a path without reading it, `None` if there is none."""
     with failures_translated():
         try:
             return _described(await obstore.head_async(objects, path))
@@ -185,10 +185,10 @@ async def found_object(objects: S3Store, path: str) -> ListedBlob | None:
 
 
 async def listed_objects(objects: S3Store, folder: str) -> AsyncGenerator[ListedBlob, None]:
-    """Yield the blobs below a project's folder, asked for a thousand at a time."""
+    """Yield the blobs below a project's folder, in requests for a thousand each."""
     batches = aiter(obstore.list(objects, folder, chunk_size=_LISTED_AT_ONCE))
     while True:
-        # Only the listing's own failures are translated, not what a caller throws in.
+        # Only failures of the listing are translated, not exceptions that a caller throws in.
         with failures_translated():
             try:
                 batch = await anext(batches)
@@ -254,8 +254,8 @@ class StoreProbe:
         """See `BlobStore.check`.
 
         Raises:
-            StoreUnavailableError: The bucket cannot be read, or what was last written failed and
-                writing still does.
+            StoreUnavailableError: The bucket cannot be read, or the last write failed and writing
+                still fails.
         """
         with failures_translated(), missing_ignored():
             await obstore.get_async(self._objects, PROBE_PATH, options={"range": (0, 1)})
@@ -267,10 +267,10 @@ class StoreProbe:
 
     @contextmanager
     def writing(self, *, is_proof: bool = True) -> Iterator[None]:
-        """Raise failures as `failures_translated` does, and remember whether there was one.
+        """Raise failures as `failures_translated` does, and store whether there was one.
 
         Args:
-            is_proof: Whether going well proves that the bucket can be written.
+            is_proof: If it succeeds, the bucket can be written.
         """
         try:
             with failures_translated():
@@ -282,7 +282,7 @@ class StoreProbe:
             self._proven_until = time.monotonic() + _PROVEN_SECONDS
 
     def note_version(self, result: "PutResult") -> None:
-        """Warn, once in a process, if the bucket keeps versions of what is removed."""
+        """Warn, once in a process, if the bucket stores versions of deleted objects."""
         if result["version"] not in (None, _NO_VERSION):
             _warn_of_versions(self._bucket)
 
@@ -300,16 +300,16 @@ def _warn_of_versions(bucket: str) -> None:
 def link_with(signed_url: str, parameters: Mapping[str, str], secret: str) -> str:
     """Return a pre-signed URL for GET, with further parameters that its signature covers.
 
-    They say how the store has to answer. obstore signs a URL, but takes no parameters into the
-    signature. What it signed is taken apart here, gets the parameters, and is signed again in the
-    same way: same host, path, key, date and duration.
+    They select the headers of the store's answer. obstore signs a URL, but without such parameters.
+    So this parses the signed URL, adds the parameters, and signs it again with the same host, path,
+    key, date and duration.
 
     Source: AWS, "Authenticating Requests: Using Query Parameters (AWS Signature Version 4)"; S3's
     GetObject, `response-content-type` and `response-content-disposition`.
 
     Args:
         signed_url: Signed with version 4 for GET, with no header but `host`.
-        parameters: What to add, by name.
+        parameters: The parameters, by name.
         secret: The secret of the key that the URL names.
     """
     url = urlsplit(signed_url)

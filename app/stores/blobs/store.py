@@ -1,10 +1,10 @@
 """The contract of a blob store: bytes addressed by project and SHA-256, whole or not at all.
 
-A blob becomes visible in one step, complete and under its own digest; whatever interrupts a write
-(an error, a cancelled request, `kill -9`) leaves nothing visible. Bytes are shared inside a
-project and never seen across projects, not even as a faster answer. A store knows no names, no
-types and no owners: those are rows, written only after the blob is here. It counts no references
-either, so it deletes what it is told to.
+A blob becomes visible in one step, complete and under its own digest. An interrupted write (by an
+error, a cancelled request, `kill -9`) leaves nothing visible. Bytes are shared inside a project,
+and never across projects, so even the time of an answer discloses nothing of others. A store has
+no names, types or owners: these are rows, which are written after the blob. It counts no
+references, so `delete` does not check whether a blob is in use.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ _DIGEST = re.compile(r"[0-9a-f]{64}\Z")
 
 
 class BlobMissingError(StoreUnavailableError, code="blob-missing"):
-    """A row says the blob is here and it is not: damage, never the caller's fault."""
+    """A row refers to a blob that does not exist: damage, not an error of the caller."""
 
     sentence = "The stored bytes of this resource cannot be found. The operator has to look."
 
@@ -55,64 +55,64 @@ class ListedBlob:
 
 
 class BlobWriter(Protocol):
-    """One blob being written; got from `BlobStore.writer` and used by one task."""
+    """A blob that is being written, returned by `BlobStore.writer` and used by one task."""
 
     async def write(self, chunk: bytes) -> None:
         """Append bytes.
 
-        Chunks may be of any size: small ones are gathered, and the loop is never blocked.
+        Chunks may be of any size: small ones are buffered, and the loop is never blocked.
 
-        After an error, or a cancellation, the writer is of no more use.
+        After an error, or a cancellation, the writer cannot be used any more.
 
         Raises:
-            PayloadTooLargeError: The limit is passed; known before the bytes are kept.
-            StoreUnavailableError: The bytes could not be kept.
+            PayloadTooLargeError: The limit is exceeded; raised before the bytes are stored.
+            StoreUnavailableError: The bytes could not be stored.
         """
 
     async def commit(self, expected_digest: str | None = None) -> StoredBlob:
-        """Make the blob durable and visible, replacing whatever stood under its digest.
+        """Make the blob durable and visible, replacing a file with the name of its digest.
 
-        It returns only when the bytes would survive a power loss. It may be called once.
+        The bytes survive a power loss when this returns. It may be called once.
 
         Args:
             expected_digest: The SHA-256 the caller announced, as lower-case hex digits.
 
         Raises:
-            DigestMismatchError: The bytes have another digest; nothing is left of them.
+            DigestMismatchError: The bytes have another digest; they were removed.
             StoreUnavailableError: The blob is not visible, or it is visible and whole.
         """
 
 
 class BlobDraft(Protocol):
-    """A blob to be. What is not `async` blocks and belongs in a worker thread; one at a time."""
+    """A blob before its commit. Methods that are not `async` block, and run in a worker thread."""
 
     @property
     def size_bytes(self) -> int:
         """The number of bytes appended so far."""
 
     def digest(self) -> str:
-        """Return the SHA-256 of what it has by now, as 64 hex digits."""
+        """Return the SHA-256 of the bytes so far, as 64 hex digits."""
 
     def append(self, data: bytes) -> None:
-        """Hash and keep the next bytes.
+        """Hash and store the next bytes.
 
         Raises:
-            PayloadTooLargeError: The limit is passed; known before the bytes are kept.
-            StoreUnavailableError: The bytes could not be kept.
+            PayloadTooLargeError: The limit is exceeded; raised before the bytes are stored.
+            StoreUnavailableError: The bytes could not be stored.
         """
 
     def rest(self) -> None:
-        """Let go of the file until it is needed again: a request may have thousands of drafts."""
+        """Close the file until it is needed again; a request may have thousands of drafts."""
 
     def read(self, start: int, size_bytes: int) -> bytes:
-        """Return bytes from `start` on, fewer than asked only at the end; also after the commit.
+        """Return bytes from `start` on, fewer only at the end; also after the commit.
 
         Raises:
             StoreUnavailableError: They cannot be read.
         """
 
     async def commit(self) -> StoredBlob:
-        """Make it durable and visible, as `BlobWriter.commit`; again, it is the same blob."""
+        """Make it durable and visible, as `BlobWriter.commit`; it may be called again."""
 
     async def discard(self) -> None:
         """Remove it unless it was committed; never fails."""
@@ -121,7 +121,7 @@ class BlobDraft(Protocol):
 class BlobReader(Protocol):
     """The bytes of an open blob, in order: an `AsyncIterator[bytes]` that can be closed.
 
-    Close it unless it was read to its end. One task reads it.
+    It has to be closed unless it was read to its end. One task reads it.
     """
 
     def __aiter__(self) -> AsyncIterator[bytes]:
@@ -131,20 +131,20 @@ class BlobReader(Protocol):
         """Return the next piece, never empty.
 
         Raises:
-            StoreUnavailableError: The rest cannot be read; what came so far is right.
+            StoreUnavailableError: The rest cannot be read; the pieces so far are correct.
         """
 
     async def aclose(self) -> None:
-        """Let go of the file or connection; may be called at any time, and again."""
+        """Close the file or connection; may be called at any time, and again."""
 
 
 class BlobStore(Protocol):
-    """Keeps blobs.
+    """Stores blobs.
 
     Callers write the row that refers to a blob after its write has returned, and close the readers
-    they do not exhaust. An implementation may not block the event loop, hold a whole large blob in
-    memory, trust a file because of its name, build a path from anything but its own digests, or
-    let a foreign exception through: they become `StoreUnavailableError`.
+    that they do not read to the end. An implementation must not block the event loop, load a whole
+    large blob into memory, trust the name of a file, build a path from anything except its own
+    digests, or raise foreign exceptions: they become `StoreUnavailableError`.
     """
 
     def writer(
@@ -152,18 +152,18 @@ class BlobStore(Protocol):
     ) -> AbstractAsyncContextManager[BlobWriter]:
         """Return a writer for bytes that arrive piece by piece, at most `limit_bytes` of them.
 
-        Leaving the context without a commit, by whichever way, removes what was written.
+        If the context ends without a commit, the written bytes are removed.
         """
 
     def draft(self, project_id: str, *, limit_bytes: int) -> BlobDraft:
-        """Return a draft of at most `limit_bytes`; whoever asked for it discards it in the end."""
+        """Return a draft of at most `limit_bytes`, which the caller discards at the end."""
 
     async def put(self, project_id: str, source: MediaSource, *, limit_bytes: int) -> StoredBlob:
-        """Keep all bytes of a handle.
+        """Store all bytes of a source.
 
         Raises:
-            PayloadTooLargeError: There are more than `limit_bytes`; nothing is left of them.
-            StoreUnavailableError: Nothing was kept, or the blob is visible and whole.
+            PayloadTooLargeError: There are more than `limit_bytes`; nothing was stored.
+            StoreUnavailableError: Nothing was stored, or the blob is visible and whole.
         """
 
     async def put_all(
@@ -174,20 +174,20 @@ class BlobStore(Protocol):
         limit_bytes: int,
         meanwhile: Callable[[], None] | None = None,
     ) -> list[StoredBlob]:
-        """Keep all bytes of several handles, cheaper than one by one; the blobs in their order.
+        """Store all bytes of several sources, faster than one by one; return blobs in their order.
 
-        Of a draft of this store, that is to commit it.
+        Drafts of this store are committed.
 
         Args:
-            project_id: Whose they are.
-            sources: The handles.
-            limit_bytes: How many bytes each may have.
-            meanwhile: Called once in a worker thread, before any blob is visible; what it raises
-                is raised, and nothing was kept.
+            project_id: The project.
+            sources: The sources.
+            limit_bytes: The most bytes of each.
+            meanwhile: Called once in a worker thread, before any blob is visible. If it raises,
+                nothing is stored.
 
         Raises:
             PayloadTooLargeError: One has more than `limit_bytes`.
-            StoreUnavailableError: Some may be visible and whole; there is no telling which.
+            StoreUnavailableError: Some may be visible and whole.
         """
 
     async def open(
@@ -195,7 +195,7 @@ class BlobStore(Protocol):
     ) -> BlobReader:
         """Return the bytes from `start` up to, not including, `end`, clamped like a slice.
 
-        The blob is known to be there when this returns. Pieces are at most 1 MiB.
+        The blob exists when this returns. Pieces are at most 1 MiB.
 
         Raises:
             BlobMissingError: This project has no such blob.
@@ -206,42 +206,41 @@ class BlobStore(Protocol):
         """Return the blob's size in bytes, `None` if this project has no such blob."""
 
     async def sizes(self, project_id: str, digests: Collection[str]) -> dict[str, int]:
-        """Return many blobs' sizes in bytes, by digest, asked for at once; absent ones are missing.
+        """Return the sizes in bytes of blobs that exist, by digest, requested concurrently.
 
         Raises:
             StoreUnavailableError: The store did not answer.
         """
 
     async def find(self, project_id: str, digest: str) -> ListedBlob | None:
-        """Return what lies under this digest, without reading it; `None` if there is nothing."""
+        """Return the blob of this digest, without reading it; `None` if there is none."""
 
     def listed(self, project_id: str) -> AsyncGenerator[ListedBlob, None]:
-        """Yield all blobs of a project, in no particular order; takes memory for a few of them.
+        """Yield all blobs of a project, in no particular order; only a few are in memory.
 
-        What is put or deleted meanwhile may be listed or not. Whatever has not the name of a blob
-        is passed over. Close it unless it was read to its end.
+        Blobs that are stored or deleted meanwhile may be missing. Files with other names are
+        skipped. It has to be closed unless it was read to its end.
 
         Raises:
-            StoreUnavailableError: The store did not answer; what came so far is right.
+            StoreUnavailableError: The store did not answer; the blobs so far are correct.
         """
 
     async def delete(self, project_id: str, digest: str) -> None:
-        """Remove the blob; one that is absent is removed already.
+        """Remove the blob, if it exists.
 
         An open reader may read on or fail with `BlobMissingError`.
         """
 
     async def quarantine(self, project_id: str, digest: str) -> None:
-        """Move the blob out of sight, in place of what was moved from there before.
+        """Move the blob, if it exists, to where it is not visible, replacing an earlier one.
 
-        It stays for people to look at, and survives a power loss there; nothing here removes it
-        again. One that is absent is out of sight already.
+        It stays there for the operator to examine, and survives a power loss. No method removes it.
         """
 
     async def check(self) -> None:
-        """Prove cheaply that the store can be read and written.
+        """Check cheaply that the store can be read and written.
 
-        A bucket is only read, as long as the last write went well and is no hour old.
+        A bucket is only read if a write has succeeded within the last hour, and none has failed.
 
         Raises:
             StoreFullError: It can be read, and there is no room for another file.
@@ -250,10 +249,10 @@ class BlobStore(Protocol):
         """
 
     async def sweep_temporary(self, older_than_seconds: float, *, dry_run: bool = False) -> int:
-        """Remove what interrupted writes left behind; returns how many objects that were.
+        """Remove the files of interrupted writes; return how many.
 
-        The age has to exceed the longest upload the service waits for, since a write in flight
-        looks just like an abandoned one. A dry run only counts.
+        The age has to exceed the longest upload, because a running write has such a file as well. A
+        dry run only counts.
         """
 
 
@@ -262,7 +261,7 @@ class LocalBlobs(Protocol):
     """A store whose blobs are files of this machine."""
 
     async def path(self, project_id: str, digest: str) -> Path:
-        """Return where the blob lies, absolute. Whoever reads it there must not change it.
+        """Return the absolute path of the blob, which must not be changed.
 
         Raises:
             BlobMissingError: This project has no such blob.
@@ -272,25 +271,25 @@ class LocalBlobs(Protocol):
 
 @runtime_checkable
 class LinkedBlobs(Protocol):
-    """A store that gives blobs out itself, to whoever has a URL that was signed for them."""
+    """A store that sends blobs itself, for signed URLs."""
 
     async def link(
         self, project_id: str, digest: str, *, content_type: str, disposition: str, seconds: int
     ) -> str:
         """Return a URL under which the blob can be read with GET for so many seconds.
 
-        Whether there is such a blob is not looked at. The two headers are part of what is signed:
-        under another type or disposition the URL is worth nothing.
+        It does not check that the blob exists. The signature covers both headers, so the URL is
+        invalid for another type or disposition.
 
         Args:
-            project_id: Whose it is.
-            digest: Its SHA-256, as 64 hex digits.
+            project_id: The project.
+            digest: The SHA-256 of the blob, as 64 hex digits.
             content_type: The `Content-Type` that the store answers with.
             disposition: The `Content-Disposition` that the store answers with.
-            seconds: How long the URL is good for.
+            seconds: How long the URL is valid.
 
         Raises:
-            StoreUnavailableError: The keys to sign with could not be had.
+            StoreUnavailableError: There are no keys to sign with.
         """
 
 
@@ -299,7 +298,7 @@ async def read_whole(
 ) -> bytes:
     """Return the bytes of a blob from `start` up to, not including, `end`.
 
-    How many that may be is for the caller to limit.
+    The caller limits their number.
 
     Raises:
         BlobMissingError: The project has no such blob.

@@ -1,11 +1,11 @@
-"""Files that become blobs: each synced, then renamed, then the directories synced, in that order.
+"""Files that become blobs: each is synced, then renamed, then the directories are synced.
 
-Of several files those of one step are synced side by side, as disks like it best, and each
-directory is synced once. Nothing is renamed before all are synced, and nobody is told of any
-before all directories are.
+Several files are synced concurrently, which is fastest on disks, and each directory is synced once.
+All files are synced before the first is renamed, and a write returns after all directories are
+synced.
 
-Everything here blocks and belongs in a worker thread. Foreign exceptions (`OSError`) pass through;
-the stores translate them with `failures_translated`.
+Everything here blocks, and has to run in a worker thread. Foreign exceptions (`OSError`) pass
+through; the stores translate them with `failures_translated`.
 """
 
 import errno
@@ -31,13 +31,13 @@ _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
 _REMEMBERED_DIRECTORIES = 10_000
 _BEGIN_SYNC_BYTES = 8 * 1024 * 1024
 _HASHED_BESIDE_BYTES = 128 * 1024
-"""Handing less than this to another thread costs more than it saves."""
+"""Hashing less than this in another thread costs more than it saves."""
 _WHOLE_HASHED_BESIDE_BYTES = CHUNK_BYTES
-"""As much, where nothing else comes that could be taken in meanwhile."""
+"""The same for the last bytes of a file, while no others can be received."""
 
-# SHA-256 takes longer than all else that is done with bytes, and needs no interpreter.
+# SHA-256 takes longer than all other processing of bytes, and releases the interpreter lock.
 _HASHING = ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="sha-256")
-# Beside the thread that waits for them: more would wait in the queue of the disk.
+# In addition to the thread that waits for them. More would wait in the queue of the disk.
 _SYNCING = ThreadPoolExecutor(4, thread_name_prefix="blob-sync")
 
 
@@ -45,7 +45,7 @@ class DurableDirectories:
     """Makes directories at and below a root, and syncs the entry of each.
 
     A directory another process made may not be durable yet when this one sees it, so the first
-    use of each syncs its parent, whoever made it; later uses cost one `stat`.
+    use of each syncs its parent, even of an existing one; later uses cost one `stat`.
     """
 
     def __init__(self, root: Path) -> None:
@@ -62,11 +62,11 @@ class DurableDirectories:
 
     @contextmanager
     def made(self, directories: Iterable[str]) -> Iterator[None]:
-        """Make sure that directories exist in the block, and after it that they outlast a crash.
+        """Create directories before the block, and make them durable after it.
 
-        What is synced in the block takes them along where a file system has a journal, so that
-        little is left to wait for. What they are in is synced once for all of them. Nothing may be
-        moved into them before the end of the block.
+        On a file system with a journal, files that are synced in the block sync the directories as
+        well. The parents are synced once, after the block. Files may be moved into the directories
+        only after the block.
         """
         new = [each for each in dict.fromkeys(directories) if not self._is_durable(each)]
         below = [each for each in new if each != self._root_name]
@@ -99,14 +99,14 @@ class DurableDirectories:
 class TemporaryFile:
     """A blob being written; the file is made by the first `append`.
 
-    A cancelled task leaves its worker thread running, so the thread that cleans up may arrive while
-    an append is under way: each step holds a lock, and after `discard` nothing is written any more.
-    `path` is where the bytes are now.
+    The worker thread of a cancelled task continues, so a thread that cleans up may run while an
+    append is running. Each step acquires a lock, and `discard` prevents further writes. `path` is
+    the current place of the bytes.
 
     Args:
-        directory: Where it is made.
-        directories: Makes that.
-        digest: The SHA-256 of what will be written, where somebody has hashed that here already.
+        directory: The directory for the temporary file.
+        directories: Creates the directory.
+        digest: The SHA-256 of the bytes, if the service has computed it before.
     """
 
     def __init__(
@@ -127,11 +127,11 @@ class TemporaryFile:
         self.is_published = False
 
     def append(self, data: bytes | bytearray, *, is_last: bool = False) -> None:
-        """Hash and write bytes, which nobody changes afterwards: hashing may end later.
+        """Hash and write bytes. They must not be changed, because hashing may end later.
 
         Args:
             data: The bytes.
-            is_last: They are all that there is, or the rest of it.
+            is_last: No other bytes follow.
         """
         beside_bytes = _WHOLE_HASHED_BESIDE_BYTES if is_last else _HASHED_BESIDE_BYTES
         with self._lock:
@@ -139,17 +139,17 @@ class TemporaryFile:
             if self._digest is None:
                 self._add_to_hash(data, is_beside=len(data) >= beside_bytes)
             self.size_bytes += len(data)
-            left = memoryview(data)
-            while left:
+            unwritten = memoryview(data)
+            while unwritten:
                 # One call for several megabytes takes several times as long.
-                left = left[os.write(descriptor, left[:CHUNK_BYTES]) :]
+                unwritten = unwritten[os.write(descriptor, unwritten[:CHUNK_BYTES]) :]
             self._begin_sync(descriptor)
 
     def rest(self) -> None:
         """Close the file until it is needed again.
 
-        What could not be written is still found out: the first to sync the file is told, whether
-        or not it was opened anew.
+        Errors of earlier writes are reported by the next sync, even of a file that was opened
+        again.
         """
         with self._lock:
             self._close()
@@ -158,11 +158,11 @@ class TemporaryFile:
         """Return bytes that were written, before or after they were published."""
         with self._lock, open(self.path, "rb") as file:
             file.seek(start)
-            # All that is left of it would be read where nothing is asked for.
+            # A negative size would read all of the file.
             return file.read(max(size_bytes, 0))
 
     def digest(self) -> str:
-        """Return the SHA-256 of what was written, as 64 hex digits."""
+        """Return the SHA-256 of the written bytes, as 64 hex digits."""
         with self._lock:
             return self._digest or self._hashed().hexdigest()
 
@@ -176,7 +176,7 @@ class TemporaryFile:
             self._close()
 
     def rename(self, place: str) -> None:
-        """Move it to its final name, replacing what is there; it was synced before.
+        """Move the synced file to its final name, replacing an existing file.
 
         Raises:
             RuntimeError: It was discarded meanwhile.
@@ -188,7 +188,7 @@ class TemporaryFile:
             reached(CrashPoint.FILE_RENAMED)
 
     def discard(self) -> None:
-        """Remove the file unless it was published; never fails, a sweep gets what it leaves."""
+        """Remove the file unless it was published. It never fails; a sweep removes the rest."""
         with self._lock:
             self._discarded = True
             with suppress(OSError):
@@ -205,17 +205,17 @@ class TemporaryFile:
             digest.update(data)
 
     def _hashed(self) -> "hashlib._Hash":
-        """Return the digest of all bytes so far; waits for those that are still on their way."""
+        """Return the digest of all bytes so far; waits for those that are being hashed."""
         if self._hashing is not None:
             self._hashing.result()
             self._hashing = None
         return self._hash
 
     def _begin_sync(self, descriptor: int) -> None:
-        """Let the kernel write out what there is, so that the sync at the end waits for little."""
+        """Start writing to the disk, so that the sync at the end is short."""
         unsynced = self.size_bytes - self._begun_bytes
         if unsynced >= _BEGIN_SYNC_BYTES and hasattr(os, "posix_fadvise"):
-            # What is still to be written out is begun, and only what is not is dropped.
+            # This starts to write dirty pages, and drops only clean ones.
             os.posix_fadvise(descriptor, self._begun_bytes, unsynced, os.POSIX_FADV_DONTNEED)
             self._begun_bytes = self.size_bytes
 
@@ -260,9 +260,9 @@ class Publishing:
         self._synced.extend(zip(files, blobs, places, strict=True))
 
     def finish(self) -> list[StoredBlob]:
-        """Rename all that were synced, replacing what is there; the blobs in the order they came.
+        """Rename all synced files, replacing existing ones; return the blobs in their order.
 
-        They would survive a power loss when this returns.
+        They survive a power loss when this returns.
         """
         for file, _, place in self._synced:
             file.rename(place)
@@ -279,20 +279,20 @@ def _synced_directory(folder: str) -> None:
 
 
 def _side_by_side(steps: Sequence[Callable[[], None]]) -> None:
-    """Take several steps at once; all have ended when the first failure of any is raised."""
-    others = [_SYNCING.submit(step) for step in steps[1:]]
+    """Run several steps concurrently; raise the first failure after all have ended."""
+    running = [_SYNCING.submit(step) for step in steps[1:]]
     try:
         for step in steps[:1]:
             step()
     finally:
-        if others:
-            wait(others)
-    for other in others:
-        other.result()
+        if running:
+            wait(running)
+    for future in running:
+        future.result()
 
 
 def move_durably(source: str, target: str, directories: DurableDirectories) -> None:
-    """Rename a file, replacing what is there; nothing happens if there is no such file."""
+    """Rename a file, replacing an existing one; a missing file is ignored."""
     try:
         os.stat(source)
         directories.ensure(os.path.dirname(target))
@@ -313,7 +313,7 @@ def sync_directory(directory: str) -> None:
 
 
 def swept_files(directory: Path, older_than_seconds: float, dry_run: bool) -> int:
-    """Remove what nobody has written to for so long; returns how many files that were."""
+    """Remove files that were not written to for so long; return how many."""
     newest = time.time() - older_than_seconds
     swept = 0
     with failures_translated(), suppress(FileNotFoundError):

@@ -59,9 +59,9 @@ class AliasRecords(Repository):
         row = self._scope.first(_FIND, alias=alias)
         return _alias(row) if row else None
 
-    def find_all(self, wanted: Collection[str]) -> dict[str, Resource]:
+    def find_all(self, names: Collection[str]) -> dict[str, Resource]:
         """Return the resources that these aliases name, by alias."""
-        rows = self._scope.in_batches(_FIND_ALL, wanted)
+        rows = self._scope.in_batches(_FIND_ALL, names)
         return {row.alias: stored_resource(row) for row in rows}
 
     def ensure(self, alias: str, resource_id: str, *, now: datetime) -> tuple[NamedResource, bool]:

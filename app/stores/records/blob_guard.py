@@ -53,8 +53,8 @@ class BlobGuard(Repository):
         """
         self._scope.lock(CLAIM_LOCK, shared=True)
         running, over = read_claims(self._scope, sizes)
-        gone = {digest for digest, size in self._sizes_of(over).items() if size is None}
-        there = sizes.keys() - running - gone
+        removed = {digest for digest, size in self._sizes_of(over).items() if size is None}
+        there = sizes.keys() - running - removed
         counted = {digest: sizes[digest] for digest in there}
         return self._stored_blobs.enter(counted, reservation_id=reservation_id)
 

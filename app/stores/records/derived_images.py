@@ -120,9 +120,9 @@ class DerivedImageRecords(Repository):
             The ids of the rows that exist.
         """
         self.lock()
-        wanted = {source.resource_id for source in sources}
-        wanted |= self._made_of({source.digest for source in sources})
-        return {row.resource_id for row in self._scope.in_batches(_LOCK_RESOURCES, wanted)}
+        resource_ids = {source.resource_id for source in sources}
+        resource_ids |= self._made_of({source.digest for source in sources})
+        return {row.resource_id for row in self._scope.in_batches(_LOCK_RESOURCES, resource_ids)}
 
     def remove_sourceless(self, digests: Collection[str]) -> None:
         """Remove images whose sources were removed; the blobs become garbage.
@@ -131,9 +131,9 @@ class DerivedImageRecords(Repository):
         before it removed the sources.
         """
         for batch in in_batches(digests):
-            gone = set(batch) - self._with_source(batch)
-            made = self._made_of(gone)
-            self._scope.run(_REMOVE, values=[*gone])
+            sourceless = set(batch) - self._with_source(batch)
+            made = self._made_of(sourceless)
+            self._scope.run(_REMOVE, values=[*sourceless])
             for unused in in_batches(made):
                 self._scope.run(_REMOVE_UNUSED, values=unused)
 

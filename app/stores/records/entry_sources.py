@@ -89,8 +89,8 @@ def _records(scope: ProjectScope, kind: IndexedKind, ids: Collection[str]) -> It
     for row in scope.in_batches(_SELECTED[kind], ids):
         starts: Sequence[Any] = row[-len(texts) :]
         contents = tuple(bytes(each) for each in starts if each is not None)
-        others = {"kind": kind, "mime_type": None, "other_sessions": (), "contents": contents}
-        yield read_row(EntrySource, row, **others)
+        fields = {"kind": kind, "mime_type": None, "other_sessions": (), "contents": contents}
+        yield read_row(EntrySource, row, **fields)
 
 
 def _files(scope: ProjectScope, ids: Collection[str]) -> Iterator[EntrySource]:

@@ -189,28 +189,28 @@ class GroupCommits:
         """Make changes in a transaction, and undo those that fail."""
         is_durable = any(change.is_durable for change in changes)
         begin_group = partial(begin, connection, is_durable=is_durable)
-        left, timeout_ms = list(changes), _LOCK_TIMEOUT_MS
+        pending, timeout_ms = list(changes), _LOCK_TIMEOUT_MS
         if not self._uses_savepoints:
             begin_group(lock_timeout_ms=timeout_ms)
-            failed = _make_together(left, connection)
+            failed = _make_together(pending, connection)
             if failed is None:
                 return
             connection.rollback()
             is_contended = isinstance(failed.error, ContendedError)
             timeout_ms = _NO_LOCK_TIMEOUT_MS if is_contended else timeout_ms
-            if is_contended or failed is left[0]:
+            if is_contended or failed is pending[0]:
                 # It has not failed because of others.
-                left.remove(failed)
+                pending.remove(failed)
             else:
                 failed.error = None
-        if left:
+        if pending:
             begin_group(lock_timeout_ms=timeout_ms)
-        for change in left:
+        for change in pending:
             _make_behind_savepoint(change, connection)
             if isinstance(change.error, ContendedError):
                 _set_lock_timeout(connection, _NO_LOCK_TIMEOUT_MS)
         if len(changes) > 1:
-            self._uses_savepoints = any(change.error is not None for change in left)
+            self._uses_savepoints = any(change.error is not None for change in pending)
 
     def _write_events(self, changes: Iterable[_Change[Any]], connection: Connection) -> None:
         """Write the events of changes, project by project."""

@@ -99,12 +99,12 @@ class Stretch:
             row.tool_result_id: read_row(
                 StoredMessage, row, message_id=row.tool_result_id, **call_fields(row)
             )
-            for row in self.shown(TOOL_RESULT)
+            for row in self.records(TOOL_RESULT)
         }
-        for row in self.shown(MESSAGE, PAGE_FAULT):
+        for row in self.records(MESSAGE, PAGE_FAULT):
             is_page_fault = row.message_id in faults
             found[row.message_id] = stored_message(row, is_page_fault=is_page_fault)
-        for row in self.shown(INTERACTION, ANSWER):
+        for row in self.records(INTERACTION, ANSWER):
             found[row.interaction_id] = stored_interaction(row)
         entries = ((row, found.get(row.entry_id)) for row in self.rows)
         return [
@@ -115,7 +115,7 @@ class Stretch:
             if entry is not None
         ]
 
-    def shown(self, kind: EntryKind, *alike: EntryKind) -> Sequence[Row[Any]]:
+    def records(self, kind: EntryKind, *alike: EntryKind) -> Sequence[Row[Any]]:
         """Return the rows of the records of a kind, and of kinds in the same table."""
         if not any(row.kind == kind or row.kind in alike for row in self.rows):
             return []
@@ -184,7 +184,7 @@ class SessionHistory(Repository):
         if last_seq < to:
             # The first messages are too large to be read with the others.
             yield from self._newest(session_id, last_seq, to)
-        read = map(stored_message, stretch.shown(MESSAGE))
+        read = map(stored_message, stretch.records(MESSAGE))
         yield from sorted((each for each in read if each.seq <= to), key=lambda each: -each.seq)
 
 

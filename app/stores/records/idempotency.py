@@ -59,7 +59,7 @@ class IdempotencyRecords(Repository):
 
         `claim_id` is unique to the request, and distinguishes the claim from later ones.
         """
-        taken = self._scope.insert_if_absent(
+        is_claimed = self._scope.insert_if_absent(
             idempotency_keys,
             route=route,
             idempotency_key=key,
@@ -67,7 +67,7 @@ class IdempotencyRecords(Repository):
             claimed_at=now,
             claim_id=claim_id,
         )
-        if taken:
+        if is_claimed:
             return None
         row = self._scope.first(_FIND, route=route, idempotency_key=key)
         return read_row(Claim, row) if row else None
@@ -89,7 +89,7 @@ class IdempotencyRecords(Repository):
         Returns:
             `None`, or the claim that has replaced `over` meanwhile.
         """
-        taken = self._scope.run(
+        is_claimed = self._scope.run(
             _TAKE_OVER,
             of_route=route,
             of_key=key,
@@ -101,7 +101,7 @@ class IdempotencyRecords(Repository):
             claim_id=claim_id,
             answer_id=None,
         )
-        if taken:
+        if is_claimed:
             return None
         # The key may have been freed meanwhile.
         return self.claim(route, key, request_digest, now, claim_id=claim_id)

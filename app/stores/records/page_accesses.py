@@ -30,8 +30,8 @@ class PageAccessRecords(Repository):
             counts: The number of accesses by page id, and the time of the last. Pages that were
                 removed meanwhile are skipped. The stored time is not set back.
         """
-        for wanted in in_batches(counts):
-            locked = {row.page_id for row in self._scope.all(_LOCK, page_ids=wanted)}
+        for page_ids in in_batches(counts):
+            locked = {row.page_id for row in self._scope.all(_LOCK, page_ids=page_ids)}
             rows = [
                 {"page_id": each, "access_count": counts[each][0], "last_accessed": counts[each][1]}
                 for each in sorted(locked)

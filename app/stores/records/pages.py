@@ -234,9 +234,9 @@ def _identity_of(current: StoredPage) -> dict[str, object]:
 
 
 def _filtered(statement: Select[Any], filters: PageFilters) -> Select[Any]:
-    wanted = {name: value for name, value in values_of(filters).items() if value is not None}
-    session_id = wanted.pop("session_id", None)
-    conditions = [pages.c[name] == value for name, value in wanted.items()]
+    values = {name: value for name, value in values_of(filters).items() if value is not None}
+    session_id = values.pop("session_id", None)
+    conditions = [pages.c[name] == value for name, value in values.items()]
     if session_id is None:
         return statement.where(*conditions)
     # A session has few pages. In this form, SQLite finds them by the index over sessions, and not
@@ -246,8 +246,8 @@ def _filtered(statement: Select[Any], filters: PageFilters) -> Select[Any]:
 
 
 def _passes(row: Row[Any], filters: PageFilters) -> bool:
-    wanted = values_of(filters).items()
-    return all(value is None or getattr(row, name) == value for name, value in wanted)
+    values = values_of(filters).items()
+    return all(value is None or getattr(row, name) == value for name, value in values)
 
 
 def _values(version: PageVersion) -> dict[str, object]:

@@ -28,7 +28,7 @@ from sqlalchemy.dialects.postgresql import TSVECTOR
 from app.stores.records.columns import metadata
 from app.stores.records.tables import pages
 
-# Records that are found by their words, beside pages: triggers of the database keep a row for every
+# Records with words to search, beside pages: triggers of the database maintain a row for every
 # tool result, message and interaction, and for every file with a name. `revision` grows when the
 # words change; `indexed` is the revision in the index. If they differ, the entry waits.
 search_entries = Table(

@@ -144,10 +144,10 @@ class SessionResourceRecords(Repository):
         for row in self._scope.all(_FIND_OPENINGS, session_ids=[*session_ids]):
             openings: Sequence[Any] = row[1:]
             ids[row.session_id] = [str(each) for each in openings if each is not None]
-        wanted = {entry_id for named in ids.values() for entry_id in named}
+        entry_ids = {entry_id for named in ids.values() for entry_id in named}
         # Each id belongs to a message or an interaction.
         kinds: Sequence[IndexedKind] = ("message", "interaction")
-        sources = (each for kind in kinds for each in read_sources(self._scope, kind, wanted))
+        sources = (each for kind in kinds for each in read_sources(self._scope, kind, entry_ids))
         found = {source.entry_id: source for source in sources}
         return {
             session_id: [found[each] for each in named if each in found]

@@ -87,10 +87,10 @@ class BlobReferenceRecords(Repository):
 
     def needed(self, digests: Collection[str]) -> set[str]:
         """Return those of at most 500 digests that rows need."""
-        wanted = sorted(set(digests))
+        unique = sorted(set(digests))
         needed: set[str] = set()
         for statement in _NEEDED:
-            needed.update(self._scope.execute(statement, digests=wanted).scalars())
+            needed.update(self._scope.execute(statement, digests=unique).scalars())
         return needed
 
     def digests(self, *, after: str, limit: int) -> list[str]:
@@ -180,11 +180,11 @@ class SweptBlobRecords(Repository):
         """
         return self._scope.run(_FORGET, before=self._scope.now() - age)
 
-    def _claim(self, wanted: set[str]) -> BlobClaim:
+    def _claim(self, digests: set[str]) -> BlobClaim:
         # Read after the lock was acquired, which may have taken a while.
         now = self._scope.now()
-        running, _ = read_claims(self._scope, wanted)
-        claimed = tuple(sorted(wanted - running))
+        running, _ = read_claims(self._scope, digests)
+        claimed = tuple(sorted(digests - running))
         rows = [{"digest": digest, "claimed_at": now, "swept_at": None} for digest in claimed]
         self._scope.merge_all(swept_blobs, rows, touch("claimed_at", "swept_at"))
         return BlobClaim(claimed, now)

@@ -126,8 +126,8 @@ class WordIndex(Repository, ABC):
     ) -> RequiredMarks:
         """Return the marks of the project, or of a session, modalities and kinds in it."""
         marks = [] if session_id is None else [[self.mark("session", session_id)]]
-        for name, wanted in (("modality", modalities), ("kind", kinds)):
-            marks += [[self.mark(name, each) for each in sorted(wanted)]] if wanted else []
+        for name, values in (("modality", modalities), ("kind", kinds)):
+            marks += [[self.mark(name, each) for each in sorted(values)]] if values else []
         # The other marks contain the project as well. Each text of it has its own mark.
         return marks or [[self.mark("project", "")]]
 

@@ -116,9 +116,9 @@ class BundleRecords(Repository):
             recorded: dict[int, Recorded] = {
                 **{
                     row.seq: read_row(RecordedResult, row, result=stored_result(row))
-                    for row in stretch.shown(TOOL_RESULT)
+                    for row in stretch.records(TOOL_RESULT)
                 },
-                **{row.seq: stored_message(row) for row in stretch.shown(MESSAGE, PAGE_FAULT)},
+                **{row.seq: stored_message(row) for row in stretch.records(MESSAGE, PAGE_FAULT)},
             }
             for row in stretch.rows:
                 yield read_row(Entry, row), recorded.get(row.seq)
