@@ -1,45 +1,45 @@
-"""What can go wrong, in the words of the domain; nothing here knows HTTP.
+"""The errors of the service, independent of HTTP.
 
-What reading raises as well is in `pagefault_dialects.errors`: `InvalidJsonError`,
+`pagefault_dialects.errors` has the errors of parsing as well: `InvalidJsonError`,
 `InvalidPayloadError` and `PayloadTooLargeError`.
 
     PagefaultError
-     ├─ MalformedRequestError      the request cannot be read at all
-     │   ├─ InvalidCursorError     a list position we did not hand out
-     │   └─ DigestMismatchError    the bytes are not the ones the caller announced
-     ├─ UnauthorizedError          no key, or a key that is unknown or revoked
-     ├─ ForbiddenLinkError         a signed link that is expired or was altered
-     ├─ ForbiddenOriginError       a page of an origin that may neither write nor listen
-     ├─ MisdirectedRequestError    a host name the service does not answer to
-     ├─ NotFoundError              absent, or somebody else's: the two are never told apart
-     ├─ GoneError                  it was here, and its time is over
-     ├─ ConflictError              it exists already and is different, or is still in use
-     ├─ PreconditionFailedError    the caller's If-Match or If-None-Match does not hold
-     │   └─ TusVersionError        a resumable upload in a version of the protocol not spoken here
-     ├─ SlowBodyError              the body came slower than the service waits for
-     ├─ HeadersTooLargeError       the headers alone are larger than a limit
-     ├─ UnsupportedMediaError      a body of a type the route does not take
-     ├─ RangeNotSatisfiableError   no asked range lies inside the content
-     ├─ InvalidPayloadError        readable, but not what is taken; of the library
-     │   ├─ MissingAttachmentError an attached file that is no resource of the project
-     │   └─ InvalidBundleError     a bundle that is damaged, or none of ours
-     ├─ ChecksumMismatchError      a piece of an upload is not what its checksum says
-     ├─ FetchBlockedError          a URL the service does not fetch
-     ├─ UpstreamError              a URL's server gave something that is not a file
-     │   └─ UpstreamTimeoutError   a URL's server took too long
-     ├─ QuotaExceededError         a key has used up what it may in a minute or a day
-     ├─ StreamLimitError           a key has as many streams of events as it may
-     ├─ OverloadedError            more requests at once than the service works on
-     │   ├─ MemoryExhaustedError   more memory than is free now
-     │   └─ FetchesBusyError       more fetches at once than a project may have
-     └─ StoreUnavailableError      a store did not answer, or did not confirm a commit
-         ├─ StoreMisconfiguredError  a store refuses the service until the operator acts
-         ├─ StoreFullError         there is no room left; nothing was kept
-         │   └─ StoredBytesQuotaError  the project keeps as many bytes as it may
-         └─ BlobSweptError         the bytes were removed before their record was written
+     ├─ MalformedRequestError      the request cannot be parsed
+     │   ├─ InvalidCursorError     a cursor that is not from this list
+     │   └─ DigestMismatchError    bytes that do not match the announced digest
+     ├─ UnauthorizedError          no key, or an unknown or revoked one
+     ├─ ForbiddenLinkError         a signed link that has expired or was altered
+     ├─ ForbiddenOriginError       a web page whose origin may not write or listen
+     ├─ MisdirectedRequestError    a host name that is not accepted
+     ├─ NotFoundError              a record that is absent, or in another project
+     ├─ GoneError                  an upload that has expired
+     ├─ ConflictError              a record that exists and differs, or is in use
+     ├─ PreconditionFailedError    If-Match or If-None-Match does not hold
+     │   └─ TusVersionError        an unsupported version of the protocol for resumable uploads
+     ├─ SlowBodyError              a body that arrived too slowly
+     ├─ HeadersTooLargeError       headers above the limit
+     ├─ UnsupportedMediaError      a body of an unsupported type
+     ├─ RangeNotSatisfiableError   no requested range lies inside the content
+     ├─ InvalidPayloadError        a valid document with invalid values; of the library
+     │   ├─ MissingAttachmentError an attached file that is not a resource of the project
+     │   └─ InvalidBundleError     a bundle that is damaged or of another format
+     ├─ ChecksumMismatchError      a piece of an upload that does not match its checksum
+     ├─ FetchBlockedError          a URL that may not be fetched
+     ├─ UpstreamError              an invalid answer of a URL's server
+     │   └─ UpstreamTimeoutError   a URL's server that took too long
+     ├─ QuotaExceededError         a key without quota for this minute or day
+     ├─ StreamLimitError           a key with too many event streams
+     ├─ OverloadedError            too many requests at once
+     │   ├─ MemoryExhaustedError   not enough free memory
+     │   └─ FetchesBusyError       too many fetches at once for a project
+     └─ StoreUnavailableError      a store that did not answer, or did not confirm a commit
+         ├─ StoreMisconfiguredError  a store that refuses the service until the operator acts
+         ├─ StoreFullError         a full store; nothing was stored
+         │   └─ StoredBytesQuotaError  a project at its limit of stored bytes
+         └─ BlobSweptError         bytes that were removed before their record was written
 
-Each class carries a stable `code` and a sentence for the caller; `http/problems.py` gives it a
-status. Details never repeat the caller's input: an echoed lone surrogate turns a 422 into a 500.
+Each class has a stable `code` and a sentence for the caller; `http/problem_types.py` maps it to a
+status. Details never repeat input, since an echoed lone surrogate turns a 422 into a 500.
 """
 
 from collections.abc import Mapping
@@ -53,7 +53,7 @@ class MalformedRequestError(PagefaultError, code="malformed-request"):
 
 
 class InvalidCursorError(MalformedRequestError, code="invalid-cursor"):
-    """The cursor was not handed out by this list."""
+    """The cursor is not from this list."""
 
     sentence = (
         "The cursor is not one this list handed out. Take it from `nextCursor`, unchanged, "
@@ -62,7 +62,7 @@ class InvalidCursorError(MalformedRequestError, code="invalid-cursor"):
 
 
 class DigestMismatchError(MalformedRequestError, code="digest-mismatch"):
-    """The body's digest is not the announced one; nothing was stored."""
+    """The body does not match the announced digest. Nothing was stored."""
 
     sentence = (
         "The body does not have the announced sha-256 digest, so it was damaged on the way "
@@ -114,7 +114,7 @@ class MisdirectedRequestError(PagefaultError, code="misdirected-request"):
 
 
 class NotFoundError(PagefaultError, code="not-found"):
-    """There is no such thing in the caller's project."""
+    """The project of the caller has no such record."""
 
     def __init__(
         self,
@@ -129,11 +129,11 @@ class NotFoundError(PagefaultError, code="not-found"):
 
 
 class GoneError(PagefaultError, code="gone"):
-    """It was here, and its time is over. Start anew."""
+    """The upload has expired. Begin a new one."""
 
 
 class ConflictError(PagefaultError, code="conflict"):
-    """The request contradicts what is stored."""
+    """The request contradicts the stored records."""
 
 
 class PreconditionFailedError(PagefaultError, code="precondition-failed"):
@@ -143,27 +143,27 @@ class PreconditionFailedError(PagefaultError, code="precondition-failed"):
 
 
 class TusVersionError(PreconditionFailedError, code="tus-version"):
-    """The request speaks another version of the protocol for resumable uploads than 1.0.0."""
+    """The request has another version of the protocol for resumable uploads than 1.0.0."""
 
     sentence = "Uploads in pieces speak tus 1.0.0: send `Tus-Resumable: 1.0.0` with the request."
 
 
 class SlowBodyError(PagefaultError, code="slow-body"):
-    """The body came slower than the service waits for."""
+    """The body arrived too slowly."""
 
     sentence = "The body arrived too slowly and was given up."
 
 
 class HeadersTooLargeError(PagefaultError, code="headers-too-large"):
-    """The headers of the request are larger than the service takes."""
+    """The headers of the request are larger than the limit."""
 
 
 class UnsupportedMediaError(PagefaultError, code="unsupported-media-type"):
-    """The route does not take bodies of this type."""
+    """The route does not accept bodies of this type."""
 
 
 class RangeNotSatisfiableError(PagefaultError, code="range-not-satisfiable"):
-    """No asked range lies inside the content.
+    """No requested range lies inside the content.
 
     Args:
         size_bytes: The content's size, for `Content-Range: bytes */N`.
@@ -175,7 +175,7 @@ class RangeNotSatisfiableError(PagefaultError, code="range-not-satisfiable"):
 
 
 class MissingAttachmentError(InvalidPayloadError, code="missing-attachment"):
-    """Attached files that are no resources of this project. All of them are named."""
+    """Attached files that are not resources of this project. All of them are listed."""
 
     tells_every_fault = True
 
@@ -198,17 +198,17 @@ class FetchBlockedError(PagefaultError, code="fetch-blocked"):
 
 
 class UpstreamError(PagefaultError, code="upstream-error"):
-    """The server a URL leads to did not answer with a whole file. Nothing was kept."""
+    """The server of a URL did not answer with a whole file. Nothing was stored."""
 
 
 class UpstreamTimeoutError(UpstreamError, code="upstream-timeout"):
-    """The server a URL leads to took too long. Nothing was kept; try again later."""
+    """The server of a URL took too long. Nothing was stored; try again later."""
 
     sentence = "The server the URL leads to took too long. Nothing was kept."
 
 
 class QuotaExceededError(PagefaultError, code="quota-exceeded"):
-    """The key has used up a quota, which `violated-policies` names; `Retry-After` says how long."""
+    """The key has used up the quota in `violated-policies`. Retry after `Retry-After` seconds."""
 
     def __init__(self, quota: str, *, retry_after_seconds: int) -> None:
         super().__init__(
@@ -220,7 +220,7 @@ class QuotaExceededError(PagefaultError, code="quota-exceeded"):
 
 
 class StreamLimitError(PagefaultError, code="too-many-streams"):
-    """The key listens with as many streams as it may. End one, or come again when one has ended."""
+    """The key has the maximal number of open streams. Close one, or retry when one has ended."""
 
     def __init__(self, streams: int) -> None:
         super().__init__(
@@ -230,7 +230,7 @@ class StreamLimitError(PagefaultError, code="too-many-streams"):
 
 
 class OverloadedError(PagefaultError, code="overloaded"):
-    """The service works on as many requests as it can. Send it again in a moment."""
+    """The service is processing the maximal number of requests. Send it again in a moment."""
 
     sentence = (
         "The service is working on as many requests as it can. Nothing was done: send the "
@@ -241,9 +241,9 @@ class OverloadedError(PagefaultError, code="overloaded"):
 class MemoryExhaustedError(OverloadedError, code="memory-exhausted"):
     """The memory that the request, or its answer, needs is in use. Send it again in a moment.
 
-    Nothing was stored: the answer to a write is sent whether or not there is room for it.
-    `PAGEFAULT_LIMITS__MEMORY_BYTES` says how much there is, and `docs/operations.md` (Memory) how
-    much it should be.
+    Nothing was stored: answers to writes are sent even without free memory.
+    `PAGEFAULT_LIMITS__MEMORY_BYTES` is the limit; see `docs/operations.md` (Memory) for its
+    choice.
     """
 
     sentence = (
@@ -253,7 +253,7 @@ class MemoryExhaustedError(OverloadedError, code="memory-exhausted"):
 
 
 class FetchesBusyError(OverloadedError, code="fetches-busy"):
-    """No slot to fetch a URL, or to look its host up, was free in time. Nothing was kept."""
+    """No slot for fetching a URL or resolving its host was free in time. Nothing was stored."""
 
     sentence = (
         "As many URLs are being fetched, or host names looked up, as may be at once. Nothing "
@@ -262,22 +262,22 @@ class FetchesBusyError(OverloadedError, code="fetches-busy"):
 
 
 class StoreCause(NamedTuple):
-    """Why a store fails: a `name` for logs and callers, a `sentence` for the operator alone."""
+    """The cause of a failure: a `name` for logs and callers, a `sentence` for the operator."""
 
     name: str
     sentence: str
 
 
 class StoreUnavailableError(PagefaultError, code="store-unavailable"):
-    """A store did not answer. After a write, it is unknown whether it happened: send it again.
+    """A store did not answer. The outcome of a write may be unknown: send it again.
 
-    With the same `Idempotency-Key`, tool call or id it is not stored twice. Where the detail says
-    that nothing was stored, nothing was.
+    With the same `Idempotency-Key`, tool call or id it is not stored twice. If nothing was stored,
+    the detail states it.
 
     Args:
-        store: Which one; the `sentence` of a class may name it.
-        detail: What to tell the caller if something was stored, or may have been.
-        cause: Why, as far as it is known.
+        store: The name of the store, which the `sentence` of a class may contain.
+        detail: The message if something was stored, or may have been.
+        cause: The cause, if it is known.
     """
 
     sentence = "The {store} did not answer, so nothing was stored. Send the same request again."
@@ -293,8 +293,8 @@ class StoreUnavailableError(PagefaultError, code="store-unavailable"):
 class StoreMisconfiguredError(StoreUnavailableError, code="store-misconfigured"):
     """A store refuses the service, as for a wrong password, key or bucket, until the operator acts.
 
-    Nothing was kept. `cause` says why, as do the lines `database failed` and `blob store failed` of
-    the log, and `docs/deployment.md` (The database, The bucket) what to do.
+    Nothing was stored. `cause` has the reason, as have the lines `database failed` and `blob store
+    failed` of the log. `docs/deployment.md` (The database, The bucket) has the remedies.
     """
 
     sentence = (
@@ -304,19 +304,19 @@ class StoreMisconfiguredError(StoreUnavailableError, code="store-misconfigured")
 
 
 class StoreFullError(StoreUnavailableError, code="store-full"):
-    """A store has no room left. Reads go on."""
+    """A store is full. Reads still work."""
 
     sentence = "There is no room left to store this. Nothing was stored; reading still works."
 
 
 class StoredBytesQuotaError(StoreFullError, code="stored-bytes-quota"):
-    """The project keeps as many bytes as it may. Reads go on; what is swept makes room.
+    """The project has reached its limit of stored bytes. Reads still work; the sweep frees space.
 
     Args:
-        quota_bytes: How many it may keep.
-        stored_bytes: How many it keeps.
-        reserved_bytes: How many more are on their way.
-        needed_bytes: How many more were asked for, at the least.
+        quota_bytes: The limit.
+        stored_bytes: The bytes that are stored.
+        reserved_bytes: The bytes of writes in progress.
+        needed_bytes: The bytes that the request needs, at the least.
     """
 
     def __init__(
@@ -332,9 +332,9 @@ class StoredBytesQuotaError(StoreFullError, code="stored-bytes-quota"):
 
 
 class BlobSweptError(StoreUnavailableError, code="blob-swept"):
-    """The bytes lay without a record for so long that they were removed just before it was written.
+    """The sweep removed the bytes before their record was written, since that took too long.
 
-    Nothing was kept; the same request, sent again, stores them anew.
+    Nothing was stored. Send the same request again.
     """
 
     sentence = (
