@@ -99,12 +99,12 @@ def content_response(
 
     Raises:
         PreconditionFailedError: If-Match or If-Unmodified-Since does not hold.
-        RangeNotSatisfiableError: No asked range lies inside the content.
+        RangeNotSatisfiableError: No requested range lies inside the content.
     """
     sender = source.sender(content.size_bytes) if source else None
     is_small = sender is None and content.size_bytes <= CHUNK_BYTES
     if is_small and method == "GET" and _DECIDING.isdisjoint(map(str.lower, request_headers)):
-        # Small content is asked for by the dozen, and hardly ever with conditions.
+        # Small content is requested often, and hardly ever with conditions.
         return ContentPiece(
             ByteRange(0, content.size_bytes),
             open_range=open_range,

@@ -52,23 +52,26 @@ _OF_QUERIES = problem_responses(InvalidPayloadError)
 _LINK = answer_headers(
     Link=("string", '`<…>; rel="next"`: the next page of the list, if there is one (RFC 8288).')
 )
-_ETAG = answer_headers(ETag=("string", "Stands for what was sent; for `If-Match` and the like."))
+_ETAG = answer_headers(ETag=("string", "The version of the answer, for `If-Match` and the like."))
 
 TAGS = (
     {"name": "tool results", "description": "Raw results in, canonical records out."},
-    {"name": "resources", "description": "Media and files, each kept once."},
-    {"name": "aliases", "description": "What other systems call a resource."},
-    {"name": "references", "description": "What one tool returned, for the next one to take."},
+    {"name": "resources", "description": "Media and files, each stored once."},
+    {"name": "aliases", "description": "Names that other systems use for resources."},
+    {"name": "references", "description": "Outputs of a tool as arguments of the next one."},
     {"name": "uploads", "description": "Large files, in pieces that survive a restart."},
     {"name": "pages", "description": "Agent memory, faulted in at any level."},
-    {"name": "search", "description": "Whatever has the words, wherever it is."},
-    {"name": "sessions", "description": "What happened, in the order it happened."},
+    {"name": "search", "description": "Search over all stored records."},
+    {"name": "sessions", "description": "Histories of agents, in order."},
     {"name": "interactions", "description": "User turns with files, and their answers."},
-    {"name": "renderings", "description": "Any record, for any model, and what was lost."},
-    {"name": "doctor", "description": "What is wrong with any history, and the history healed."},
-    {"name": "tools", "description": "Tools for models, and whoever runs them."},
-    {"name": "events", "description": "What is written, live, and again after a reload."},
-    {"name": "operations", "description": "For those who run the service."},
+    {
+        "name": "renderings",
+        "description": "Records as messages for any model, with an account of losses.",
+    },
+    {"name": "doctor", "description": "Errors in histories, and their repair."},
+    {"name": "tools", "description": "The memory's tools for models, and their calls."},
+    {"name": "events", "description": "All writes as live streams that can be resumed."},
+    {"name": "operations", "description": "Health, readiness, version and metrics."},
 )
 
 
@@ -120,7 +123,7 @@ def _describe(app: FastAPI) -> dict[str, Any]:
 
 
 def _document_conditions(operation: dict[str, Any]) -> None:
-    """Add the conditions of a read that has any, and spell headers as their standards do."""
+    """Add the conditions of a read, and spell headers as their standards do."""
     parameters = operation.setdefault("parameters", [])
     for parameter in parameters:
         if parameter["in"] == "header" and parameter["name"].islower():
@@ -136,7 +139,7 @@ def _document_conditions(operation: dict[str, Any]) -> None:
 
 
 def _document_links(operation: dict[str, Any]) -> None:
-    """Add the headers that say where a written record is, and where a list goes on."""
+    """Add the headers with the path of a written record, and with the next page of a list."""
     responses = operation["responses"]
     # New records and existing ones are both answered with their path.
     written = {"200", "201"} if {"200", "201"} <= responses.keys() else set()
@@ -146,9 +149,9 @@ def _document_links(operation: dict[str, Any]) -> None:
 
 
 def _document_common_faults(path: str, method: str, responses: dict[str, Any]) -> None:
-    """Add what any operation may answer to a browser, and any of the API to anybody.
+    """Add the common errors of all operations, of writes, and of operations below `/api/`.
 
-    That is no key, a quota, a store that does not answer, a name in the query that is not known.
+    The latter are missing keys, quotas, failing stores, and unknown query parameters.
     """
     # The framework's own 422 stands where a route has not declared ours.
     if "application/json" in responses.get("422", {}).get("content", {}):

@@ -47,8 +47,8 @@ def streamed_bodies() -> Collection[type[BaseModel]]:
 def file_body(media_type: str = "application/octet-stream") -> dict[str, Any]:
     """Return the documentation of a body that is a file.
 
-    Where others are taken as well, one type is documented: of several, generators send the first
-    or none.
+    One media type is documented even if a route accepts several, since generators send the first of
+    several, or none.
     """
     content = {media_type: {"schema": {"type": "string", "format": "binary"}}}
     return {"requestBody": {"required": True, "content": content}}
@@ -57,13 +57,13 @@ def file_body(media_type: str = "application/octet-stream") -> dict[str, Any]:
 def header(
     name: str, description: str, *, required: bool = False, **schema: object
 ) -> dict[str, Any]:
-    """Return the documentation of a header that a route reads from the request itself.
+    """Return the documentation of a header that a route reads from the request.
 
     Args:
-        name: As it is spelled in its standard.
-        description: Its purpose.
-        required: Whether a request without it is refused.
-        schema: Words of JSON Schema; text by default.
+        name: The name, as its standard spells it.
+        description: The purpose.
+        required: True if requests without it are refused.
+        schema: Keywords of JSON Schema; a string by default.
     """
     return {
         "name": name,
@@ -75,7 +75,7 @@ def header(
 
 
 def answer_headers(**headers: tuple[str, str]) -> dict[str, Any]:
-    """Return the documentation of headers of an answer: type and meaning, by name with `_`."""
+    """Return the documentation of headers of an answer, from (type, meaning) by name with `_`."""
     return {
         name.replace("_", "-"): {"description": meaning, "schema": {"type": kind}}
         for name, (kind, meaning) in headers.items()
@@ -87,25 +87,25 @@ IF_NONE_MATCH = header("If-None-Match", "Answer 304 if the ETag is one of these.
 CONTENT_CONDITIONS = (
     header("If-Modified-Since", "Answer 304 if the content is not newer (RFC 9110)."),
     header("If-Unmodified-Since", "Answer only if the content is not newer, else 412."),
-    header("Want-Repr-Digest", "Which digest is wanted (RFC 9530); `sha-256` is what there is."),
+    header("Want-Repr-Digest", "The preferred digest (RFC 9530); only `sha-256` is supported."),
 )
 CONTENT_RANGES = (
-    header("Range", "The bytes wanted, as `bytes=0-499`; 16 ranges at most."),
+    header("Range", "The requested bytes, as `bytes=0-499`; 16 ranges at most."),
     header("If-Range", "Send ranges only of the content with this ETag, else all of it."),
 )
 CONTENT_HEADERS = answer_headers(
     Accept_Ranges=("string", "`bytes`."),
-    Content_Disposition=("string", "How to show it, and its name."),
+    Content_Disposition=("string", "The disposition and the file name."),
     Repr_Digest=("string", "`sha-256=:…:` of the whole content (RFC 9530)."),
 )
 FILE_RESPONSE: dict[str, Any] = {"content": ANY_FILE, "headers": CONTENT_HEADERS}
 """The documentation of an answer with a whole file; its description is added by the route."""
 RANGES_RESPONSE: dict[str, Any] = {
-    "description": "The asked ranges.",
+    "description": "The requested ranges.",
     "content": ANY_FILE,
     "headers": CONTENT_HEADERS
     | answer_headers(
-        Content_Range=("string", "Which bytes of how many, where one range was asked for.")
+        Content_Range=("string", "The range and the total length, if one range was requested.")
     ),
 }
-LOCATION = answer_headers(Location=("string", "The path of what was written."))
+LOCATION = answer_headers(Location=("string", "The path of the written record."))

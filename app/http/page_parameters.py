@@ -1,4 +1,4 @@
-"""Parameters of the routes that read pages: which page, and at which level."""
+"""Parameters of the routes of pages: id and level."""
 
 from typing import Annotated
 
@@ -9,7 +9,7 @@ from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.model.base import ClientId
 from pagefault_dialects.model.page import LEVEL_NAMES, Level, LevelName, parse_level
 
-# Numbers are taken as well. Not every generator can write a union into an address.
+# Numbers are accepted as well, but not every generator supports unions in an address.
 _LEVELS = f"{LEVEL_NAMES}; by name, in any case, or by number."
 _LevelText = Annotated[
     str,
@@ -23,14 +23,14 @@ PageIdPath = Annotated[ClientId, Path(description="The client's id of the page."
 async def get_level_query(
     level: Annotated[_LevelText | None, Query(description=_LEVELS)] = None,
 ) -> Level | None:
-    """Read the level of `?level=`, if there is one."""
+    """Return the level of `?level=`, or None."""
     return None if level is None else _level(level, "/query/level")
 
 
 async def get_level_path(
     level: Annotated[_LevelText, Path(description=_LEVELS)],
 ) -> Level:
-    """Read the level that is part of the path."""
+    """Return the level in the path."""
     return _level(level, "/path/level")
 
 

@@ -25,8 +25,7 @@ def answer_record(
 ) -> Response:
     """Return the answer that carries a stored JSON record, byte for byte: `status`, or 304.
 
-    Conditions are judged for GET and HEAD only: those of a write had to be judged before it was
-    done.
+    Conditions are evaluated for GET and HEAD only. Those of a write are evaluated before it.
 
     Args:
         request: The request, of any method.
@@ -51,13 +50,13 @@ def answer_record(
 
 
 def answer_unchanged(request: Request, *, etag: str) -> Response | None:
-    """Return the 304 to a caller that has the record already, to be given before it is read."""
+    """Return a 304 if the caller has the record already, before the record is read."""
     headers = {"ETag": etag, "Cache-Control": REVALIDATE, "Vary": "Accept"}
     return unchanged_response(request, headers)
 
 
 def answer_text(request: Request, text: str, *, etag: str | None = None) -> Response:
-    """Return a record for people, as plain text, to those whose Accept asks for it."""
+    """Return a record as plain text, for callers that accept it."""
     response = answer_record(request, text.encode(), etag=etag)
     response.headers["Content-Type"] = "text/plain; charset=utf-8"
     response.headers["Vary"] = "Accept"
@@ -65,14 +64,14 @@ def answer_text(request: Request, text: str, *, etag: str | None = None) -> Resp
 
 
 def wants_text(request: Request) -> bool:
-    """Tell whether `text/plain` is wanted rather than JSON (RFC 9110 §12.5.1)."""
+    """Return True if `Accept` prefers `text/plain` to JSON (RFC 9110 §12.5.1)."""
     return prefers(request.headers, "text/plain", "application/json")
 
 
 def answer_written(
     request: Request, body: bytes, *, path: str, is_new: bool, etag: str | None = None
 ) -> Response:
-    """Return a record that was just written: 201, or 200 if it was there, and where it is."""
+    """Return a written record with its `Location`: 201 if it is new, else 200."""
     status = 201 if is_new else 200
     return answer_record(request, body, etag=etag, status=status, headers={"Location": path})
 
@@ -85,12 +84,12 @@ def answer_page(request: Request, items: Iterable[bytes], next_cursor: str | Non
 def answer_listed(
     request: Request, body: bytes, next_cursor: str | None, *, etag: str | None = None
 ) -> Response:
-    """Return the same of a page that is JSON already."""
+    """Return a page of a list that is JSON already, with a link to the next one."""
     return answer_record(request, body, etag=etag, headers=next_link(request, next_cursor))
 
 
 def next_link(request: Request, next_cursor: str | None) -> dict[str, str]:
-    """Return the header that leads to the next page of a list, if there is one."""
+    """Return the header with the next page of a list, if there is one."""
     if next_cursor is None:
         return {}
     # The cursor replaces `after`.

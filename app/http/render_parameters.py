@@ -1,4 +1,4 @@
-"""Parameters of the routes that render: for which target, and within which limits."""
+"""Query parameters of several routes that render: target and limits."""
 
 from typing import Annotated
 
@@ -15,7 +15,7 @@ from app.wire.renders import (
 )
 from pagefault_dialects.model.base import Count
 
-TargetQuery = Annotated[Target, Query(description="Whose dialect to write.")]
+TargetQuery = Annotated[Target, Query(description="The dialect of the messages.")]
 HandlesQuery = Annotated[
     bool,
     Query(

@@ -37,14 +37,14 @@ from pagefault_dialects.model.render_options import (
 
 SinceQuery = Annotated[Count, Query(description=SINCE)]
 _DetailQuery = Annotated[
-    ImageDetail | None, Query(description="How closely a model is to look at images.")
+    ImageDetail | None, Query(description="The detail with which a model reads images.")
 ]
 _AcceptQuery = Annotated[
     str | None,
     Query(
         max_length=4_096,
-        description="MIME types and ranges that the model can take, with commas; what is not among "
-        "them degrades.",
+        description="MIME types and ranges that the model accepts, with commas; other media are "
+        "reduced.",
         examples=["image/png,image/*"],
     ),
 ]
@@ -92,7 +92,7 @@ async def get_render_options(  # noqa: PLR0913, PLR0917 - one for each parameter
     max_image_pixels: MaxImagePixelsQuery = None,
     count_tokens: CountTokensQuery = True,
 ) -> RenderOptions:
-    """Read how a record is to be rendered."""
+    """Return the options for rendering a record."""
     try:
         ranges = None if accept is None else check_ranges(tuple(accept.split(",")))
     except ValueError as exc:
@@ -112,7 +112,7 @@ RenderOptionsDep = Annotated[RenderOptions, Depends(get_render_options)]
 
 
 async def get_render_query(target: TargetQuery, options: RenderOptionsDep) -> RenderQuery:
-    """Read for which target a record is to be rendered, and how."""
+    """Return the target and options for rendering a record."""
     return RenderQuery(target, options)
 
 
@@ -143,7 +143,7 @@ async def get_session_render_options(  # noqa: PLR0913, PLR0917 - see get_render
     adaptive: Annotated[bool, Query(description=f"{ADAPTIVE} `0`: no.")] = True,
     model: Annotated[ModelName | None, Query(description=MODEL)] = None,
 ) -> RenderOptions:
-    """Read how a session is to be rendered, which has a memory of pages."""
+    """Return the options for rendering a session, which has a memory of pages."""
     parts = cast("tuple[MemoryPart, ...]", tuple(memory.split(",") if memory else ()))
     return replace(
         options,
@@ -165,7 +165,7 @@ async def get_session_render_query(
     options: SessionRenderOptionsDep,
     at: Annotated[Count | None, Query(description=AT)] = None,
 ) -> RenderQuery:
-    """Read for which target a session is to be rendered, and how."""
+    """Return the target and options for rendering a session."""
     return RenderQuery(target, options, at)
 
 

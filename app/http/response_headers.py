@@ -1,4 +1,4 @@
-"""Headers of answers: as they are sent, and how long caches keep an answer."""
+"""Headers of answers, among them those for caches."""
 
 from collections.abc import Mapping
 
@@ -8,7 +8,7 @@ CACHE_FOREVER = "private, max-age=31536000, immutable"
 """For content addressed by its hash: it cannot change. Shared caches do not keep it."""
 
 REVALIDATE = "no-cache"
-"""For records: may be kept, must be asked about."""
+"""For records: caches may store them, but must revalidate them."""
 
 # Headers that a 304 repeats (RFC 9110 §15.4.5).
 _NOT_MODIFIED_HEADERS = frozenset({"cache-control", "content-location", "etag", "expires", "vary"})
