@@ -46,6 +46,7 @@ from app.stores.records.engine import (
     newest_revision,
     open_engines,
 )
+from app.stores.records.group_commits import begin
 from app.stores.records.history import MessageRecords, SessionHistory
 from app.stores.records.pages import PageRecords
 from app.stores.records.records import Records
@@ -95,8 +96,11 @@ def empty(backends: Backends, engine: Engine, tmp_path: Path) -> Settings:
 async def with_engines(settings: Settings, run: Callable[[Connection], _T]) -> _T:
     engines = open_database(settings)
     try:
-        with engines.writer.begin() as connection:
-            return run(connection)
+        with engines.writer.connect() as connection:
+            begin(connection)
+            result = run(connection)
+            connection.commit()
+            return result
     finally:
         await engines.close()
 

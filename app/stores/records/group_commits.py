@@ -279,6 +279,7 @@ def begin(
         is_durable: Its commit is synced to the disk.
         lock_timeout_ms: How long it waits for a lock. SQLite has one, which is acquired here.
     """
+    connection.begin()
     if connection.dialect.name == "postgresql":
         if lock_timeout_ms is not None:
             _set_lock_timeout(connection, lock_timeout_ms)
