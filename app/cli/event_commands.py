@@ -40,11 +40,11 @@ def tail(
 ) -> None:
     """Show events as they are written, straight from the stores, until interrupted."""
     from app.cli.tail import tail_events
-    from app.cli.terminal import existing_stores, project_of
+    from app.cli.terminal import existing_store_settings, resolve_project
 
     if session and session_option:
         options.refuse({"--session": session_option}, "is given already, without a name")
-    settings = existing_stores(data_dir, env_file)
-    project_id = project_of(settings, project)
+    settings = existing_store_settings(data_dir, env_file)
+    project_id = resolve_project(settings, project)
     session = session or session_option
     tail_events(settings, project_id, session=session, after=after, as_json=as_json)

@@ -1,4 +1,4 @@
-"""`pagefault ingest`: a tool result from a file or a pipe, straight into the stores."""
+"""`pagefault ingest`: store a tool result from a file or a pipe, without a server."""
 
 import hashlib
 import json
@@ -14,7 +14,7 @@ from rich.filesize import decimal
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 from rich.table import Table
 
-from app.cli.terminal import ERR, CommandError, counted, fault_line, printable, shortened
+from app.cli.terminal import ERR, CommandError, count_of, format_faults, printable, truncate
 from app.config.settings import Settings
 from app.services.tool_results.prepared_results import Ingested
 from app.wiring.ingest import open_tool_results
@@ -32,7 +32,7 @@ _REQUEST_KEYS = {
     "newCall",
     "result",
 }
-_SHOWN_TEXT_CHARS = 60
+_TEXT_CHARS = 60
 
 
 def ingest_file(
@@ -48,14 +48,14 @@ def ingest_file(
     """Store a tool result and print a table of its parts.
 
     Args:
-        settings: Where the stores are.
+        settings: The settings of the stores.
         file: A path, or `-` for standard input.
-        session_id: The session it is added to.
-        tool_name: The tool that returned it, unless the file is a whole request.
-        tool_call_id: The call it answers; by default named after the JSON of the file, so that
-            the same ingested twice, however it is written, is the same record.
-        project_id: Whose it is.
-        console: Where the table goes; progress goes to standard error.
+        session_id: The session of the result.
+        tool_name: The tool that returned it; ignored if the file is a whole request.
+        tool_call_id: The id of the call. The default is a digest of the JSON, so that equal JSON
+            is stored once.
+        project_id: The project of the session.
+        console: The console of the table; progress goes to standard error.
 
     Raises:
         CommandError: The file cannot be read, or is not JSON.
@@ -65,13 +65,15 @@ def ingest_file(
     with Progress(*columns, console=ERR, transient=True, disable=not ERR.is_terminal) as progress:
         content = _read(file, progress)
         value = _value(content, settings)
-        naming = partial(_request_body, content, value, session_id=session_id, tool_name=tool_name)
-        names = [tool_call_id] if tool_call_id is not None else _names(content, value)
+        make_body = partial(
+            _request_body, content, value, session_id=session_id, tool_name=tool_name
+        )
+        call_ids = [tool_call_id] if tool_call_id is not None else _call_ids(content, value)
         progress.add_task("storing", total=None)
         try:
-            ingested = anyio.run(_ingest, settings, project_id, session_id, naming, names)
+            ingested = anyio.run(_ingest, settings, project_id, session_id, make_body, call_ids)
         except InvalidPayloadError as exc:
-            faults = fault_line(exc.faults)
+            faults = format_faults(exc.faults)
             raise CommandError(f"the tool result is refused: {faults or exc.detail}") from exc
     _print(ingested, console)
 
@@ -94,7 +96,7 @@ def _read(file: str, progress: Progress) -> bytes:
 def _value(content: bytes, settings: Settings) -> JsonValue:
     limits = settings.limits
     try:
-        # It is written back as it stood: a message in it keeps the spelling of its numbers.
+        # Numbers keep their spelling, since a message in the request is written back.
         return parse_json(
             content, max_depth=limits.json_depth, max_nodes=limits.json_nodes, spelled=True
         )
@@ -102,8 +104,8 @@ def _value(content: bytes, settings: Settings) -> JsonValue:
         raise CommandError(f"the file is not a tool result: {exc.detail}") from exc
 
 
-def _names(content: bytes, value: JsonValue) -> list[str]:
-    """Return the names of the call that a file answers: by its JSON, and as in older versions."""
+def _call_ids(content: bytes, value: JsonValue) -> list[str]:
+    """Return call ids made from a file: from its JSON, and from its bytes as in old versions."""
     of_json = json_digest(value, body_bytes=len(content)).removeprefix(SCHEME)
     return [f"cli-{each[:16]}" for each in (of_json, hashlib.sha256(content).hexdigest())]
 
@@ -114,7 +116,7 @@ def _request_body(
     """Return `content` if it is a whole request, else a request with `content` as its result."""
     if isinstance(value, dict) and {"toolName", "result"} <= value.keys() <= _REQUEST_KEYS:
         members = {"toolCallId": tool_call_id, **value, "sessionId": session_id}
-        # A lone surrogate goes on as the JSON escape it was, to be repaired and noted there.
+        # A lone surrogate stays a JSON escape; the service replaces it and adds a warning.
         return json_bytes(members)
     head = {"toolName": tool_name, "toolCallId": tool_call_id, "sessionId": session_id}
     return json_bytes(head)[:-1] + b',"result":' + content + b"}"
@@ -124,21 +126,21 @@ async def _ingest(
     settings: Settings,
     project_id: str,
     session_id: str,
-    naming: Callable[[str], bytes],
-    names: Sequence[str],
+    make_body: Callable[[str], bytes],
+    call_ids: Sequence[str],
 ) -> Ingested:
-    """Store the result under the name that its call has already, or else under the first."""
+    """Store the result under a call id that exists already, or else under the first one."""
     async with open_tool_results(settings) as (access, tool_results):
         await access.ensure_project(project_id)
-        name = names[0]
-        for earlier in names[1:]:
-            if await tool_results.has_call(project_id, session_id, earlier):
-                name = earlier
+        call_id = call_ids[0]
+        for older_id in call_ids[1:]:
+            if await tool_results.has_call(project_id, session_id, older_id):
+                call_id = older_id
 
-        async def whole() -> AsyncIterator[bytes]:
-            yield naming(name)
+        async def body() -> AsyncIterator[bytes]:
+            yield make_body(call_id)
 
-        return await tool_results.ingest(project_id, whole(), idempotency_key=None)
+        return await tool_results.ingest(project_id, body(), idempotency_key=None)
 
 
 def _print(ingested: Ingested, console: Console) -> None:
@@ -150,10 +152,10 @@ def _print(ingested: Ingested, console: Console) -> None:
     for index, part in enumerate(record["parts"]):
         table.add_row(str(index), *_row(part, resources))
     console.print(table)
-    was = "stored" if ingested.is_new else "was stored before"
+    outcome = "stored" if ingested.is_new else "was stored before"
     console.print(
-        f"{result.tool_result_id} {was} as seq {result.seq} of session {result.session_id}; "
-        f"{counted(len(resources), 'resource')}",
+        f"{result.tool_result_id} {outcome} as seq {result.seq} of session {result.session_id}; "
+        f"{count_of(len(resources), 'resource')}",
         highlight=False,
         markup=False,
         soft_wrap=True,
@@ -164,7 +166,7 @@ def _row(part: dict[str, Any], resources: dict[str, dict[str, Any]]) -> tuple[st
     if part["type"] == "text":
         text = part["text"]
         size = decimal(len(text.encode("utf-8", "replace")))
-        return "text", "", "", size, printable(shortened(text, _SHOWN_TEXT_CHARS))
+        return "text", "", "", size, printable(truncate(text, _TEXT_CHARS))
     reference = part["image"] if part["type"] == "image" else part["data"]
     resource = resources.get(reference, {})
     size = decimal(resource["size"]) if resource else ""

@@ -1,4 +1,4 @@
-"""`pagefault keys`: make, list and revoke API keys, straight in the database."""
+"""`pagefault keys`: create, list and revoke API keys in the database, without a server."""
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -7,8 +7,8 @@ from typing import TypeVar
 import anyio
 import typer
 
-from app.cli.complaints import check_project, complain
-from app.cli.terminal import ERR, OUT, one_line, printable, read_settings, say
+from app.cli.error_output import check_project, print_error
+from app.cli.terminal import ERR, OUT, one_line, print_line, printable, read_settings
 from app.services.access.callers import Access
 from app.telemetry.logs import configure_logging
 from app.wiring.stores import open_access
@@ -17,15 +17,15 @@ _T = TypeVar("_T")
 
 
 def create_key(data_dir: Path | None, env_file: Path | None, *, project: str, label: str) -> None:
-    """Make a key and print it."""
+    """Create a key and print it."""
     check_project(project)
-    made = _with_access(data_dir, env_file, lambda access: access.create_key(project, label))
-    typer.echo(made)
+    key = _with_access(data_dir, env_file, lambda access: access.create_key(project, label))
+    typer.echo(key)
 
 
 def list_keys(data_dir: Path | None, env_file: Path | None) -> None:
     """Print all keys, without their secrets."""
-    # Nothing else here draws a table.
+    # Only this command prints a table.
     from rich.table import Table  # noqa: PLC0415
 
     table = Table("id", "project", "label", "created", "revoked")
@@ -36,7 +36,7 @@ def list_keys(data_dir: Path | None, env_file: Path | None) -> None:
     if table.row_count:
         OUT.print(table)
     else:
-        say("There are no keys. `pagefault keys create --project NAME` makes one.", to=ERR)
+        print_line("There are no keys. `pagefault keys create --project NAME` makes one.", to=ERR)
 
 
 def revoke_key(data_dir: Path | None, env_file: Path | None, *, key_id: str) -> None:
@@ -46,9 +46,9 @@ def revoke_key(data_dir: Path | None, env_file: Path | None, *, key_id: str) -> 
         SystemExit: There is no such key, or it is revoked already.
     """
     if not _with_access(data_dir, env_file, lambda access: access.revoke_key(key_id)):
-        complain(f"there is no valid key {one_line(key_id)}")
+        print_error(f"there is no valid key {one_line(key_id)}")
         raise SystemExit(1)
-    say(f"Revoked {key_id}.")
+    print_line(f"Revoked {key_id}.")
 
 
 def _with_access(

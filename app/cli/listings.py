@@ -6,8 +6,8 @@ from contextlib import aclosing
 import anyio
 from rich.filesize import decimal
 
-from app.cli.complaints import check_session
-from app.cli.terminal import ERR, counted, one_line, say, shortened
+from app.cli.error_output import check_session
+from app.cli.terminal import ERR, count_of, one_line, print_line, truncate
 from app.config.settings import Settings
 from app.models.search_entry import SearchMatch
 from app.services.maintenance.project_totals import count_project
@@ -23,8 +23,8 @@ from app.wiring.stores import open_records
 from pagefault_dialects.json.values import json_text
 from pagefault_dialects.model.page import Level, Modality, PageFilters, StoredPage
 
-_AT_ONCE = 200
-_SHOWN_CHARS = 80
+_BATCH_SIZE = 200
+_SUMMARY_CHARS = 80
 
 
 def list_pages(
@@ -40,22 +40,22 @@ def list_pages(
     check_session(session, "--session")
     filters = PageFilters(session_id=session, modality=modality)
 
-    async def show(records: Records) -> None:
+    async def print_results(records: Records) -> None:
         count = 0
         async with aclosing(_pages(records, project_id, filters, limit)) as pages:
             async for page in pages:
                 count += 1
-                say(page_summary(page).decode() if as_json else _page_line(page))
+                print_line(page_summary(page).decode() if as_json else _page_line(page))
         if not count:
-            say("There are no such pages.", to=ERR)
+            print_line("No pages.", to=ERR)
 
-    _run(settings, show)
+    _run(settings, print_results)
 
 
 def search_records(
     settings: Settings,
     project_id: str,
-    words: str,
+    query: str,
     *,
     session: str | None,
     limit: int,
@@ -64,48 +64,49 @@ def search_records(
     """Print a line for each hit, the best first.
 
     Raises:
-        InvalidPayloadError: The words have no search term.
+        InvalidPayloadError: The query has no search term.
     """
     check_session(session, "--session")
-    request = SearchRequest(words, session_id=session)
+    request = SearchRequest(query, session_id=session)
 
-    async def show(records: Records) -> None:
+    async def print_results(records: Records) -> None:
         search = Search(records, SearchIndexing(records))
         found = await search.search(project_id, request, cursor=None, limit=limit)
         if as_json:
-            say(search_results(found.hits, found.next_cursor, pending=found.pending).decode())
+            results = search_results(found.hits, found.next_cursor, pending=found.pending)
+            print_line(results.decode())
             return
         for hit in found.hits:
-            say(_hit_line(hit))
+            print_line(_hit_line(hit))
         if not found.hits:
-            say("Nothing has these words.", to=ERR)
+            print_line("No matches.", to=ERR)
         if found.next_cursor is not None:
-            say(f"There is more than these {limit}: --limit shows more.", to=ERR)
+            print_line(f"There are more than {limit} matches. Set a higher --limit.", to=ERR)
         if found.pending:
-            say(f"{counted(found.pending, 'record')} not searched yet: try again.", to=ERR)
+            print_line(f"{count_of(found.pending, 'record')} not indexed yet. Try again.", to=ERR)
 
-    _run(settings, show)
+    _run(settings, print_results)
 
 
 def show_stats(settings: Settings, project_id: str, *, as_json: bool) -> None:
     """Print the totals of a project."""
 
-    async def show(records: Records) -> None:
+    async def print_results(records: Records) -> None:
         totals = await count_project(records, project_id)
         if as_json:
-            say(json_text(totals.members()))
+            print_line(json_text(totals.members()))
             return
         for name, number in totals.members().items():
             size = f"  ({decimal(number)})" if name == "bytes" else ""
-            say(f"{name + ':':<14}{number:,}{size}")
+            print_line(f"{name + ':':<14}{number:,}{size}")
 
-    _run(settings, show)
+    _run(settings, print_results)
 
 
-def _run(settings: Settings, show: Callable[[Records], Awaitable[None]]) -> None:
+def _run(settings: Settings, command: Callable[[Records], Awaitable[None]]) -> None:
     async def run() -> None:
         async with open_records(settings) as (records, _):
-            await show(records)
+            await command(records)
 
     anyio.run(run)
 
@@ -115,8 +116,8 @@ async def _pages(
 ) -> AsyncGenerator[StoredPage, None]:
     lists, cursor = PageLists(records, AccessCounts(records)), None
     while limit > 0:
-        at_once = min(limit, _AT_ONCE)
-        pages, cursor = await lists.list(project_id, filters, cursor=cursor, limit=at_once)
+        size = min(limit, _BATCH_SIZE)
+        pages, cursor = await lists.list(project_id, filters, cursor=cursor, limit=size)
         for page in pages:
             yield page
         limit -= len(pages)
@@ -126,12 +127,12 @@ async def _pages(
 
 def _page_line(page: StoredPage) -> str:
     descriptor = read_descriptor(page)
-    words = descriptor["hint"] or descriptor["caption"] or ""
+    summary = descriptor["hint"] or descriptor["caption"] or ""
     columns = (
         page.page_id,
         f"{descriptor['modality']}, {Level(descriptor['compression_level']).name}, "
         f"~{descriptor['size_tokens']} tokens",
-        shortened(" ".join(words.split()), _SHOWN_CHARS),
+        truncate(" ".join(summary.split()), _SUMMARY_CHARS),
     )
     return one_line("  ".join(filter(None, columns)))
 

@@ -71,14 +71,14 @@ def main() -> None:
             raise
         _end(exc.code or 0)
     except Exception as exc:  # noqa: BLE001 - printed before the process ends
-        from app.cli.complaints import complain
-        from app.cli.terminal import expected_sentence
+        from app.cli.error_output import print_error
+        from app.cli.terminal import known_error_message
 
-        sentence = expected_sentence(exc)
+        sentence = known_error_message(exc)
         if sentence is None:
             sys.excepthook(type(exc), exc, exc.__traceback__)
         else:
-            complain(sentence)
+            print_error(sentence)
         _end(1)
     _end(0)
 

@@ -66,16 +66,16 @@ def list_pages(
 ) -> None:
     """List pages, newest first, a line each."""
     from app.cli import listings
-    from app.cli.terminal import existing_stores, project_of
+    from app.cli.terminal import existing_store_settings, resolve_project
     from pagefault_dialects.model.page import MODALITIES
 
     kind = next((each for each in MODALITIES if each == modality), None)
     if modality is not None and kind is None:
         raise typer.BadParameter(f"must be one of {', '.join(MODALITIES)}", param_hint="--modality")
-    settings = existing_stores(data_dir, env_file)
+    settings = existing_store_settings(data_dir, env_file)
     listings.list_pages(
         settings,
-        project_of(settings, project),
+        resolve_project(settings, project),
         session=session,
         modality=kind,
         limit=limit,

@@ -13,7 +13,7 @@ import typer
 from rich.filesize import decimal
 from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn
 
-from app.cli.terminal import ERR, CommandError, say
+from app.cli.terminal import ERR, CommandError, print_line
 from app.config.settings import Settings
 from app.wiring.page_reading import open_page_reading
 from pagefault_dialects.model.page import LEVEL_NAMES, Level, parse_level
@@ -48,7 +48,7 @@ def download_page(
         raise typer.BadParameter(f"must be one of {LEVEL_NAMES}", param_hint="--level")
     folder = (DOWNLOADS if output is None else Path(output)).expanduser()
     path, size_bytes = anyio.run(_save, settings, project_id, page_id, parsed, folder)
-    say(f"{path}  ({decimal(size_bytes)})")
+    print_line(f"{path}  ({decimal(size_bytes)})")
 
 
 async def _save(

@@ -21,12 +21,12 @@ def search(
 ) -> None:
     """Search pages, results, messages and file names, best match first."""
     from app.cli.listings import search_records
-    from app.cli.terminal import existing_stores, project_of
+    from app.cli.terminal import existing_store_settings, resolve_project
 
-    settings = existing_stores(data_dir, env_file)
+    settings = existing_store_settings(data_dir, env_file)
     search_records(
         settings,
-        project_of(settings, project),
+        resolve_project(settings, project),
         " ".join(words),
         session=session,
         limit=limit,

@@ -10,8 +10,8 @@ import anyio
 import uvicorn
 from uvicorn.supervisors import Multiprocess
 
-from app.cli.complaints import complain
-from app.cli.terminal import ERR, read_settings, say
+from app.cli.error_output import print_error
+from app.cli.terminal import ERR, print_line, read_settings
 from app.config.names import STARTED_BY
 from app.config.setting_values import LARGEST_PORT
 from app.config.settings import Settings
@@ -31,7 +31,7 @@ def serve_api(
     port: int | None,
     workers: int | None,
 ) -> None:
-    """Serve until the process is asked to end.
+    """Run the server until the process gets SIGTERM or SIGINT.
 
     Raises:
         SystemExit: A setting is invalid, or the port is not available.
@@ -43,13 +43,13 @@ def serve_api(
     settings = settings.model_copy(update={"port": listening.getsockname()[1]})
     _export_options(settings)
     configure_logging(settings.log_format, settings.log_level)
-    # Opened once here, so that a wrong setting is one sentence and not the traceback of a worker,
-    # and so that the database is migrated before workers start.
+    # Opened once here, so that an invalid setting prints an error message instead of the traceback
+    # of a worker, and the database is migrated before workers start.
     anyio.run(_open_once, settings)
     address = f"http://{_url_host(settings.host)}:{settings.port}"
-    sentence = f"Pagefault is at {address}  (docs: /docs)"
-    if not log_address(sentence):
-        say(sentence, to=ERR)
+    message = f"Pagefault is at {address}  (docs: /docs)"
+    if not log_address(message):
+        print_line(message, to=ERR)
     config = server_config(settings)
     allow_open_files(settings)
     if settings.workers == 1:
@@ -73,7 +73,7 @@ def _listen(host: str, port: int, *, is_option: bool) -> socket.socket:
     except (OSError, UnicodeError) as exc:
         errno = getattr(exc, "errno", None) or 0
         remedy = _remedy(errno, port, is_option=is_option)
-        complain(f"cannot listen on {_url_host(host)}:{port}: {_reason(exc, errno)}. {remedy}")
+        print_error(f"cannot listen on {_url_host(host)}:{port}: {_reason(exc, errno)}. {remedy}")
         raise SystemExit(1) from exc
     listening.set_inheritable(True)
     return listening
@@ -82,7 +82,7 @@ def _listen(host: str, port: int, *, is_option: bool) -> socket.socket:
 def _reason(error: OSError | UnicodeError, errno: int) -> str:
     if errno > 0:
         return os.strerror(errno)
-    # Name resolution has error numbers of its own; a label that is empty or too long has none.
+    # Name resolution has negative error numbers; an empty or too long label has none.
     reason = error.strerror if isinstance(error, OSError) else None
     return reason or "not the name of a host"
 
@@ -99,7 +99,7 @@ def _remedy(errno: int, port: int, *, is_option: bool) -> str:
 
 
 def _other_port(port: int, *, is_option: bool) -> str:
-    """Return how to choose another port: by `make run`, the option or the setting."""
+    """Return a sentence about choosing another port, with `make run`, the option or the setting."""
     if os.environ.get(STARTED_BY) == "make run":
         return f"Name another one: `make run PORT={port}`."
     if is_option:

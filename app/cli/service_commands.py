@@ -85,7 +85,7 @@ def stats(
 ) -> None:
     """Count the sessions, results, pages, resources and bytes of a project."""
     from app.cli.listings import show_stats
-    from app.cli.terminal import existing_stores, project_of
+    from app.cli.terminal import existing_store_settings, resolve_project
 
-    settings = existing_stores(data_dir, env_file)
-    show_stats(settings, project_of(settings, project), as_json=as_json)
+    settings = existing_store_settings(data_dir, env_file)
+    show_stats(settings, resolve_project(settings, project), as_json=as_json)

@@ -8,8 +8,8 @@ import typer
 from rich.filesize import decimal
 from rich.progress import BarColumn, DownloadColumn, Progress, ProgressColumn, TextColumn
 
-from app.cli.complaints import CANNOT, complain
-from app.cli.terminal import ERR, OUT, counted, existing_stores, read_settings, say
+from app.cli.error_output import EXIT_CANNOT_START, print_error
+from app.cli.terminal import ERR, OUT, count_of, existing_store_settings, print_line, read_settings
 from app.config.settings import Settings
 from app.errors import StoreUnavailableError
 from app.services.maintenance.fsck import StoreCheck, StoreCheckReport, StoreFault
@@ -20,28 +20,28 @@ from app.wiring.stores import migrate_database, open_records
 
 _DURATION = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,6})?)([smhd]?)\Z")
 _SECONDS_OF_UNIT = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 24 * 3600}
-_NAMED_OWNERS = 5
-_HEALING = "restore them from a backup, or upload the file again"
-_WRONG = {
-    "missing": f"the bytes are gone: {_HEALING}",
+_LISTED_OWNERS = 5
+_RESTORE = "restore them from a backup, or upload the file again"
+_FAULT_TEXTS = {
+    "missing": f"the bytes are gone: {_RESTORE}",
     "damaged": "the bytes are damaged: `pagefault fsck --repair` takes them out of service",
     "wrong-size": "the bytes are whole, but not as many as recorded: restore the database from a "
     "backup",
     "unreadable": "the bytes cannot be read: look at the disk or the bucket",
 }
-_QUARANTINED = f"the bytes are damaged, and now in quarantine: {_HEALING}"
+_QUARANTINED = f"the bytes are damaged, and now in quarantine: {_RESTORE}"
 _NOT_QUARANTINED = "the bytes were damaged and have been written anew meanwhile: check again"
 
 
 def migrate_stores(data_dir: Path | None, env_file: Path | None) -> None:
-    """Bring the database up to date, and say from where to where it went."""
+    """Migrate the database, and print the old and the new revision."""
     settings = read_settings(data_dir, env_file)
     configure_logging(settings.log_format, "warning")
     before, after = anyio.run(migrate_database, settings)
     if before == after:
-        say(f"The database is up to date (revision {after}).")
+        print_line(f"The database is up to date (revision {after}).")
     else:
-        say(f"Migrated the database from {before or 'nothing'} to revision {after}.")
+        print_line(f"Migrated the database from {before or 'nothing'} to revision {after}.")
 
 
 def sweep_stores(
@@ -49,10 +49,10 @@ def sweep_stores(
 ) -> None:
     """Sweep the stores and print a summary."""
     seconds = None if grace is None else _seconds(grace)
-    settings = existing_stores(data_dir, env_file)
+    settings = existing_store_settings(data_dir, env_file)
     grace_seconds = settings.sweep.grace_seconds if seconds is None else seconds
     report = anyio.run(_sweep, settings, grace_seconds, dry_run)
-    say(_summary(report, dry_run=dry_run))
+    print_line(_summarize_sweep(report, dry_run=dry_run))
 
 
 def check_stores(data_dir: Path | None, env_file: Path | None, *, repair: bool) -> None:
@@ -62,13 +62,13 @@ def check_stores(data_dir: Path | None, env_file: Path | None, *, repair: bool) 
         SystemExit: A fault was found, or the check could not finish.
     """
     try:
-        report = anyio.run(_check, existing_stores(data_dir, env_file), repair)
+        report = anyio.run(_check, existing_store_settings(data_dir, env_file), repair)
     except StoreUnavailableError as exc:
-        why = exc.cause.sentence if exc.cause else "a store does not answer"
-        complain(f"{why}. The check is not complete: run it again.")
-        raise SystemExit(CANNOT) from exc
-    for sentence in _checked(report):
-        say(sentence)
+        reason = exc.cause.sentence if exc.cause else "a store does not answer"
+        print_error(f"{reason}. The check is not complete: run it again.")
+        raise SystemExit(EXIT_CANNOT_START) from exc
+    for line in _summarize_check(report):
+        print_line(line)
     if report.faults:
         raise SystemExit(1)
 
@@ -78,11 +78,11 @@ async def _sweep(settings: Settings, grace_seconds: float, dry_run: bool) -> Swe
         with _progress(BarColumn(), TextColumn("{task.fields[counts]}")) as progress:
             task = progress.add_task("sweeping", total=None, counts="")
 
-            def show(report: SweepReport) -> None:
+            def show_counts(report: SweepReport) -> None:
                 counts = f"{report.looked_at:,} looked at, {report.removed:,} removed"
                 progress.update(task, counts=counts)
 
-            return await sweep.run(grace_seconds, dry_run=dry_run, progress=show)
+            return await sweep.run(grace_seconds, dry_run=dry_run, progress=show_counts)
 
 
 async def _check(settings: Settings, repair: bool) -> StoreCheckReport:
@@ -90,13 +90,15 @@ async def _check(settings: Settings, repair: bool) -> StoreCheckReport:
         with _progress(BarColumn(), DownloadColumn()) as progress:
             task = progress.add_task("checking", total=None)
 
-            def show(read_bytes: int, total_bytes: int) -> None:
+            def show_bytes(read_bytes: int, total_bytes: int) -> None:
                 progress.update(task, completed=read_bytes, total=total_bytes)
 
             def report_fault(fault: StoreFault) -> None:
-                say(_describe_fault(fault, repair=repair))
+                print_line(_describe_fault(fault, repair=repair))
 
-            return await StoreCheck(records, blobs).run(report_fault, repair=repair, progress=show)
+            return await StoreCheck(records, blobs).run(
+                report_fault, repair=repair, progress=show_bytes
+            )
 
 
 def _progress(*columns: ProgressColumn) -> Progress:
@@ -121,47 +123,47 @@ def _seconds(text: str) -> float:
     return float(match.group(1)) * _SECONDS_OF_UNIT[match.group(2)]
 
 
-def _summary(report: SweepReport, *, dry_run: bool) -> str:
-    files = f"{counted(report.removed, 'file')} that nothing refers to"
+def _summarize_sweep(report: SweepReport, *, dry_run: bool) -> str:
+    files = f"{count_of(report.removed, 'file')} that nothing refers to"
     reserved = decimal(report.expired_reserved_bytes)
     removed = {
         f"{files} ({decimal(report.bytes_removed)})": report.removed,
-        counted(report.temporary_removed, "temporary file"): report.temporary_removed,
-        counted(report.expired_uploads, "expired upload"): report.expired_uploads,
-        counted(report.expired_keys, "expired idempotency key"): report.expired_keys,
-        counted(report.expired_events, "expired event"): report.expired_events,
+        count_of(report.temporary_removed, "temporary file"): report.temporary_removed,
+        count_of(report.expired_uploads, "expired upload"): report.expired_uploads,
+        count_of(report.expired_keys, "expired idempotency key"): report.expired_keys,
+        count_of(report.expired_events, "expired event"): report.expired_events,
         f"the reservation of {reserved} that never came": report.expired_reserved_bytes,
     }
     *first, last = [part for part, number in removed.items() if number] or ["nothing"]
     listed = f"{', '.join(first)} and {last}" if first else last
     sentence = f"{'Would remove' if dry_run else 'Removed'} {listed}."
     if report.kept_young:
-        young = counted(report.kept_young, "file")
+        young = count_of(report.kept_young, "file")
         sentence += f" Left {young} that nothing refers to for the grace period."
     return sentence
 
 
-def _checked(report: StoreCheckReport) -> list[str]:
-    """Return the summary of a check and of unreferenced files."""
+def _summarize_check(report: StoreCheckReport) -> list[str]:
+    """Return a line about the checked files, and one about unreferenced files."""
     sound = "it is sound" if report.blobs == 1 else "all are sound"
-    found = counted(report.faults, "fault") if report.faults else sound
+    found = count_of(report.faults, "fault") if report.faults else sound
     read = decimal(report.bytes_read)
-    sentences = [f"Checked {counted(report.blobs, 'file')} ({read}): {found}."]
+    sentences = [f"Checked {count_of(report.blobs, 'file')} ({read}): {found}."]
     if report.unneeded:
-        files = counted(report.unneeded, "more file")
+        files = count_of(report.unneeded, "more file")
         them = "it" if report.unneeded == 1 else "them"
         sentences.append(f"Nothing refers to {files}: `pagefault gc` removes {them}.")
     return sentences
 
 
 def _describe_fault(fault: StoreFault, *, repair: bool) -> str:
-    named = list(fault.owners[:_NAMED_OWNERS])
-    if len(fault.owners) > _NAMED_OWNERS:
-        named.append(f"{len(fault.owners) - _NAMED_OWNERS:,} more")
-    wrong = _WRONG[fault.kind]
+    owners = list(fault.owners[:_LISTED_OWNERS])
+    if len(fault.owners) > _LISTED_OWNERS:
+        owners.append(f"{len(fault.owners) - _LISTED_OWNERS:,} more")
+    text = _FAULT_TEXTS[fault.kind]
     if repair and fault.kind == "damaged":
-        wrong = _QUARANTINED if fault.is_quarantined else _NOT_QUARANTINED
+        text = _QUARANTINED if fault.is_quarantined else _NOT_QUARANTINED
     return (
         f"{fault.kind}  project {fault.project_id}  sha-256:{fault.digest}  "
-        f"{', '.join(named)}  {wrong}"
+        f"{', '.join(owners)}  {text}"
     )

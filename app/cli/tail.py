@@ -1,4 +1,4 @@
-"""`pagefault tail`: prints one line for each event as it is written.
+"""`pagefault tail`: print one line for each event as it is written.
 
 Source: spec 002, "Event Flow & Consumers": command-line subscribers receive all events.
 """
@@ -11,8 +11,8 @@ from typing import Any, TypeAlias
 import anyio
 from rich.filesize import decimal
 
-from app.cli.complaints import check_session
-from app.cli.terminal import ERR, counted, one_line, say, shortened
+from app.cli.error_output import check_session
+from app.cli.terminal import ERR, count_of, one_line, print_line, truncate
 from app.config.settings import Settings
 from app.models.identity import utc_now
 from app.services.access.callers import Caller, LinkGrant, LinkSigner, link_expiry
@@ -23,7 +23,7 @@ from app.wiring.listening import open_listening
 from app.wiring.services import Services
 
 _LINK_SECONDS = 3600
-_SHOWN_CHARS = 80
+_TEXT_CHARS = 80
 _INTERRUPTED = 130
 
 _Data: TypeAlias = dict[str, Any]
@@ -52,17 +52,17 @@ async def _follow(
     async with open_listening(settings) as services:
         lines = _Lines(services, project_id, needs_key=settings.auth != "none")
         if ERR.is_terminal:
-            whose = f"session {session_id}" if session_id else f"project {project_id}"
-            say(f"Listening to {whose}; Ctrl-C ends it.", to=ERR)
+            scope = f"session {session_id}" if session_id else f"project {project_id}"
+            print_line(f"Listening to {scope}; Ctrl-C ends it.", to=ERR)
         while True:
             async with services[EventStreams].opened(
                 caller, session_id=session_id, after=after
             ) as stream:
                 async for item in stream.items():
-                    # A slow reader of the pipe may lose the stream; it is opened again from here.
+                    # The stream of a slow reader ends. It is opened again at this position.
                     after = item.position
                     for line in [_json_line(item)] if as_json else lines.of(item):
-                        say(line)
+                        print_line(line)
 
 
 def _json_line(item: EventItem) -> str:
@@ -121,7 +121,7 @@ _KINDS = {
 
 def _counts(data: _Data) -> str:
     counts: dict[str, int] = data.get("deleted") or data.get("imported") or data.get("copied") or {}
-    return ", ".join(counted(count, _KINDS[kind]) for kind, count in counts.items() if count)
+    return ", ".join(count_of(count, _KINDS[kind]) for kind, count in counts.items() if count)
 
 
 def _page(data: _Data) -> str:
@@ -147,4 +147,4 @@ def _first_text(value: object) -> str:
         texts = (each["text"] for each in value if isinstance(each, dict) and "text" in each)
         value = next(texts, value)
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return shortened(" ".join(text.split()), _SHOWN_CHARS)
+    return truncate(" ".join(text.split()), _TEXT_CHARS)

@@ -9,7 +9,7 @@ from pydantic_settings import SettingsError
 from rich.console import Console
 from rich.markup import escape
 
-from app.cli.complaints import CANNOT, check_project, complain
+from app.cli.error_output import EXIT_CANNOT_START, check_project, print_error
 from app.config.env_file import EnvFileError, add_env_file
 from app.config.settings import Settings
 from app.errors import StoreUnavailableError
@@ -23,22 +23,23 @@ from app.wiring.startup_errors import (
 from pagefault_dialects.errors import Fault, PagefaultError
 
 
-class _Aside(Console):
+class _NoticeConsole(Console):
     """A console for notices beside the output of a command."""
 
     def on_broken_pipe(self) -> None:
-        """Print nothing more; a reader that has left does not end the command."""
+        """Print nothing more. A closed pipe does not end the command."""
         self.quiet = True
 
 
 OUT = Console()
-ERR = _Aside(stderr=True)
+ERR = _NoticeConsole(stderr=True)
 
 
 def read_settings(data_dir: Path | None, env_file: Path | None, **others: object) -> Settings:
-    """Return the settings: of the command line, else the environment, else the file of settings.
+    """Return the settings of the command line, the environment and the settings file.
 
-    Settings of the file are added to the environment of this process, which its workers inherit.
+    The first of these that has a value wins. The file is added to the environment of this
+    process, which its workers inherit.
     """
     try:
         add_env_file(env_file, data_dir)
@@ -46,29 +47,29 @@ def read_settings(data_dir: Path | None, env_file: Path | None, **others: object
         options: dict[str, Any] = {"data_dir": data_dir, **others}
         return Settings(**{name: value for name, value in options.items() if value is not None})
     except EnvFileError as exc:
-        complain(str(exc))
+        print_error(str(exc))
         raise SystemExit(2) from exc
     except ValidationError as exc:
         for error in exc.errors(include_url=False, include_input=False):
             name = "__".join(str(step) for step in error["loc"]).upper()
-            where = f"PAGEFAULT_{name}: " if name else ""
+            prefix = f"PAGEFAULT_{name}: " if name else ""
             message = str(error["msg"]).removeprefix("Value error, ")
-            complain(where + message)
+            print_error(prefix + message)
         raise SystemExit(2) from exc
     except SettingsError as exc:
-        # A whole group may be given as JSON; this is none.
-        complain(f"{exc}: set its members one by one, as docs/settings.md lists them")
+        # The value of a whole group has to be JSON.
+        print_error(f"{exc}: set its members one by one, as docs/settings.md lists them")
         raise SystemExit(2) from exc
 
 
-def existing_stores(data_dir: Path | None, env_file: Path | None) -> Settings:
+def existing_store_settings(data_dir: Path | None, env_file: Path | None) -> Settings:
     """Return the settings of a command that needs existing stores."""
     settings = read_settings(data_dir, env_file)
     configure_logging(settings.log_format, "warning")
     database = settings.data_dir / "pagefault.db"
     if settings.is_embedded_database and not database.exists():
-        complain(f"there is no database in {settings.data_dir}. Name it with --data-dir.")
-        raise SystemExit(CANNOT)
+        print_error(f"there is no database in {settings.data_dir}. Name it with --data-dir.")
+        raise SystemExit(EXIT_CANNOT_START)
     return settings
 
 
@@ -78,39 +79,39 @@ def project_settings(
     """Return the settings of a command that works on a project, and the project."""
     settings = read_settings(data_dir, env_file)
     configure_logging(settings.log_format, "warning")
-    return settings, project_of(settings, project)
+    return settings, resolve_project(settings, project)
 
 
-def project_of(settings: Settings, project: str | None) -> str:
-    """Return the name of a project: that of the option, else the default one."""
+def resolve_project(settings: Settings, project: str | None) -> str:
+    """Return the project of the option `--project`, or the default project."""
     name = project or settings.default_project
     check_project(name)
     return name
 
 
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun: `1 file`, `2,000 files`."""
+def count_of(number: int, noun: str) -> str:
+    """Format a number with its noun: `1 file`, `2,000 files`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def say(sentence: str, *, to: Console = OUT) -> None:
-    """Print a sentence as it is."""
-    # Soft-wrapped: in a pipe, a sentence is one line, whatever its length.
-    to.print(sentence, highlight=False, markup=False, soft_wrap=True)
+def print_line(text: str, *, to: Console = OUT) -> None:
+    """Print a line of plain text, without markup, colours or line breaks."""
+    # Soft-wrapped, so that Rich does not break long lines in a pipe.
+    to.print(text, highlight=False, markup=False, soft_wrap=True)
 
 
 def one_line(text: str) -> str:
-    """Return text that cannot move the cursor or colour the terminal."""
+    """Return a text with control characters replaced by spaces."""
     return "".join(c if c.isprintable() else " " for c in text)
 
 
-def shortened(text: str, length: int) -> str:
-    """Return the beginning of a text, with an ellipsis where it is cut."""
+def truncate(text: str, length: int) -> str:
+    """Return at most `length` characters of a text, then an ellipsis if it is longer."""
     return text[:length] + ("…" if len(text) > length else "")
 
 
 def printable(text: str) -> str:
-    """Return text as `one_line`, and that is not read as console markup either."""
+    """Return a text as `one_line`, with console markup escaped."""
     return escape(one_line(text))
 
 
@@ -118,7 +119,7 @@ class CommandError(Exception):
     """A command failed for the reason in the message."""
 
 
-_EXPECTED = (
+_KNOWN_ERRORS = (
     PagefaultError,
     DataDirectoryError,
     OutdatedDatabaseError,
@@ -128,17 +129,17 @@ _EXPECTED = (
 )
 
 
-def expected_sentence(error: Exception) -> str | None:
+def known_error_message(error: Exception) -> str | None:
     """Return the message of an error with a known cause; `None` for any other."""
-    if not isinstance(error, _EXPECTED):
+    if not isinstance(error, _KNOWN_ERRORS):
         return None
     cause = error.cause if isinstance(error, StoreUnavailableError) else None
-    sentence = cause.sentence if cause else str(error)
+    message = cause.sentence if cause else str(error)
     if isinstance(error, PagefaultError) and error.faults:
-        sentence = f"{sentence} ({fault_line(error.faults)})"
-    return sentence
+        message = f"{message} ({format_faults(error.faults)})"
+    return message
 
 
-def fault_line(faults: Sequence[Fault]) -> str:
-    """Return the faults of a request on one line."""
+def format_faults(faults: Sequence[Fault]) -> str:
+    """Format the faults of a request as one line."""
     return "; ".join(f"{fault.pointer} {fault.detail}".strip() for fault in faults)

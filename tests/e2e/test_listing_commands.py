@@ -88,8 +88,8 @@ def test_stats_count_what_a_project_keeps(store: Store) -> None:
 
 def test_a_project_without_anything_is_told(store: Store) -> None:
     other = ("--project", "other")
-    assert store.run("page", "list", *other) == (0, "", "There are no such pages.\n")
-    assert store.run("search", "sunset", *other) == (0, "", "Nothing has these words.\n")
+    assert store.run("page", "list", *other) == (0, "", "No pages.\n")
+    assert store.run("search", "sunset", *other) == (0, "", "No matches.\n")
     assert json.loads(store.run("stats", "--json", *other)[1]) == EMPTY
 
 

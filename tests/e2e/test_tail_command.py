@@ -136,8 +136,8 @@ def test_session_may_be_named_by_the_option_that_other_commands_have(service: Li
     ("options", "sentence"),
     [
         ((), "there is no database in"),
-        (("no such/name",), "is not the id of a session"),
-        (("--session", "no such/name"), "is not the id of a session"),
+        (("no such/name",), "is not a session id"),
+        (("--session", "no such/name"), "is not a session id"),
         (("s", "--session", "s"), "is given already"),
         (("--after", "-1"), "not in the range"),
     ],

@@ -16,8 +16,8 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from app.cli.complaints import CANNOT, complain
-from app.cli.terminal import ERR, CommandError, expected_sentence, one_line, say
+from app.cli.error_output import EXIT_CANNOT_START, print_error
+from app.cli.terminal import ERR, CommandError, known_error_message, one_line, print_line
 from app.config.settings import Settings
 from app.features import FEATURES, open_services
 from pagefault_dialects.errors import PagefaultError
@@ -75,9 +75,9 @@ def examine_file(
         diagnosis = anyio.run(_examine, content, query)
     except (HistoryFileError, PagefaultError) as exc:
         # Not status 1, which reports findings.
-        sentence = expected_sentence(exc) or str(exc)
-        complain(sentence.replace("The body", str(file)))
-        raise typer.Exit(CANNOT) from exc
+        sentence = known_error_message(exc) or str(exc)
+        print_error(sentence.replace("The body", str(file)))
+        raise typer.Exit(EXIT_CANNOT_START) from exc
     writes_to_stdout = output is not None and str(output) == "-"
     if as_json and not writes_to_stdout:
         findings = {name: each for name, each in diagnosis.items() if name != "messages"}
@@ -184,4 +184,4 @@ def _write(output: Path, body: dict[str, Any]) -> None:
         output.write_text(f"{text}\n")
     except OSError as exc:
         raise HistoryFileError(f"{output} cannot be written: {exc.strerror}.") from exc
-    say(f"{output}")
+    print_line(f"{output}")

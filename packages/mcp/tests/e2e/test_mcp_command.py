@@ -50,7 +50,7 @@ def test_session_that_cannot_be_one_is_refused(tmp_path: Path, pagefault: Loaded
     for options in (["--data-dir", str(tmp_path)], ["--url", "http://127.0.0.1:9"]):
         done = pagefault.run("mcp", *options, "--session", "no name")
         assert done.returncode == 2
-        assert "is not the id of a session" in done.stderr
+        assert "is not a session id" in done.stderr
         assert "128 of A-Z a-z 0-9 . _ : -" in " ".join(done.stderr.replace("│", " ").split())
 
 

@@ -418,7 +418,7 @@ def test_address_is_the_file_itself_or_the_handle_and_never_a_link_to_the_servic
         (("--project", "p"), "--project: cannot be combined with --url"),
         (("--listen", "8010"), "--listen: cannot be combined with --url"),
         (("--url", "ftp://somewhere"), "--url: has to be as in http://127.0.0.1:8000"),
-        (("--session", "no/such"), "--session: is not the id of a session"),
+        (("--session", "no/such"), "--session: is not a session id"),
     ],
     ids=lambda each: each[0] if isinstance(each, tuple) else "",
 )

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from app.cli.complaints import CANNOT, complain
+from app.cli.error_output import EXIT_CANNOT_START, print_error
 from pagefault_mcp.hosts.host_configs import Wrapping, rewrite
 from pagefault_mcp.hosts.host_servers import ConfigError, read_servers
 
@@ -84,8 +84,8 @@ def run(path: Path, *, undo: bool = False, dry_run: bool = False) -> int:
     try:
         rewrite(path, WRAPPING, undo=undo, dry_run=dry_run)
     except ConfigError as exc:
-        complain(str(exc))
-        return CANNOT
+        print_error(str(exc))
+        return EXIT_CANNOT_START
     return 0
 
 

@@ -117,7 +117,7 @@ class _Memory:
 
     def check(self, other_options: dict[str, object]) -> None:
         """Raise if a name or URL is invalid, a file is missing, or an option excludes `--url`."""
-        from app.cli.complaints import check_project, check_session
+        from app.cli.error_output import check_project, check_session
 
         check_session(self.session)
         if self.url is None:
@@ -152,13 +152,13 @@ class _Memory:
 
     def run_proxy(self, server: "Server", host: "Host", listen: str | None) -> int:
         """Run the proxy until the host disconnects, or at an address until a signal."""
-        from app.cli.complaints import complain
+        from app.cli.error_output import print_error
         from pagefault_mcp.proxy.proxy_services import base_address, remote_service, shared_service
         from pagefault_mcp.service_client.running_service import with_key
 
         if self.url is not None:
             remote = remote_service(
-                base_address(self.url), with_key(), self.session, host, complain
+                base_address(self.url), with_key(), self.session, host, print_error
             )
             return _run_proxy(remote, server, host)
         from app.version import VERSION
@@ -167,7 +167,7 @@ class _Memory:
         data_dir = _default_data_dir(self.data_dir).resolve()
         env_file = self.env_file and self.env_file.resolve()
         setup = SharedSetup(data_dir, self.project, env_file, VERSION)
-        shared = shared_service(setup, self.session, host, complain)
+        shared = shared_service(setup, self.session, host, print_error)
         if listen is None:
             return _run_proxy(shared, server, host)
         address = options.parse_address(listen)
@@ -185,14 +185,14 @@ class _Memory:
 def _run_proxy(
     service: "Service", server: "Server", host: "Host", serve: "Serve | None" = None
 ) -> int:
-    from app.cli.complaints import complain
+    from app.cli.error_output import print_error
     from pagefault_mcp.proxy.proxy_process import run_proxy
     from pagefault_mcp.upstreams.server_connections import CannotStartError
 
     # A host runs a proxy for each of its servers.
     release_freed_memory()
     try:
-        return run_proxy(service, server, host, complain, serve)
+        return run_proxy(service, server, host, print_error, serve)
     except CannotStartError as exc:
         raise _failure(str(exc)) from exc
 
@@ -252,10 +252,10 @@ def _rewrite_config(
 
 def _failure(sentence: str) -> typer.Exit:
     """Print the reason of a failure; return the exit."""
-    from app.cli.complaints import CANNOT, complain
+    from app.cli.error_output import EXIT_CANNOT_START, print_error
 
-    complain(sentence)
-    return typer.Exit(CANNOT)
+    print_error(sentence)
+    return typer.Exit(EXIT_CANNOT_START)
 
 
 @hosts.command("mcp")
@@ -275,21 +275,21 @@ def serve_mcp(
     Name it in the configuration of the host: pagefault mcp --session demo
     """
     if url is not None:
-        from app.cli.complaints import check_session, complain
+        from app.cli.error_output import check_session, print_error
         from pagefault_mcp.proxy.bridge import run_bridge
         from pagefault_mcp.service_client.running_service import parse_header
 
         _refuse_beside_url({"--project": project, "--data-dir": data_dir, "--env-file": env_file})
         headers = [parse_header(each) for each in header or ()]
         check_session(session)
-        if (problem := run_bridge(url, session, headers, complain)) is not None:
+        if (problem := run_bridge(url, session, headers, print_error)) is not None:
             raise _failure(problem)
         return
     if header:
         raise typer.BadParameter("is for a service at --url", param_hint="--header")
     if find_spec("mcp") is None:
         raise _failure("the memory's own server needs the SDK: pip install 'pagefault[mcp]'")
-    from app.cli.complaints import check_session
+    from app.cli.error_output import check_session
     from app.cli.terminal import project_settings
     from pagefault_mcp.server.memory_process import run_mcp
 
@@ -314,11 +314,11 @@ def serve_proxies(
     project: common.Project = None,
 ) -> None:
     """Store for all proxies of a user; they start it themselves."""
-    from app.cli.complaints import CANNOT
+    from app.cli.error_output import EXIT_CANNOT_START
     from pagefault_mcp.server.daemon import detach
 
     # Before other modules are loaded, since both processes would hold them.
-    notify = detach(failed=CANNOT)
+    notify = detach(failed=EXIT_CANNOT_START)
     from pagefault_mcp.server.serve_proxies import serve_proxies
 
     collect_as_usual()

@@ -11,8 +11,8 @@ import httpx
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from app.cli.complaints import CANNOT, complain
-from app.cli.terminal import ERR, say
+from app.cli.error_output import EXIT_CANNOT_START, print_error
+from app.cli.terminal import ERR, print_line
 from app.config.loopback import is_loopback
 from app.config.settings import Settings
 from app.errors import StoreUnavailableError, UnauthorizedError
@@ -76,22 +76,22 @@ def serve_hosts(
     host, port = entrance.host, entrance.port
     shown_host = f"[{host}]" if ":" in host else host
     if entrance.is_open and not is_loopback(host):
-        complain(
+        print_error(
             f"--listen {shown_host}:{port} is not loopback, and no keys are asked for: whoever "
             "reaches it could use the server. Listen on 127.0.0.1, or set PAGEFAULT_AUTH=api-key."
         )
-        return CANNOT
+        return EXIT_CANNOT_START
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         listener = socket.create_server((host, port), family=family, backlog=2048)
     except OSError as exc:
-        complain(
+        print_error(
             f"cannot listen on {shown_host}:{port}: {exc.strerror}. Name another port; "
             "`--listen 127.0.0.1:0` takes a free one."
         )
-        return CANNOT
+        return EXIT_CANNOT_START
     url = f"http://{shown_host}:{listener.getsockname()[1]}{PATH}"
-    say(f"The MCP server is at {url}", to=ERR)
+    print_line(f"The MCP server is at {url}", to=ERR)
     return anyio.run(_serve, entrance, listener, service, connect, make_proxy)
 
 
@@ -102,7 +102,7 @@ async def _serve(
     connect: Connect,
     make_proxy: ProxyFactory,
 ) -> int:
-    endpoint = HostEndpoint(connect, make_proxy, complain, entrance.settings.limits)
+    endpoint = HostEndpoint(connect, make_proxy, print_error, entrance.settings.limits)
     config = uvicorn.Config(
         entrance.add_guards(endpoint, service.store),
         log_config=None,

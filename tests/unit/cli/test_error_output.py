@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from app.cli.complaints import complain
+from app.cli.error_output import print_error
 
 
 class Terminal(io.StringIO):
@@ -23,12 +23,12 @@ class Closed(io.StringIO):
 
 
 def test_complaint_is_one_plain_line_in_a_pipe(capsys: pytest.CaptureFixture[str]) -> None:
-    complain("a sentence " * 40)
+    print_error("a sentence " * 40)
     assert capsys.readouterr().err == "pagefault: " + "a sentence " * 40 + "\n"
 
 
 def test_complaint_cannot_command_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    complain("a call of \x1b[2J\r\x07\u202e\ud800[red]ä\nis not stored")
+    print_error("a call of \x1b[2J\r\x07\u202e\ud800[red]ä\nis not stored")
     said = capsys.readouterr().err
     assert said == "pagefault: a call of  [2J    [red]ä\nis not stored\n"
 
@@ -45,7 +45,7 @@ def test_complaint_is_red_on_a_terminal_that_takes_colours(
     monkeypatch.setattr(sys, "stderr", terminal)
     for name, value in {"TERM": "xterm", "NO_COLOR": "", **variables}.items():
         monkeypatch.setenv(name, value)
-    complain("no")
+    print_error("no")
     assert terminal.getvalue() == (
         "\x1b[31mpagefault: no\x1b[0m\n" if is_red else "pagefault: no\n"
     )
@@ -53,4 +53,4 @@ def test_complaint_is_red_on_a_terminal_that_takes_colours(
 
 def test_complaint_that_nobody_reads_is_no_reason_to_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stderr", Closed())
-    complain("no")
+    print_error("no")
