@@ -104,4 +104,4 @@ async def download_page(
     except BaseException:
         file.release()
         raise
-    return answer if file.held is None else CountedResponse(answer, file.held)
+    return answer if file.memory is None else CountedResponse(answer, file.memory)

@@ -19,7 +19,7 @@ async def open_page_reading(settings: Settings) -> AsyncIterator[PageReading]:
     limits = settings.limits
     async with open_records(settings) as (records, blobs):
         accesses = AccessCounts(records)
-        async with accesses.kept():
+        async with accesses.flushing():
             yield PageReading(
                 records,
                 blobs,

@@ -88,7 +88,7 @@ SERVICES = (
     Provider(
         AccessCounts,
         lambda services: AccessCounts(services[Records]),
-        running=lambda services: services[AccessCounts].kept(),
+        running=lambda services: services[AccessCounts].flushing(),
     ),
     Provider(PagePreparer, _preparer),
     Provider(PageWriter, lambda services: PageWriter(services[Records])),

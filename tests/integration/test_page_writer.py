@@ -87,7 +87,7 @@ async def test_nothing_is_left_of_a_write_over_what_is_not_there(records: Record
         await writer.remove(PROJECT, first)
     with pytest.raises(PageChangedError) as raised:
         await writer.create(PROJECT, [change("four", session_id="new")])
-    assert raised.value.taken == [0]
+    assert raised.value.existing == [0]
     assert await read(records) == second
     async with reading(records, PROJECT) as unit:
         assert await unit[SessionRecords].find("new") is None
@@ -159,7 +159,7 @@ async def test_writers_of_one_process_plan_once(records: Records) -> None:
 
     async with anyio.create_task_group() as tasks:
         for _ in range(20):
-            tasks.start_soon(writer.settle, PROJECT, "a", attempt)
+            tasks.start_soon(writer.retry, PROJECT, "a", attempt)
     assert attempts == list(range(1, 21))
     page = await read(records)
     assert (page.version, page.page_number) == (21, created.page.page_number)
@@ -180,7 +180,7 @@ async def test_writers_of_two_processes_all_write_and_counters_go_on(
                 (await writers[number].replace(PROJECT, current, following)).page.version
             )
 
-        await writers[number].settle(PROJECT, "a", attempt)
+        await writers[number].retry(PROJECT, "a", attempt)
 
     async def count(number: int) -> None:
         await processes[number].write(
@@ -205,5 +205,5 @@ async def test_who_is_overtaken_every_time_is_told(records: Records) -> None:
         raise PageChangedError
 
     with pytest.raises(ConflictError) as raised:
-        await PageWriter(records).settle(PROJECT, "a", attempt)
+        await PageWriter(records).retry(PROJECT, "a", attempt)
     assert (raised.value.problem_code, attempts) == ("page-contended", 100)

@@ -117,7 +117,7 @@ class MemoryTools:
 
     async def _page_id(self, place: ToolPlace, name: str) -> str:
         """Return the page that is meant: the one of this id, else the one that is named in it."""
-        existing = await self.faults.existing(place.project_id, name)
+        existing = await self.faults.find_named(place.project_id, name)
         return existing[0] if name not in existing and len(existing) == 1 else name
 
     async def _search_pages(self, place: ToolPlace, arguments: SearchPagesArguments) -> ToolAnswer:

@@ -93,7 +93,7 @@ class TextReader:
 
     async def _page(self, place: ToolPlace, ref: str) -> tuple[str, str]:
         """Return the name of a page and its text."""
-        existing = await self.faults.existing(place.project_id, ref)
+        existing = await self.faults.find_named(place.project_id, ref)
         if not existing:
             raise no_such_ref(ref)
         if ref not in existing and len(existing) > 1:

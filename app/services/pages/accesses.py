@@ -1,7 +1,7 @@
-"""Access counters that cost a reader nothing: counted in memory, written in batches.
+"""Access counters: counted in memory, written in batches, so that reads do not write.
 
-A count is a hint to whoever decides what stays in a context window. A process that is killed loses
-those of its last seconds; one that is stopped writes them first.
+Counts are hints for evicting pages from a context window. A process that is stopped writes its
+counts first; one that is killed loses those of the last seconds.
 """
 
 from collections import defaultdict
@@ -25,59 +25,59 @@ _FLUSH_SECONDS = 2.0
 
 
 Accesses: TypeAlias = tuple[int, datetime]
-"""How often a model got a page, and when last, since it was last written down."""
+"""The reads of a page by models that are not stored yet, and the time of the last one."""
 
 
 class AccessCounts:
-    """What models got in this process, as far as it is not yet in the store."""
+    """Reads of pages by models in this process that are not stored yet."""
 
     def __init__(self, records: Records) -> None:
         self._records = records
         self._pending: dict[str, dict[str, Accesses]] = defaultdict(dict)
-        self._noted = anyio.Event()
+        self._has_reads = anyio.Event()
 
     def note(self, project_id: str, page_id: str, now: datetime) -> None:
-        """Count that a model got a page."""
+        """Count a read of a page by a model."""
         pages = self._pending[project_id]
-        before, _ = pages.get(page_id, (0, now))
-        pages[page_id] = before + 1, now
-        self._noted.set()
+        count, _ = pages.get(page_id, (0, now))
+        pages[page_id] = count + 1, now
+        self._has_reads.set()
 
-    def counted(self, project_id: str, stored: StoredPage) -> StoredPage:
-        """Return the page with the reads of this process among its counters."""
-        noted = self._pending.get(project_id, {}).get(stored.page_id)
-        if noted is None:
+    def add_counts(self, project_id: str, stored: StoredPage) -> StoredPage:
+        """Add the reads of this process to the counters of a page."""
+        reads = self._pending.get(project_id, {}).get(stored.page_id)
+        if reads is None:
             return stored
-        count, last_accessed = noted
+        count, last_accessed = reads
         return replace(
             stored, access_count=stored.access_count + count, last_accessed=last_accessed
         )
 
     def forget(self, project_id: str, page_id: str) -> None:
-        """Drop the reads of a page that is deleted: another may take its id."""
+        """Drop the reads of a deleted page, because a new page may take its id."""
         self._pending.get(project_id, {}).pop(page_id, None)
 
     async def flush(self) -> None:
-        """Write down what was counted; what cannot be written is kept for the next time."""
+        """Store the counts. Counts that cannot be stored are kept for the next flush."""
         for project_id in list(self._pending):
-            # What is given up in the middle may be committed all the same.
+            # A write that is cancelled halfway may still be committed, and would be counted twice.
             await run_to_completion(self._write(project_id, self._pending.pop(project_id)))
 
     @asynccontextmanager
-    async def kept(self) -> AsyncIterator[None]:
-        """Write counts down every few seconds for the length of the block, and at its end."""
+    async def flushing(self) -> AsyncIterator[None]:
+        """Store the counts every few seconds for the length of the block, and at its end."""
         try:
-            async with run_beside(self._keep()):
+            async with run_beside(self._flush_repeatedly()):
                 yield
         finally:
             with anyio.CancelScope(shield=True):
                 await self.flush()
 
-    async def _keep(self) -> None:
+    async def _flush_repeatedly(self) -> None:
         while True:
-            await self._noted.wait()
+            await self._has_reads.wait()
             await anyio.sleep(_FLUSH_SECONDS)
-            self._noted = anyio.Event()
+            self._has_reads = anyio.Event()
             with log_failures(_log, "access counts not written"):
                 await self.flush()
 
@@ -85,8 +85,8 @@ class AccessCounts:
         try:
             await self._records.write(project_id, lambda unit: unit[PageAccessRecords].add(pages))
         except PagefaultError as exc:
-            newer = self._pending[project_id]
+            pending = self._pending[project_id]
             for page_id, (count, last_accessed) in pages.items():
-                newer_count, newer_access = newer.get(page_id, (0, last_accessed))
-                newer[page_id] = count + newer_count, newer_access
+                newer_count, newer_access = pending.get(page_id, (0, last_accessed))
+                pending[page_id] = count + newer_count, newer_access
             _log.warning("access counts not written", code=exc.problem_code)

@@ -1,7 +1,6 @@
-"""Changes to pages that are there: what is said about them, and levels that clients supply.
+"""Changes to stored pages: their fields, and levels that clients supply.
 
-The content is never touched, and taken over as it is stored. See `writing` for how a change is
-written.
+The content stays as it is stored. See `page_writer` for how a change is written.
 """
 
 import hashlib
@@ -16,15 +15,20 @@ from app.models.identity import utc_now
 from app.models.limits import Limits
 from app.services.concurrency.large_work import run_in_loop_if
 from app.services.pages.accesses import AccessCounts
-from app.services.pages.page_preparer import KeptContent, PagePreparer, plan_change, supplied_levels
+from app.services.pages.content_resolver import ResolvedContent, check_field_texts
+from app.services.pages.page_preparer import (
+    PagePreparer,
+    UnchangedContent,
+    plan_change,
+    supplied_levels,
+)
 from app.services.pages.page_requests import (
+    apply_patch,
     media_of_representation,
-    patched,
     read_patch,
     read_representation_draft,
 )
 from app.services.pages.page_writer import PageWriter, WrittenPage
-from app.services.pages.settled_content import SettledContent, check_words
 from app.services.pages.stored_pages import load_page
 from app.services.pages.versions import StoredContent, same_fields
 from app.services.requests.streamed_requests import StreamedRequests
@@ -41,7 +45,7 @@ from pagefault_dialects.pages.levels import check_supplied
 
 @dataclass(frozen=True, slots=True)
 class WrittenLevel:
-    """The JSON of a level as it is now supplied, and whether it was not before."""
+    """The JSON of a supplied level, and whether it is new."""
 
     record: bytes
     is_new: bool
@@ -67,11 +71,11 @@ class PageChanges:
         *,
         condition: WriteCondition,
     ) -> WrittenPage:
-        """Change what is said about a page by a merge patch (RFC 7396); its content stays.
+        """Apply a merge patch (RFC 7396) to the fields of a page; its content stays.
 
         Raises:
             NotFoundError: The project has no such page.
-            InvalidJsonError, InvalidPayloadError: The patch, or the page it would make.
+            InvalidJsonError, InvalidPayloadError: The patch or the patched page is invalid.
             PreconditionFailedError: The condition does not hold.
         """
         async with self.bodies.read(body, partial(read_patch, limits=self.limits)) as patch:
@@ -79,15 +83,15 @@ class PageChanges:
             async def patch_page() -> WrittenPage:
                 stored, page = await self._load(project_id, page_id)
                 condition(stored.digest)
-                fields = await anyio.to_thread.run_sync(_patched, page.fields, patch)
+                fields = await anyio.to_thread.run_sync(_patch_fields, page.fields, patch)
                 if fields is None:
                     return WrittenPage(stored, is_new=False)
                 return await self._replace(
                     project_id, stored, page, supplied_levels(page.levels.values()), fields=fields
                 )
 
-            written = await self.writer.settle(project_id, page_id, patch_page)
-            return replace(written, page=self.accesses.counted(project_id, written.page))
+            written = await self.writer.retry(project_id, page_id, patch_page)
+            return replace(written, page=self.accesses.add_counts(project_id, written.page))
 
     async def supply_level(
         self,
@@ -102,8 +106,8 @@ class PageChanges:
 
         Raises:
             NotFoundError: The project has no such page.
-            InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body, or it is longer
-                than the level below it.
+            InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body is invalid, or
+                longer than the level below it.
             PreconditionFailedError: The condition does not hold.
         """
         if level is Level.FULL:
@@ -118,32 +122,32 @@ class PageChanges:
             async def supply() -> WrittenLevel:
                 stored, page = await self._load(project_id, page_id)
                 condition(await anyio.to_thread.run_sync(_digest, page, level))
-                contents = self.preparer.contents(project_id, utc_now(), request)
+                resolver = self.preparer.resolver(project_id, utc_now(), request)
                 modality, content = page.fields.modality, request.value.content
                 is_own = modality == "structured" or (
                     modality == "image" and isinstance(content, str)
                 )
-                # A level holds data or a medium where its page does; words stand for all else.
-                settled = await contents.settle(modality if is_own else "text", content)
-                await anyio.to_thread.run_sync(check_supplied, page, level, settled.body)
+                # Levels of data are data, those of an image an image or text. All others are text.
+                resolved = await resolver.resolve(modality if is_own else "text", content)
+                await anyio.to_thread.run_sync(check_supplied, page, level, resolved.body)
                 previous = supplied_levels(page.levels.values())
-                if previous.get(level) != settled.body:
-                    supplied = {**previous, level: settled.body}
+                if previous.get(level) != resolved.body:
+                    supplied = {**previous, level: resolved.body}
                     await self._replace(
-                        project_id, stored, page, supplied, resources=settled.resources
+                        project_id, stored, page, supplied, resources=resolved.resources
                     )
-                representation = Representation(level, "supplied", settled.body)
+                representation = Representation(level, "supplied", resolved.body)
                 record = await run_in_loop_if(
-                    contents.is_quick, level_record, page_id, representation
+                    resolver.is_quick, level_record, page_id, representation
                 )
                 return WrittenLevel(record, is_new=level not in previous)
 
-            return await self.writer.settle(project_id, page_id, supply)
+            return await self.writer.retry(project_id, page_id, supply)
 
     async def withdraw_level(
         self, project_id: str, page_id: str, level: Level, *, condition: WriteCondition
     ) -> None:
-        """Give a level that was supplied back to derivation.
+        """Remove a supplied level, so that it is derived again.
 
         Raises:
             NotFoundError: The project has no such page, or the level was not supplied.
@@ -160,7 +164,7 @@ class PageChanges:
             condition(await anyio.to_thread.run_sync(_digest, page, level))
             await self._replace(project_id, stored, page, supplied)
 
-        await self.writer.settle(project_id, page_id, withdraw)
+        await self.writer.retry(project_id, page_id, withdraw)
 
     async def _load(self, project_id: str, page_id: str) -> tuple[StoredPage, Page]:
         return await self.records.read(project_id, lambda unit: load_page(unit, page_id))
@@ -175,30 +179,32 @@ class PageChanges:
         fields: PageFields | None = None,
         resources: Sequence[Resource] = (),
     ) -> WrittenPage:
-        """Write a page again, with other fields or levels."""
-        contents = self.preparer.contents(project_id, utc_now())
-        settled = SettledContent(page.full, resources=tuple(resources))
-        become = replace(page, fields=fields or page.fields)
-        prepared = await self.preparer.complete(contents, become, settled)
+        """Write a page with other fields or levels."""
+        resolver = self.preparer.resolver(project_id, utc_now())
+        resolved = ResolvedContent(page.full, resources=tuple(resources))
+        changed = replace(page, fields=fields or page.fields)
+        prepared = await self.preparer.complete(resolver, changed, resolved)
         content = StoredContent(
             stored.content or b"", stored.inline_form, stored.fetched_resource_id
         )
-        kept = KeptContent(content, supplied, page.fields)
-        change = await anyio.to_thread.run_sync(plan_change, prepared, stored, kept, self.limits)
+        unchanged = UnchangedContent(content, supplied, page.fields)
+        change = await anyio.to_thread.run_sync(
+            plan_change, prepared, stored, unchanged, self.limits
+        )
         return await self.writer.replace(project_id, stored, change)
 
 
-def _patched(fields: PageFields, patch: dict[str, JsonValue]) -> PageFields | None:
-    """Return the fields after a merge patch, checked; `None` if they are what they were."""
-    become = patched(fields, patch)
-    if same_fields(become, fields):
+def _patch_fields(fields: PageFields, patch: dict[str, JsonValue]) -> PageFields | None:
+    """Return the patched fields after a check; `None` if nothing changes."""
+    changed = apply_patch(fields, patch)
+    if same_fields(changed, fields):
         return None
-    check_words(become)
-    return become
+    check_field_texts(changed)
+    return changed
 
 
 def _digest(page: Page, level: Level) -> str | None:
-    """Return what the level's ETag is made of, `None` if it does not exist."""
+    """Return the digest for the ETag of a level; `None` if the level does not exist."""
     representation = page.at(level)
     if representation is None:
         return None

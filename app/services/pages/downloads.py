@@ -1,7 +1,7 @@
-"""Pages as files: what a level holds, under a name with the right extension.
+"""Downloads of pages: levels as files, named with the right extension.
 
-The content of a page that is an address is fetched once, stored, and served from there afterwards;
-the page itself stays as it is.
+If the content of a page is a URL, its file is fetched once, stored, and served from the store
+afterwards. The page itself does not change.
 """
 
 import hashlib
@@ -41,9 +41,9 @@ from pagefault_dialects.model.render_options import Rendering
 from pagefault_dialects.model.resource import Resource, resource_kind
 from pagefault_dialects.pages.languages import visible_language
 
-# What a connection takes at once.
+# Files up to this size reserve no memory.
 _FREE_BYTES = 64 * 1024
-# The content as it was sent, the text in it, and the bytes of that.
+# The content as it was sent, its text, and the bytes of the text.
 _COPIES = 3
 _TEXT_EXTENSION = ".txt"
 _JSON_EXTENSION = ".json"
@@ -51,10 +51,10 @@ _JSON_EXTENSION = ".json"
 
 @dataclass(frozen=True, slots=True)
 class PageFile:
-    """A level of a page as a file; `open` gives the bytes from one offset up to another.
+    """A level of a page as a file; `open` returns the bytes between two offsets.
 
-    `modified_at` is when these bytes may have taken the place of others. `held` is what was
-    taken of the budget of memory for it; it is to be released when the file is sent.
+    `modified_at` is the last time at which the bytes may have changed. `memory` is reserved for the
+    file, and is released after the file is sent.
     """
 
     digest: str
@@ -63,17 +63,17 @@ class PageFile:
     filename: str
     modified_at: datetime
     open: Callable[[int, int], Awaitable[AsyncIterator[bytes]]]
-    held: HeldMemory | None = None
+    memory: HeldMemory | None = None
 
     def release(self) -> None:
-        """Give back the memory that it takes, if it takes any."""
-        if self.held is not None:
-            self.held.release()
+        """Release the reserved memory, if any."""
+        if self.memory is not None:
+            self.memory.release()
 
 
 @dataclass(frozen=True, slots=True)
 class PageDownloads:
-    """Gives pages out as files."""
+    """Opens pages as files."""
 
     records: Records
     blobs: BlobStore
@@ -83,70 +83,72 @@ class PageDownloads:
     memory: MemoryBudget
 
     async def file(self, project_id: str, page_id: str, level: Level) -> PageFile:
-        """Return a level of a page as a file; an address is fetched first, unless it was before.
+        """Return a level of a page as a file. A URL is fetched first, unless it was before.
 
         Raises:
-            NotFoundError: The project has no such page, or the page nothing at this level.
+            NotFoundError: The project has no such page, or the page has no such level.
             InvalidPayloadError: Its data URI is broken.
-            FetchBlockedError, UpstreamError, UpstreamTimeoutError: Its address; nothing was kept.
-            FetchesBusyError: The project fetches as many files as it may.
+            FetchBlockedError, UpstreamError, UpstreamTimeoutError: Its URL cannot be fetched.
+            FetchesBusyError: The project has too many fetches at a time.
             ConflictError: The page was changed meanwhile.
             OverloadedError: There is no memory for it.
             StoreUnavailableError: A store did not answer.
         Source: spec 000, "`/memory page <id> --download`".
         """
         view = await self.reading.view(project_id, page_id, level)
-        if view.shown is None:
+        if view.representation is None:
             raise NotFoundError(
                 "content",
                 detail="The page holds nothing at this level, so there is nothing to download.",
                 code="no-content",
             )
-        body = view.shown.body
+        body = view.representation.body
         if body.kind == "url":
-            return self._stored(project_id, view, await self._fetched(project_id, view, body.value))
+            resource = await self._fetch_once(project_id, view, body.value)
+            return self._stored_file(project_id, view, resource)
         if body.kind == "blob":
             resource = await view.media.media.resource(str(body.value))
-            return self._stored(project_id, view, resource)
+            return self._stored_file(project_id, view, resource)
         if body.kind == "data":
-            return self._counted(_decoded(view, body))
+            return self._reserve_memory(_decode_file(view, body))
         if level is not Level.FULL or view.stored.content is None or body.media is not None:
-            return self._counted(await anyio.to_thread.run_sync(_written, view, body, None))
-        return await self._as_sent(project_id, view, body, view.stored.content)
+            file = await anyio.to_thread.run_sync(_write_file, view, body, None)
+            return self._reserve_memory(file)
+        return await self._file_as_sent(project_id, view, body, view.stored.content)
 
-    async def _as_sent(
+    async def _file_as_sent(
         self, project_id: str, view: PageView, body: Body, stored: bytes
     ) -> PageFile:
-        """Put the media back into the content: elsewhere a reference leads nowhere."""
+        """Put the media back into the content, because references only work in this service."""
         rendering = Rendering(await view.media.content_as_sent(stored))
-        held = None
+        memory = None
         with ExitStack() as unless_sent:
             if rendering.size_bytes > _FREE_BYTES:
-                held = await self.memory.hold(_COPIES * rendering.size_bytes)
-                unless_sent.callback(held.release)
+                memory = await self.memory.hold(_COPIES * rendering.size_bytes)
+                unless_sent.callback(memory.release)
             as_sent = RenderedBody(self.blobs, project_id, rendering)
             content = b"".join([chunk async for chunk in as_sent.chunks()])
             if body.kind == "text" or isinstance(body.value, str):
                 body = replace(body, value=json.loads(content))
-            file = await anyio.to_thread.run_sync(_written, view, body, content)
-            if held is not None:
-                held.resize(min(file.size_bytes, held.size_bytes))
+            file = await anyio.to_thread.run_sync(_write_file, view, body, content)
+            if memory is not None:
+                memory.resize(min(file.size_bytes, memory.size_bytes))
             unless_sent.pop_all()
-        return replace(file, held=held)
+        return replace(file, memory=memory)
 
-    def _counted(self, file: PageFile) -> PageFile:
-        """Count a file that is in memory already, if it is long."""
+    def _reserve_memory(self, file: PageFile) -> PageFile:
+        """Reserve the memory of a large file that is in memory already."""
         if file.size_bytes <= _FREE_BYTES:
             return file
-        held = HeldMemory(self.memory, 0)
-        held.grow(min(file.size_bytes, self.memory.limit_bytes))
-        return replace(file, held=held)
+        memory = HeldMemory(self.memory, 0)
+        memory.grow(min(file.size_bytes, self.memory.limit_bytes))
+        return replace(file, memory=memory)
 
-    def _stored(self, project_id: str, view: PageView, resource: Resource) -> PageFile:
+    def _stored_file(self, project_id: str, view: PageView, resource: Resource) -> PageFile:
         claimed = _claimed_type(view, resource.mime_type) if view.level is Level.FULL else None
         declared = _declared_type(view)
         types = (claimed, declared, resource.mime_type)
-        name = _named_by_language(view) or download_name(view.page.page_id, *types)
+        name = _code_file_name(view) or download_name(view.page.page_id, *types)
         return PageFile(
             resource.digest,
             resource.size_bytes,
@@ -156,8 +158,8 @@ class PageDownloads:
             lambda start, end: self.blobs.open(project_id, resource.digest, start=start, end=end),
         )
 
-    async def _fetched(self, project_id: str, view: PageView, url: str) -> Resource:
-        """Return the file behind an address of a page; that of its content is fetched once."""
+    async def _fetch_once(self, project_id: str, view: PageView, url: str) -> Resource:
+        """Return the file at a URL of a page; the URL of its content is fetched only once."""
         is_content = url == view.page.full.value
         known = view.stored.fetched_resource_id
         if is_content and known is not None:
@@ -205,8 +207,8 @@ class PageDownloads:
         return await describe_stored(self.blobs, project_id, blob, mime_type, filename)
 
 
-def _decoded(view: PageView, body: Body) -> PageFile:
-    """Return the file in a small data URI."""
+def _decode_file(view: PageView, body: Body) -> PageFile:
+    """Return the file in a data URI that is stored in the page."""
     uri = split_data_uri(str(body.value))
     if uri is None or uri.data is None:
         raise InvalidPayloadError(
@@ -216,20 +218,20 @@ def _decoded(view: PageView, body: Body) -> PageFile:
             code="invalid-base64",
         )
     mime_type = body.media.mime_type if body.media else uri.mime_type
-    return _of_uri(view, uri, uri.data, mime_type)
+    return _file_of_uri(view, uri, uri.data, mime_type)
 
 
-def _of_uri(view: PageView, uri: DataUriText, data: bytes, mime_type: str) -> PageFile:
+def _file_of_uri(view: PageView, uri: DataUriText, data: bytes, mime_type: str) -> PageFile:
     claimed = _claimed_type(view, mime_type)
     name = download_name(view.page.page_id, claimed, uri.declared_type, mime_type)
-    return _in_memory(data, mime_type, name, view.stored)
+    return _file_in_memory(data, mime_type, name, view.stored)
 
 
-def _written_uri(view: PageView, body: Body) -> PageFile | None:
-    """Return the file in the data URI that a text or the string of data is, if it is one.
+def _file_in_text(view: PageView, body: Body) -> PageFile | None:
+    """Return the file in a text or JSON string that is a data URI.
 
-    What cannot be decoded is text. So is a sentence that begins with `data:,` or with
-    `data:text/plain,`: in a URI of a text, blanks are written as `%20`.
+    Returns `None` for all other text: a URI that cannot be decoded, or a sentence that begins with
+    `data:,` or `data:text/plain,`, because the URI of a text has `%20` for blanks.
     """
     is_content = view.level is Level.FULL or body.value == view.page.full.value
     text = body.value
@@ -237,16 +239,16 @@ def _written_uri(view: PageView, body: Body) -> PageFile | None:
     if uri is None or uri.data is None:
         return None
     declared = uri.declared_type
-    may_be_words = not uri.is_base64 and (declared is None or is_textual(declared))
-    if may_be_words and any(map(str.isspace, uri.payload)):
+    may_be_sentence = not uri.is_base64 and (declared is None or is_textual(declared))
+    if may_be_sentence and any(map(str.isspace, uri.payload)):
         return None
     mime_type = detect_type(uri.data[:HEAD_BYTES], uri.mime_type, uri.filename)
-    return _of_uri(view, uri, uri.data, mime_type)
+    return _file_of_uri(view, uri, uri.data, mime_type)
 
 
-def _written(view: PageView, body: Body, content: bytes | None) -> PageFile:
-    """Write text as it is, data as JSON, a data URI as its file; own data as it is stored."""
-    if (file := _written_uri(view, body)) is not None:
+def _write_file(view: PageView, body: Body, content: bytes | None) -> PageFile:
+    """Return a text, data as JSON, or the file of a data URI; `content` is the stored JSON."""
+    if (file := _file_in_text(view, body)) is not None:
         return file
     claimed = view.page.fields.mime_type
     if body.kind == "json" and not isinstance(body.value, str):
@@ -255,20 +257,20 @@ def _written(view: PageView, body: Body, content: bytes | None) -> PageFile:
         name = download_name(
             view.page.page_id, claimed if is_json else None, otherwise=_JSON_EXTENSION
         )
-        return _in_memory(data, "application/json", name, view.stored)
+        return _file_in_memory(data, "application/json", name, view.stored)
     is_data = body.kind == "json"
-    text = _json_of(str(body.value)) if is_data else str(body.value)
+    text = _as_json(str(body.value)) if is_data else str(body.value)
     is_own = view.level is Level.FULL and view.page.fields.modality in ("text", "structured")
     types = (claimed, _declared_type(view)) if is_own else ()
     usable = next((known for known in types if known and is_textual(known)), None)
     extension = _JSON_EXTENSION if is_data else _TEXT_EXTENSION
-    name = _named_by_language(view) or download_name(view.page.page_id, usable, otherwise=extension)
+    name = _code_file_name(view) or download_name(view.page.page_id, usable, otherwise=extension)
     mime_type = usable or ("application/json" if is_data else "text/plain")
-    return _in_memory(text.encode(), mime_type, name, view.stored)
+    return _file_in_memory(text.encode(), mime_type, name, view.stored)
 
 
-def _json_of(text: str) -> str:
-    """Write a structured string as a JSON text: itself, if it is one."""
+def _as_json(text: str) -> str:
+    """Return a string of a structured page as JSON: unchanged if it is JSON already."""
     try:
         json.loads(text)
     except (ValueError, RecursionError):
@@ -276,7 +278,7 @@ def _json_of(text: str) -> str:
     return text
 
 
-def _in_memory(data: bytes, mime_type: str, filename: str, stored: StoredPage) -> PageFile:
+def _file_in_memory(data: bytes, mime_type: str, filename: str, stored: StoredPage) -> PageFile:
     async def chunks(start: int, end: int) -> AsyncIterator[bytes]:
         async def whole() -> AsyncIterator[bytes]:
             for position in range(start, end, CHUNK_BYTES):
@@ -294,8 +296,8 @@ def _in_memory(data: bytes, mime_type: str, filename: str, stored: StoredPage) -
     )
 
 
-def _named_by_language(view: PageView) -> str | None:
-    """Return the file name of a text page whose programming language is known."""
+def _code_file_name(view: PageView) -> str | None:
+    """Return the file name of a text page, if its programming language is known."""
     language = visible_language(view.page, view.level)
     if language is None:
         return None
@@ -303,7 +305,10 @@ def _named_by_language(view: PageView) -> str | None:
 
 
 def _claimed_type(view: PageView, mime_type: str) -> str | None:
-    """Return what the page says of its medium; of a text or of data, it may speak of the text."""
+    """Return the MIME type of the page, if it fits the medium.
+
+    The type of a text or structured page may be that of its text.
+    """
     claimed = view.page.fields.mime_type
     if claimed is None or view.page.fields.modality not in ("text", "structured"):
         return claimed
@@ -311,5 +316,5 @@ def _claimed_type(view: PageView, mime_type: str) -> str | None:
 
 
 def _declared_type(view: PageView) -> str | None:
-    """Return what the data URI said that the page's medium was moved out of."""
+    """Return the MIME type in the data URI that the content was moved out of."""
     return view.media.declared_type if view.level is Level.FULL else None

@@ -1,7 +1,7 @@
-"""Requests for page faults, as models make them, and the answers to those that are refused.
+"""Requests for page faults, and errors that a model can read.
 
-A refusal says why, and what to send instead. A page id that is quoted or part of a citation
-(`[ref: img_001]`) is not used; the refusal names the page.
+An error gives the reason, and the call to send instead. A page id in quotes or in a citation
+(`[ref: img_001]`) is refused, and the error names the page.
 """
 
 import re
@@ -22,10 +22,10 @@ from pagefault_dialects.pages.one_line import quoted, quoted_short
 from pagefault_dialects.pages.typed_content import failure_json
 from pagefault_dialects.texts.cuts import cut_short
 
-_LOOKED_AT_CHARS = 1_000
+_SCANNED_CHARS = 1_000
 _MOST_CANDIDATES = 8
 _LONGEST_ID_CHARS = 128
-_SHOWN_CHARS = 100
+_QUOTED_CHARS = 100
 _TOKEN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]*")
 _ID_RULE = (
     "An id has 1 to 128 letters, digits and . _ : - and begins with a letter or a digit. Send one "
@@ -34,7 +34,7 @@ _ID_RULE = (
 
 
 class FaultRequest(FrozenModel):
-    """What a model asks for when it faults a page in."""
+    """The request of a page fault."""
 
     model_config = ConfigDict(
         strict=True,
@@ -56,43 +56,43 @@ class FaultRequest(FrozenModel):
 
 
 def read_fault_request(value: JsonValue, page_id: str, form: str | None) -> FaultRequest:
-    """Return a page fault from the body of its request, and from the query, which may say the form.
+    """Return a page fault from the body and the query of its request.
 
     Args:
         value: The body.
-        page_id: The page that is faulted in, for what a model is told.
-        form: What `?form=` says; the body may repeat it.
+        page_id: The id of the page, for the tool message of an error.
+        form: The form in the query; the body may repeat it.
 
     Raises:
-        InvalidPayloadError: It is none; the answer has a tool message.
+        InvalidPayloadError: The request is invalid; the error has a tool message.
     """
     call = value.get("tool_call_id") if isinstance(value, dict) else None
     tool_call_id = call if isinstance(call, str) and 0 < len(call) <= LONGEST_CALL_ID else None
     try:
         request = FaultRequest.model_validate(value)
     except ValidationError as exc:
-        raise refused_arguments(page_id, faults_of(exc), tool_call_id=tool_call_id) from exc
+        raise argument_error(page_id, faults_of(exc), tool_call_id=tool_call_id) from exc
     if form is None:
         return request
     if "form" in request.model_fields_set and request.form != form:
         faults = [Fault("/form", "is another one than `?form=` says; send one of them")]
-        raise refused_arguments(page_id, faults, tool_call_id=tool_call_id)
+        raise argument_error(page_id, faults, tool_call_id=tool_call_id)
     return request.model_copy(update={"form": form})
 
 
 def is_page_id(text: str) -> bool:
-    """Return whether a text could be the id of a page."""
+    """Return whether a text is a valid page id."""
     return CLIENT_ID.match(text) is not None
 
 
 def named_ids(text: str) -> list[str]:
-    """Return the ids that may stand in a text that is none, a few of them, in their order.
+    """Return the first few possible page ids in a text that is no id.
 
-    Each is a run of the characters of ids, and what stands in it behind a prefix such as `ref:`;
-    punctuation at its end is also left out.
+    A candidate is a run of id characters, with and without a prefix such as `ref:`, and with and
+    without punctuation at its end.
     """
     ids: dict[str, None] = {}
-    for token in _TOKEN.findall(text[:_LOOKED_AT_CHARS]):
+    for token in _TOKEN.findall(text[:_SCANNED_CHARS]):
         for named in (token, token.partition(":")[2]):
             for candidate in (named, named.rstrip("._:-")):
                 if candidate != text and is_page_id(candidate):
@@ -102,21 +102,21 @@ def named_ids(text: str) -> list[str]:
     return [*ids][:_MOST_CANDIDATES]
 
 
-def no_page(
+def missing_page_error(
     page_id: str, existing: Sequence[str], request: FaultRequest
 ) -> InvalidPayloadError | NotFoundError:
-    """Return the error for an id that no page has, or none can have; it names pages that are."""
-    instead = _instead(existing, request.target_level)
+    """Return the error for an unknown or invalid page id; it names existing pages."""
+    instead = _suggest_calls(existing, request.target_level)
     if is_page_id(page_id):
         error = f"There is no page {page_id} in this project."
         error += f" {instead}" if instead else ""
         return NotFoundError("page", members=failure(page_id, error, request.tool_call_id))
-    said = (
-        f"{quoted_short(page_id, _SHOWN_CHARS)} is no page id."
+    reason = (
+        f"{quoted_short(page_id, _QUOTED_CHARS)} is no page id."
         if page_id
         else "The page id is empty."
     )
-    error = f"{said} {instead or _ID_RULE}"
+    error = f"{reason} {instead or _ID_RULE}"
     return InvalidPayloadError(
         "The page id cannot be one; `content` is the tool message for the model.",
         members=failure(page_id, error, request.tool_call_id),
@@ -124,10 +124,10 @@ def no_page(
     )
 
 
-def refused_arguments(
+def argument_error(
     page_id: str, faults: Sequence[Fault], *, tool_call_id: str | None
 ) -> InvalidPayloadError:
-    """Return the error for a call whose arguments do not fit."""
+    """Return the error for invalid arguments of a call."""
     wrong = ", and ".join(
         f"{fault.pointer[1:] or 'the body'}: {fault.detail}" for fault in faults[:3]
     )
@@ -141,19 +141,19 @@ def refused_arguments(
 
 
 def failure(page_id: str, error: str, tool_call_id: str | None) -> dict[str, object]:
-    """Return the members of a problem that are the tool message and the failure result in it."""
-    shown = cut_short(page_id, _LONGEST_ID_CHARS)
+    """Return the members of a problem that make up the tool message of a failure."""
+    short_id = cut_short(page_id, _LONGEST_ID_CHARS)
     return {
         "success": False,
-        "page_id": shown,
+        "page_id": short_id,
         "error": error,
         "role": "tool",
         "tool_call_id": tool_call_id,
-        "content": failure_json(shown, error),
+        "content": failure_json(short_id, error),
     }
 
 
-def _instead(existing: Sequence[str], level: Level) -> str | None:
+def _suggest_calls(existing: Sequence[str], level: Level) -> str | None:
     if not existing:
         return None
     calls = [f"page_fault({quoted(each)}, target_level={int(level)})" for each in existing]

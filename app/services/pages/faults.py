@@ -1,6 +1,6 @@
-"""Page faults: a page put before a model as a tool message, and noted in its session.
+"""Page faults: return a page to a model as a tool message, and append it to the session.
 
-The stored message holds references where the answer holds data URIs; the page is never changed.
+The stored message has references in the place of data URIs. The page is never changed.
 """
 
 import hashlib
@@ -18,8 +18,13 @@ from app.models.session import PAGE_FAULT
 from app.services.calls.answer_places import find_answer_place
 from app.services.concurrency.large_work import run_in_loop_if
 from app.services.inline_media.json_with_media import RenderedBody
-from app.services.pages.fault_requests import FaultRequest, is_page_id, named_ids, no_page
-from app.services.pages.message_images import image_ids, with_images
+from app.services.pages.fault_requests import (
+    FaultRequest,
+    is_page_id,
+    missing_page_error,
+    named_ids,
+)
+from app.services.pages.message_images import image_ids, insert_images
 from app.services.pages.page_bodies import address_mime_type
 from app.services.pages.page_views import BlocksOptions, PageViews
 from app.stores.records.history import MessageRecords
@@ -36,7 +41,7 @@ from pagefault_dialects.turns.page_turns import PageFaultCall
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """A fault that is to stand in a session's history."""
+    """A fault of a session, which is appended to its history."""
 
     page_id: str
     session_id: str
@@ -45,16 +50,16 @@ class _Call:
 
     @property
     def digest(self) -> str:
-        """Return what tells this request from another one with the same call id."""
-        asked = [self.page_id, *self.request.model_dump(mode="json", exclude={"form"}).values()]
-        # The form came later: what was asked before it was known is still the same request.
-        asked += [] if self.request.form == "blocks" else [self.request.form]
-        return hashlib.sha256(json_text(asked).encode()).hexdigest()
+        """Return the digest that compares two requests with the same call id."""
+        members = [self.page_id, *self.request.model_dump(mode="json", exclude={"form"}).values()]
+        # The default form is left out, so digests from before there were forms stay equal.
+        members += [] if self.request.form == "blocks" else [self.request.form]
+        return hashlib.sha256(json_text(members).encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class PageFaults:
-    """Answers what models fault in."""
+    """Answers page faults of models."""
 
     records: Records
     reading: PageViews
@@ -62,30 +67,30 @@ class PageFaults:
     async def fault(self, project_id: str, page_id: str, request: FaultRequest) -> RenderedBody:
         """Return the tool message `{role, tool_call_id, content}` with the page at a level.
 
-        With a session, the message is appended to its history and the read is counted, in one
-        transaction. The same call of the session again gives the message again and appends nothing.
+        With a session, one transaction appends the message to its history and counts the read. If
+        the call is repeated, the stored message is returned again.
 
         Raises:
             NotFoundError: The project has no such page; nothing was appended.
-            InvalidPayloadError: No page can have this id; nothing was appended.
-            ConflictError: This call of the session was answered with something else.
-            PayloadTooLargeError: The medium is too large to stand in an answer.
+            InvalidPayloadError: The page id is invalid; nothing was appended.
+            ConflictError: The call of the session already has another answer.
+            PayloadTooLargeError: The medium is too large for an answer.
         Source: spec 000, "Multi-block Tool Results".
         """
         if request.session_id is None:
             message, _ = await self._message(project_id, page_id, request)
-            answer = await self._with_media(project_id, message)
+            answer = await self._insert_media(project_id, message)
             self.reading.note(project_id, page_id)
             event = _event(page_id, request, utc_now())
             await self.records.write(project_id, lambda unit: unit.note(event))
             return answer
         call = _Call(page_id, request.session_id, request, utc_now())
-        answered = await self.records.read(project_id, lambda unit: _place(unit, call)[0])
-        if answered is not None:
-            return await self._with_media(project_id, answered.message)
-        prepared = await self._prepared(project_id, call)
+        existing = await self.records.read(project_id, lambda unit: _place(unit, call)[0])
+        if existing is not None:
+            return await self._insert_media(project_id, existing.message)
+        prepared = await self._prepare(project_id, call)
         stored, is_new = await self.records.write(project_id, prepared.append)
-        return prepared.answer if is_new else await self._with_media(project_id, stored.message)
+        return prepared.answer if is_new else await self._insert_media(project_id, stored.message)
 
     async def prepare(
         self,
@@ -96,24 +101,25 @@ class PageFaults:
         *,
         max_tokens: int,
     ) -> "PreparedFault":
-        """Return a fault of a session, to be appended in somebody else's transaction.
+        """Return a fault of a session, which the caller appends in its own transaction.
 
-        A text of more than `max_tokens` is its beginning and end, and names the call that reads on.
+        A text longer than `max_tokens` is cut to its beginning and end, and names the call that
+        reads on.
 
         Raises:
             Exception: See `fault`; nothing was appended.
         """
         call = _Call(page_id, session_id, request, utc_now())
-        return await self._prepared(project_id, call, max_tokens)
+        return await self._prepare(project_id, call, max_tokens)
 
-    async def _prepared(
+    async def _prepare(
         self, project_id: str, call: _Call, max_tokens: int | None = None
     ) -> "PreparedFault":
         message, mime_type = await self._message(
             project_id, call.page_id, call.request, max_tokens=max_tokens
         )
-        # Before it is appended: what cannot be answered must not stand in the history.
-        answer = await self._with_media(project_id, message)
+        # Loaded before the append, because a fault without an answer must not be in the history.
+        answer = await self._insert_media(project_id, message)
         fault = PageFaultCall(call.page_id, int(call.request.target_level), mime_type)
         return PreparedFault(call, message, answer, fault)
 
@@ -125,9 +131,9 @@ class PageFaults:
         *,
         max_tokens: int | None = None,
     ) -> tuple[bytes, str | None]:
-        """Return the message as history keeps it: with references in the place of stored media.
+        """Return the message as it is stored: with references to stored media.
 
-        The second value is the type of an image that the message has the address of.
+        The second value is the MIME type of an image that the message has a URL of.
         """
         options = BlocksOptions(
             media="reference",
@@ -141,22 +147,22 @@ class PageFaults:
                 raise NotFoundError("page")
             view = await self.reading.view(project_id, page_id, request.target_level)
         except NotFoundError as exc:
-            existing = await self.existing(project_id, page_id)
-            raise no_page(page_id, existing, request) from exc
+            existing = await self.find_named(project_id, page_id)
+            raise missing_page_error(page_id, existing, request) from exc
         mime_type: str | None = None
         if request.form == "json":
             content: JsonValue = await self.reading.json_text_of(view, options)
         else:
             blocks = await self.reading.blocks_of(view, options)
-            content, shown = blocks.content, view.page.at(blocks.level)
-            if shown is not None and shown.body.kind == "url":
-                mime_type = address_mime_type(view.page, shown.body)
+            content, level = blocks.content, view.page.at(blocks.level)
+            if level is not None and level.body.kind == "url":
+                mime_type = address_mime_type(view.page, level.body)
         message = {"role": "tool", "tool_call_id": request.tool_call_id, "content": content}
         encoded = await run_in_loop_if(view.is_quick, lambda: json_text(message).encode())
         return encoded, mime_type
 
-    async def existing(self, project_id: str, page_id: str) -> list[str]:
-        """Return the pages that are named in what was sent as an id; the one of that id first."""
+    async def find_named(self, project_id: str, page_id: str) -> list[str]:
+        """Return the ids of existing pages in the text of a page id; an exact match comes first."""
         candidates = [page_id] * is_page_id(page_id) + named_ids(page_id)
         if not candidates:
             return []
@@ -167,8 +173,8 @@ class PageFaults:
             ],
         )
 
-    async def _with_media(self, project_id: str, message: bytes) -> RenderedBody:
-        pieces = await with_images(
+    async def _insert_media(self, project_id: str, message: bytes) -> RenderedBody:
+        pieces = await insert_images(
             self.reading.media(project_id),
             message,
             limit_bytes=self.reading.limits.image_bytes,
@@ -179,7 +185,7 @@ class PageFaults:
 
 @dataclass(frozen=True, slots=True)
 class PreparedFault:
-    """A page fault that is not yet in its session; `answer` is the message with its media."""
+    """A page fault before it is appended; `answer` is the message with its media."""
 
     call: _Call
     message: bytes
@@ -188,25 +194,25 @@ class PreparedFault:
     is_apart: bool | None = True
 
     def join_list(self) -> Self:
-        """Return the same answer as one of a list; see `PreparedEntry`."""
+        """Return this answer as one of a list; see `PreparedEntry`."""
         return replace(self, is_apart=None)
 
     def existing(self, unit: UnitOfWork) -> StoredHistoryMessage | None:
-        """Return the message that answers the call, if it is there; see `PreparedEntry`."""
+        """Return the stored message that answers the call, if any; see `PreparedEntry`."""
         return _place(unit, self.call)[0]
 
     def append(self, unit: UnitOfWork) -> tuple[StoredHistoryMessage, bool]:
-        """Append the message; return it, and whether it is new, since an equal one may be there.
+        """Append the message, unless an equal one is stored; return it, and whether it is new.
 
         Raises:
-            ConflictError: The call was answered with something else, or the page was changed.
+            ConflictError: The call has another answer, or the page was changed.
         """
         call, message, message_id = self.call, self.message, new_id()
         unit[SessionRecords].enter(call.session_id, call.now)
         existing, number = _place(unit, call)
         if existing is not None:
             return existing, False
-        given = StoredHistoryMessage(
+        entry = StoredHistoryMessage(
             seq=0,
             message_id=message_id,
             created_at=call.now,
@@ -222,12 +228,13 @@ class PreparedFault:
             PAGE_FAULT,
             message_id,
             size_bytes=len(message),
-            row=unit[MessageRecords].row(given, session_id=call.session_id),
+            row=unit[MessageRecords].row(entry, session_id=call.session_id),
         )
-        # The page before its resources: everybody who takes both takes them in this order.
+        # Lock the page before its resources, in the order of all other writers.
         unit[PageAccessRecords].add({call.page_id: (1, call.now)})
-        resources = unit[ResourceRecords].find_all(wanted := image_ids(message))
-        if wanted - resources.keys():
+        images = image_ids(message)
+        resources = unit[ResourceRecords].find_all(images)
+        if images - resources.keys():
             raise ConflictError(
                 "The page was changed while it was faulted in. Ask again.", code="page-changed"
             )
@@ -239,7 +246,7 @@ class PreparedFault:
         )
         event = _event(call.page_id, call.request, call.now, message_id=message_id)
         unit.note(replace(event, session_id=call.session_id, seq=seq))
-        return replace(given, seq=seq), True
+        return replace(entry, seq=seq), True
 
 
 def _event(
@@ -258,7 +265,7 @@ def _event(
 
 
 def _place(unit: UnitOfWork, call: _Call) -> tuple[StoredHistoryMessage | None, int]:
-    """Return what this call was answered with before, if it was, and the number of the answer."""
+    """Return the stored answer of this call, if any, and the number of the answer."""
     place = find_answer_place(unit, call.session_id, call.request.tool_call_id)
     if place.existing is None:
         return None, place.number

@@ -1,4 +1,4 @@
-"""Manifests: what a model is told of a session's pages, a line for each, as much as fits."""
+"""Manifests: a list of a session's pages for a model, one line for each, up to a limit."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -20,8 +20,8 @@ from pagefault_dialects.targets.tokens import count_tokens
 _PAGES_AT_ONCE = 200
 _MOST_IN_TEXT = 10_000
 
-# What stands around the lines, where not all fit.
-_AROUND = manifest_text([], following=10_000)
+# The text before and after the lines, with the note that pages are missing.
+_FRAME = manifest_text([], following=10_000)
 
 CountTokens = Callable[[str], int]
 
@@ -35,15 +35,15 @@ class Manifest:
     entries: Sequence[ManifestEntry]
     """The pages."""
     total: int
-    """How many the session has."""
+    """The number of pages of the session."""
     following: int
-    """How many of them come behind these."""
+    """The number of pages after these."""
     next_cursor: str | None
-    """Where to go on, if there are more."""
+    """The cursor of the next pages, if there are any."""
 
     @property
     def text(self) -> str:
-        """Return all lines, and how many pages come behind them, to be put before a model."""
+        """Return the lines, and the number of pages after them, as a text for a model."""
         return manifest_text(self.entries, following=self.following)
 
 
@@ -64,36 +64,36 @@ class PageManifests:
         least: int = 1,
         count: CountTokens = count_tokens,
     ) -> Manifest:
-        """Return the session's pages for a model: pinned first, then important, then new ones.
+        """Return pages of the session: pinned ones first, then by importance, then newest first.
 
         Args:
             project_id: The caller's project.
             session_id: The session.
             limit: The most pages.
-            cursor: Behind which page to begin.
+            cursor: The page after which to begin.
             most_tokens: The most tokens of the text.
-            least: So many pages are told whatever they cost.
+            least: The number of pages that are returned even above `most_tokens`.
             count: Counts the tokens of a text.
 
         Raises:
-            NotFoundError: Nothing was ever written to the session.
-            InvalidCursorError: The cursor is not this list's.
+            NotFoundError: There is no such session.
+            InvalidCursorError: The cursor is of another list.
         """
         after, passed = None, 0
         if cursor is not None:
             after, passed = _place(cursor)
         entries: list[ManifestEntry] = []
-        total, room = 0, None if most_tokens is None else most_tokens - count(_AROUND)
+        total, room = 0, None if most_tokens is None else most_tokens - count(_FRAME)
         while len(entries) < limit:
-            wanted = min(_PAGES_AT_ONCE, limit - len(entries))
-            found, total = await self._read(project_id, session_id, after=after, limit=wanted)
+            size = min(_PAGES_AT_ONCE, limit - len(entries))
+            found, total = await self._read(project_id, session_id, after=after, limit=size)
             if not found:
                 break
-            kept, room = await anyio.to_thread.run_sync(_fitting, found, room, least, count)
-            entries += kept
-            if kept:
-                after, _ = found[len(kept) - 1]
-            if len(kept) < len(found):
+            fitting, room = await anyio.to_thread.run_sync(_take_fitting, found, room, least, count)
+            entries += fitting
+            if fitting:
+                after, _ = found[len(fitting) - 1]
+            if len(fitting) < len(found):
                 break
         following = max(0, total - passed - len(entries))
         next_cursor = None
@@ -106,10 +106,10 @@ class PageManifests:
     async def text(
         self, project_id: str, session_id: str, *, most_tokens: int, count: CountTokens
     ) -> str:
-        """Return the text of the pages that fit, for a rendering of their session.
+        """Return the text of the pages that fit into a rendering of the session.
 
         Raises:
-            NotFoundError: Nothing was ever written to the session.
+            NotFoundError: There is no such session.
         """
         listed = await self.get(
             project_id,
@@ -124,7 +124,7 @@ class PageManifests:
     async def _read(
         self, project_id: str, session_id: str, *, after: ManifestPlace | None, limit: int
     ) -> tuple[Sequence[tuple[ManifestPlace, StoredPage]], int]:
-        """Return the next pages with their places, and how many the session has in all."""
+        """Return the next pages with their places, and the number of pages of the session."""
 
         def find(unit: UnitOfWork) -> tuple[Sequence[tuple[ManifestPlace, StoredPage]], int]:
             require_found(unit[SessionRecords].find(session_id), "session")
@@ -136,14 +136,14 @@ class PageManifests:
         return await self.records.read(project_id, find)
 
 
-def _fitting(
+def _take_fitting(
     found: Sequence[tuple[ManifestPlace, StoredPage]],
     room: int | None,
     least: int,
     count: CountTokens,
 ) -> tuple[list[ManifestEntry], int | None]:
-    """Return the entries whose lines fit, and how many tokens are left."""
-    kept: list[ManifestEntry] = []
+    """Return the entries whose lines fit, and the number of tokens left."""
+    fitting: list[ManifestEntry] = []
     for _, page in found:
         descriptor = read_descriptor(page)
         levels = [Level(number) for number in descriptor["levels"]]
@@ -151,10 +151,10 @@ def _fitting(
         entry = ManifestEntry(page.page_id, fields, levels, size_tokens)
         if room is not None:
             room -= count("".join(f"{line}\n" for line in manifest_lines([entry])))
-            if room < 0 and len(kept) >= least:
+            if room < 0 and len(fitting) >= least:
                 break
-        kept.append(entry)
-    return kept, room
+        fitting.append(entry)
+    return fitting, room
 
 
 def _place(cursor: str) -> tuple[ManifestPlace, int]:

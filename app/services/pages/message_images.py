@@ -1,6 +1,6 @@
-"""Images of messages of page faults.
+"""Images in messages of page faults.
 
-The history keeps references to them; a model gets the images.
+The history stores references; a model gets the images.
 """
 
 import json
@@ -19,33 +19,33 @@ from pagefault_dialects.pages.page_blocks import image_damaged
 from pagefault_dialects.texts.json_strings import MediaPlaces
 
 _REFERENCE_MARK = "@blob:"
-# As it begins in a message, whose strings are written without escapes where they need none.
+# The beginning of a reference in a message: its JSON strings have no needless escapes.
 _REFERENCE = b'"@blob:'
 
 
 def image_ids(message: bytes) -> set[str]:
-    """Return the ids of the resources that a message of a page fault shows."""
+    """Return the resource ids of the images in a message of a page fault."""
     if _REFERENCE not in message:
         return set()
     images = _stored_images(json.loads(message))
     return set(filter(None, (parse_resource_id(image["url"]) for _, image in images)))
 
 
-async def with_images(
+async def insert_images(
     media: StoredMedia, message: bytes, *, limit_bytes: int, checks: MediaChecks | None = None
 ) -> Sequence[JsonPiece]:
-    """Return the message with a data URI in the place of every reference to an image.
+    """Replace every reference to an image in a message by a data URI.
 
     Args:
-        media: Where the images are.
-        message: The message; it may be older than the check of its image.
-        limit_bytes: How many bytes of images stand in it in all.
-        checks: Says whether they are sound: of one that is not there is a text that says so.
-            `None` for a message that is read and not handed to a model.
+        media: The store of the images.
+        message: The message; its image may not be checked yet.
+        limit_bytes: The limit for all images together.
+        checks: Checks of images, if the message goes to a model: a damaged image is replaced by a
+            text.
 
     Raises:
-        NotFoundError: One of the images is gone.
-        PayloadTooLargeError: The images have more than `limit_bytes` in all.
+        NotFoundError: An image was deleted.
+        PayloadTooLargeError: The images are larger than `limit_bytes`.
         StoreUnavailableError: The store did not answer.
     """
     if _REFERENCE not in message:
@@ -65,7 +65,7 @@ async def with_images(
             image["url"] = f"data:{resource.mime_type};base64,{mark}"
         elif damage.is_repairable:
             data = await media.read(resource.resource_id, limit_bytes=resource.size_bytes)
-            image["url"] = await anyio.to_thread.run_sync(repaired_uri, data)
+            image["url"] = await anyio.to_thread.run_sync(repair_image, data)
         else:
             block.clear()
             block.update(type="text", text=image_damaged(damage.detail))
@@ -74,13 +74,13 @@ async def with_images(
 
 
 def _stored_images(message: Mapping[str, JsonValue]) -> list[tuple[JsonValue, JsonValue]]:
-    """Return the blocks of a message that show stored images, each with its `image_url`."""
+    """Return the blocks of stored images in a message, each with its `image_url`."""
     content = message["content"]
     blocks = content if isinstance(content, list) else []
     images = [(each, each["image_url"]) for each in blocks if each["type"] == "image_url"]
     return [each for each in images if each[1]["url"].startswith(_REFERENCE_MARK)]
 
 
-def repaired_uri(data: bytes) -> str:
-    """Return a PNG without what is damaged beside its picture, as a data URI."""
+def repair_image(data: bytes) -> str:
+    """Return a PNG without its damaged chunks, as a data URI."""
     return f"data:image/png;base64,{pybase64.b64encode(without_damaged_chunks(data)).decode()}"

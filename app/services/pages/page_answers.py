@@ -1,6 +1,6 @@
-"""Pages read at a level: typed content, blocks for a model, the detail view, single levels.
+"""Answers with a page at a level: typed content, blocks for a model, the detail view.
 
-Reading never changes a page, and is not counted: what a model gets is, in memory.
+Reading never changes a page, and these reads are not counted.
 """
 
 import json
@@ -25,16 +25,16 @@ from pagefault_dialects.texts.json_strings import MediaPlaces
 
 @dataclass(frozen=True, slots=True)
 class PageReading(PageViews):
-    """Gives memory pages out."""
+    """Answers requests for memory pages."""
 
     async def get_as_sent(self, project_id: str, page_id: str) -> RenderedBody:
         """Return the page with its content as the client sent it, data URIs byte for byte.
 
-        Its digest is that of the page as it is stored.
+        The digest is that of the stored page.
 
         Raises:
             NotFoundError: The project has none.
-            PayloadTooLargeError: Its media are too large to stand in an answer.
+            PayloadTooLargeError: Its media are too large for an answer.
             StoreUnavailableError: The store did not answer.
         """
         stored = await self.get(project_id, page_id)
@@ -47,20 +47,20 @@ class PageReading(PageViews):
     async def content(
         self, project_id: str, page_id: str, level: Level | None, media: MediaForm
     ) -> RenderedBody:
-        """Return what a page holds at a level, by modality: a `PageContent`.
+        """Return the content of a page at a level, by modality: a `PageContent`.
 
         Raises:
             NotFoundError: The project has no such page.
-            PayloadTooLargeError: The medium is too large to stand in the answer.
+            PayloadTooLargeError: The medium is too large for an answer.
         Source: spec 000, "Current State".
         """
         view = await self.view(project_id, page_id, level)
-        body = view.shown.body if view.shown else None
+        body = view.representation.body if view.representation else None
         has_image = body is not None and body.is_media and view.page.fields.modality == "image"
         places, base64 = MediaPlaces(), None
         if body is not None and has_image and (media == "inline" or body.kind != "blob"):
             base64 = await view.media.base64(places, body)
-        return await self._rendered(
+        return await self._render(
             view,
             places,
             lambda: content_record(typed_content(view.page, view.level, base64=base64)),
@@ -73,14 +73,14 @@ class PageReading(PageViews):
 
         Raises:
             NotFoundError: The project has no such page.
-            PayloadTooLargeError: The medium is too large to stand in the answer.
+            PayloadTooLargeError: The medium is too large for an answer.
         Source: spec 000, "Multi-block Tool Results" and "Compression level annotation".
         """
         view = await self.view(project_id, page_id, level)
         places = MediaPlaces()
         inline = places if options.media == "inline" else None
         blocks = await self.blocks_of(view, options, inline)
-        return await self._rendered(
+        return await self._render(
             view,
             places,
             lambda: blocks_record(blocks, content=blocks.content, requested_level=view.level),
@@ -89,19 +89,17 @@ class PageReading(PageViews):
     async def json_form(
         self, project_id: str, page_id: str, level: Level | None, options: BlocksOptions
     ) -> RenderedBody:
-        """Do as `blocks`, with a `content` that is one JSON string: `{success, page_id, …}`.
+        """Return the same as `blocks` with one JSON string as `content`: `{success, page_id, …}`.
 
         Raises:
             NotFoundError: The project has no such page.
         """
-        view = await self.looked_at(await self.view(project_id, page_id, level))
+        view = await self.check_images(await self.view(project_id, page_id, level))
         blocks = await self.blocks_of(view, replace(options, media="reference"))
-        return await self._rendered(
-            view, MediaPlaces(), lambda: _json_blocks(view, options, blocks)
-        )
+        return await self._render(view, MediaPlaces(), lambda: _json_blocks(view, options, blocks))
 
     async def detail(self, project_id: str, page_id: str) -> str:
-        """Return a page for a terminal, field by field.
+        """Return the fields of a page as a text for a terminal.
 
         Raises:
             NotFoundError: The project has no such page.
@@ -122,25 +120,25 @@ class PageReading(PageViews):
         )
 
     async def representation(self, project_id: str, page_id: str, level: Level) -> bytes:
-        """Return one level as it is stored, as JSON.
+        """Return the JSON of one stored level.
 
         Raises:
             NotFoundError: The project has no such page, or the page has no such level.
         """
         view = await self.view(project_id, page_id, level)
-        if view.shown is None:
+        if view.representation is None:
             raise NotFoundError(
                 "level",
                 detail="The page does not have this level: it was not supplied, and there is "
                 "nothing to derive it from. `levels` of the page names those it has.",
                 code="level-missing",
             )
-        return await run_in_loop_if(view.is_quick, level_record, page_id, view.shown)
+        return await run_in_loop_if(view.is_quick, level_record, page_id, view.representation)
 
-    async def _rendered(
+    async def _render(
         self, view: PageView, places: MediaPlaces, render: Callable[[], bytes]
     ) -> RenderedBody:
-        """Return what is rendered of a page, with its media in their places."""
+        """Return the body that a function renders, with media in their places."""
         rendering = await run_in_loop_if(
             view.is_quick, lambda: rendering_of(places.pieces(render()))
         )
@@ -150,7 +148,7 @@ class PageReading(PageViews):
 def _json_blocks(view: PageView, options: BlocksOptions, blocks: PageBlocks) -> bytes:
     text = page_view_json(view, options)
     if options.max_chars is not None or options.offset:
-        # Scenes count in JSON by what they are there, so it may end earlier than the blocks do.
-        cut = json.loads(text)
-        blocks = replace(blocks, truncated=cut["truncated"], next_offset=cut.get("next_offset"))
+        # Scenes are longer in JSON than as text, so the cut may be earlier than that of the blocks.
+        page = json.loads(text)
+        blocks = replace(blocks, truncated=page["truncated"], next_offset=page.get("next_offset"))
     return blocks_record(blocks, content=text, requested_level=view.level)

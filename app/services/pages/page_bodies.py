@@ -1,4 +1,4 @@
-"""Bodies of pages: which media a modality takes, and which texts they refer to."""
+"""Bodies of pages: the media of each modality, and references to texts."""
 
 from dataclasses import asdict
 
@@ -15,18 +15,18 @@ from pagefault_dialects.pages.descriptors import body_mime_type
 
 
 def refers_to_text(modality: Modality, body: Body) -> bool:
-    """Return whether the content of a text or structured page is a reference to a text."""
+    """Return whether the content of a text or structured page is a reference to a text file."""
     is_reference = modality in ("text", "structured") and body.kind == "blob"
     return is_reference and body.media is not None and is_textual(body.media.mime_type)
 
 
 def blob_body(resource: Resource) -> Body:
-    """Return the body of a level that is a stored medium."""
+    """Return the body of a level with a stored medium."""
     return Body("blob", resource.reference, page_media(resource))
 
 
 def page_media(resource: Resource) -> PageMedia:
-    """Return what a page says of a medium it refers to."""
+    """Return the description of a medium in a page."""
     return PageMedia(
         uri=resource.reference,
         mime_type=resource.mime_type,
@@ -44,17 +44,17 @@ async def read_referred_text(
     source: MediaSource | None = None,
     limit_bytes: int,
 ) -> str | None:
-    """Return the text that the content of a text or structured page refers to, if it does.
+    """Return the text file that the content of a text or structured page refers to, if any.
 
     Args:
-        media: Where it is.
-        modality: The page's.
-        body: The page's content.
-        source: What it refers to, where that is at hand.
-        limit_bytes: How long the text of a page may be.
+        media: The store of the text.
+        modality: The modality of the page.
+        body: The content of the page.
+        source: The text, if the request has it.
+        limit_bytes: The largest text of a page.
 
     Raises:
-        PayloadTooLargeError: It is longer than that.
+        PayloadTooLargeError: The text is larger than the limit.
         StoreUnavailableError: The store did not answer.
     """
     if not refers_to_text(modality, body):
@@ -62,14 +62,14 @@ async def read_referred_text(
     if source is None:
         data = await media.read(str(body.value), limit_bytes=limit_bytes)
     elif source.size_bytes > limit_bytes:
-        raise too_long_text(limit_bytes)
+        raise text_too_long_error(limit_bytes)
     else:
         data = await anyio.to_thread.run_sync(source.head, source.size_bytes)
     return data.decode("utf-8", "replace")
 
 
-def too_long_text(limit_bytes: int) -> PayloadTooLargeError:
-    """Return the error for a page whose text is longer than the limit."""
+def text_too_long_error(limit_bytes: int) -> PayloadTooLargeError:
+    """Return the error for a text above the limit."""
     return PayloadTooLargeError(
         f"The text of a page may have {limit_bytes} bytes. Store it as a "
         "resource, and let the page hold an excerpt and refer to it. Nothing was stored."
@@ -77,31 +77,31 @@ def too_long_text(limit_bytes: int) -> PayloadTooLargeError:
 
 
 def is_url(text: str) -> bool:
-    """Return whether a content is an address, and not a sentence that begins with one."""
+    """Return whether a content is a URL, and not a sentence that begins with one."""
     return text[:8].lower().startswith(("http://", "https://")) and not any(map(str.isspace, text))
 
 
 def address_mime_type(page: Page, body: Body) -> str:
-    """Return the type of the medium at an address, as page and address say; `image/*` if unknown.
+    """Return the MIME type of the medium at a URL from page and URL; `image/*` if unknown.
 
     Args:
         page: The page.
-        body: A level of it that is an address.
+        body: A level of the page that is a URL.
     """
     modality = page.fields.modality
     claims = [canonical_mime_type(page.fields.mime_type or ""), body_mime_type(body)]
     if body.value != page.full.value:
-        # The type of a page is that of its content, and this is another file.
+        # The MIME type of a page is that of its content, but this level is another file.
         claims.reverse()
     known = (claim for claim in claims if claim and claim != OCTET_STREAM and fits(modality, claim))
     return next(known, f"{modality}/*")
 
 
 def fits(modality: Modality, mime_type: str) -> bool:
-    """Return whether a medium is of a modality, or of a type that says nothing."""
+    """Return whether a MIME type fits a modality; an unspecific type always does."""
     kind = resource_kind(mime_type)
     if modality in ("text", "structured") or kind == modality or mime_type == OCTET_STREAM:
         return True
-    # MP4, Ogg and WebM hold either, and the bytes do not always say which.
+    # MP4, Ogg and WebM contain audio or video; the bytes do not always tell them apart.
     is_container = kind in SOUND or mime_type == "application/ogg"
     return is_container and modality in SOUND

@@ -1,4 +1,4 @@
-"""Lists of pages: those that are listed, and those that a search finds, with their cursors."""
+"""Lists and searches of pages, with their cursors."""
 
 import hashlib
 from collections.abc import Sequence
@@ -21,54 +21,54 @@ from app.words.snippets import Passages
 from pagefault_dialects.json.values import json_text
 from pagefault_dialects.model.page import Modality, PageFilters, StoredPage
 
-# Beyond this a hit is shown by what is said about the page, not by its text.
+# Snippets of hits with a longer content are from the fields of the page.
 _SNIPPED_BYTES = 64 * 1024
-# So many are read and looked through in no more time than handing them to a thread takes.
+# Up to this size, reading snippets takes less time than starting a thread.
 _AT_ONCE_BYTES = 64 * 1024
 
 
 class SearchList:
-    """A list of what a search has found, which a cursor continues by the same weights.
+    """The cursors of a search. They keep the weights, so the order of the list stays.
 
     Args:
-        name: Which list it is.
-        asked: What was asked, so that a cursor of another search is refused.
+        name: The name of the list.
+        query: The query and its filters; a cursor of another query is refused.
     """
 
-    def __init__(self, name: ListName, *asked: str | None) -> None:
-        described = json_text(list(asked)).encode("utf-8", "replace")
+    def __init__(self, name: ListName, *query: str | None) -> None:
+        query_json = json_text(list(query)).encode("utf-8", "replace")
         self._name = name
-        self._asked = hashlib.sha256(described).hexdigest()[:16]
+        self._query_digest = hashlib.sha256(query_json).hexdigest()[:16]
 
     def position(self, cursor: str | None) -> tuple[RankedMatch | None, Sequence[int]]:
-        """Return the match that a cursor stands for, and the weights it was ranked by.
+        """Return the match that a cursor names, and the weights of its ranking.
 
         Raises:
-            InvalidCursorError: The cursor is not this list's.
+            InvalidCursorError: The cursor is of another list.
         """
         if cursor is None:
             return None, ()
         shape = (str, str, int, int, int)
-        asked, weights, rank, place, number = decode_cursor(self._name, cursor, shape)
+        query_digest, weights, rank, place, number = decode_cursor(self._name, cursor, shape)
         try:
             read = [int(digit, 16) for digit in str(weights)]
         except ValueError as exc:
             raise InvalidCursorError from exc
-        if asked != self._asked:
+        if query_digest != self._query_digest:
             raise InvalidCursorError
         return RankedMatch(int(rank), int(place), int(number)), read
 
     def cursor(self, last: RankedMatch, weights: Sequence[int]) -> str:
-        """Return the cursor for what follows a match."""
+        """Return the cursor of the list after a match."""
         digits = "".join(f"{each:x}" for each in weights)
-        return encode_cursor(self._name, self._asked, digits, *last)
+        return encode_cursor(self._name, self._query_digest, digits, *last)
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A page that a search has found, and the passage it was found by, if one can be shown.
+    """A page that matches a search, with the matching passage if there is one.
 
-    `has_all` says that it has all that was asked for: what comes behind may have less.
+    `has_all` is true if the page has all words of the query; later hits may have fewer.
     """
 
     page: StoredPage
@@ -78,7 +78,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class PageLists:
-    """Finds memory pages."""
+    """Lists and searches memory pages."""
 
     records: Records
     accesses: AccessCounts
@@ -89,7 +89,7 @@ class PageLists:
         """Return up to `limit` pages without content, newest first, and the next cursor.
 
         Raises:
-            InvalidCursorError: The cursor is not this list's.
+            InvalidCursorError: The cursor is of another list.
         """
         before = None if cursor is None else int(decode_cursor("pages", cursor, (int,))[0])
 
@@ -98,7 +98,7 @@ class PageLists:
             return numbers, [*bounded_pages(unit, numbers[:limit])]
 
         numbers, found = await self.records.read(project_id, find)
-        page = [self.accesses.counted(project_id, stored) for stored in found]
+        page = [self.accesses.add_counts(project_id, stored) for stored in found]
         more = len(numbers) > len(page)
         return page, encode_cursor("pages", page[-1].page_number) if page and more else None
 
@@ -111,15 +111,14 @@ class PageLists:
         cursor: str | None,
         limit: int,
     ) -> tuple[Sequence[Hit], str | None]:
-        """Return up to `limit` pages that have the words of a text, best first, and a cursor.
+        """Return up to `limit` pages that match a text, best first, and the next cursor.
 
-        Those that have all words come first, then those that have most of them; before all of
-        them stands a page whose id is in the text. What follows a cursor is ranked by the weights
-        that the part before was ranked by, so the positions stay.
+        Pages whose ids are in the text come first, then pages with all words, then pages with most
+        of them. A cursor keeps the weights of the ranking, so positions stay.
 
         Raises:
-            InvalidPayloadError: There is nothing in `text` to search for.
-            InvalidCursorError: The cursor is not this list's.
+            InvalidPayloadError: `text` has no words.
+            InvalidCursorError: The cursor is of another list.
         """
         query = parse_search(text)
         listed = SearchList("page-search", text, filters.session_id, filters.modality)
@@ -129,13 +128,13 @@ class PageLists:
             place = page_place(unit, filters.session_id, filters.modality)
             found = find(query, [place], weights)
             named = [(IN_PAGES, number) for number in named_pages(unit, text, filters)]
-            rest = found.after(named, last)
-            wanted = [match.number for match in rest[:limit]]
-            return found, rest, [*bounded_pages(unit, wanted, content_up_to=_SNIPPED_BYTES)]
+            matches = found.after(named, last)
+            numbers = [match.number for match in matches[:limit]]
+            return found, matches, [*bounded_pages(unit, numbers, content_up_to=_SNIPPED_BYTES)]
 
-        found, rest, pages = await self.records.read(project_id, search)
-        counted = [self.accesses.counted(project_id, stored) for stored in pages]
-        complete = {match.number for match in rest[:limit] if is_complete(match.rank)}
+        found, matches, pages = await self.records.read(project_id, search)
+        counted = [self.accesses.add_counts(project_id, stored) for stored in pages]
+        complete = {match.number for match in matches[:limit] if is_complete(match.rank)}
 
         def read() -> list[Hit]:
             passages = Passages(SearchQuery(tuple(found.terms) or query.terms))
@@ -147,9 +146,9 @@ class PageLists:
         size_bytes = sum(len(page.descriptor) + len(page.content or b"") for page in pages)
         is_quick = size_bytes <= _AT_ONCE_BYTES
         hits = read() if is_quick else await anyio.to_thread.run_sync(read)
-        if not pages or len(rest) == len(pages):
+        if not pages or len(matches) == len(pages):
             return hits, None
-        end = next(match for match in rest if match.number == pages[-1].page_number)
+        end = next(match for match in matches if match.number == pages[-1].page_number)
         return hits, listed.cursor(end, found.weights)
 
 
@@ -157,9 +156,9 @@ def page_place(
     unit: UnitOfWork, session_id: str | None, *modalities: Modality | None
 ) -> SearchPlace:
     """Return the index of pages, narrowed to a session and to modalities."""
-    wanted = [each for each in modalities if each is not None]
+    chosen = [each for each in modalities if each is not None]
     index = choose_page_index(unit)
-    return SearchPlace(IN_PAGES, index, index.narrowed(session_id=session_id, modalities=wanted))
+    return SearchPlace(IN_PAGES, index, index.narrowed(session_id=session_id, modalities=chosen))
 
 
 def named_pages(unit: UnitOfWork, text: str, filters: PageFilters) -> list[int]:

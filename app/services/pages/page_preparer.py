@@ -1,9 +1,8 @@
-"""What is written of a page, made ready outside of any transaction: prepared, then planned.
+"""Preparation and plan of a page, both outside of any transaction.
 
-To prepare a page takes long: its content is settled, its media are stored, and one smaller image is
-made. A plan has its levels, its search words and its version, and is pure, but takes a thread's
-time. It is made over what is stored under the page's id at that moment, and of use only as long as
-that is there.
+Preparing a page is slow: it resolves the content, stores the media and makes a smaller image. A
+plan has the levels, the search words and the version. Planning is pure, but may need a thread. A
+plan is made for the stored page of that moment, and is only valid as long as that page stays.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -22,8 +21,8 @@ from app.services.images.image_worker import UndecidedError
 from app.services.inline_media.media_mover import MediaMover
 from app.services.inline_media.stored_media import StoredMedia
 from app.services.media.media_keeper import MediaKeeper
+from app.services.pages.content_resolver import ContentResolver, ResolvedContent, check_field_texts
 from app.services.pages.page_bodies import blob_body, read_referred_text
-from app.services.pages.settled_content import PageContents, SettledContent, check_words
 from app.services.pages.stored_pages import read_descriptor, read_fields, read_representation
 from app.services.pages.versions import (
     Stamp,
@@ -62,11 +61,11 @@ _HEAD_BYTES = 1024 * 1024
 
 @dataclass(frozen=True)
 class PreparedPage:
-    """A page as it is to be, its media stored and no levels derived yet.
+    """A page to be written, with its media stored and no levels derived yet.
 
-    `forms` says how moved data URIs were written, `text` is what a reference to a text resource
-    stands for, `reduced` the smaller form of an image. `resources` are new or named by the client.
-    `is_quick` says that the event loop can plan what is written of it.
+    `forms` has the original form of moved data URIs, `text` the text of a referenced resource,
+    `reduced` the smaller image. `resources` are new or named by the client. `is_quick` is true if
+    the plan is short enough for the event loop.
     """
 
     page: Page
@@ -79,13 +78,13 @@ class PreparedPage:
 
     @cached_property
     def content(self) -> StoredContent:
-        """Return the content as it is stored; serialised when it is first asked for."""
+        """Return the content as it is stored, serialised on first use."""
         return StoredContent(json_text(self.page.full.value).encode(), dump_forms(self.forms))
 
 
 @dataclass(frozen=True, slots=True)
-class _Smaller:
-    """The smaller form of an image; no data if that is the image itself."""
+class _ReducedImage:
+    """The smaller form of an image; `data` is `None` if that is the image itself."""
 
     data: bytes | None
     mime_type: str
@@ -93,20 +92,20 @@ class _Smaller:
 
 @dataclass(frozen=True, slots=True)
 class PagePreparer:
-    """Prepares pages; the long part of a write, outside of any transaction."""
+    """Prepares pages, which is the slow part of a write."""
 
     records: Records
     blobs: BlobStore
     images: ImageWork
     limits: Limits
 
-    def contents(
+    def resolver(
         self, project_id: str, now: datetime, request: StreamedRequest[Any] | None = None
-    ) -> PageContents:
-        """Return what settles contents of one request; some media may be in drafts already."""
+    ) -> ContentResolver:
+        """Return the content resolver of a request; streamed media may be in drafts already."""
         limits = self.limits
         keeper = MediaKeeper(self.blobs, project_id, limit_bytes=limits.medium_bytes, now=now)
-        return PageContents(
+        return ContentResolver(
             StoredMedia(self.records, self.blobs, project_id),
             MediaMover(keeper, limits.media_per_result, request.media if request else {}),
             limits,
@@ -114,55 +113,55 @@ class PagePreparer:
         )
 
     async def prepare(
-        self, contents: PageContents, page_id: str, fields: PageFields, content: object
+        self, resolver: ContentResolver, page_id: str, fields: PageFields, content: object
     ) -> PreparedPage:
-        """Settle a page's content.
+        """Resolve the content of a page and prepare its levels.
 
         Raises:
             InvalidPayloadError, PayloadTooLargeError: The content; nothing is visible.
             StoreUnavailableError: The blob store did not answer.
         """
-        await run_in_loop_if(contents.is_quick, check_words, fields)
-        settled = await contents.settle(fields.modality, content)
-        return await self.complete(contents, Page(page_id, fields, settled.body, {}), settled)
+        await run_in_loop_if(resolver.is_quick, check_field_texts, fields)
+        resolved = await resolver.resolve(fields.modality, content)
+        return await self.complete(resolver, Page(page_id, fields, resolved.body, {}), resolved)
 
     async def complete(
-        self, contents: PageContents, page: Page, settled: SettledContent
+        self, resolver: ContentResolver, page: Page, resolved: ResolvedContent
     ) -> PreparedPage:
-        """Add to a page what its levels are derived from, its text and the smaller form of it.
+        """Add the sources of derived levels to a page: its text and its smaller image.
 
-        An image's smaller form that was derived when its content was written is taken over. Where a
-        supplied one took its place it is made again.
+        A smaller image that was derived before is kept. If a supplied one replaced it, it is made
+        again.
 
         Args:
-            contents: Where media are.
+            resolver: The media of the request.
             page: The page.
-            settled: Its content, if that has come with the request, and what it now refers to.
+            resolved: The content, with the media of the request and all referenced resources.
         """
-        source = settled.source
+        source = resolved.source
         text = await read_referred_text(
-            contents.media,
+            resolver.media,
             page.fields.modality,
             page.full,
             source=source,
             limit_bytes=self.limits.page_text_bytes,
         )
-        reduced, smaller = await self._reduced(contents, page, source)
+        reduced, new = await self._find_reduced(resolver, page, source)
         return PreparedPage(
             page=page,
-            forms=settled.forms,
+            forms=resolved.forms,
             text=text,
             reduced=reduced,
-            resources=[*settled.resources, *smaller],
-            now=contents.mover.keeper.now,
-            # What a reference stands for may be long, however short the request is.
-            is_quick=contents.is_quick and text is None,
+            resources=[*resolved.resources, *new],
+            now=resolver.mover.keeper.now,
+            # A referenced text may be long even if the request is short.
+            is_quick=resolver.is_quick and text is None,
         )
 
-    async def _reduced(
-        self, contents: PageContents, page: Page, source: MediaSource | None
+    async def _find_reduced(
+        self, resolver: ContentResolver, page: Page, source: MediaSource | None
     ) -> tuple[Body | None, list[Resource]]:
-        """Make the smaller form of an image; returns it, and its resource if that is a new one."""
+        """Return the smaller form of an image, and its resource if it is new."""
         body, media = page.full, page.full.media
         level = page.levels.get(Level.REDUCED)
         if level is not None and level.origin == "derived" and level.body.is_media:
@@ -174,54 +173,56 @@ class PagePreparer:
         if source is None and body.kind == "data":
             uri = split_data_uri(str(body.value))
             source = InMemoryMedia(uri.data) if uri and uri.data else None
-        read = partial(self._read, contents, str(body.value), source)
-        made = await self._smaller(contents, media.mime_type, media.size_bytes, read)
-        if made is None:
+        read = partial(self._read, resolver, str(body.value), source)
+        image = await self._reduce(resolver, media.mime_type, media.size_bytes, read)
+        if image is None:
             return None, []
-        if made.data is None:
+        if image.data is None:
             return body, []
-        resource = await contents.mover.keeper.store(InMemoryMedia(made.data), made.mime_type, None)
+        resource = await resolver.mover.keeper.store(
+            InMemoryMedia(image.data), image.mime_type, None
+        )
         return blob_body(resource), [resource]
 
-    async def _smaller(
+    async def _reduce(
         self,
-        contents: PageContents,
+        resolver: ContentResolver,
         mime_type: str,
         size_bytes: int,
         read: Callable[[int], Awaitable[bytes]],
-    ) -> _Smaller | None:
+    ) -> _ReducedImage | None:
         cost = await self.images.cost_of(await read(_HEAD_BYTES), mime_type)
         if cost is None:
             return None
 
-        async def make(decode: Decode) -> _Smaller | None:
+        async def make(decode: Decode) -> _ReducedImage | None:
             data = await read(size_bytes)
             made = await decode(data, mime_type, None)
             if made is None:
                 return None
-            return _Smaller(None if made.data is data else made.data, made.mime_type)
+            return _ReducedImage(None if made.data is data else made.data, made.mime_type)
 
-        project_id = contents.mover.keeper.project_id
+        project_id = resolver.mover.keeper.project_id
         try:
             return await self.images.run(project_id, cost, size_bytes, make)
         except (TooCostlyError, UndecidedError):
             return None
 
     async def _read(
-        self, contents: PageContents, reference: str, source: MediaSource | None, size_bytes: int
+        self, resolver: ContentResolver, reference: str, source: MediaSource | None, size_bytes: int
     ) -> bytes:
-        """Return the first bytes of a page's image: at hand, or where the reference leads."""
+        """Return the first bytes of an image from its source, or from the store."""
         if source is not None:
             return await anyio.to_thread.run_sync(source.head, size_bytes)
-        resource = await contents.media.resource(reference)
+        resource = await resolver.media.resource(reference)
         return await read_whole(
-            self.blobs, contents.media.project_id, resource.digest, end=size_bytes
+            self.blobs, resolver.media.project_id, resource.digest, end=size_bytes
         )
 
 
 @dataclass(frozen=True, slots=True)
-class KeptContent:
-    """What stays of a stored page where its content does, and what was said about the page."""
+class UnchangedContent:
+    """The parts of a stored page that stay if its content does, and its fields so far."""
 
     content: StoredContent
     supplied: Mapping[Level, Body]
@@ -230,41 +231,44 @@ class KeptContent:
 
 @dataclass(frozen=True, slots=True)
 class PageChange:
-    """A version of a page with all that is written beside it, serialised."""
+    """A version of a page with its levels, words and resources, serialised."""
 
     version: PageVersion
     """The version."""
     levels: Sequence[StoredRepresentation]
-    """Those above FULL."""
+    """The levels above FULL."""
     words: SearchWords | None
-    """Those a search finds it by; `None` where they are what they were."""
+    """The words for searches; `None` if they do not change."""
     fetched_resource_id: str | None
-    """What its address was downloaded to."""
+    """The resource that its URL was downloaded to."""
     resources: Mapping[str, Resource]
-    """Those that it refers to and that may not be stored yet, by id."""
+    """Referenced resources that may not be stored yet, by id."""
     stored_resource_ids: set[str]
-    """The others that it refers to."""
+    """All other referenced resources."""
     now: datetime
-    """When it is written."""
+    """The time of the change."""
 
 
 def plan_change(
-    prepared: PreparedPage, current: StoredPage | None, kept: KeptContent | None, limits: Limits
+    prepared: PreparedPage,
+    current: StoredPage | None,
+    unchanged: UnchangedContent | None,
+    limits: Limits,
 ) -> PageChange:
     """Return the version of a page that follows a stored one, or the first.
 
     Args:
-        prepared: The page as it is to be.
-        current: The page as it is stored; its content is not needed.
-        kept: What stays, if the content does.
-        limits: How much may be said about it.
+        prepared: The page to be written.
+        current: The stored page; its content is not needed.
+        unchanged: The parts that stay, if the content does.
+        limits: The largest fields of a page.
 
     Raises:
-        InvalidPayloadError: A supplied level does not fit there any more.
-        PayloadTooLargeError: What is said about the page is too long.
+        InvalidPayloadError: A supplied level is longer than the level below it.
+        PayloadTooLargeError: The fields of the page are too long.
     """
-    now, content = prepared.now, kept.content if kept else prepared.content
-    page = _with_levels(prepared, kept.supplied if kept else {})
+    now, content = prepared.now, unchanged.content if unchanged else prepared.content
+    page = _with_levels(prepared, unchanged.supplied if unchanged else {})
     stamp = Stamp(current.version + 1, current.created_at, now) if current else Stamp(1, now, now)
     version = page_version(page, content, stamp)
     if len(version.descriptor) > limits.page_fields_bytes:
@@ -273,16 +277,16 @@ def plan_change(
             f"{limits.page_fields_bytes} bytes in all. Store what is longer as a resource or as a "
             "page of its own. Nothing was stored."
         )
-    has_words = kept is not None and _searched(kept.fields) == _searched(page.fields)
-    wanted = resource_ids(page) | content.resource_ids
+    has_words = unchanged and _searched_fields(unchanged.fields) == _searched_fields(page.fields)
+    referenced = resource_ids(page) | content.resource_ids
     resources = {each.resource_id: each for each in prepared.resources}
     return PageChange(
         version,
         stored_levels(page, now),
         None if has_words else search_words(searchable_text(page, prepared.text)),
         content.fetched_resource_id,
-        {key: resource for key, resource in resources.items() if key in wanted},
-        wanted - resources.keys(),
+        {key: resource for key, resource in resources.items() if key in referenced},
+        referenced - resources.keys(),
         now,
     )
 
@@ -293,35 +297,35 @@ def plan_same_content(
     levels: Iterable[StoredRepresentation],
     limits: Limits,
 ) -> PageChange | None:
-    """Return what makes a page with this content the prepared one; `None` if it is that already.
+    """Return the change of a page whose content stays; `None` if its fields stay as well.
 
-    Levels that a client supplied stay as long as the content does.
+    Supplied levels stay as long as the content does.
 
     Args:
-        prepared: The page as it is to be.
-        current: The page as it is stored, without its content.
-        levels: Its levels.
-        limits: How much may be said about it.
+        prepared: The page to be written.
+        current: The stored page, without its content.
+        levels: The levels of the stored page.
+        limits: The largest fields of a page.
 
     Raises:
         InvalidPayloadError, PayloadTooLargeError: See `plan_change`.
     """
     content = prepared.content
-    # What was read is written back: the references in it still stand for what was moved.
+    # A client may write back the references that it read; their data URIs stay moved.
     inline_form = content.inline_form or current.inline_form
     before = read_fields(read_descriptor(current))
     if inline_form == current.inline_form and same_fields(prepared.page.fields, before):
         return None
-    kept = KeptContent(
+    unchanged = UnchangedContent(
         StoredContent(content.text, inline_form, current.fetched_resource_id),
         supplied_levels(map(read_representation, levels)),
         before,
     )
-    return plan_change(prepared, current, kept, limits)
+    return plan_change(prepared, current, unchanged, limits)
 
 
 def supplied_levels(levels: Iterable[Representation]) -> dict[Level, Body]:
-    """Return the levels that a client has supplied."""
+    """Return the supplied levels."""
     return {each.level: each.body for each in levels if each.origin == "supplied"}
 
 
@@ -345,7 +349,7 @@ def _with_levels(prepared: PreparedPage, supplied: Mapping[Level, Body]) -> Page
     return replace(page, levels=levels)
 
 
-def _searched(fields: PageFields) -> tuple[object, ...]:
-    """Return the fields that a search looks in, or is narrowed by."""
+def _searched_fields(fields: PageFields) -> tuple[object, ...]:
+    """Return the fields that searches read or filter by."""
     words = (fields.hint, fields.caption, fields.transcript, scenes_of(fields))
     return (*words, fields.session_id, fields.modality)

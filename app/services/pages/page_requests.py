@@ -1,4 +1,4 @@
-"""Reads the bodies of the page routes: JSON in, checked drafts out."""
+"""Reads the bodies of the page routes as checked drafts."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -18,7 +18,7 @@ from pagefault_dialects.model.page_vectors import as_float32
 
 LARGEST_BATCH = 1_000
 RESERVED_IDS = frozenset({"search"})
-"""Page ids that are part of other addresses."""
+"""Page ids that are the path of another route."""
 
 _EXAMPLE: JsonDict = {
     "modality": "image",
@@ -38,8 +38,8 @@ _EXAMPLE_RECORDING: JsonDict = {
     "timestamps": [{"start": 0.0, "end": 2.4, "text": "So the key insight is locality."}],
 }
 
-# What the service says of a page; a client that reads, changes and writes back sends it along.
-_OURS = frozenset(
+# Members that the service sets; a client that writes back a page sends them along.
+_SET_BY_SERVICE = frozenset(
     {
         "levels",
         "media",
@@ -52,8 +52,8 @@ _OURS = frozenset(
         "version",
     }
 )
-# What `chuk_ai_session_manager` says of its own store in a page's dump. Nothing of it is true here.
-_THEIRS = frozenset(
+# Members of the store of `chuk_ai_session_manager` in its dump of a page; they are ignored.
+_SET_BY_OTHER_STORE = frozenset(
     {"representation_level", "storage_tier", "artifact_id", "representations", "dirty"}
 )
 _NOT_PATCHED = frozenset({"page_id", "modality", "content"})
@@ -70,9 +70,9 @@ class PageDraft(PageFields):
     """A page as a client writes it.
 
     `content` is text, any JSON value (modality structured), an `http(s)` URL, a `data:` URI, or
-    the `@blob:` reference of a resource. What the service itself says of a page (`version`,
-    `size_bytes` …) may stand in the body, and is passed over; so is what another runtime's dump of
-    a page says of that runtime's store (`storage_tier`, `dirty` …).
+    the `@blob:` reference of a resource. Members that the service sets (`version`, `size_bytes` …)
+    are ignored, and so are members of another runtime's store in its dump of a page
+    (`storage_tier`, `dirty` …).
     """
 
     model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE, _EXAMPLE_RECORDING]})
@@ -85,12 +85,12 @@ class PageDraft(PageFields):
     ] = None
 
     def fields(self) -> PageFields:
-        """Return what it says beside its content."""
-        said = {name: getattr(self, name) for name in PageFields.model_fields}
+        """Return the fields of the page, with all parents in `provenance`."""
+        members = {name: getattr(self, name) for name in PageFields.model_fields}
         parents = dict.fromkeys(filter(None, (self.represents, self.parent_page_id)))
         further = (parent for parent in parents if parent not in self.provenance)
-        said["provenance"] = (*self.provenance, *further)
-        return PageFields.model_construct(**said)
+        members["provenance"] = (*self.provenance, *further)
+        return PageFields.model_construct(**members)
 
 
 class PageBatch(FrozenModel):
@@ -110,18 +110,18 @@ class RepresentationDraft(FrozenModel):
 
 
 class PagePatch(PageFields):
-    """Only for the document: what a merge patch may hold, every field of it optional."""
+    """The schema of a merge patch, for the OpenAPI document; every field is optional."""
 
 
 def parse_page_body(body: bytes, limits: Limits) -> JsonValue:
-    """Return the JSON of a body; numbers of timestamps, in it or in its pages, as spelled.
+    """Return the JSON of a body, with the numbers of timestamps as they are written.
 
-    Those of vectors are floats of 32 bits, and any other number is what it is worth. The body is
-    read a second time only if there are timestamps or vectors.
+    Numbers of vectors become 32-bit floats. The body is only parsed a second time if there are
+    timestamps or vectors.
 
     Raises:
-        InvalidJsonError: Not JSON, not UTF-8, or a number that is not finite.
-        PayloadTooLargeError: Nested too deep, or too many values.
+        InvalidJsonError: The body is not JSON or not UTF-8, or a number is not finite.
+        PayloadTooLargeError: The body is nested too deep, or has too many values.
     """
     value = read_value(body, limits)
     if not any(page.keys() & RARE_FIELDS for page in _pages(value)):
@@ -139,7 +139,7 @@ def read_page_draft(value: JsonValue, page_id: str | None) -> PageDraft:
 
     Args:
         value: The request's body.
-        page_id: The id the address names, if it does; the body may repeat it.
+        page_id: The id in the path, if any; the body may repeat it.
 
     Raises:
         InvalidPayloadError: The body is not a page.
@@ -149,7 +149,7 @@ def read_page_draft(value: JsonValue, page_id: str | None) -> PageDraft:
             "No page can have this id: it is part of another address.",
             faults=[Fault("/path/page_id", "is part of another address; take another id")],
         )
-    draft = _checked(as_object(value))
+    draft = _validate_draft(as_object(value))
     if page_id is not None and draft.page_id not in (None, page_id):
         raise InvalidPayloadError(
             "The body is the page of another address.",
@@ -159,7 +159,7 @@ def read_page_draft(value: JsonValue, page_id: str | None) -> PageDraft:
 
 
 def read_page_batch(value: JsonValue) -> list[PageDraft]:
-    """Return the pages of a bulk request, each with an id of its own or none.
+    """Return the pages of a bulk request; those that have ids have different ones.
 
     Raises:
         InvalidPayloadError: One of them is not a page; the faults point into `pages`.
@@ -175,7 +175,7 @@ def read_page_batch(value: JsonValue) -> list[PageDraft]:
     faults: list[Fault] = []
     for index, item in enumerate(items):
         try:
-            drafts.append(_checked(as_object(item)))
+            drafts.append(_validate_draft(as_object(item)))
         except InvalidPayloadError as exc:
             found = exc.faults or (Fault("", exc.detail),)
             faults += [Fault(f"/pages/{index}{fault.pointer}", fault.detail) for fault in found]
@@ -186,17 +186,17 @@ def read_page_batch(value: JsonValue) -> list[PageDraft]:
 
 
 def read_patch(body: bytes, limits: Limits) -> dict[str, JsonValue]:
-    """Return a merge patch (RFC 7396) of what may be patched.
+    """Return a merge patch (RFC 7396) of page fields.
 
     Raises:
-        InvalidPayloadError: It touches what only PUT changes, or what the service itself says.
+        InvalidPayloadError: The patch has a member that only PUT changes, or that the service sets.
     """
-    patch = _under_one_name(as_object(parse_page_body(body, limits)))
+    patch = _unalias_level(as_object(parse_page_body(body, limits)))
     faults = [
         Fault(f"/{name}", detail)
         for names, detail in (
             (_NOT_PATCHED, "is not changed by a patch: PUT the page"),
-            (_OURS, "is what the service says of the page and cannot be set"),
+            (_SET_BY_SERVICE, "is what the service says of the page and cannot be set"),
         )
         for name in sorted(patch.keys() & names)
     ]
@@ -205,22 +205,22 @@ def read_patch(body: bytes, limits: Limits) -> dict[str, JsonValue]:
     return patch
 
 
-def patched(fields: PageFields, patch: Mapping[str, JsonValue]) -> PageFields:
-    """Return the fields after a merge patch: null takes a member away, objects are merged.
+def apply_patch(fields: PageFields, patch: Mapping[str, JsonValue]) -> PageFields:
+    """Return the fields after a merge patch: null removes a member, objects are merged.
 
     Raises:
-        InvalidPayloadError: The outcome is not a page.
+        InvalidPayloadError: The patched fields are invalid.
     """
-    given = {name: getattr(fields, name) for name in PageFields.model_fields}
+    members = {name: getattr(fields, name) for name in PageFields.model_fields}
     sentence = "With this patch it would not be a page; `errors` says where."
-    return validated(PageFields, _merge(given, patch), sentence)
+    return validated(PageFields, _merge(members, patch), sentence)
 
 
 def read_representation_draft(value: JsonValue) -> RepresentationDraft:
     """Return a supplied level.
 
     Raises:
-        InvalidPayloadError: The body is none.
+        InvalidPayloadError: The body is not a level.
     """
     return validated(
         RepresentationDraft,
@@ -230,7 +230,7 @@ def read_representation_draft(value: JsonValue) -> RepresentationDraft:
 
 
 def _pages(value: JsonValue) -> list[dict[str, JsonValue]]:
-    """Return the object itself, and those in its `pages`; nothing of another value."""
+    """Return the body and the objects in its `pages`; an empty list if it is no object."""
     if not isinstance(value, dict):
         return []
     items = value.get("pages")
@@ -238,10 +238,14 @@ def _pages(value: JsonValue) -> list[dict[str, JsonValue]]:
     return [value, *(item for item in listed if isinstance(item, dict))]
 
 
-def _checked(value: dict[str, JsonValue]) -> PageDraft:
-    given = {name: member for name, member in value.items() if name not in _OURS | _THEIRS}
+def _validate_draft(value: dict[str, JsonValue]) -> PageDraft:
+    members = {
+        name: member
+        for name, member in value.items()
+        if name not in _SET_BY_SERVICE | _SET_BY_OTHER_STORE
+    }
     draft = validated(
-        PageDraft, _under_one_name(given), "The body is not a page; `errors` says where."
+        PageDraft, _unalias_level(members), "The body is not a page; `errors` says where."
     )
     if len(draft.fields().provenance) > MOST_PARENTS:
         raise InvalidPayloadError(
@@ -251,8 +255,8 @@ def _checked(value: dict[str, JsonValue]) -> PageDraft:
     return draft
 
 
-def _under_one_name(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    """Read `level` as `compression_level`, unless that is there as well."""
+def _unalias_level(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    """Rename the alias `level` to `compression_level`, unless both are present."""
     if "level" not in value or "compression_level" in value:
         return value
     return {
@@ -261,17 +265,17 @@ def _under_one_name(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
 
 
 def _repeated_ids(drafts: list[PageDraft]) -> list[Fault]:
-    seen: set[str] = set()
+    earlier: set[str] = set()
     faults = []
     for index, draft in enumerate(drafts):
-        if draft.page_id is not None and draft.page_id in seen:
+        if draft.page_id is not None and draft.page_id in earlier:
             faults.append(Fault(f"/pages/{index}/page_id", "is the id of a page before it"))
-        seen.add(draft.page_id or "")
+        earlier.add(draft.page_id or "")
     return faults
 
 
 def _merge(target: JsonValue, patch: JsonValue) -> JsonValue:
-    """Merge as in RFC 7396, section 2. A patch is at most as deep as a body may be."""
+    """Merge as in RFC 7396, section 2. The depth of a patch is limited like that of a body."""
     if not isinstance(patch, Mapping):
         return patch
     merged = dict(target) if isinstance(target, Mapping) else {}
@@ -284,7 +288,7 @@ def _merge(target: JsonValue, patch: JsonValue) -> JsonValue:
 
 
 def media_of_page(draft: PageDraft) -> list[DataUriText]:
-    """Return the media that are moved out of a page's content, each a whole string of it."""
+    """Return the data URIs in the content of a page that are moved to the blob store."""
     content = draft.content
     if draft.modality == "structured":
         return [each.uri for each in movable_media(content) if each.uri is not None]
@@ -295,7 +299,7 @@ def media_of_page(draft: PageDraft) -> list[DataUriText]:
 
 
 def media_of_representation(draft: RepresentationDraft) -> list[DataUriText]:
-    """Return the same of a supplied level, which is moved whatever the page's modality."""
+    """Return the data URI of a supplied level that is moved, whatever the page's modality."""
     return _data_uri(draft.content)
 
 

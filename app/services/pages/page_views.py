@@ -1,6 +1,6 @@
-"""Pages read at a level, and the blocks and texts that a model gets of them.
+"""Pages at a level, and their blocks and texts for models.
 
-Reading never changes a page. Only pages that a model gets are counted, in memory.
+Reading never changes a page. Only reads by models are counted, in memory.
 """
 
 from dataclasses import dataclass, replace
@@ -30,17 +30,17 @@ from pagefault_dialects.pages.typed_content import page_json
 from pagefault_dialects.texts.cuts import Excerpt, excerpt
 from pagefault_dialects.texts.json_strings import MediaPlaces
 
-# What stands around the text of a page in an answer.
-_AROUND_TOKENS = 100
+# Tokens of an answer beside the text of the page.
+_FRAME_TOKENS = 100
 
 
 @dataclass(frozen=True, slots=True)
 class BlocksOptions:
     """Options of blocks.
 
-    `max_chars` and `offset` count characters of the level's text; media and addresses are never
-    cut. With `max_tokens` a longer text is its beginning and end, around a line that says how a
-    model reads on.
+    `max_chars` and `offset` count characters of the level's text; media and URLs are never cut.
+    With `max_tokens`, a longer text is cut to its beginning and end, with a line between them that
+    names the call that reads on.
     """
 
     media: MediaForm = "inline"
@@ -50,20 +50,20 @@ class BlocksOptions:
     max_tokens: int | None = None
 
     def cut(self, page: Page, level: Level, text: str) -> Excerpt:
-        """Return what is given of the text that a page shows at a level."""
+        """Return the part of a level's text that these options select."""
         if self.max_tokens is None:
             return excerpt(text, max_chars=self.max_chars, offset=self.offset)
         is_whole = effective_level(page, Level.FULL).level is effective_level(page, level).level
-        way = partial(_way_on, page.page_id, self.max_tokens, is_whole)
-        return head_and_tail_within(text, max(0, self.max_tokens - _AROUND_TOKENS), way)
+        notice = partial(_read_on_notice, page.page_id, self.max_tokens, is_whole)
+        return head_and_tail_within(text, max(0, self.max_tokens - _FRAME_TOKENS), notice)
 
 
 @dataclass(frozen=True, slots=True)
 class PageView:
-    """A page at the level that is shown, and what reads its media.
+    """A page at a level, with the reader of its media.
 
-    Where the content refers to a text, `page` has the text. `is_quick` is whether the event loop
-    can work on what it holds.
+    If the content refers to a text, `page` has the text. `is_quick` is true if the page is short
+    enough for the event loop.
     """
 
     stored: StoredPage
@@ -73,7 +73,7 @@ class PageView:
     is_quick: bool
 
     @property
-    def shown(self) -> Representation | None:
+    def representation(self) -> Representation | None:
         """Return the representation of the level."""
         return self.page.at(self.level)
 
@@ -86,25 +86,25 @@ class PageViews:
     blobs: BlobStore
     accesses: AccessCounts
     checks: MediaChecks
-    """Says whether their images are sound."""
+    """Checks of images."""
     limits: Limits
 
     async def get(self, project_id: str, page_id: str) -> StoredPage:
-        """Return the page as it is stored, with its counters.
+        """Return the stored page with its counters.
 
         Raises:
-            NotFoundError: The project has none.
+            NotFoundError: The project has no such page.
         """
         stored = await self.records.read(
             project_id, lambda unit: find_page(unit, page_id, with_content=True)
         )
-        return self.accesses.counted(project_id, stored)
+        return self.accesses.add_counts(project_id, stored)
 
     async def view(self, project_id: str, page_id: str, level: Level | None) -> PageView:
-        """Return a page at a level, by default at the one the page names itself.
+        """Return a page at a level, by default at its own `compression_level`.
 
         Raises:
-            NotFoundError: The project has none.
+            NotFoundError: The project has no such page.
             StoreUnavailableError: A store did not answer.
         """
         stored, page, is_short = await self.records.read(
@@ -120,11 +120,10 @@ class PageViews:
         if text is not None:
             kind: Literal["text", "json"] = "text" if page.fields.modality == "text" else "json"
             page = replace(page, full=Body(kind, text, page.full.media))
-        shown = page.fields.compression_level if level is None else level
         return PageView(
-            self.accesses.counted(project_id, stored),
+            self.accesses.add_counts(project_id, stored),
             page,
-            shown,
+            page.fields.compression_level if level is None else level,
             media,
             is_quick=is_short and text is None,
         )
@@ -132,20 +131,20 @@ class PageViews:
     async def blocks_of(
         self, view: PageView, options: BlocksOptions, places: MediaPlaces | None = None
     ) -> PageBlocks:
-        """Return the blocks of a page that is read already; see `PageReading.blocks`.
+        """Return the blocks of a page view; see `PageReading.blocks`.
 
         Args:
             view: The page.
-            options: How the blocks are wanted.
-            places: Where the bytes of a stored image are to stand; `None` for its reference.
+            options: The options of the blocks.
+            places: The places of stored images in the JSON; `None` for references.
         """
-        view = await self.looked_at(view)
-        shown = await run_in_loop_if(view.is_quick, effective_level, view.page, view.level)
-        is_repaired = shown.level in view.page.damage
+        view = await self.check_images(view)
+        effective = await run_in_loop_if(view.is_quick, effective_level, view.page, view.level)
+        is_repaired = effective.level in view.page.damage
         address = await view.media.address(
-            view.page, shown.level, places=places, is_repaired=is_repaired
+            view.page, effective.level, places=places, is_repaired=is_repaired
         )
-        # Tokens are counted with a vocabulary that takes a while to load.
+        # Counting tokens may load the vocabulary, which is slow.
         is_quick = view.is_quick and options.max_tokens is None
         return await run_in_loop_if(
             is_quick,
@@ -159,37 +158,37 @@ class PageViews:
         )
 
     async def json_text_of(self, view: PageView, options: BlocksOptions) -> str:
-        """Return the string of `PageReading.json_form` for a page that is read already."""
-        view = await self.looked_at(view)
+        """Return the string of `PageReading.json_form` for a page view."""
+        view = await self.check_images(view)
         return await run_in_loop_if(view.is_quick, page_view_json, view, options)
 
-    async def looked_at(self, view: PageView) -> PageView:
-        """Return the view of a page with what is wrong with its images.
+    async def check_images(self, view: PageView) -> PageView:
+        """Check the images of a page; the returned view has their damage.
 
         Raises:
-            NotFoundError: The image of the level is gone.
+            NotFoundError: The image of the level was deleted.
             StoreUnavailableError: The store did not answer.
         """
         damage = await view.media.damage(view.page, view.level)
         return replace(view, page=replace(view.page, damage=damage))
 
     def media(self, project_id: str) -> StoredMedia:
-        """Return what reads the media of a project."""
+        """Return the stored media of a project."""
         return StoredMedia(self.records, self.blobs, project_id)
 
     def _media_of(self, project_id: str, stored: StoredPage) -> PageMediaReader:
         return PageMediaReader(self.media(project_id), stored, self.checks, self.limits)
 
     def note(self, project_id: str, page_id: str) -> None:
-        """Count that a model got a page: a fault, a rendering."""
+        """Count a read of a page by a model: a fault, a rendering."""
         self.accesses.note(project_id, page_id, utc_now())
 
 
 def _load(unit: UnitOfWork, page_id: str) -> tuple[StoredPage, Page, bool]:
-    """Return the page as it is stored and as it is read, and whether it is quick to work on.
+    """Return the stored page, the parsed page, and whether it is short.
 
     Raises:
-        NotFoundError: The project has none.
+        NotFoundError: The project has no such page.
     """
     stored = find_page(unit, page_id, with_content=True)
     levels = unit[PageLevelRecords].of(page_id)
@@ -198,8 +197,8 @@ def _load(unit: UnitOfWork, page_id: str) -> tuple[StoredPage, Page, bool]:
     return stored, read_page(stored, levels), is_short
 
 
-def _way_on(page_id: str, max_tokens: int, is_whole: bool, offset: int) -> str:
-    """Return how a model reads on, in the text that `read_text` reads of the page."""
+def _read_on_notice(page_id: str, max_tokens: int, is_whole: bool, offset: int) -> str:
+    """Return the call of `read_text` that reads on, as a notice for a model."""
     at = f", offset={offset}" if is_whole else ""
     verb = "reads on" if is_whole else "reads the whole page"
     return f"an answer has {max_tokens} tokens at most; read_text({quoted(page_id)}{at}) {verb}"

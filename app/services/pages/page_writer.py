@@ -1,13 +1,13 @@
-"""The one way to write a page: planned outside of transactions, and swapped in.
+"""Writes pages: a change is planned outside of transactions, then swapped in.
 
     load ──> plan ──────────────────────────> write
-             judge the condition,             one transaction: the row, if the page
-             derive levels and words,         is still what was loaded; then levels,
-             serialise the version, hash it   words, links and the event
+             check the condition,             one transaction: the row, if the page
+             derive levels and words,         has not changed; then levels, words,
+             serialise the version, hash it   links and the event
 
-If it is not, nothing is written, and the plan is made anew. A transaction parses nothing, derives
-nothing and serialises nothing. It holds the session's row before the page's: always in this order,
-so that writers never block each other.
+If the page has changed, nothing is written, and the change is planned again. A transaction parses,
+derives and serialises nothing. All transactions lock the row of the session before that of the
+page, so they never deadlock.
 """
 
 from collections import Counter
@@ -38,7 +38,7 @@ from pagefault_dialects.errors import PagefaultError
 from pagefault_dialects.model.page import PageFields, StoredPage
 from pagefault_dialects.model.resource import Resource
 
-# Writers of one process take turns, so whoever loses has lost to another process.
+# Writes of one process are serialised, so only other processes cause retries.
 _ATTEMPTS = 100
 _Result = TypeVar("_Result")
 PageEventType = Literal["page:created", "page:updated", "page:deleted"]
@@ -46,26 +46,26 @@ PageEventType = Literal["page:created", "page:updated", "page:deleted"]
 
 @dataclass(frozen=True, slots=True)
 class WrittenPage:
-    """A page as it is now stored, and whether this request made it."""
+    """A stored page, and whether the request created it."""
 
     page: StoredPage
     is_new: bool
 
 
 class PageChangedError(Exception):
-    """What is stored is not what a change was planned for; nothing was written.
+    """The stored page is not the one that a change was planned for; nothing was written.
 
     Attributes:
-        taken: Of pages that were to be created, the places of those whose ids are taken.
+        existing: The positions of new pages whose ids exist already.
     """
 
-    def __init__(self, taken: Sequence[int] = ()) -> None:
+    def __init__(self, existing: Sequence[int] = ()) -> None:
         super().__init__()
-        self.taken = taken
+        self.existing = existing
 
 
-def contended() -> ConflictError:
-    """Return what is raised where a page was changed every time it was to be written."""
+def contended_error() -> ConflictError:
+    """Return the error for a page that other requests changed on every attempt."""
     return ConflictError(
         "Others are changing this page all the time. Nothing was changed: send it again.",
         code="page-contended",
@@ -73,37 +73,38 @@ def contended() -> ConflictError:
 
 
 class PageWriter:
-    """Writes what was planned for pages, and only over what it was planned for."""
+    """Writes planned changes of pages, unless the pages have changed since."""
 
     def __init__(self, records: Records) -> None:
         self._records = records
-        self._turns: WeakValueDictionary[tuple[str, str], anyio.Lock] = WeakValueDictionary()
+        self._locks: WeakValueDictionary[tuple[str, str], anyio.Lock] = WeakValueDictionary()
 
-    async def settle(
+    async def retry(
         self,
         project_id: str,
         page_id: str,
         attempt: Callable[[], Awaitable[_Result]],
         *,
-        lost: Callable[[], PagefaultError] = contended,
+        failure: Callable[[], PagefaultError] = contended_error,
     ) -> _Result:
-        """Return what an attempt to write a page returns, made again while it is overtaken.
+        """Run an attempt to write a page, and retry it while the page is changed meanwhile.
+
+        In one process, writes to the same page are serialised, so no plan has to be made twice.
 
         Args:
             project_id: The project.
             page_id: The page.
-            attempt: Loads the page, plans a change and writes it; it may run again.
-            lost: Makes what is raised where another process has been faster every time.
+            attempt: Loads the page, plans a change and writes it.
+            failure: Returns the error to raise after the last attempt.
         """
-        # Of writers at once each but one would have planned in vain.
-        turn = self._turns.setdefault((project_id, page_id), anyio.Lock())
-        async with turn:
+        lock = self._locks.setdefault((project_id, page_id), anyio.Lock())
+        async with lock:
             for _ in range(_ATTEMPTS):
                 try:
                     return await attempt()
                 except PageChangedError:
                     continue
-        raise lost()
+        raise failure()
 
     async def create(
         self,
@@ -112,15 +113,15 @@ class PageWriter:
         *,
         also: Callable[[UnitOfWork], None] | None = None,
     ) -> list[WrittenPage]:
-        """Store new pages, all or none of them, in the order in which they are given.
+        """Store new pages in their order. If one of their ids exists, no page is stored.
 
         Args:
             project_id: The project.
-            changes: Their first versions.
-            also: What else is done in the transaction.
+            changes: The first versions of the pages.
+            also: Further writes in the transaction.
 
         Raises:
-            PageChangedError: Some of their ids are taken.
+            PageChangedError: Some of the ids exist.
         """
 
         def create(unit: UnitOfWork) -> list[int]:
@@ -134,13 +135,13 @@ class PageWriter:
             written = {number: each for number, each in pairs if number is not None}
             if len(written) < len(changes):
                 raise PageChangedError([place for place, at in enumerate(numbers) if at is None])
-            _write_beside(unit, written, "page:created")
+            _write_related(unit, written, "page:created")
             if also is not None:
                 also(unit)
             return list(written)
 
         numbers = await self._write(project_id, changes, create)
-        return [_written(number, each) for number, each in zip(numbers, changes, strict=True)]
+        return [_stored_after(number, each) for number, each in zip(numbers, changes, strict=True)]
 
     async def replace(
         self, project_id: str, current: StoredPage, change: PageChange
@@ -150,10 +151,10 @@ class PageWriter:
         Args:
             project_id: The project.
             current: The page as it was loaded; its content is not needed.
-            change: What it becomes.
+            change: The next version.
 
         Raises:
-            PageChangedError: It has been changed or deleted since.
+            PageChangedError: The page has been changed or deleted since.
         """
 
         def swap(unit: UnitOfWork) -> None:
@@ -162,16 +163,16 @@ class PageWriter:
             fetched = change.fetched_resource_id
             if not unit[PageRecords].replace(current, change.version, fetched_resource_id=fetched):
                 raise PageChangedError
-            _write_beside(unit, {current.page_number: change}, "page:updated")
+            _write_related(unit, {current.page_number: change}, "page:updated")
 
         await self._write(project_id, [change], swap)
-        return _written(current.page_number, change, current)
+        return _stored_after(current.page_number, change, current)
 
     async def remove(self, project_id: str, current: StoredPage) -> None:
-        """Remove a page and what belongs to it.
+        """Delete a page with its levels, words and links.
 
         Raises:
-            PageChangedError: It has been changed or deleted since it was loaded.
+            PageChangedError: The page has been changed or deleted since it was loaded.
         """
         fields = read_fields(await anyio.to_thread.run_sync(read_descriptor, current))
 
@@ -182,7 +183,7 @@ class PageWriter:
                 raise PageChangedError
             unit[ResourceRecords].unlink(PAGE, current.page_id)
             removed = {current.page_id: fields}
-            note_written(unit, "page:deleted", removed, version=current.version, now=utc_now())
+            note_events(unit, "page:deleted", removed, version=current.version, now=utc_now())
 
         await self._records.write(project_id, remove)
 
@@ -197,10 +198,10 @@ class PageWriter:
         return await self._records.write(project_id, work, is_alone=is_alone)
 
 
-def _write_beside(
+def _write_related(
     unit: UnitOfWork, changes: Mapping[int, PageChange], event_type: PageEventType
 ) -> None:
-    """Write what belongs to pages just written, by their numbers."""
+    """Write levels, words, links and events of written pages, by page number."""
     unit[PageLevelRecords].replace_many(
         {change.version.page_id: change.levels for change in changes.values()},
         are_new=event_type == "page:created",
@@ -214,13 +215,13 @@ def _write_beside(
             if change.words is not None
         }
     )
-    referred = [(change, _referred(unit, change)) for change in changes.values()]
+    referred = [(change, _referenced_resources(unit, change)) for change in changes.values()]
     if len(referred) > 1:
-        # In one order: two batches that share some would wait for each other.
+        # Lock shared resources in one order, so that two batches do not deadlock.
         shared = {key: each for _, kept in referred for key, each in kept.items()}
         unit[ResourceRecords].ensure_all(shared.values())
     for change, kept in referred:
-        # Nothing is linked to what is new, and most pages refer to nothing.
+        # New pages have no links yet, and most pages have no references.
         if kept or event_type == "page:updated":
             unit[ResourceRecords].relink(
                 kept.values(),
@@ -230,17 +231,17 @@ def _write_beside(
             )
     first = next(iter(changes.values()))
     fields = {change.version.page_id: change.version.fields for change in changes.values()}
-    note_written(unit, event_type, fields, version=first.version.version, now=first.now)
+    note_events(unit, event_type, fields, version=first.version.version, now=first.now)
 
 
-def _referred(unit: UnitOfWork, change: PageChange) -> dict[str, Resource]:
-    """Return all that a page is made of in the store, by id."""
+def _referenced_resources(unit: UnitOfWork, change: PageChange) -> dict[str, Resource]:
+    """Return the resources that a page refers to, by id."""
     stored = change.stored_resource_ids
     return {**change.resources, **(unit[ResourceRecords].find_all(stored) if stored else {})}
 
 
-def _written(number: int, change: PageChange, before: StoredPage | None = None) -> WrittenPage:
-    """Return a page as it is stored after a change, with the counters it had."""
+def _stored_after(number: int, change: PageChange, before: StoredPage | None = None) -> WrittenPage:
+    """Return the stored page after a change, with the counters from before."""
     version = change.version
     stored = StoredPage(
         page_number=number,
@@ -259,7 +260,7 @@ def _written(number: int, change: PageChange, before: StoredPage | None = None) 
     return WrittenPage(stored, is_new=before is None)
 
 
-def note_written(
+def note_events(
     unit: UnitOfWork,
     event_type: PageEventType,
     pages: Mapping[str, PageFields],
@@ -267,9 +268,9 @@ def note_written(
     version: int,
     now: datetime,
 ) -> None:
-    """Note events of pages, by id, whose sessions, if they have one, the transaction holds.
+    """Record events of pages, by id. The transaction has locked their sessions.
 
-    Each takes its session's next number, though the history does not show it.
+    Each event takes the next number of its session, although the history does not show it.
     """
     counts = Counter(fields.session_id for fields in pages.values() if fields.session_id)
     seqs = {each: count(unit[SessionRecords].number(each, count=counts[each])) for each in counts}

@@ -1,7 +1,7 @@
-"""Pages: created, replaced, deleted.
+"""Creates, replaces and deletes pages.
 
-A write settles the content first, so that its media are stored before the transaction. See
-`writing` for the rest of it.
+A write resolves the content first, so its media are stored before the transaction. See
+`page_writer` for the transaction.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -45,7 +45,7 @@ from pagefault_dialects.model.page import StoredPage
 
 @dataclass(frozen=True, slots=True)
 class Pages:
-    """Takes memory pages in."""
+    """Creates, replaces and deletes memory pages."""
 
     records: Records
     preparer: PagePreparer
@@ -62,12 +62,12 @@ class Pages:
         *,
         condition: WriteCondition,
     ) -> WrittenPage:
-        """Create a page, or replace the one that is there.
+        """Create a page, or replace an existing one.
 
         Raises:
-            InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body; nothing stored.
-            PreconditionFailedError: The condition does not hold; nothing stored.
-            StoreUnavailableError: A store did not answer; nothing is visible, send it again.
+            InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body is invalid.
+            PreconditionFailedError: The condition does not hold.
+            StoreUnavailableError: A store did not answer; nothing was stored.
         """
         async with self._request(project_id, body, page_id) as request:
             prepared = (await self._prepare(project_id, request, [request.value], page_id))[0]
@@ -85,20 +85,20 @@ class Pages:
                     return WrittenPage(same, is_new=False)
                 return await self.writer.replace(project_id, current, change)
 
-            # Nothing that others write is a reason to refuse it.
+            # A PUT replaces any version, so it never conflicts with other writers.
             unavailable = partial(StoreUnavailableError, "database")
-            written = await self.writer.settle(project_id, page_id, put, lost=unavailable)
-            return replace(written, page=self.accesses.counted(project_id, written.page))
+            written = await self.writer.retry(project_id, page_id, put, failure=unavailable)
+            return replace(written, page=self.accesses.add_counts(project_id, written.page))
 
     async def create(
         self, project_id: str, body: AsyncIterator[bytes], *, idempotency_key: str | None
     ) -> WrittenPage:
-        """Create a page under the id it brings, or under one made for it.
+        """Create a page with the id in its body, or with a new one.
 
         Raises:
-            ConflictError: There is a page with this id.
-            InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body; nothing stored.
-            StoreUnavailableError: A store did not answer; nothing is visible, send it again.
+            ConflictError: A page with this id exists.
+            InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body is invalid.
+            StoreUnavailableError: A store did not answer; nothing was stored.
         """
         async with self._request(project_id, body, None) as request:
             drafts = [request.value]
@@ -111,17 +111,17 @@ class Pages:
                 stored = await self.records.read(
                     project_id, lambda unit: find_page(unit, answer_id, with_content=True)
                 )
-            return WrittenPage(self.accesses.counted(project_id, stored), is_new=False)
+            return WrittenPage(self.accesses.add_counts(project_id, stored), is_new=False)
 
     async def create_batch(
         self, project_id: str, body: AsyncIterator[bytes]
     ) -> Sequence[WrittenPage]:
-        """Create up to 1,000 pages in one transaction, in the order they are given.
+        """Create up to 1,000 pages in one transaction, in their order in the body.
 
         Raises:
-            ConflictError: Some of the ids are taken; nothing was stored.
-            InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body; nothing stored.
-            StoreUnavailableError: A store did not answer; nothing is visible, send it again.
+            ConflictError: Some of the ids exist; nothing was stored.
+            InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body is invalid.
+            StoreUnavailableError: A store did not answer; nothing was stored.
         """
         async with self.bodies.read(
             project_id,
@@ -133,12 +133,12 @@ class Pages:
             return await self._create(project_id, request, request.value)
 
     async def delete(self, project_id: str, page_id: str, *, condition: WriteCondition) -> None:
-        """Remove a page with its levels; what history says of it stays.
+        """Delete a page with its levels; messages of its faults stay in the history.
 
         Raises:
             NotFoundError: The project has no such page.
             PreconditionFailedError: The condition does not hold.
-            ConflictError: Others change it all the time.
+            ConflictError: Other requests changed the page on every attempt.
         """
 
         async def delete() -> None:
@@ -148,7 +148,7 @@ class Pages:
             condition(current.digest)
             await self.writer.remove(project_id, current)
 
-        await self.writer.settle(project_id, page_id, delete)
+        await self.writer.retry(project_id, page_id, delete)
         self.accesses.forget(project_id, page_id)
 
     def _request(
@@ -177,7 +177,7 @@ class Pages:
         try:
             return await self.writer.create(project_id, changes, also=note_answer)
         except PageChangedError as exc:
-            places = [f"/pages/{index}" if len(changes) > 1 else "" for index in exc.taken]
+            places = [f"/pages/{index}" if len(changes) > 1 else "" for index in exc.existing]
             raise ConflictError(
                 "There is a page with this id already. PUT replaces it; another id, or none, makes "
                 "a new page. Nothing was stored.",
@@ -192,13 +192,13 @@ class Pages:
         drafts: list[PageDraft],
         page_id: str | None = None,
     ) -> list[PreparedPage]:
-        contents = self.preparer.contents(project_id, utc_now(), request)
+        resolver = self.preparer.resolver(project_id, utc_now(), request)
         prepared = []
         for index, draft in enumerate(drafts):
             new = page_id or draft.page_id or new_id()
             try:
                 prepared.append(
-                    await self.preparer.prepare(contents, new, draft.fields(), draft.content)
+                    await self.preparer.prepare(resolver, new, draft.fields(), draft.content)
                 )
             except InvalidPayloadError as exc:
                 if len(drafts) == 1:
@@ -210,7 +210,7 @@ class Pages:
         return prepared
 
     async def _plan(self, prepared: PreparedPage, current: StoredPage | None = None) -> PageChange:
-        """Plan the first version of a page, or one with another content than the stored one."""
+        """Plan the first version of a page, or a version with another content."""
         return await run_in_loop_if(
             prepared.is_quick, plan_change, prepared, current, None, self.limits
         )
@@ -218,7 +218,7 @@ class Pages:
     async def _plan_next(
         self, project_id: str, prepared: PreparedPage, current: StoredPage
     ) -> PageChange | None:
-        """Plan what makes a stored page the prepared one; `None` if it is that already."""
+        """Plan the next version of a stored page; `None` if nothing changes."""
         quick = prepared.is_quick and is_quick(current.descriptor)
         if not await run_in_loop_if(
             quick, lambda: holds_content(current, prepared.page.full, prepared.content.text)

@@ -1,4 +1,4 @@
-"""The media of pages as text again: data URIs, base64, and contents as they were sent."""
+"""Restores the media of pages as text: data URIs, base64, and contents as they were sent."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from app.errors import NotFoundError, StoreUnavailableError
 from app.models.limits import Limits
 from app.services.inline_media.stored_media import StoredMedia, check_fits
 from app.services.media.media_checks import MediaChecks
-from app.services.pages.message_images import repaired_uri
+from app.services.pages.message_images import repair_image
 from pagefault_dialects.media.data_uris import split_data_uri
 from pagefault_dialects.media.embedded_data_uris import InlineForm, load_forms
 from pagefault_dialects.media.types import OCTET_STREAM
@@ -30,13 +30,13 @@ class PageMediaReader:
     """Reads the media of one page."""
 
     media: StoredMedia
-    """Where they are."""
+    """The media of the project."""
     stored: StoredPage
-    """The page, with how its data URIs were written."""
+    """The page, with the original form of its data URIs."""
     checks: MediaChecks
-    """Says whether they are sound."""
+    """Checks of images."""
     limits: Limits
-    """For the largest media that stand in an answer."""
+    """The largest media in an answer."""
 
     @cached_property
     def _forms(self) -> dict[str, InlineForm]:
@@ -44,20 +44,20 @@ class PageMediaReader:
 
     @property
     def declared_type(self) -> str | None:
-        """Return the MIME type in the data URI that the content was moved out of, if it was."""
+        """Return the MIME type in the data URI that the content was moved out of, if any."""
         form = self._forms.get(_ROOT)
         uri = split_data_uri(form.head) if form else None
         return uri.declared_type if uri else None
 
     async def damage(self, page: Page, level: Level) -> dict[Level, Damage]:
-        """Return what is wrong with the images of a page, by level, as far as their bytes are here.
+        """Return the damage of the images of a page, by level. Remote images are not checked.
 
         Args:
             page: The page.
-            level: The level that is asked for. The image of another one may be gone.
+            level: The requested level. Missing images of other levels are ignored.
 
         Raises:
-            NotFoundError: The image is gone.
+            NotFoundError: The image of the level was deleted.
             StoreUnavailableError: The store did not answer.
         """
         found: dict[Level, Damage] = {}
@@ -91,20 +91,20 @@ class PageMediaReader:
         places: MediaPlaces | None,
         is_repaired: bool = False,
     ) -> str | None:
-        """Return what a model or a browser may load the image of a level from.
+        """Return the URL of the image of a level, for a model or a browser.
 
         Args:
             page: The page.
             level: The level.
-            places: Where the bytes of a stored image are to stand; `None` for its reference.
-            is_repaired: Whether bytes are given without what is damaged beside the picture.
+            places: The places of stored images in the JSON; `None` for references.
+            is_repaired: Whether damaged chunks of a PNG are left out.
 
         Returns:
             An `http(s)` URL, a `data:` URI, or, without `places`, the `@blob:` reference of a
-            stored one; `None` where the level holds no image that is really there.
+            stored image; `None` if the level has no image.
 
         Raises:
-            PayloadTooLargeError: It is too large to stand in an answer.
+            PayloadTooLargeError: The image is too large for an answer.
         """
         body = attached_image(page, level)
         if body is None:
@@ -116,15 +116,15 @@ class PageMediaReader:
             if body.kind == "blob":
                 limit_bytes = self.limits.image_bytes
                 data = await self.media.read(str(body.value), limit_bytes=limit_bytes)
-            return await anyio.to_thread.run_sync(repaired_uri, data)
+            return await anyio.to_thread.run_sync(repair_image, data)
         return await self._data_uri(places or MediaPlaces(), body)
 
     async def base64(self, places: MediaPlaces, body: Body) -> str | None:
-        """Return what stands for a medium's bytes as plain base64; `None` if it has none here.
+        """Return the base64 of a medium, or a mark in `places` for it; `None` without a medium.
 
         Raises:
-            NotFoundError: The medium is gone.
-            PayloadTooLargeError: It is too large to stand in an answer.
+            NotFoundError: The medium was deleted.
+            PayloadTooLargeError: The medium is too large for an answer.
         """
         if body.media is None:
             return None
@@ -138,14 +138,14 @@ class PageMediaReader:
         """Return the content with every moved data URI as it was written, byte for byte.
 
         Raises:
-            NotFoundError: One of its media is gone.
-            PayloadTooLargeError: They are too large to stand in an answer.
+            NotFoundError: One of its media was deleted.
+            PayloadTooLargeError: Its media are too large for an answer.
             StoreUnavailableError: The store did not answer.
         """
         return await self.media.as_sent(content, self._forms, limit_bytes=self.limits.inline_bytes)
 
     async def _data_uri(self, places: MediaPlaces, body: Body) -> str:
-        """Return the medium as a data URI: as the client wrote it, if everybody can read that."""
+        """Return the medium as a data URI, in the form of the client if that is plain."""
         if body.kind == "data":
             uri = split_data_uri(str(body.value))
             if uri is not None and uri.is_plain:

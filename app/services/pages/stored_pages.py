@@ -1,4 +1,4 @@
-"""Stored pages: what is read of their rows, and pages loaded in a unit of work."""
+"""Stored pages: parsing of their rows, and loading in a unit of work."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -21,11 +21,11 @@ from pagefault_dialects.model.page import (
 )
 from pagefault_dialects.pages.words import page_texts
 
-# What we have written ourselves is within the limits it was held to when it came in.
+# Stored JSON was checked against the limits when it was written.
 _OWN_DEPTH = 10_000
 _OWN_NODES = 10_000_000
-# Of a list, or of what a manifest reads at once. What they hold is small as a rule; a page whose
-# fields are a megabyte must not make them large.
+# The limit of a list, or of one read for a manifest. Most pages are small, but the fields of a page
+# may be a megabyte.
 _LARGEST_ANSWER_BYTES = 8 * 1024 * 1024
 _PAGES_AT_ONCE = 32
 # The body of nearly every page.
@@ -33,7 +33,7 @@ _PLAIN_TEXT = b'{"kind":"text","media":null}'
 
 
 def read_page(stored: StoredPage, levels: Iterable[StoredRepresentation]) -> Page:
-    """Return the page that was stored; without its content, `full` has no value."""
+    """Return the page of a row; if the content was not read, `full` has no value."""
     return Page(
         page_id=stored.page_id,
         fields=read_fields(read_descriptor(stored)),
@@ -43,7 +43,7 @@ def read_page(stored: StoredPage, levels: Iterable[StoredRepresentation]) -> Pag
 
 
 def read_representation(stored: StoredRepresentation) -> Representation:
-    """Return the level that was stored."""
+    """Return the level of a row."""
     return Representation(stored.level, stored.origin, _body(_parse(stored.body)))
 
 
@@ -57,19 +57,19 @@ def read_descriptor(stored: StoredPage) -> dict[str, Any]:
 
 
 def read_content(stored: StoredPage) -> JsonValue:
-    """Return the page's content; `None` as well where it was not read."""
+    """Return the page's content; `None` if it was not read."""
     return None if stored.content is None else _parse(stored.content)
 
 
 def updated_at(stored: StoredPage) -> datetime:
-    """Return when this version of the page was written."""
+    """Return the time at which this version of the page was written."""
     return datetime.fromisoformat(str(read_descriptor(stored)["updated_at"]))
 
 
 def stored_texts(stored: StoredPage) -> list[str]:
-    """Return the texts that a search looks in, those that weigh more first.
+    """Return the texts that a search reads, those with more weight first.
 
-    The content is among them if it was read.
+    They include the content if it was read.
     """
     is_text = stored.body == _PLAIN_TEXT
     kind: BodyKind = "text" if is_text else parse_stored_json(stored.body)["kind"]
@@ -79,7 +79,7 @@ def stored_texts(stored: StoredPage) -> list[str]:
             read_fields(read_descriptor(stored)), kind, read_content(stored)
         )
         return heading + words
-    # What nearly every page has are strings alone, which need no checks and no spelling.
+    # Nearly all pages have only plain strings here, which need no validation.
     texts = [descriptor[name] for name in ("hint", "caption", "transcript")]
     if kind == "text" and stored.content is not None:
         texts.append(parse_stored_json(stored.content))
@@ -87,30 +87,30 @@ def stored_texts(stored: StoredPage) -> list[str]:
 
 
 def read_fields(descriptor: Mapping[str, Any]) -> PageFields:
-    """Return what a client says of a page, from its descriptor."""
+    """Return the fields of a page from its descriptor."""
     absent = set(RARE_FIELDS) - descriptor.keys()
     names = [name for name in PageFields.model_fields if name not in absent]
-    said = {name: descriptor[name] for name in names}
-    # It was checked when it was written, and has thousands of numbers.
-    vector = said.pop("embedding", None)
-    fields = PageFields.model_validate(said)
+    members = {name: descriptor[name] for name in names}
+    # The vector was checked when it was written, and may have thousands of numbers.
+    vector = members.pop("embedding", None)
+    fields = PageFields.model_validate(members)
     return fields if vector is None else fields.model_copy(update={"embedding": tuple(vector)})
 
 
 def find_page(unit: UnitOfWork, page_id: str, *, with_content: bool) -> StoredPage:
-    """Return a page as it is stored, with its content or without.
+    """Return a stored page, with or without its content.
 
     Raises:
-        NotFoundError: The project has none.
+        NotFoundError: The project has no such page.
     """
     return require_found(unit[PageRecords].find(page_id, with_content=with_content), "page")
 
 
 def load_page(unit: UnitOfWork, page_id: str) -> tuple[StoredPage, Page]:
-    """Return a page as it is stored, and as it is read.
+    """Return a stored page, and the parsed page.
 
     Raises:
-        NotFoundError: The project has none.
+        NotFoundError: The project has no such page.
     """
     stored = find_page(unit, page_id, with_content=True)
     return stored, read_page(stored, unit[PageLevelRecords].of(page_id))
@@ -119,9 +119,9 @@ def load_page(unit: UnitOfWork, page_id: str) -> tuple[StoredPage, Page]:
 def bounded_pages(
     unit: UnitOfWork, numbers: Sequence[int], *, content_up_to: int | None = None
 ) -> Iterator[StoredPage]:
-    """Yield pages with these numbers, in this order, as many as an answer may hold, or one.
+    """Yield pages by number, in this order, up to the limit of an answer but at least one.
 
-    One that was deleted meanwhile is missing.
+    Pages that were deleted meanwhile are missing.
     """
     size_bytes = 0
     for start in range(0, len(numbers), _PAGES_AT_ONCE):

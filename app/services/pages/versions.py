@@ -1,7 +1,7 @@
-"""What the store keeps of a page, made from what it is. Pure.
+"""Builds the stored form of a page. Pure.
 
-The descriptor is the page's JSON without `content`, `last_accessed` and `access_count`: lists hand
-it out as it is, and a page is read by putting the three beside it.
+The descriptor is the page's JSON without `content`, `last_accessed` and `access_count`. Lists
+return it unchanged, and a single page is the descriptor with these three members.
 """
 
 import hashlib
@@ -27,14 +27,14 @@ from pagefault_dialects.model.resource import parse_resource_id
 from pagefault_dialects.pages.sizes import body_size_bytes, page_tokens
 
 PAGE = "page"
-"""The kind of owner that a page is of the resources it refers to."""
+"""The owner kind of links from pages to resources."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """Which version of a page is written, and when.
+    """The number and the times of a version of a page.
 
-    `size_tokens` is the estimate that was written before; without one it is made now.
+    `size_tokens` is an estimate from before; without one, tokens are estimated now.
     """
 
     version: int
@@ -47,8 +47,8 @@ class Stamp:
 class StoredContent:
     """The content of a page as the store keeps it.
 
-    `text` is the JSON of the FULL body's value, `inline_form` says how its moved data URIs were
-    written, and `fetched_resource_id` names what an address was downloaded to.
+    `text` is the JSON of the FULL body's value, `inline_form` the original form of its moved data
+    URIs, and `fetched_resource_id` the resource that its URL was downloaded to.
     """
 
     text: bytes
@@ -57,13 +57,13 @@ class StoredContent:
 
     @property
     def resource_ids(self) -> set[str]:
-        """Return the resources that it stands for, besides those in the page's bodies."""
+        """Return the ids of moved and downloaded resources."""
         ids = {self.fetched_resource_id} if self.fetched_resource_id else set[str]()
         return ids.union(*(form.resource_ids for form in load_forms(self.inline_form).values()))
 
 
 def page_version(page: Page, content: StoredContent, stamp: Stamp) -> PageVersion:
-    """Return a version of a page, ready to be stored; `content` is what `page.full` holds."""
+    """Return a version of a page, ready to be stored; `content` is that of `page.full`."""
     descriptor = json_text(_descriptor(page, stamp)).encode()
     return PageVersion(
         page_id=page.page_id,
@@ -79,7 +79,7 @@ def page_version(page: Page, content: StoredContent, stamp: Stamp) -> PageVersio
 
 
 def holds_content(stored: StoredPage, body: Body, text: bytes) -> bool:
-    """Find out by the digest whether a stored page, read without its content, has this one."""
+    """Compare a content with that of a stored page by the digest, without reading it."""
     is_same = _body_text(body, with_value=False) == stored.body
     return is_same and _digest(stored.descriptor, text) == stored.digest
 
@@ -95,16 +95,16 @@ def stored_levels(page: Page, now: datetime) -> list[StoredRepresentation]:
 
 
 def resource_ids(page: Page) -> set[str]:
-    """Return the ids of the resources that a page's levels are made of."""
+    """Return the ids of the resources in a page's levels."""
     bodies = [page.full, *(representation.body for representation in page.levels.values())]
     named = (parse_resource_id(body.media.uri or "") for body in bodies if body.media)
     return {resource_id for resource_id in named if resource_id}
 
 
-def same_fields(fields: PageFields, others: PageFields) -> bool:
-    """Compare what is said of a page, numbers of vectors and moments by their spelling."""
-    seldom = (json_text(_members(each, RARE_FIELDS)) for each in (fields, others))
-    return fields == others and next(seldom) == next(seldom)
+def same_fields(fields: PageFields, previous: PageFields) -> bool:
+    """Compare fields of pages, and numbers of vectors and timestamps as they are written."""
+    rare = (json_text(_members(each, RARE_FIELDS)) for each in (fields, previous))
+    return fields == previous and next(rare) == next(rare)
 
 
 def _digest(descriptor: bytes, content: bytes) -> str:
@@ -112,7 +112,7 @@ def _digest(descriptor: bytes, content: bytes) -> str:
 
 
 def _members(fields: PageFields, names: Iterable[str]) -> dict[str, JsonValue]:
-    """Return fields as JSON members, in their order, null where nothing is known."""
+    """Return fields as JSON members in their order, with null for absent ones."""
     return {name: _plain(getattr(fields, name)) for name in names}
 
 
@@ -123,12 +123,12 @@ def _plain(value: object) -> JsonValue:
 
 
 def _descriptor(page: Page, stamp: Stamp) -> dict[str, JsonValue]:
-    said = _members(page.fields, PageFields.model_fields)
-    seldom = {name: said.pop(name) for name in RARE_FIELDS}
+    members = _members(page.fields, PageFields.model_fields)
+    rare = {name: members.pop(name) for name in RARE_FIELDS}
     tokens = stamp.size_tokens
     return {
         "page_id": page.page_id,
-        **said,
+        **members,
         "levels": [int(level) for level in page.existing_levels],
         "media": _media(page.full.media),
         "size_bytes": body_size_bytes(page.full),
@@ -136,7 +136,7 @@ def _descriptor(page: Page, stamp: Stamp) -> dict[str, JsonValue]:
         "created_at": rfc3339(stamp.created_at),
         "updated_at": rfc3339(stamp.updated_at),
         "version": stamp.version,
-        **(seldom if any(value is not None for value in seldom.values()) else {}),
+        **(rare if any(value is not None for value in rare.values()) else {}),
     }
 
 

@@ -20,7 +20,7 @@ async def page_medium(view: PageView) -> Medium | None:
     Raises:
         NotFoundError: The resource is gone.
     """
-    body = view.shown.body if view.shown and view.level <= Level.REDUCED else None
+    body = view.representation.body if view.representation and view.level <= Level.REDUCED else None
     if body is None or not body.is_media:
         return None
     if body.kind == "url":

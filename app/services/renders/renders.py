@@ -55,7 +55,7 @@ class Renders:
         Source: spec 000, "Multi-block Tool Results".
         """
         profile = self.answers.profile(query)
-        view = await self.reading.looked_at(await self.reading.view(project_id, page_id, level))
+        view = await self.reading.check_images(await self.reading.view(project_id, page_id, level))
         if view.page.damage:
             # A damaged image cannot be shown, so the line about it has a level of its own.
             view = replace(view, level=effective_level(view.page, view.level).level)

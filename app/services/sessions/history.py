@@ -20,7 +20,7 @@ from app.models.message import StoredEntry, StoredHistoryMessage
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.inline_media.stored_media import StoredMedia
 from app.services.memory_budget.responses import ResponseBudget, ResponseMemory
-from app.services.pages.message_images import with_images
+from app.services.pages.message_images import insert_images
 from app.services.requests.validation import require_found
 from app.services.sessions.list_positions import read_start
 from app.stores.blobs.store import BlobStore
@@ -252,7 +252,7 @@ class History:
         media = StoredMedia(self.records, self.blobs, project_id)
         limit_bytes = self.limits.inline_bytes
         if entry.is_page_fault:
-            pieces = await with_images(media, entry.message, limit_bytes=limit_bytes)
+            pieces = await insert_images(media, entry.message, limit_bytes=limit_bytes)
         else:
             forms = load_forms(entry.inline_form)
             pieces = await media.as_sent(entry.message, forms, limit_bytes=limit_bytes)

@@ -18,10 +18,10 @@ from app.models.stored_interaction import Bindings, attachment_key, bound_resour
 from app.models.tool_result import FilePart, ImagePart, SanitizedToolResult
 from app.services.packaging import encode_sanitized
 from app.services.pages import stored_pages, versions
+from app.services.pages.content_resolver import check_field_texts
 from app.services.pages.message_images import image_ids
 from app.services.pages.page_bodies import fits, is_url, page_media
 from app.services.pages.page_requests import RESERVED_IDS
-from app.services.pages.settled_content import check_words
 from app.services.sessions.interaction_requests import plain_input
 from pagefault_bundles import rows
 from pagefault_bundles.bundle_lines import (
@@ -270,7 +270,7 @@ def check_page(
     require(page.page_id not in RESERVED_IDS, "has an id that no page can have")
     require(len(line.descriptor) <= limits.page_fields_bytes, "has more said about it than may be")
     require((line.last_accessed is None) == (line.access_count == 0), "has half a counter")
-    check_words(page.fields)
+    check_field_texts(page.fields)
     require(page.full.kind in _KINDS[page.fields.modality], "has content of another modality")
     _check_body(page.full, page.fields.modality, kept, limits)
     for level in page.levels.values():

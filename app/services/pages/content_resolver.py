@@ -1,8 +1,7 @@
-"""Settles what a page's content is: words, data, an address, or a medium that goes to the store.
+"""Resolves the content of a page: text, JSON, a URL, or a medium that is moved to the blob store.
 
-There is no binary in a page. A `data:` URI from 1,024 bytes on, and every recording, is moved to
-the blob store; the page keeps the reference, and how the URI was written. The rules at the end say
-which contents a modality takes, and that words are words.
+Pages have no binary content. A `data:` URI of at least 1,024 bytes, and every recording, is moved
+to the blob store; the page keeps the reference and the original form of the URI.
 """
 
 from collections.abc import Iterator
@@ -15,7 +14,7 @@ from app.services.concurrency.large_work import run_in_loop_if
 from app.services.inline_media.media_mover import MediaMover
 from app.services.inline_media.stored_media import StoredMedia
 from app.services.media.media_checks import probe_media
-from app.services.pages.page_bodies import blob_body, fits, is_url, too_long_text
+from app.services.pages.page_bodies import blob_body, fits, is_url, text_too_long_error
 from pagefault_dialects.errors import (
     Fault,
     InvalidJsonError,
@@ -58,12 +57,12 @@ _TAKES: dict[Modality, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class SettledContent:
-    """A page's content, ready to be stored.
+class ResolvedContent:
+    """The content of a page, ready to be stored.
 
-    `forms` says, by JSON pointer into the body's value, how moved data URIs were written.
-    `resources` are all that the page now refers to, and `source` is the one medium that the content
-    is, where it has come with it.
+    `forms` has the original forms of moved data URIs, by JSON pointer into the value of the body.
+    `resources` are all referenced resources. If the content is one medium of the request, `source`
+    is that medium.
     """
 
     body: Body
@@ -73,52 +72,52 @@ class SettledContent:
 
 
 @dataclass(frozen=True, slots=True)
-class PageContents:
-    """Settles contents for one request of one project; its blobs are stored, its rows are not."""
+class ContentResolver:
+    """Resolves contents of one request. It stores their blobs, but no rows."""
 
     media: StoredMedia
-    """Where resources are looked up."""
+    """The media of the project."""
     mover: MediaMover
-    """Moves the media of the request."""
+    """Moves media of the request to the store."""
     limits: Limits
-    """For texts and media."""
+    """Limits of texts and media."""
     is_quick: bool
-    """Whether the event loop can work on its text."""
+    """True if the request is short enough for the event loop."""
 
-    async def settle(self, modality: Modality, content: JsonValue) -> SettledContent:
-        """Store the media of a content and return what it is.
+    async def resolve(self, modality: Modality, content: JsonValue) -> ResolvedContent:
+        """Return the resolved content, with its media stored.
 
         Raises:
-            InvalidPayloadError: It does not fit the modality; the fault says what does.
-            PayloadTooLargeError: The text or a medium is larger than the limits.
-            StoreUnavailableError: The blob store did not take it.
+            InvalidPayloadError: The content does not fit the modality.
+            PayloadTooLargeError: The text or a medium is above its limit.
+            StoreUnavailableError: The blob store did not answer.
         """
         if content is None:
-            return SettledContent(Body("none"))
+            return ResolvedContent(Body("none"))
         if modality in ("text", "structured") and (text := await self._text_reference(content)):
             return text
         if modality == "structured":
             return await self._data(content)
         if not isinstance(content, str):
-            raise misfit(modality)
+            raise misfit_error(modality)
         if modality == "text":
             return await self._text(content)
         return await self._medium(modality, content)
 
-    async def _medium(self, modality: Modality, content: str) -> SettledContent:
-        """Settle an image, a recording, a video: the medium, its address, or words about it."""
+    async def _medium(self, modality: Modality, content: str) -> ResolvedContent:
+        """Resolve an image, audio or video: the medium, its URL, or a text about it."""
         uri = await run_in_loop_if(self.is_quick, _as_data_uri, content)
         if uri is not None:
             return await self._data_uri(modality, uri)
         if content.startswith(_REFERENCE_MARK):
             return await self._reference(modality, content)
         if not is_url(content):
-            return await self._words(content)
+            return await self._text_with_media(content)
         if len(content) > _LONGEST_URL_CHARS:
             raise PayloadTooLargeError(f"A URL may have {_LONGEST_URL_CHARS} characters.")
-        return SettledContent(Body("url", content))
+        return ResolvedContent(Body("url", content))
 
-    async def _data_uri(self, modality: Modality, uri: DataUriText) -> SettledContent:
+    async def _data_uri(self, modality: Modality, uri: DataUriText) -> ResolvedContent:
         if uri.data is None and len(uri.text) > _LONGEST_BROKEN_CHARS:
             raise InvalidPayloadError(
                 "The content announces base64, but is none.",
@@ -126,13 +125,13 @@ class PageContents:
                 code="invalid-base64",
             )
         if uri.data is None:
-            return SettledContent(Body("data", uri.text))
+            return ResolvedContent(Body("data", uri.text))
         head = self.mover.source(uri).head(HEAD_BYTES)
         mime_type = detect_type(head, uri.mime_type, uri.filename)
         if not fits(modality, mime_type):
-            raise misfit(modality)
+            raise misfit_error(modality)
         if is_to_be_moved(uri) or not uri.head:
-            return await self._moved(uri)
+            return await self._move(uri)
         source = InMemoryMedia(uri.data)
         hints = await anyio.to_thread.run_sync(probe_media, uri.data, source, mime_type)
         media = PageMedia(
@@ -142,32 +141,32 @@ class PageContents:
             filename=safe_file_name(uri.filename),
             **asdict(hints),
         )
-        return SettledContent(Body("data", uri.text, media), source=source)
+        return ResolvedContent(Body("data", uri.text, media), source=source)
 
-    async def _moved(self, uri: DataUriText) -> SettledContent:
+    async def _move(self, uri: DataUriText) -> ResolvedContent:
         moved = await self.mover.move(uri, "")
         body = blob_body(moved.resources[0])
-        return SettledContent(body, moved.forms, moved.resources, self.mover.source(uri))
+        return ResolvedContent(body, moved.forms, moved.resources, self.mover.source(uri))
 
-    async def _text(self, content: str) -> SettledContent:
-        """Settle a text: a data URI of one, or a text with media in it."""
+    async def _text(self, content: str) -> ResolvedContent:
+        """Resolve a text: a data URI of one, or a text with media in it."""
         uri = await run_in_loop_if(self.is_quick, split_data_uri, content)
         if uri is not None and uri.is_base64 and is_to_be_moved(uri):
-            return await self._moved(uri)
-        return await self._words(content)
+            return await self._move(uri)
+        return await self._text_with_media(content)
 
-    async def _words(self, content: str) -> SettledContent:
-        """Move the media out that stand among words."""
+    async def _text_with_media(self, content: str) -> ResolvedContent:
+        """Resolve a text, and move the media in it."""
         spans = await run_in_loop_if(self.is_quick, media_in_text, content)
         if not spans:
             self._check_length(content)
-            return SettledContent(Body("text", content))
+            return ResolvedContent(Body("text", content))
         moved = await self.mover.lift(content, spans, "")
         self._check_length(moved.value)
-        return SettledContent(Body("text", moved.value), moved.forms, moved.resources)
+        return ResolvedContent(Body("text", moved.value), moved.forms, moved.resources)
 
-    async def _reference(self, modality: Modality, content: str) -> SettledContent:
-        """Settle the reference to a medium."""
+    async def _reference(self, modality: Modality, content: str) -> ResolvedContent:
+        """Resolve the reference to a medium."""
         resource = await self.media.find(content)
         if resource is None:
             raise InvalidPayloadError(
@@ -175,44 +174,44 @@ class PageContents:
                 faults=[Fault("/content", "is the reference of no resource of this project")],
             )
         if not fits(modality, resource.mime_type):
-            raise misfit(modality)
-        return SettledContent(blob_body(resource), resources=(resource,))
+            raise misfit_error(modality)
+        return ResolvedContent(blob_body(resource), resources=(resource,))
 
-    async def _text_reference(self, content: JsonValue) -> SettledContent | None:
-        """Settle the reference to a text; returns `None` where it is but text itself, or data."""
+    async def _text_reference(self, content: JsonValue) -> ResolvedContent | None:
+        """Resolve the reference to a text file; returns `None` for all other content."""
         if not isinstance(content, str) or not content.startswith(_REFERENCE_MARK):
             return None
         resource = await self.media.find(content)
         if resource is None or not is_textual(resource.mime_type):
             return None
         if resource.size_bytes > self.limits.page_text_bytes:
-            raise too_long_text(self.limits.page_text_bytes)
-        return SettledContent(blob_body(resource), resources=(resource,))
+            raise text_too_long_error(self.limits.page_text_bytes)
+        return ResolvedContent(blob_body(resource), resources=(resource,))
 
-    async def _data(self, content: JsonValue) -> SettledContent:
-        """Settle any JSON value, its data URIs moved wherever they stand.
+    async def _data(self, content: JsonValue) -> ResolvedContent:
+        """Resolve a JSON value, and move all data URIs in it.
 
-        A string with JSON in it is understood as that JSON; where a medium is moved out of it, the
-        string is kept as it was sent, beside the JSON text that takes its place.
+        A string with JSON in it is read as that JSON. If a medium is moved out of it, the original
+        string is stored as well.
         """
-        value, is_embedded = await run_in_loop_if(self.is_quick, self._understood, content)
+        value, is_embedded = await run_in_loop_if(self.is_quick, self._parse_embedded, content)
         movable = await run_in_loop_if(self.is_quick, movable_media, value)
         if len(movable) == 1 and not movable[0].pointer and movable[0].uri:
-            return await self._moved(movable[0].uri)
+            return await self._move(movable[0].uri)
         moved = await self.mover.move_all(value, movable)
-        shown, forms, resources = moved.value, moved.forms, moved.resources
+        stored, forms, resources = moved.value, moved.forms, moved.resources
         if not movable:
-            shown = content
+            stored = content
         elif is_embedded:
-            form_of_text, kept_text = await self.mover.keep_text(content, resources)
+            form_of_text, original = await self.mover.keep_text(content, resources)
             forms = {"": form_of_text}
-            resources = (*resources, kept_text)
-            shown = json_text(shown)
-        self._check_length(await run_in_loop_if(self.is_quick, json_text, shown))
-        return SettledContent(Body("json", shown), forms, resources)
+            resources = (*resources, original)
+            stored = json_text(stored)
+        self._check_length(await run_in_loop_if(self.is_quick, json_text, stored))
+        return ResolvedContent(Body("json", stored), forms, resources)
 
-    def _understood(self, content: JsonValue) -> tuple[JsonValue, bool]:
-        """Return the value of a structured content, and whether it is the JSON in a string."""
+    def _parse_embedded(self, content: JsonValue) -> tuple[JsonValue, bool]:
+        """Return the value of a structured content, and whether it is JSON in a string."""
         if not isinstance(content, str):
             return content, False
         try:
@@ -229,23 +228,23 @@ class PageContents:
         if len(text) > self.limits.page_text_bytes or (
             len(text.encode()) > self.limits.page_text_bytes
         ):
-            raise too_long_text(self.limits.page_text_bytes)
+            raise text_too_long_error(self.limits.page_text_bytes)
 
 
 def _as_data_uri(content: str) -> DataUriText | None:
     return split_data_uri(content) or bare_base64(content)
 
 
-def misfit(modality: Modality) -> InvalidPayloadError:
-    """Return the error for a content that is nothing a page of this modality holds."""
+def misfit_error(modality: Modality) -> InvalidPayloadError:
+    """Return the error for a content that does not fit a modality."""
     return InvalidPayloadError(
         f"The content does not fit a page of modality {modality}.",
         faults=[Fault("/content", f"must be {_TAKES[modality]}, or null")],
     )
 
 
-def check_words(fields: PageFields) -> None:
-    """Refuse media among the words about a page: they would be read out to a model.
+def check_field_texts(fields: PageFields) -> None:
+    """Refuse data URIs in the texts about a page, because models read these as text.
 
     Raises:
         InvalidPayloadError: A hint, caption, transcript, scene or timestamp holds a data URI of a
@@ -253,14 +252,14 @@ def check_words(fields: PageFields) -> None:
     """
     faults = [
         Fault(pointer, "holds a data: URI; put the medium into a page or a resource of its own")
-        for pointer, words in _words(fields)
+        for pointer, words in _field_texts(fields)
         if any(len(span.data) >= INLINE_LIMIT_BYTES for span in find_data_uris(words))
     ]
     if faults:
         raise InvalidPayloadError("There are media among the words.", faults=faults)
 
 
-def _words(fields: PageFields) -> Iterator[tuple[str, str]]:
+def _field_texts(fields: PageFields) -> Iterator[tuple[str, str]]:
     for name in ("hint", "caption", "transcript"):
         if words := getattr(fields, name):
             yield f"/{name}", words
