@@ -1,1 +1,1 @@
-"""What an agent host needs beside the stores: tools for its model, and whoever runs them."""
+"""Services for agent hosts: tools of models, turns, conversations and references."""

@@ -1,9 +1,8 @@
-"""Put a conversation: the history of a session is made what a client has, by appending to it.
+"""Appends the new messages of a client's conversation to a session.
 
-What is sent is compared with what is stored, and what is new is appended in one transaction. The
-media of messages that are stored already are neither stored again nor looked at. If the client has
-something else than what is stored, nothing is changed, or a fork with the common beginning takes
-what is new.
+The sent messages are compared with the stored ones, and new messages are appended in one
+transaction. Media of stored messages are neither decoded nor stored again. If the conversations
+differ, nothing is changed, or new messages are appended to a fork with the common beginning.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -51,17 +50,17 @@ from pagefault_dialects.messages.entry_reading import read_entry
 from pagefault_dialects.streams.json_digests import json_digest
 
 MOST_NEW = 10_000
-"""Messages that are appended at once: others wait for the transaction, which takes seconds."""
-# So often is a conversation compared again because somebody else has written meanwhile.
-_TRIES = 16
+"""The most messages in one transaction. It takes seconds, and other writers wait."""
+# Attempts to append while other requests write to the session.
+_ATTEMPTS = 16
 
 
 @dataclass(frozen=True, slots=True)
 class ConversationQuery:
     """The options of a request that puts a conversation.
 
-    With `fork_id` a difference begins a fork of that name. `since` and `render` are those of a
-    rendering, if one is wanted.
+    If the conversations differ, `fork_id` is the id of the fork. `render` and `since` are the
+    options of a rendering.
     """
 
     expected_seq: int | None = None
@@ -72,7 +71,7 @@ class ConversationQuery:
 
 @dataclass(frozen=True, slots=True)
 class _Receipt:
-    """The outcome of a request, kept so that the same one again has the same answer."""
+    """The result of a request, stored so that a repeated request has the same answer."""
 
     digest: str
     appended: int
@@ -83,7 +82,7 @@ class _Receipt:
 
 @dataclass(frozen=True, slots=True)
 class _Put:
-    """A request in progress, and the messages of it that are prepared."""
+    """A request in progress, with the messages that are prepared so far."""
 
     project_id: str
     request: StreamedRequest[SentConversation]
@@ -93,13 +92,13 @@ class _Put:
 
     @property
     def sent(self) -> SentConversation:
-        """Return the conversation."""
+        """Return the sent conversation."""
         return self.request.value
 
 
 @dataclass(frozen=True, slots=True)
 class _Target:
-    """The session to write to, with its stored conversation; `origin` if it is a new fork."""
+    """The session to write to, with its stored conversation; `origin` is set for a new fork."""
 
     session_id: str
     stored: StoredConversation
@@ -107,12 +106,12 @@ class _Target:
 
 
 class _MovedOnError(Exception):
-    """Ends a transaction: the session was written to since it was read."""
+    """Ends a transaction, because the session has changed since it was read."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ConversationPuts:
-    """Puts conversations to the sessions of a project."""
+    """Appends conversations to the sessions of a project."""
 
     records: Records
     """The records of sessions."""
@@ -121,7 +120,7 @@ class ConversationPuts:
     stored: StoredConversations
     """Reads stored conversations."""
     renders: SessionRenders
-    """Renders the session afterwards."""
+    """Renders the session for the receipt."""
     bodies: StreamedRequests
     """Reads the bodies of requests."""
     limits: Limits
@@ -135,13 +134,13 @@ class ConversationPuts:
         body: AsyncIterator[bytes],
         query: ConversationQuery,
     ) -> RenderedBody:
-        """Append what a session lacks of a conversation; return a `HistoryReceipt` as JSON.
+        """Append the new messages of a conversation; return a `HistoryReceipt` as JSON.
 
         Raises:
-            InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body; nothing stored.
-            ConflictError: The history differs (`history-diverged`), it has come further than
-                expected, or the fork has the id of another session; nothing stored.
-            StoreUnavailableError: A store did not answer; nothing is visible, send it again.
+            InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body is invalid.
+            ConflictError: The history differs (`history-diverged`), its last `seq` is not the
+                expected one, or the id of the fork belongs to another session.
+            StoreUnavailableError: A store did not answer; nothing was stored.
         """
         if query.render is not None:
             self.renders.check(query.render, since=query.since)
@@ -161,35 +160,35 @@ class ConversationPuts:
                 request.is_quick, self._sent_units.units, request.value, request.media
             )
             put = _Put(project_id, request, units, query)
-            written_to, receipt = await self._put(put, session_id)
-        is_fork = written_to != session_id
+            target_id, receipt = await self._put(put, session_id)
+        is_fork = target_id != session_id
         answer = HistoryReceipt(
             appended=receipt.appended,
             last_seq=receipt.last_seq,
-            session_id=written_to if is_fork else None,
+            session_id=target_id if is_fork else None,
             system_changed=receipt.system_changed,
             passed_over=put.sent.passed_over,
             warnings=body_warnings(reader.warnings),
         )
         return await write_receipt(
-            self.renders, project_id, written_to, answer, query.render, since=query.since
+            self.renders, project_id, target_id, answer, query.render, since=query.since
         )
 
     async def _put(self, put: _Put, session_id: str) -> tuple[str, _Receipt]:
-        """Append what is new; return the session it was appended to, and the receipt."""
-        for _ in range(_TRIES):
+        """Append new messages; return the session that has them, and the receipt."""
+        for _ in range(_ATTEMPTS):
             target = _Target(session_id, await self.stored.load(put.project_id, session_id))
-            if (receipt := _repeated(put, target)) is not None:
+            if (receipt := _find_repeated(put, target)) is not None:
                 return session_id, receipt
             check_expected_seq(put.query.expected_seq, target.stored.last_seq, sent="history")
-            comparison = await self._compared(put, target)
+            comparison = await self._compare(put, target)
             if comparison.difference is not None:
                 target = await self._fork_target(put, session_id, comparison.difference)
-                if (receipt := _repeated(put, target)) is not None:
+                if (receipt := _find_repeated(put, target)) is not None:
                     return target.session_id, receipt
-                comparison = await self._compared(put, target)
+                comparison = await self._compare(put, target)
                 if comparison.difference is not None:
-                    raise _diverged(put, comparison.difference)
+                    raise _diverged_error(put, comparison.difference)
             try:
                 return target.session_id, await self._append(put, target, comparison)
             except _MovedOnError:
@@ -200,16 +199,16 @@ class ConversationPuts:
             code="session-moved-on",
         )
 
-    async def _compared(self, put: _Put, target: _Target) -> Comparison:
+    async def _compare(self, put: _Put, target: _Target) -> Comparison:
         stored, count = target.stored.units, len(put.sent.messages)
         work = partial(compare, stored, put.units, count, continues=put.sent.continues)
         return await run_in_loop_if(put.request.is_quick, work)
 
     async def _fork_target(self, put: _Put, session_id: str, difference: Difference) -> _Target:
-        """Return the fork that takes what is new: the one that is there, or one to be made."""
+        """Return the fork for the new messages: an existing one, or a new one."""
         fork_id = put.query.fork_id
         if fork_id is None:
-            raise _diverged(put, difference)
+            raise _diverged_error(put, difference)
         up_to = difference.seq - 1
 
         def find(unit: UnitOfWork) -> bool:
@@ -236,9 +235,7 @@ class ConversationPuts:
                 f"The session lacks {len(comparison.new):,} of these messages, and {MOST_NEW:,} "
                 "are appended at once. Nothing was: put the beginning of the list first."
             )
-        prepared = [
-            await self._prepared(put, target, index, comparison) for index in comparison.new
-        ]
+        prepared = [await self._prepare(put, target, index, comparison) for index in comparison.new]
         stored = target.stored
         prompt = _prompt(put.sent, stored.prompt)
         before = stored.prompt
@@ -268,22 +265,22 @@ class ConversationPuts:
         is_alone = target.origin is not None or size_bytes > MOST_TOGETHER_BYTES
         return await self.records.write(put.project_id, append, is_alone=is_alone)
 
-    async def _prepared(
+    async def _prepare(
         self, put: _Put, target: _Target, index: int, comparison: Comparison
     ) -> PreparedMessage:
-        """Return a message whose media are stored; of one that has grown, what is new of it."""
+        """Return a message with its media stored; of a grown message, only the new blocks."""
         is_grown = index == comparison.grown
         key = (target.session_id, index, is_grown)
         if key in put.prepared:
             return put.prepared[key]
         message = put.sent.messages[index]
         if is_grown:
-            rest = await run_in_loop_if(
-                put.request.is_quick, _further, put, message, target.stored.units
+            blocks = await run_in_loop_if(
+                put.request.is_quick, _new_blocks, put, message, target.stored.units
             )
-            if rest is None:
-                raise _diverged(put, Difference(index, "", target.stored.last_seq))
-            message = replace(message, value=rest, reading=read_entry(rest))
+            if blocks is None:
+                raise _diverged_error(put, Difference(index, "", target.stored.last_seq))
+            message = replace(message, value=blocks, reading=read_entry(blocks))
         digest = json_digest(message.value, prefix=target.session_id.encode() + b"\0")
         request = StreamedRequest(
             message.read, RequestIdentity(digest), put.request.is_quick, put.request.media
@@ -293,13 +290,13 @@ class ConversationPuts:
         return put.prepared[key]
 
 
-def _further(put: _Put, message: SentMessage, stored: Sequence[Unit]) -> JsonObject | None:
+def _new_blocks(put: _Put, message: SentMessage, stored: Sequence[Unit]) -> JsonObject | None:
     read = partial(units_of_message, media=put.request.media)
     return further_blocks(message.value, read, stored)
 
 
-def _repeated(put: _Put, target: _Target) -> _Receipt | None:
-    """Return the receipt of the same request, if it was the last that was written."""
+def _find_repeated(put: _Put, target: _Target) -> _Receipt | None:
+    """Return the receipt of an equal request, if it was the last write to the session."""
     prompt = target.stored.prompt
     if target.origin is not None or prompt is None or prompt.receipt is None:
         return None
@@ -307,31 +304,28 @@ def _repeated(put: _Put, target: _Target) -> _Receipt | None:
     is_same = receipt.digest == put.request.identity.digest
     if not is_same or receipt.last_seq != target.stored.last_seq:
         return None
-    known = (None, receipt.expected_seq, receipt.last_seq)
-    return receipt if put.query.expected_seq in known else None
+    expected = (None, receipt.expected_seq, receipt.last_seq)
+    return receipt if put.query.expected_seq in expected else None
 
 
 def _prompt(sent: SentConversation, stored: SessionPrompt | None) -> SessionPrompt:
-    """Return what stands around from now on: what was sent, or what is stored if that is nothing.
-
-    The stored one is returned itself if it is the same.
-    """
-    known = stored or SessionPrompt(sent.dialect, b"{}")
-    if not sent.prompt or is_same_prompt(sent.prompt, parse_stored_json(known.prompt)):
-        return known
+    """Return the sent prompt, or the stored one if that is equal or no prompt was sent."""
+    current = stored or SessionPrompt(sent.dialect, b"{}")
+    if not sent.prompt or is_same_prompt(sent.prompt, parse_stored_json(current.prompt)):
+        return current
     return SessionPrompt(sent.dialect, json_text(sent.prompt).encode())
 
 
-def _diverged(put: _Put, difference: Difference) -> ConflictError:
+def _diverged_error(put: _Put, difference: Difference) -> ConflictError:
     messages = put.sent.messages
     is_end = difference.place >= len(messages)
-    at = put.sent.end if is_end else messages[difference.place].pointer + difference.pointer
+    pointer = put.sent.end if is_end else messages[difference.place].pointer + difference.pointer
     what = "is missing" if is_end else "differs"
     return ConflictError(
         f"The session has something else from seq {difference.seq} on. Nothing was appended. Send "
         "the history as it is stored, delete the session, or let a fork begin with what both have: "
         "`onDivergence=fork&as=NEWID`.",
-        faults=[Fault(at, f"{what} from the entry with seq {difference.seq}")],
+        faults=[Fault(pointer, f"{what} from the entry with seq {difference.seq}")],
         code="history-diverged",
         members={"seq": difference.seq},
     )

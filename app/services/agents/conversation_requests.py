@@ -1,4 +1,4 @@
-"""Requests that put a whole conversation: the body, read and taken apart into units."""
+"""Reads the body of a request with a conversation, and splits it into units."""
 
 import hashlib
 from collections import OrderedDict
@@ -17,8 +17,8 @@ from pagefault_dialects.messages.conversation_reading import read_conversation
 from pagefault_dialects.messages.entry_reading import EntryReading, entry_turns, read_entry
 
 MESSAGES = "messages"
-"""The member of a prompt with what the system says first among the messages."""
-# Some ten megabytes of memory.
+"""The member of a prompt with the system messages at the beginning."""
+# About ten megabytes of memory.
 _MOST_MESSAGES = 20_000
 _MOST_UNITS_EACH = 8
 _MARKS = ("cache_control", "cachePoint", "cache_point")
@@ -26,9 +26,9 @@ _MARKS = ("cache_control", "cachePoint", "cache_point")
 
 @dataclass(frozen=True)
 class SentMessage:
-    """A message of a conversation, and where it stands in the body.
+    """A message of a conversation, with its pointer into the body.
 
-    Both properties are computed on first access. `read` is only needed of new messages.
+    Both properties are computed on first access. `read` is only used for new messages.
     """
 
     pointer: str
@@ -48,7 +48,7 @@ class SentMessage:
 
 @dataclass(frozen=True, slots=True)
 class SentConversation:
-    """A conversation that was sent. `end` is where a further message would stand."""
+    """A sent conversation. `end` is the pointer of the next message."""
 
     messages: Sequence[SentMessage]
     dialect: str | None
@@ -61,10 +61,10 @@ class SentConversation:
 def read_sent(value: JsonValue) -> SentConversation:
     """Read a body with a conversation.
 
-    What the system says before all others is no message: it is part of the prompt.
+    System messages at the beginning are part of the prompt.
 
     Raises:
-        InvalidPayloadError: Nothing in it is known by any dialect.
+        InvalidPayloadError: No dialect knows a part of the body.
     """
     reading = read_conversation(value)
     first = 0
@@ -82,26 +82,26 @@ def read_sent(value: JsonValue) -> SentConversation:
             faults=[Fault("", "holds nothing that is said")],
         )
     last = reading.entries[-1][0] if reading.entries else ""
-    around, _, index = last.rpartition("/")
-    end = f"{around}/{int(index) + 1}" if index.isdigit() else last
+    parent, _, index = last.rpartition("/")
+    end = f"{parent}/{int(index) + 1}" if index.isdigit() else last
     return SentConversation(
         messages, reading.dialect, prompt, reading.continues, end, reading.passed_over
     )
 
 
 class SentUnits:
-    """Units of sent messages, with a cache of those of messages without media.
+    """Units of sent messages, with a cache for messages without media.
 
-    Each step of an agent sends the messages of all steps before it. The units of a message, and
-    whether it has media, follow from its JSON, so the digest of that JSON is the key.
+    Each step of an agent sends the messages of all steps before it. The units of a message only
+    depend on its JSON, so the digest of the JSON is the key of the cache.
     """
 
     def __init__(self) -> None:
-        self._known: OrderedDict[bytes, Sequence[Unit]] = OrderedDict()
+        self._cache: OrderedDict[bytes, Sequence[Unit]] = OrderedDict()
         self._lock = Lock()
 
     def movable(self, conversation: SentConversation) -> Sequence[Movable]:
-        """Return the media that are moved out of the messages that were sent; blocks."""
+        """Return the media that are moved out of new messages; blocks."""
         return [
             medium
             for each in conversation.messages
@@ -110,11 +110,11 @@ class SentUnits:
         ]
 
     def units(self, conversation: SentConversation, media: StreamedMedia) -> Sequence[Unit]:
-        """Return the units of the messages that were sent; blocks.
+        """Return the units of the messages; blocks.
 
         Args:
-            conversation: What was sent.
-            media: The media that are in drafts already.
+            conversation: The sent conversation.
+            media: The media in drafts.
         """
         return [
             unit._replace(place=index)
@@ -123,24 +123,24 @@ class SentUnits:
         ]
 
     def _units_of(self, message: SentMessage, media: StreamedMedia) -> Sequence[Unit]:
-        known = self._find(message.digest)
-        if known is not None:
-            return known
+        cached = self._find(message.digest)
+        if cached is not None:
+            return cached
         units = units_of_reading(message.reading, 0, media)
         if len(units) <= _MOST_UNITS_EACH and not message.read.movable:
             with self._lock:
-                self._known[message.digest] = units
-                if len(self._known) > _MOST_MESSAGES:
-                    self._known.popitem(last=False)
+                self._cache[message.digest] = units
+                if len(self._cache) > _MOST_MESSAGES:
+                    self._cache.popitem(last=False)
         return units
 
     def _find(self, digest: bytes) -> Sequence[Unit] | None:
-        """Return the units of a message without media, if they are known."""
+        """Return the cached units of a message."""
         with self._lock:
-            known = self._known.get(digest)
-            if known is not None:
-                self._known.move_to_end(digest)
-        return known
+            units = self._cache.get(digest)
+            if units is not None:
+                self._cache.move_to_end(digest)
+        return units
 
 
 def units_of_reading(reading: EntryReading, place: int, media: StreamedMedia) -> list[Unit]:
@@ -157,7 +157,7 @@ def units_of_reading(reading: EntryReading, place: int, media: StreamedMedia) ->
 
 
 def units_of_message(message: JsonObject, media: StreamedMedia) -> Sequence[Unit]:
-    """Return the units of a message, none if it says nothing; blocks."""
+    """Return the units of a message; an empty list if it has no content; blocks."""
     try:
         return units_of_reading(read_entry(message), 0, media)
     except InvalidPayloadError:
@@ -165,7 +165,7 @@ def units_of_message(message: JsonObject, media: StreamedMedia) -> Sequence[Unit
 
 
 def is_same_prompt(one: Mapping[str, JsonValue], other: Mapping[str, JsonValue]) -> bool:
-    """Return whether two prompts are equal but for marks for a cache."""
+    """Return whether two prompts are equal, apart from cache marks."""
     return _without_marks(one) == _without_marks(other)
 
 
@@ -186,8 +186,8 @@ def _without_marks(prompt: Mapping[str, JsonValue]) -> JsonObject:
 async def lines_as_array(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     """Yield lines of JSON as one JSON array.
 
-    A line break separates values; inside of strings, JSON has none. It is kept, so that an error
-    names the line.
+    Strings in JSON have no line breaks, so every line break separates values. Line breaks are
+    kept, so that an error has the right line number.
     """
     yield b"["
     is_at_start, has_values = True, False

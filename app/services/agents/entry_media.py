@@ -1,4 +1,4 @@
-"""Media whose bytes are part of an entry of a session's history, as tools show them."""
+"""Media that are stored in an entry of a session's history, and answers of tools with them."""
 
 from dataclasses import dataclass, replace
 
@@ -24,7 +24,7 @@ from pagefault_dialects.tools.tool_arguments import WrongArgumentsError
 
 @dataclass(frozen=True, slots=True)
 class InlineMedium:
-    """A medium in an entry, the handle that names it, and its bytes."""
+    """A medium in an entry, with its handle and its bytes."""
 
     medium: Medium
     handle: str
@@ -35,11 +35,11 @@ class InlineMedium:
         """The bytes as base64."""
         return pybase64.b64encode(self.data).decode()
 
-    def decoded(self) -> LegacyText:
-        """Return the text that it is, and the charset it was in.
+    def decode(self) -> LegacyText:
+        """Return the medium as a text, with its charset.
 
         Raises:
-            WrongArgumentsError: It is none.
+            WrongArgumentsError: The medium is no text.
         """
         mime_type = self.medium.mime_type
         decoded = decode_any_text(self.data, self.medium.declared_type)
@@ -47,27 +47,27 @@ class InlineMedium:
             raise WrongArgumentsError(f"{self.handle} is {mime_type} and no text. Use view_media.")
         return decoded
 
-    def show(self, level: Level) -> ToolAnswer:
-        """Return the answer that shows it, or what is known of it."""
+    def to_answer(self, level: Level) -> ToolAnswer:
+        """Return the answer with the medium, or with its description above REDUCED."""
         line = medium_line(self.medium, self.handle)
         if is_textual(self.medium.mime_type):
             return write_answer(f"{line}\nIt is a text: use read_text.")
         words = [self.medium.words.text] if self.medium.words else []
         if level >= Level.ABSTRACT:
             return write_answer("\n".join([line, *words]))
-        shown: dict[str, JsonValue] = {
+        block: dict[str, JsonValue] = {
             "type": "file",
             "data": self.base64,
             "mimeType": self.medium.mime_type,
             "filename": self.medium.filename,
         }
-        return ToolAnswer([shown, *({"type": "text", "text": each} for each in words)])
+        return ToolAnswer([block, *({"type": "text", "text": each} for each in words)])
 
 
 async def find_inline_medium(
     records: Records, blobs: BlobStore, place: ToolPlace, ref: str
 ) -> InlineMedium | None:
-    """Return the medium that a handle names by its entry; `None` if it names none of the session.
+    """Return the medium of a handle with an entry; `None` if the session has no such medium.
 
     Raises:
         StoreUnavailableError: A store did not answer.
@@ -85,7 +85,7 @@ async def find_inline_medium(
 
 
 def _find(loaded: LoadedSession, seq: int, handle: str) -> InlineMedium | None:
-    # The handle was shown to those whom the medium is for.
+    # A model only knows handles of media that it may see, so no audience is left out.
     for turn in loaded.answer("everyone"):
         for item in turn.items:
             if (

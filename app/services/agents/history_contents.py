@@ -1,4 +1,4 @@
-"""What handles name in a history, as bytes: an entry, an argument, a medium, a list of entries."""
+"""Contents of a history by handle: an entry, an argument, a medium, a list of entries."""
 
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ _TEXT = "text/plain"
 
 @dataclass(frozen=True, slots=True)
 class HistoryContent:
-    """Bytes out of a history, and their type."""
+    """Bytes of a history, and their MIME type."""
 
     mime_type: str
     data: bytes
@@ -23,7 +23,7 @@ class HistoryContent:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HistoryContents:
-    """Reads what handles name in histories."""
+    """Reads contents of histories by handle."""
 
     texts: HistoryTexts
     """Reads the texts."""
@@ -31,10 +31,10 @@ class HistoryContents:
     async def read(
         self, project_id: str, session_id: str, reference: str, *, most_bytes: int
     ) -> HistoryContent | str:
-        """Return what a reference names, or words that say why it names nothing.
+        """Return the content of a reference, or the reason why there is none.
 
         Raises:
-            PayloadTooLargeError: It has more than `most_bytes`.
+            PayloadTooLargeError: The content has more than `most_bytes`.
             StoreUnavailableError: A store did not answer.
         """
         try:
@@ -42,7 +42,7 @@ class HistoryContents:
         except WrongArgumentsError as exc:
             return str(exc)
         if isinstance(content, HistoryContent) and len(content.data) > most_bytes:
-            raise _too_large(reference, most_bytes)
+            raise _too_large_error(reference, most_bytes)
         return content
 
     async def _read(
@@ -71,11 +71,11 @@ class HistoryContents:
                 for line in piece:
                     data += line.text.encode("utf-8", "replace") + b"\n"
                 if len(data) > most_bytes:
-                    raise _too_large(entries.ref(entries.first), most_bytes)
+                    raise _too_large_error(entries.ref(entries.first), most_bytes)
         return bytes(data)
 
 
-def _too_large(reference: str, most_bytes: int) -> PayloadTooLargeError:
+def _too_large_error(reference: str, most_bytes: int) -> PayloadTooLargeError:
     return PayloadTooLargeError(
         f"{reference} has more than the {most_bytes} bytes that there is room for in this answer. "
         "Ask for less at once, or read it in pieces with the tool read_text.",

@@ -1,7 +1,7 @@
-"""Texts of a session's history, as models read them: of an entry, of an argument, of a list.
+"""Texts of a session's history for models: of an entry, of an argument, of a list.
 
-A list has a line for each entry. It is made when it is read, from a few entries at a time, and is
-stored nowhere.
+A list has a line for each entry. It is made while it is read, from a few entries at a time, and is
+never stored.
 """
 
 from collections.abc import AsyncGenerator, Sequence
@@ -30,7 +30,7 @@ _ROWS_AT_ONCE = 2_000
 
 @dataclass(frozen=True, slots=True)
 class EntryLine:
-    """An entry's line in a list, and its number."""
+    """The line of an entry in a list, with the `seq` of the entry."""
 
     seq: int
     text: str
@@ -38,7 +38,7 @@ class EntryLine:
 
 @dataclass(frozen=True, slots=True)
 class ListStart:
-    """The number of lines of a list, and the entry behind which a line of it stands."""
+    """The number of lines of a list, and the entry before one of its lines."""
 
     total_lines: int
     after_seq: int
@@ -46,15 +46,15 @@ class ListStart:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HistoryTexts:
-    """Reads the texts that `@entry:` and `@entries:` name."""
+    """Reads the texts of `@entry:` and `@entries:` references."""
 
     records: Records
     """The records of histories."""
     blobs: BlobStore
-    """Their long values."""
+    """Long values of entries."""
 
     async def find(self, project_id: str, session_id: str, ref: str) -> tuple[str, str] | None:
-        """Return the name and the text of an `@entry:`; `None` if the reference is another one.
+        """Return the name and the text of an `@entry:`; `None` for other references.
 
         Raises:
             WrongArgumentsError: The session has no such entry, call or argument.
@@ -75,7 +75,7 @@ class HistoryTexts:
     async def lines(
         self, project_id: str, session_id: str, entries: EntryRange, *, after_seq: int = 0
     ) -> AsyncGenerator[Sequence[EntryLine], None]:
-        """Yield the lines of a list, some at a time; the entries up to `after_seq` are left out.
+        """Yield the lines of a list in batches, for the entries after `after_seq`.
 
         Raises:
             StoreUnavailableError: A store did not answer.
@@ -105,10 +105,10 @@ class HistoryTexts:
     async def measure(
         self, project_id: str, session_id: str, entries: EntryRange, line: int = 1
     ) -> ListStart:
-        """Return how many lines a list has, and where one of them begins; reads no entry.
+        """Count the lines of a list and find one of them, without reading entries.
 
         Raises:
-            WrongArgumentsError: There is no entry in it.
+            WrongArgumentsError: The list is empty.
         """
 
         def count(unit: UnitOfWork) -> ListStart:
@@ -127,31 +127,33 @@ class HistoryTexts:
                     return ListStart(total, start)
                 after_seq = seqs[-1]
 
-        # In a thread: that many rows would keep the event loop.
+        # In a thread, because the rows would block the event loop.
         found = await self.records.read_snapshot(project_id, count)
         if not found.total_lines:
-            raise await self._none(project_id, session_id, "no entry with such a number")
+            raise await self._missing_error(project_id, session_id, "no entry with such a number")
         return found
 
     async def _turns(self, project_id: str, session_id: str, seq: int) -> Sequence[ComposedTurn]:
         try:
             loaded = await load_entry(self.records, self.blobs, project_id, session_id, seq)
         except NotFoundError as exc:
-            raise await self._none(project_id, session_id, f"no entry {seq}") from exc
+            raise await self._missing_error(project_id, session_id, f"no entry {seq}") from exc
         return await anyio.to_thread.run_sync(loaded.answer, "assistant")
 
-    async def _none(self, project_id: str, session_id: str, what: str) -> WrongArgumentsError:
-        """Return the error for entries that are not there; it names those that are."""
+    async def _missing_error(
+        self, project_id: str, session_id: str, what: str
+    ) -> WrongArgumentsError:
+        """Return the error for missing entries; it names the existing ones."""
         head = await self.records.read(
             project_id, lambda unit: unit[SessionHistory].history_head(session_id)
         )
         last_seq = head.last_seq if head else 0
-        way = f" @entries:1-{last_seq} lists those there are." if last_seq else ""
-        return WrongArgumentsError(f"This session has {what}.{way}")
+        hint = f" @entries:1-{last_seq} lists those there are." if last_seq else ""
+        return WrongArgumentsError(f"This session has {what}.{hint}")
 
 
 def _lines(session_id: str, entries: Sequence[StoredEntry]) -> Sequence[EntryLine]:
-    # Media are only counted, so none of them is looked up.
+    # Media are only counted, so they are not loaded.
     loaded = LoadedSession(session_id, entries, {}, {}, TurnCache())
     return [
         EntryLine(entry.seq, entry_line(entry.seq, loaded.turns_of(entry, "assistant")))

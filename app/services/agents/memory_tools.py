@@ -1,10 +1,8 @@
-"""Runs the tools of models over a project's pages and resources.
+"""Runs the tools of models on the pages and resources of a project.
 
-What a model refers to it has seen in its session: a handle leads to a resource that something in
-the session refers to, or with a scope of the project, to any of the project's. That of a medium
-that was too small for a file of its own leads to its entry, whose record has the bytes. A page id
-comes out of a model's own words, and is understood in quotes, in a citation, or with a dot behind
-it.
+Handles name resources of the session or, with the scope `project`, of the project. The handle of a
+small medium names its entry, which stores the bytes. Page ids are also accepted in quotes, in a
+citation, or with a dot after them.
 
 Source: `agents`, "Tools for models".
 """
@@ -19,9 +17,9 @@ import anyio.to_thread
 from app.errors import NotFoundError
 from app.models.search_entry import SearchKind, SearchMatch
 from app.services.agents.entry_media import InlineMedium, find_inline_medium
-from app.services.agents.named_resources import find_resource, no_such_ref
+from app.services.agents.named_resources import find_resource, missing_ref_error
 from app.services.agents.text_reader import TextReader
-from app.services.agents.tool_answers import elsewhere_line, hit_lines, resource_line
+from app.services.agents.tool_answers import hit_lines, match_line, resource_line
 from app.services.agents.tools import ToolAnswer, ToolPlace, body_of, write_answer
 from app.services.pages.fault_requests import FaultRequest
 from app.services.pages.faults import PageFaults, PreparedFault
@@ -52,13 +50,13 @@ from pagefault_dialects.tools.tool_arguments import (
     WrongArgumentsError,
 )
 
-_BESIDE_PAGES: frozenset[SearchKind] = frozenset({"tool_result", "message", "interaction", "file"})
-_FOUND_ELSEWHERE = 3
-_READ_ELSEWHERE = 20
+_OTHER_KINDS: frozenset[SearchKind] = frozenset({"tool_result", "message", "interaction", "file"})
+_OTHER_MATCHES = 3
+_OTHER_MATCHES_READ = 20
 _LISTED = 20
 _OWNERS = 20
 _LONGEST_ID_CHARS = 100
-# The lines behind a list: what was found elsewhere, and what did not fit.
+# Tokens of the lines after a list: matches outside of pages, and the number of omitted lines.
 _LIST_END_TOKENS = 60
 
 
@@ -71,17 +69,17 @@ class MemoryTools:
     blobs: BlobStore
     """The bytes of media."""
     faults: PageFaults
-    """Faults pages in."""
+    """Runs page faults."""
     lists: PageLists
     """Searches pages."""
     pages: Pages
-    """Writes them."""
+    """Writes pages."""
     reader: TextReader
     """Reads texts."""
     search: Search
     """Searches entries and files."""
 
-    async def run(self, place: ToolPlace, called: ToolArguments) -> ToolAnswer | PreparedFault:
+    async def run(self, place: ToolPlace, arguments: ToolArguments) -> ToolAnswer | PreparedFault:
         """See `Tools.run`."""
         runs: dict[type[ToolArguments], Callable[[ToolPlace, Any], Any]] = {
             PageFaultArguments: self._page_fault,
@@ -91,7 +89,7 @@ class MemoryTools:
             SavePageArguments: self._save_page,
             ListMediaArguments: self._list_media,
         }
-        answer: ToolAnswer | PreparedFault = await runs[type(called)](place, called)
+        answer: ToolAnswer | PreparedFault = await runs[type(arguments)](place, arguments)
         return answer
 
     async def _page_fault(self, place: ToolPlace, arguments: PageFaultArguments) -> PreparedFault:
@@ -111,12 +109,12 @@ class MemoryTools:
             )
         except (NotFoundError, InvalidPayloadError) as exc:
             if "error" in exc.members:
-                way = "search_pages finds pages by words."
-                raise WrongArgumentsError(f"{exc.members['error']} {way}") from exc
+                hint = "search_pages finds pages by words."
+                raise WrongArgumentsError(f"{exc.members['error']} {hint}") from exc
             raise
 
     async def _page_id(self, place: ToolPlace, name: str) -> str:
-        """Return the page that is meant: the one of this id, else the one that is named in it."""
+        """Return the id of a page with this id, or of the only page that is named in the text."""
         existing = await self.faults.find_named(place.project_id, name)
         return existing[0] if name not in existing and len(existing) == 1 else name
 
@@ -125,27 +123,31 @@ class MemoryTools:
         hits, _ = await self.lists.search(
             place.project_id, arguments.query, filters, cursor=None, limit=arguments.limit
         )
-        elsewhere = (
-            [] if arguments.modality else await self._found_elsewhere(place, arguments.query)
+        other_lines = (
+            [] if arguments.modality else await self._find_outside_pages(place, arguments.query)
         )
         if hits:
             some = [] if hits[0].has_all else ["No page has all of these words. These have some:"]
-            # The first of them loads a vocabulary.
+            # Counting the tokens of the first line loads a vocabulary.
             lines = await anyio.to_thread.run_sync(hit_lines, hits)
-            kept = await _kept(place, lines, "{} more hits do not fit this answer: add a word.")
-            return write_answer("\n".join([*some, *kept, *elsewhere]))
+            fitting = await _fit_lines(
+                place, lines, "{} more hits do not fit this answer: add a word."
+            )
+            return write_answer("\n".join([*some, *fitting, *other_lines]))
         words = quoted_short(arguments.query, _LONGEST_ID_CHARS)
         none = f"No page has any of these words: {words}."
-        return write_answer("\n".join([none, *elsewhere] if elsewhere else [f"{none} Try others."]))
-
-    async def _found_elsewhere(self, place: ToolPlace, query: str) -> Sequence[str]:
-        """Return lines that say which entries and files of the session have the words."""
-        request = SearchRequest(query, _BESIDE_PAGES, place.session_id)
-        found = await self.search.search(
-            place.project_id, request, cursor=None, limit=_READ_ELSEWHERE
+        return write_answer(
+            "\n".join([none, *other_lines] if other_lines else [f"{none} Try others."])
         )
-        others = (hit for hit in found.hits if not _is_memory_call(hit))
-        lines = list(map(elsewhere_line, islice(others, _FOUND_ELSEWHERE)))
+
+    async def _find_outside_pages(self, place: ToolPlace, query: str) -> Sequence[str]:
+        """Return lines for entries and files of the session that match a query."""
+        request = SearchRequest(query, _OTHER_KINDS, place.session_id)
+        found = await self.search.search(
+            place.project_id, request, cursor=None, limit=_OTHER_MATCHES_READ
+        )
+        matches = (hit for hit in found.hits if not _is_memory_call(hit))
+        lines = list(map(match_line, islice(matches, _OTHER_MATCHES)))
         return ["Not in a page, but in this session:", *lines] if lines else []
 
     async def _read_text(self, place: ToolPlace, arguments: ReadTextArguments) -> ToolAnswer:
@@ -153,11 +155,11 @@ class MemoryTools:
 
     async def _view_media(self, place: ToolPlace, arguments: ViewMediaArguments) -> ToolAnswer:
         if (medium := await self._inline_medium(place, arguments.ref)) is not None:
-            return medium.show(arguments.level)
+            return medium.to_answer(arguments.level)
         resource = await self._resource(place, arguments.ref)
         if is_textual(resource.mime_type):
             return write_answer(f"{resource_line(resource)}\nIt is a text: use read_text.")
-        words = await self._words(place, resource)
+        words = await self._describing_page(place, resource)
         if arguments.level >= Level.ABSTRACT:
             return write_answer("\n".join([resource_line(resource), *words]))
         link: dict[str, JsonValue] = {
@@ -168,8 +170,8 @@ class MemoryTools:
         blocks: list[JsonValue] = [link, *({"type": "text", "text": each} for each in words)]
         return ToolAnswer(blocks, {resource.resource_id: resource})
 
-    async def _words(self, place: ToolPlace, resource: Resource) -> Sequence[str]:
-        """Return which page has words about a medium, a caption or a transcript, if one has."""
+    async def _describing_page(self, place: ToolPlace, resource: Resource) -> Sequence[str]:
+        """Return a line that names a page about a medium, if there is one."""
         owners = await self.records.read(
             place.project_id,
             lambda unit: unit[ResourceRecords].owners(resource.resource_id, limit=_OWNERS),
@@ -201,7 +203,7 @@ class MemoryTools:
         if arguments.page_type is not None:
             page["page_type"] = arguments.page_type
 
-        # The same call again makes no second page.
+        # A repeated call does not create a second page.
         key = key_in_session(place.session_id, place.call_id)
         written = await self.pages.create(place.project_id, body_of(page), idempotency_key=key)
         page_id = written.page.page_id
@@ -223,12 +225,14 @@ class MemoryTools:
             kind = f" of kind {arguments.kind}" if arguments.kind else ""
             return write_answer(f"There are no stored media{kind}.")
         lines = [resource_line(each) for each in found[:_LISTED]]
-        kept = await _kept(place, lines, "{} more do not fit this answer: ask for one kind.")
+        fitting = await _fit_lines(
+            place, lines, "{} more do not fit this answer: ask for one kind."
+        )
         more = [f"There are more than these {_LISTED}: ask for one kind."]
-        return write_answer("\n".join([*kept, *(more if len(found) > _LISTED else [])]))
+        return write_answer("\n".join([*fitting, *(more if len(found) > _LISTED else [])]))
 
     async def _content(self, place: ToolPlace, ref: str) -> tuple[str, str]:
-        """Return the MIME type of what a handle names, and the content of a page that has it."""
+        """Return the MIME type of a medium, and the content of a page with it."""
         medium = await self._inline_medium(place, ref)
         if medium is None:
             resource = await self._resource(place, ref)
@@ -236,29 +240,29 @@ class MemoryTools:
         mime_type = medium.medium.mime_type
         is_text = resource_kind(mime_type) == "text"
         if is_text:
-            return mime_type, medium.decoded().text
+            return mime_type, medium.decode().text
         return mime_type, f"data:{mime_type};base64,{medium.base64}"
 
     async def _inline_medium(self, place: ToolPlace, ref: str) -> InlineMedium | None:
         return await find_inline_medium(self.records, self.blobs, place, ref)
 
     async def _resource(self, place: ToolPlace, ref: str) -> Resource:
-        """Return the resource that a handle names."""
+        """Return the resource of a handle."""
         resource = await find_resource(self.records, place, ref)
         if resource is None:
-            raise no_such_ref(ref)
+            raise missing_ref_error(ref)
         return resource
 
 
-async def _kept(place: ToolPlace, lines: Sequence[str], more: str) -> Sequence[str]:
-    """Return the lines that an answer has room for, and a line that counts the others."""
+async def _fit_lines(place: ToolPlace, lines: Sequence[str], more: str) -> Sequence[str]:
+    """Return the lines that fit into an answer, and a line with the number of omitted ones."""
     room = place.max_tokens - _LIST_END_TOKENS
-    kept = await anyio.to_thread.run_sync(lines_within, lines, room)
-    left_out = len(lines) - len(kept)
-    return [*kept, *([more.format(left_out)] if left_out else [])]
+    fitting = await anyio.to_thread.run_sync(lines_within, lines, room)
+    omitted = len(lines) - len(fitting)
+    return [*fitting, *([more.format(omitted)] if omitted else [])]
 
 
 def _is_memory_call(found: SearchMatch) -> bool:
-    """Return whether a hit is a call of these tools, or its answer, which repeat what is found."""
+    """Return whether a hit is a call of these tools or its answer, which repeat other texts."""
     texts = f"{found.title} {found.snippet}"
     return found.kind in ("message", "tool_result") and any(name in texts for name in TOOLS)

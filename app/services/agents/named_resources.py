@@ -1,4 +1,4 @@
-"""Resources that models name by handles: those of their session, or of the project."""
+"""Lookup of resources by handles, in a session or in the project."""
 
 from app.services.agents.tools import ToolPlace
 from app.stores.records.records import Records
@@ -13,7 +13,7 @@ _LONGEST_ID_CHARS = 100
 
 
 async def find_resource(records: Records, place: ToolPlace, ref: str) -> Resource | None:
-    """Return the resource that a handle names, with whatever stands around it."""
+    """Return the resource of a handle, which may be part of a longer text."""
     found = MEDIUM_NAMED.search(ref)
     if found is None:
         return None
@@ -29,8 +29,8 @@ async def find_resource(records: Records, place: ToolPlace, ref: str) -> Resourc
     return await records.read(place.project_id, find)
 
 
-def no_such_ref(ref: str) -> WrongArgumentsError:
-    """Return the error for a reference that leads nowhere."""
+def missing_ref_error(ref: str) -> WrongArgumentsError:
+    """Return the error for an unknown reference."""
     return WrongArgumentsError(
         f"There is no {quoted_short(ref, _LONGEST_ID_CHARS)} here. A ref is an @blob:… or @entry:… "
         "that you were shown; list_media names those there are. read_text also takes the id of a "

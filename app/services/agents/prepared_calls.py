@@ -1,6 +1,6 @@
-"""Calls of our tools that were run, to be appended with their answers in one transaction.
+"""Runs calls of our tools, and appends them with their answers in one transaction.
 
-A call that is there already is not appended again, and neither is its answer.
+Stored calls and answers are not appended again.
 """
 
 from dataclasses import dataclass, replace
@@ -49,25 +49,25 @@ from pagefault_dialects.streams.json_digests import json_digest
 from pagefault_dialects.targets.table import TARGETS
 from pagefault_dialects.tools.tool_arguments import WrongArgumentsError, read_arguments, read_call
 
-# A host appends what its model said just before the calls in it are run.
-_LOOKED_BACK = 20
-_MOST_LOOKED_BACK = 400
+# A host appends the message of its model just before it runs the calls in it.
+_RECENT_MESSAGES = 20
+_RECENT_ENTRIES = 400
 
 
 @dataclass(eq=False)
 class AnsweredCallError(Exception):
-    """A call has its answer already, at a `seq`: nothing is written."""
+    """A call already has its answer, at a `seq`; nothing is written."""
 
     seq: int
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedCall:
-    """A call that was run; neither it nor its answer is in the session yet."""
+    """A call that was run, with its answer; both are not in the session yet."""
 
     project_id: str
     request: ToolCall
-    calling: PreparedMessage
+    call_message: PreparedMessage
     answer: PreparedResult | PreparedEntry
 
     @property
@@ -76,24 +76,24 @@ class PreparedCall:
         return self.request.id
 
     def join_list(self) -> Self:
-        """Return the same call, answered as one of a list."""
+        """Return this call with its answer as one of a list."""
         return replace(self, answer=self.answer.join_list())
 
     def append(self, unit: UnitOfWork) -> int:
-        """Append the call, unless it is there, and its answer; return the `seq` of the answer.
+        """Append the call, unless it is stored, and its answer; return the `seq` of the answer.
 
         Raises:
-            AnsweredCallError: The call has this answer already.
-            ConflictError: The call was answered with something else.
+            AnsweredCallError: The call already has this answer.
+            ConflictError: The call has another answer.
         """
-        session_id = self.calling.session_id
-        unit[SessionRecords].enter(session_id, self.calling.message.created_at)
-        # Before its message, behind which it would be another call of the same id.
+        session_id = self.call_message.session_id
+        unit[SessionRecords].enter(session_id, self.call_message.message.created_at)
+        # Check before the message is appended, because a message makes a new call of the same id.
         self._check_unanswered(unit)
-        if not _is_called(unit, session_id, self.call_id):
-            self.calling.append(unit)
+        if not _has_call_message(unit, session_id, self.call_id):
+            self.call_message.append(unit)
         if isinstance(self.answer, PreparedResult):
-            return appended_result(self.answer, unit)
+            return append_result(self.answer, unit)
         answer, is_new = self.answer.append(unit)
         if not is_new:
             raise AnsweredCallError(answer.seq)
@@ -109,8 +109,8 @@ class PreparedCall:
             raise AnsweredCallError(existing.seq)
 
     def note(self, unit: UnitOfWork, seq: int) -> None:
-        """Note the answer of a call in a turn: the same call by itself is answered with it."""
-        session_id, keys = self.calling.session_id, unit[IdempotencyRecords]
+        """Record the answer of a call in a turn, for a repeated call outside of the turn."""
+        session_id, keys = self.call_message.session_id, unit[IdempotencyRecords]
         newest = unit[AnsweredCallRecords].newest_answer(session_id, self.call_id)
         number = newest.answer_number if newest else 1
         call = identify_call(self.project_id, session_id, self.request, number)
@@ -119,12 +119,12 @@ class PreparedCall:
             keys.answer(call.route, call.key, str(seq), claim_id=call.claim_id)
 
 
-def appended_result(result: PreparedResult, unit: UnitOfWork) -> int:
+def append_result(result: PreparedResult, unit: UnitOfWork) -> int:
     """Append a result; return its `seq`.
 
     Raises:
-        AnsweredCallError: The call has this result already.
-        ConflictError: The call was answered with something else.
+        AnsweredCallError: The call already has this result.
+        ConflictError: The call has another answer.
     """
     try:
         return result.append(unit).result.seq or 0
@@ -139,23 +139,23 @@ class CallPreparer:
     tools: Tools
     """The tools that are run."""
     messages: SessionMessages
-    """Prepares the message that is the call."""
+    """Prepares the messages of calls."""
     results: ToolResults
-    """Prepares the result that is its answer."""
+    """Prepares the results of calls."""
 
     async def prepare(
         self, project_id: str, session_id: str, request: ToolCall, render: RenderFields | None
     ) -> PreparedCall:
-        """Run a call, to be appended with its answer in a transaction of the caller.
+        """Run a call, which the caller appends with its answer in its own transaction.
 
-        A call with arguments that were cut in an old one is not run: its answer names the call
-        that reads the whole of them.
+        A call with an argument that was cut in an old call is not run. Its answer names the call
+        that reads the whole argument.
 
         Args:
             project_id: The caller's project.
-            session_id: The session that the call is made in.
+            session_id: The session of the call.
             request: The call.
-            render: The rendering that shows the answer, whose budget bounds it.
+            render: The options of the rendering; its budget limits the answer.
 
         Raises:
             StoreUnavailableError, OverloadedError: A store did not answer; nothing was stored.
@@ -172,28 +172,31 @@ class CallPreparer:
             raise
         except PagefaultError as exc:
             answer = write_answer(describe_error(exc), is_error=True)
-        calling = await self.messages.prepare(project_id, session_id, body_of(_calling(request)))
+        message = body_of(_call_message(request))
+        call_message = await self.messages.prepare(project_id, session_id, message)
         if not isinstance(answer, ToolAnswer):
-            return PreparedCall(project_id, request, calling, answer)
+            return PreparedCall(project_id, request, call_message, answer)
         content = await anyio.to_thread.run_sync(blocks_within, answer.content, place.max_tokens)
-        body = body_of(_result(session_id, request, replace(answer, content=content)))
-        result = await self.results.prepare(project_id, body, shown=answer.shown)
-        return PreparedCall(project_id, request, calling, result)
+        body = body_of(_result_body(session_id, request, replace(answer, content=content)))
+        result = await self.results.prepare(project_id, body, shown=answer.resources)
+        return PreparedCall(project_id, request, call_message, result)
 
     async def refuse(
         self, project_id: str, session_id: str, call: TurnCall, handle: str
     ) -> PreparedResult:
-        """Return the result that answers a call with a cut argument in the place of running it.
+        """Return the result that refuses a call with a cut argument.
 
         Args:
             project_id: The caller's project.
-            session_id: The session that the call is made in.
+            session_id: The session of the call.
             call: The call.
-            handle: What names the whole of the argument.
+            handle: The handle of the whole argument.
         """
         answer = write_answer(cut_arguments_refusal(handle), is_error=True)
         refused = ToolCall(id=call.call_id, name=call.name)
-        return await self.results.prepare(project_id, body_of(_result(session_id, refused, answer)))
+        return await self.results.prepare(
+            project_id, body_of(_result_body(session_id, refused, answer))
+        )
 
 
 def _answer_tokens(render: RenderFields | None) -> int:
@@ -205,33 +208,33 @@ def _answer_tokens(render: RenderFields | None) -> int:
 def identify_call(
     project_id: str, session_id: str, request: ToolCall, number: int
 ) -> IdempotentCall:
-    """Return what makes two calls the same one: their id and number, their name and arguments."""
+    """Return the identity of a call: its id and number, its name and arguments."""
     digest = json_digest([request.name, read_arguments(request.arguments)])
     key = key_in_session(session_id, call_key(request.id, number))
     return IdempotentCall(project_id, CALL_ROUTE, key, RequestIdentity(digest))
 
 
-def _is_called(unit: UnitOfWork, session_id: str, call_id: str) -> bool:
-    """Return whether one of the last messages of a session, but for answers, makes the call.
+def _has_call_message(unit: UnitOfWork, session_id: str, call_id: str) -> bool:
+    """Return whether one of the last messages of a session makes the call.
 
-    The answers of parallel calls stand between their message and the call that is run last.
+    Answers do not count, because those of parallel calls follow the message.
     """
     head = unit[SessionHistory].history_head(session_id)
     last_seq = head.last_seq if head else 0
-    spelled = json_text(call_id).encode()
+    call_json = json_text(call_id).encode()
     newest = unit[SessionHistory].newest_messages(
-        session_id, after_seq=max(0, last_seq - _MOST_LOOKED_BACK), to=last_seq
+        session_id, after_seq=max(0, last_seq - _RECENT_ENTRIES), to=last_seq
     )
-    others = islice((each for each in newest if not _is_answer(each)), _LOOKED_BACK)
-    return any(spelled in each.message and makes_call(each, call_id) for each in others)
+    messages = islice((each for each in newest if not _is_answer(each)), _RECENT_MESSAGES)
+    return any(call_json in each.message and makes_call(each, call_id) for each in messages)
 
 
 def _is_answer(entry: StoredHistoryMessage) -> bool:
     return entry.tool_call_id is not None or entry.role == "tool"
 
 
-def _calling(request: ToolCall) -> JsonValue:
-    """Return the message of an assistant that makes a call."""
+def _call_message(request: ToolCall) -> JsonValue:
+    """Return the assistant message of a call."""
     arguments = request.arguments
     text = arguments if isinstance(arguments, str) else json_text(arguments or {})
     function = {"name": request.name, "arguments": text}
@@ -239,8 +242,8 @@ def _calling(request: ToolCall) -> JsonValue:
     return {"role": "assistant", "content": None, "tool_calls": calls}
 
 
-def _result(session_id: str, request: ToolCall, answer: ToolAnswer) -> JsonValue:
-    """Return the result of a tool that answers a call."""
+def _result_body(session_id: str, request: ToolCall, answer: ToolAnswer) -> JsonValue:
+    """Return the tool result of a call."""
     return {
         "toolName": request.name,
         "toolCallId": request.id,

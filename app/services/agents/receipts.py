@@ -12,23 +12,23 @@ from pagefault_dialects.model.render_options import Rendering, joined_pieces
 
 
 class Receipt(Protocol):
-    """A shape with a place for a rendering, or for why there is none."""
+    """A receipt with a rendering, or with the problem that prevented it."""
 
     rendering: object
     problem: str | None
 
     def encode(self) -> bytes:
-        """Return its JSON."""
+        """Return the receipt as JSON."""
 
     def around_gap(self) -> tuple[bytes, bytes]:
-        """Return its JSON before and behind the rendering."""
+        """Return the JSON before and after the rendering."""
 
 
 def check_expected_seq(expected_seq: int | None, last_seq: int, *, sent: str) -> None:
-    """Raise if a session has not come to the `seq` that a client expects, if it expects one.
+    """Raise unless the last `seq` of a session is the one that a client expects, if any.
 
     Raises:
-        ConflictError: The session has come further; nothing was appended.
+        ConflictError: The session has another last `seq`; nothing was appended.
     """
     if expected_seq not in (None, last_seq):
         raise ConflictError(
@@ -47,9 +47,9 @@ async def write_receipt(
     *,
     since: int,
 ) -> RenderedBody:
-    """Return a receipt as JSON, with the session rendered if that is wanted.
+    """Return a receipt as JSON, with a rendering of the session if there is a query.
 
-    The entries are stored by then, so a rendering that fails is a `problem` of the receipt.
+    The entries are already stored, so an error of the rendering is a `problem` of the receipt.
     """
     blobs = renders.answers.blobs
     if query is not None:

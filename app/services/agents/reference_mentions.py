@@ -1,4 +1,4 @@
-"""References in the arguments of a call: where they stand in a JSON value, and what they name."""
+"""Finds references in the arguments of a call."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -23,8 +23,8 @@ from pagefault_dialects.turns.handles import is_handle_line
 
 ReferenceForm = TypeAliasType("ReferenceForm", Literal["data-uri", "base64", "signed-url", "text"])
 
-# A reference ends where a word ends: punctuation behind it is of the sentence. What goes on with
-# other characters is a reference that is spelled wrongly, of which the beginning is repeated.
+# A reference ends at the end of a word, and punctuation after it belongs to the sentence. The
+# second alternative matches the beginning of a misspelled reference.
 _REFERENCE = re.compile(
     r"(?P<known>@blob:[0-9a-f]{32}"
     r"|@entries:[0-9]{1,15}(?:-[0-9]{0,15})?"
@@ -41,7 +41,7 @@ _EXAMPLE: JsonDict = {
 
 
 class ResolveRequest(BaseModel):
-    """A JSON value with references in it, and how they are wanted."""
+    """A JSON value with references in it, and the form of their contents."""
 
     model_config = ConfigDict(
         frozen=True,
@@ -59,7 +59,7 @@ class ResolveRequest(BaseModel):
     ] = "session"
     form: Annotated[
         ReferenceForm,
-        Field(alias="as", description="What stands in the place of a reference afterwards."),
+        Field(alias="as", description="The form of the content that replaces a reference."),
     ] = "data-uri"
 
 
@@ -67,9 +67,8 @@ class ResolveRequest(BaseModel):
 class ReferenceMention:
     """A reference in a text.
 
-    What stands from `start` to `end` is replaced: the reference, or all of the line that names it.
-    `resource_id` is that of an `@blob:`, or `None` where it cannot be one of ours; `is_known` is
-    false where the reference is spelled wrongly.
+    The text from `start` to `end` is replaced: the reference, or the whole line with it.
+    `resource_id` is set for a valid `@blob:`. `is_known` is false if the reference is misspelled.
     """
 
     pointer: str
@@ -81,13 +80,13 @@ class ReferenceMention:
 
     @property
     def is_of_history(self) -> bool:
-        """Whether it names an entry, or what is in one."""
+        """Return whether the reference names an entry or a part of one."""
         return self.reference.startswith("@entr")
 
 
 @dataclass(frozen=True, slots=True)
 class TextWithReferences:
-    """A string with references in it, and the object or array it is replaced in."""
+    """A string with references, and the object or array that contains it."""
 
     holder: JsonValue
     key: str | int
@@ -97,7 +96,7 @@ class TextWithReferences:
 
 @dataclass(frozen=True, slots=True)
 class ReadRequest:
-    """A request of `size_bytes` that was read; `root` holds the arguments, as its only item."""
+    """A parsed request of `size_bytes`; `root` is a list with the arguments as its only item."""
 
     size_bytes: int
     request: ResolveRequest
@@ -106,7 +105,7 @@ class ReadRequest:
 
     @property
     def mentions(self) -> Iterator[ReferenceMention]:
-        """Return all of them, in the order they stand in."""
+        """Return all references in their order."""
         return (mention for place in self.places for mention in place.mentions)
 
 
@@ -114,8 +113,8 @@ def read_resolve_request(body: bytes, *, limits: Limits) -> ReadRequest:
     """Parse and check the body of a request.
 
     Raises:
-        InvalidJsonError, InvalidPayloadError: It is no `ResolveRequest`.
-        PayloadTooLargeError: Nested too deep, too many values, or too many references.
+        InvalidJsonError, InvalidPayloadError: The body is no `ResolveRequest`.
+        PayloadTooLargeError: The body is nested too deep, or has too many values or references.
     """
     value = read_object(body, limits, spelled=True)
     request = validated(
@@ -124,15 +123,15 @@ def read_resolve_request(body: bytes, *, limits: Limits) -> ReadRequest:
         "The body has to be {arguments, sessionId, scope, as}; `errors` says where.",
     )
     root = [request.arguments]
-    return ReadRequest(len(body), request, root, list(_places_in(root, limits)))
+    return ReadRequest(len(body), request, root, list(_find_references(root, limits)))
 
 
-def _places_in(root: list[JsonValue], limits: Limits) -> Iterator[TextWithReferences]:
+def _find_references(root: list[JsonValue], limits: Limits) -> Iterator[TextWithReferences]:
     """Yield the strings with references in them.
 
     Raises:
-        PayloadTooLargeError: There are too many, or to say where they stand would take more than
-            the request itself may.
+        PayloadTooLargeError: There are too many references, or their pointers together are longer
+            than a request may be.
     """
     count = pointer_chars = 0
     for place, text, holder in find_strings(root[0]):
@@ -141,7 +140,7 @@ def _places_in(root: list[JsonValue], limits: Limits) -> Iterator[TextWithRefere
         if not matches:
             continue
         if is_cut_text(text):
-            # Its mark is at its end, and names all of it.
+            # The mark at the end names the whole text.
             matches = matches[-1:]
         pointer = pointer_to(place)
         count += len(matches)
@@ -159,8 +158,7 @@ def _places_in(root: list[JsonValue], limits: Limits) -> Iterator[TextWithRefere
 
 
 def _mention(pointer: str, text: str, match: re.Match[str]) -> ReferenceMention:
-    # A model may copy the whole line in which it saw the reference, or a whole argument that was
-    # cut, whose mark is its end.
+    # A model may copy the whole line with the reference, or a whole cut argument with its mark.
     is_whole = is_handle_line(text) or is_cut_text(text)
     start, end = (0, len(text)) if is_whole else match.span()
     is_known = match["known"] is not None

@@ -1,10 +1,10 @@
-"""References back: handles in a JSON value, replaced by what they name.
+"""Replaces references in a JSON value by the contents of their resources and entries.
 
-What one tool returned is so made fit for the arguments of the next. A reference is `@blob:` and an
-id, an `@entry:` or an `@entries:`, as a whole string or among other words; keys of objects are
-names and hold none. Only resources that something in the named session refers to are given out, or,
-where that is asked for, all of the project's. Any other reference stays where it is and is named,
-in the same words whether it is nobody's or somebody else's. Nothing is written.
+A host does this before it passes the result of one tool to the next. A reference is a `@blob:`, an
+`@entry:` or an `@entries:`, as a whole string or in a text; keys of objects are not replaced. Only
+resources of the session are used or, with the scope `project`, of the project. All other references
+stay, and are listed as unresolved; the reason is the same for missing resources and for those of
+others. Nothing is written.
 """
 
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
@@ -52,7 +52,7 @@ from pagefault_dialects.model.resource import Resource
 from pagefault_dialects.texts.json_strings import TextWriter
 
 LINK_SECONDS = 300
-"""How long the links of `signed-url` live."""
+"""The lifetime of the links of `signed-url`."""
 
 _ABSENT: Mapping[ToolScope, str] = {
     "session": "Nothing in this session refers to such a resource.",
@@ -66,7 +66,7 @@ _NO_LINK = "It is part of a history, and no link leads there: ask with another `
 
 @dataclass(frozen=True, slots=True)
 class _Content:
-    """What stands in the place of a reference: a resource, or bytes out of the history."""
+    """The content of a reference: a resource, or bytes of the history."""
 
     uri: str
     mime_type: str
@@ -76,24 +76,24 @@ class _Content:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReferenceResolver:
-    """Puts content in the place of references."""
+    """Replaces references by their contents."""
 
     records: Records
-    """Where resources and sessions are looked up."""
+    """The records of resources and sessions."""
     blobs: BlobStore
-    """Where the bytes are."""
+    """The bytes of resources."""
     links: LinkSigner
     """Signs the links of `signed-url`."""
     content_base_url: str
-    """What those links begin with."""
+    """The base URL of these links."""
     bodies: RequestBodies
     """Reads the bodies of requests."""
     history: HistoryContents
-    """Reads what stands in histories."""
+    """Reads contents of histories."""
     work: LargeWork
-    """Does what takes long."""
+    """Runs long work in threads."""
     limits: Limits
-    """How much may be put into one answer."""
+    """The limits of an answer."""
 
     async def resolve(self, project_id: str, body: AsyncIterator[bytes]) -> RenderedBody:
         """Return `{arguments, resolved, unresolved}` as JSON; its media are read while it is sent.
@@ -103,10 +103,10 @@ class ReferenceResolver:
             body: A `ResolveRequest` as JSON.
 
         Raises:
-            InvalidJsonError, InvalidPayloadError: The body.
-            NotFoundError: Nothing was ever written to the session.
-            PayloadTooLargeError: There are too many references, or what they stand for is too
-                large for one answer; the faults point to them, the largest first.
+            InvalidJsonError, InvalidPayloadError: The body is invalid.
+            NotFoundError: There is no such session.
+            PayloadTooLargeError: There are too many references, or their contents are too large for
+                one answer; the faults point to them, the largest first.
             StoreUnavailableError: A store did not answer.
         """
         read_body = partial(read_resolve_request, limits=self.limits)
@@ -129,15 +129,15 @@ class ReferenceResolver:
             return await RenderedBody(self.blobs, project_id, Rendering(pieces)).check()
 
     async def _resources(self, project_id: str, read: ReadRequest) -> Mapping[str, _Content | str]:
-        """Return the resources that references name, or why they name none that is given out."""
+        """Return the resources of references, or the reasons why there are none."""
         request = read.request
-        wanted = {each.resource_id for each in read.mentions if each.resource_id}
+        ids = {each.resource_id for each in read.mentions if each.resource_id}
 
         def find(unit: UnitOfWork) -> Mapping[str, Resource]:
             require_found(unit[SessionRecords].find(request.session_id), "session")
             if request.scope == "project":
-                return unit[ResourceRecords].find_all(wanted)
-            return unit[ResourceRecords].find_in_session(wanted, request.session_id)
+                return unit[ResourceRecords].find_all(ids)
+            return unit[ResourceRecords].find_in_session(ids, request.session_id)
 
         found = await self.records.read(project_id, find)
         contents: dict[str, _Content | str] = {}
@@ -156,10 +156,10 @@ class ReferenceResolver:
     async def _contents_of_history(
         self, project_id: str, read: ReadRequest
     ) -> Mapping[str, _Content | str]:
-        """Return what references name in the history, or why they name nothing.
+        """Return the contents of references into the history, or the reasons why there are none.
 
         Raises:
-            PayloadTooLargeError: It is too much for one answer.
+            PayloadTooLargeError: The contents are too large for one answer.
         """
         request = read.request
         contents: dict[str, _Content | str] = {}
@@ -194,7 +194,7 @@ class ReferenceResolver:
         if form == "signed-url":
             return
         limit = self.limits.page_text_bytes if form == "text" else self.limits.inline_bytes
-        # Each is counted as often as it is put in.
+        # A content counts once for each reference to it.
         size_bytes = sum(resource.size_bytes for resource in resolved.values())
         if size_bytes <= limit:
             return
@@ -213,14 +213,14 @@ class ReferenceResolver:
     async def _contents(
         self, project_id: str, form: ReferenceForm, found: Iterable[_Content]
     ) -> dict[str, Sequence[JsonPiece]]:
-        """Return what stands in the place of each content, by URI: the inside of a JSON string."""
+        """Return the inside of a JSON string for each content, by URI."""
         expires_at = link_expiry(utc_now(), LINK_SECONDS)
         contents: dict[str, Sequence[JsonPiece]] = {}
         for uri, each in {each.uri: each for each in found}.items():
             head = f"data:{each.mime_type};base64," if form == "data-uri" else ""
             if isinstance(each.source, bytes):
                 contents[uri] = [
-                    await self.work.run(each.size_bytes, _spelled, each.source, head, form)
+                    await self.work.run(each.size_bytes, _encode_content, each.source, head, form)
                 ]
             elif form == "signed-url":
                 contents[uri] = [self._link(project_id, each.source, expires_at)]
@@ -235,7 +235,7 @@ class ReferenceResolver:
         return f"{self.content_base_url}{self.links.content_path(grant)}".encode()
 
     async def _text(self, project_id: str, resource: Resource) -> StoredTextPiece:
-        """Return the place of a text, which is read once to learn how long it is, escaped."""
+        """Return the place of a text, which is read once to count its escaped bytes."""
         writer = TextWriter()
         sent_bytes = 0
         opened = await self.blobs.open(project_id, resource.digest)
@@ -255,10 +255,10 @@ def _write_answer(
 ) -> Sequence[JsonPiece]:
     numbers = {uri: number for number, uri in enumerate(contents)}
     for place in read.places:
-        kept = [each for each in place.mentions if each in resolved]
-        if kept:
-            slots = [(each, MediaSlot(numbers[resolved[each].uri])) for each in kept]
-            place.holder[place.key] = _opened(place.text, slots)
+        mentions = [each for each in place.mentions if each in resolved]
+        if mentions:
+            slots = [(each, MediaSlot(numbers[resolved[each].uri])) for each in mentions]
+            place.holder[place.key] = _text_template(place.text, slots)
     answer = ResolvedArguments(
         arguments=GAP,
         resolved=tuple(
@@ -277,14 +277,14 @@ def _write_answer(
         ),
     )
     head, tail = answer.around_gap()
-    filled = list(contents.values())
+    filling = list(contents.values())
     pieces: list[JsonPiece] = [head]
     for piece in json_template(read.root[0]):
-        pieces += filled[piece.index] if isinstance(piece, MediaSlot) else [piece.encode()]
+        pieces += filling[piece.index] if isinstance(piece, MediaSlot) else [piece.encode()]
     return joined_pieces([*pieces, tail])
 
 
-def _spelled(data: bytes, head: str, form: ReferenceForm) -> bytes:
+def _encode_content(data: bytes, head: str, form: ReferenceForm) -> bytes:
     """Return bytes as the inside of a JSON string."""
     if form == "text":
         return json_text(data.decode("utf-8", "replace"))[1:-1].encode()
@@ -295,8 +295,8 @@ def _no_text(mime_type: str) -> str:
     return f"It is {mime_type} and no text: ask with another `as`."
 
 
-def _opened(text: str, slots: Sequence[tuple[ReferenceMention, MediaSlot]]) -> TextTemplate:
-    """Return a text with open places where its references were."""
+def _text_template(text: str, slots: Sequence[tuple[ReferenceMention, MediaSlot]]) -> TextTemplate:
+    """Return a text with slots in the place of its references."""
     pieces: list[str | MediaSlot] = []
     end = 0
     for mention, slot in slots:

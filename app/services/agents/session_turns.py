@@ -1,7 +1,7 @@
-"""Turns: all that one step of an agent appends to a session, in one transaction.
+"""Turns: the entries of one step of an agent, appended to a session in one transaction.
 
-Media are stored and calls of our tools are run first. Then everything is appended in order, or, if
-anything fails, nothing is. What the session looks like to a model now is the answer.
+Media are stored and calls of our tools are run first. Then all entries are appended in order. If
+one of them fails, none is appended. The answer has a rendering of the session.
 
 Source: `agents`, "One call per step".
 """
@@ -23,7 +23,7 @@ from app.services.agents.prepared_calls import (
     AnsweredCallError,
     CallPreparer,
     PreparedCall,
-    appended_result,
+    append_result,
 )
 from app.services.agents.receipts import check_expected_seq, write_receipt
 from app.services.calls.answer_places import find_answer_place
@@ -53,24 +53,24 @@ from pagefault_dialects.model.normalized import Warning
 
 TURN_ROUTE = "POST /api/sessions/{session_id}/turns"
 
-_NOT_ONE = "The body is not a turn; `errors` says where."
-# Members of a turn are understood in both spellings, as those of a tool result are.
+_NOT_A_TURN = "The body is not a turn; `errors` says where."
+# Members of a turn have two spellings, like those of a tool result.
 _RESULT_NAMES = ("toolResult", "tool_result")
 _Prepared: TypeAlias = PreparedMessage | PreparedResult | PreparedCall
 
 
-class _Spelled(msgspec.Struct):
-    """The entries of a turn as they were spelled."""
+class _RawTurn(msgspec.Struct):
+    """The entries of a turn as raw JSON."""
 
     entries: list[dict[str, Raw]]
 
 
 @dataclass(frozen=True, slots=True)
-class _ReadTurn:
-    """A turn that was read; `spelled` has the JSON of each entry's only member, with its name."""
+class _ParsedTurn:
+    """A parsed turn; `raw_entries` has the name and the JSON of each entry's only member."""
 
     request: TurnRequest
-    spelled: Sequence[tuple[str, bytes]]
+    raw_entries: Sequence[tuple[str, bytes]]
     identity: RequestIdentity
     warnings: Sequence[Warning]
 
@@ -88,7 +88,7 @@ class SessionTurns:
     calls: CallPreparer
     """Runs calls of our tools."""
     renders: SessionRenders
-    """Renders the session afterwards."""
+    """Renders the session for the receipt."""
     bodies: RequestBodies
     """Reads the bodies of requests."""
     limits: Limits
@@ -104,15 +104,14 @@ class SessionTurns:
     ) -> RenderedBody:
         """Append a turn; return a `TurnReceipt` as JSON, whose media are read while it is sent.
 
-        With a key, the same turn again is not appended again: its numbers are given again, and the
-        rendering is made anew.
+        If a turn with a key is repeated, it is not appended again. The receipt then has the stored
+        numbers and a new rendering.
 
         Raises:
-            InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body, or one of its
-                entries; nothing was appended.
-            ConflictError: Somebody else has appended meanwhile, or a call was answered before;
-                nothing was appended.
-            StoreUnavailableError: A store did not answer; nothing is visible, send it again.
+            InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body or one of its
+                entries is invalid.
+            ConflictError: The last `seq` is not the expected one, or a call has another answer.
+            StoreUnavailableError: A store did not answer; nothing was stored.
         """
         read = partial(_read, session_id=session_id, limits=self.limits)
         async with self.bodies.read(body, read) as turn:
@@ -121,13 +120,13 @@ class SessionTurns:
             since = 0 if render is None else render.since
             if query is not None:
                 self.renders.check(query, since=since)
-            seqs = await self._seqs(project_id, session_id, turn, idempotency_key)
-        many = len(turn.spelled)
+            seqs = await self._append_once(project_id, session_id, turn, idempotency_key)
+        count = len(turn.raw_entries)
         receipt = TurnReceipt(
-            seqs=tuple(seqs[:many]),
+            seqs=tuple(seqs[:count]),
             rendering=None,
             warnings=body_warnings(warnings),
-            refused=await self._refused_calls(project_id, session_id, seqs[many:]),
+            refused=await self._refused_calls(project_id, session_id, seqs[count:]),
         )
         return await write_receipt(
             self.renders, project_id, session_id, receipt, query, since=since
@@ -136,7 +135,7 @@ class SessionTurns:
     async def _refused_calls(
         self, project_id: str, session_id: str, seqs: Sequence[int]
     ) -> tuple[RefusedCall, ...]:
-        """Return the calls that entries of the session answer in the place of running them."""
+        """Return the calls whose stored answers are refusals."""
 
         def read(unit: UnitOfWork) -> tuple[RefusedCall, ...]:
             history = unit[SessionHistory]
@@ -150,46 +149,46 @@ class SessionTurns:
 
         return await self.records.read(project_id, read) if seqs else ()
 
-    async def _seqs(
-        self, project_id: str, session_id: str, turn: _ReadTurn, idempotency_key: str | None
+    async def _append_once(
+        self, project_id: str, session_id: str, turn: _ParsedTurn, idempotency_key: str | None
     ) -> Sequence[int]:
-        """Return the number of each entry, and those of answers to calls that are not to be run."""
+        """Append a turn, unless it was; return the numbers of its entries and of refusals."""
         if idempotency_key is None:
             return await self._append(project_id, session_id, turn, None)
         call = IdempotentCall(project_id, TURN_ROUTE, idempotency_key, turn.identity)
         async with Idempotency(self.records).claimed(call, utc_now()) as answer_id:
             if answer_id is not None:
-                return await self._noted(project_id, session_id, answer_id)
+                return await self._stored_seqs(project_id, session_id, answer_id)
             return await self._append(project_id, session_id, turn, call)
 
-    async def _noted(self, project_id: str, session_id: str, answer_id: str) -> Sequence[int]:
-        """Return the numbers of a turn that was appended before.
+    async def _stored_seqs(self, project_id: str, session_id: str, answer_id: str) -> Sequence[int]:
+        """Return the numbers of a stored turn.
 
         Raises:
-            NotFoundError: Its session was deleted since; another one of its name is not meant.
+            NotFoundError: The session was deleted since, even if its id is used again.
         """
         seqs, _, incarnation = answer_id.partition(" ")
         head = await self.records.read(
             project_id, lambda unit: unit[SessionHistory].history_head(session_id)
         )
-        # An older version has not noted which session it was.
+        # Answers of older versions have no incarnation.
         if head is None or incarnation not in ("", head.incarnation):
             raise NotFoundError("turn")
         return [int(seq) for seq in seqs.split(",")]
 
     async def _append(
-        self, project_id: str, session_id: str, turn: _ReadTurn, call: IdempotentCall | None
+        self, project_id: str, session_id: str, turn: _ParsedTurn, call: IdempotentCall | None
     ) -> Sequence[int]:
         prepared = [
-            await self._prepared(project_id, session_id, turn, index)
-            for index in range(len(turn.spelled))
+            await self._prepare(project_id, session_id, turn, index)
+            for index in range(len(turn.raw_entries))
         ]
         _check_ids(prepared)
         messages = [each.message for each in prepared if isinstance(each, PreparedMessage)]
         answered = {_answered_id(each) or "" for each in prepared}
         refused = [
-            await self.calls.refuse(project_id, session_id, made, handle)
-            for made, handle in find_cut_calls(messages, answered)
+            await self.calls.refuse(project_id, session_id, cut_call, handle)
+            for cut_call, handle in find_cut_calls(messages, answered)
         ]
         if sum(map(_is_answer, prepared)) > 1:
             prepared = [each.join_list() for each in prepared]
@@ -197,28 +196,30 @@ class SessionTurns:
         def append(unit: UnitOfWork) -> Sequence[int]:
             last_seq = unit[SessionRecords].enter(session_id, utc_now()).last_seq
             check_expected_seq(turn.request.expected_seq, last_seq, sent="turn")
-            seqs = [_appended(unit, session_id, each, index) for index, each in enumerate(prepared)]
-            seqs += [appended_result(each, unit) for each in refused]
+            seqs = [
+                _append_entry(unit, session_id, each, index) for index, each in enumerate(prepared)
+            ]
+            seqs += [append_result(each, unit) for each in refused]
             if call is not None:
                 head = unit[SessionHistory].history_head(session_id)
                 incarnation = (head.incarnation if head else None) or ""
-                noted = f"{','.join(map(str, seqs))} {incarnation}"
-                Idempotency(self.records).note_answer(unit, call, noted)
+                answer = f"{','.join(map(str, seqs))} {incarnation}"
+                Idempotency(self.records).note_answer(unit, call, answer)
             return seqs
 
-        size_bytes = sum(len(text) for _, text in turn.spelled)
+        size_bytes = sum(len(text) for _, text in turn.raw_entries)
         is_alone = size_bytes > MOST_TOGETHER_BYTES
         return await self.records.write(project_id, append, is_alone=is_alone)
 
-    async def _prepared(
-        self, project_id: str, session_id: str, turn: _ReadTurn, index: int
+    async def _prepare(
+        self, project_id: str, session_id: str, turn: _ParsedTurn, index: int
     ) -> _Prepared:
-        name, text = turn.spelled[index]
+        name, text = turn.raw_entries[index]
         try:
             if name == "message":
                 return await self.messages.prepare(project_id, session_id, chunks_of(text))
             if name in _RESULT_NAMES:
-                body = _of_session(text, session_id)
+                body = _with_session(text, session_id)
                 result = await self.results.prepare(project_id, chunks_of(body))
                 if result.result.session_id == session_id:
                     return result
@@ -239,27 +240,27 @@ class SessionTurns:
             ) from exc
 
 
-def _read(body: bytes, *, session_id: str, limits: Limits) -> _ReadTurn:
+def _read(body: bytes, *, session_id: str, limits: Limits) -> _ParsedTurn:
     reader = BodyReader(limits)
     value = as_object(reader.read(body))
-    request = validated(TurnRequest, value, _NOT_ONE)
+    request = validated(TurnRequest, value, _NOT_A_TURN)
     faults = [
         Fault(f"/entries/{index}", "has to be one of message, toolResult and toolCall")
         for index, entry in enumerate(request.entries)
         if len(entry.model_fields_set) != 1 or not entry.wire()
     ]
     if faults:
-        raise InvalidPayloadError(_NOT_ONE, faults=faults)
+        raise InvalidPayloadError(_NOT_A_TURN, faults=faults)
     identity = identity_of_body(value, body, prefix=session_id.encode() + b"\0")
-    return _ReadTurn(request, list(_spelled(body, value)), identity, reader.warnings)
+    return _ParsedTurn(request, _raw_entries(body, value), identity, reader.warnings)
 
 
-def _spelled(body: bytes, value: dict[str, JsonValue]) -> Sequence[tuple[str, bytes]]:
+def _raw_entries(body: bytes, value: dict[str, JsonValue]) -> Sequence[tuple[str, bytes]]:
     try:
-        entries = msgspec.json.decode(body, type=_Spelled).entries
+        entries = msgspec.json.decode(body, type=_RawTurn).entries
         return [(name, bytes(raw)) for entry in entries for name, raw in entry.items()]
     except (msgspec.DecodeError, RecursionError):
-        # Lone surrogates, which are repaired by now, or deeper than it reads.
+        # The body has lone surrogates, which `value` has repaired, or is nested too deep.
         listed = value["entries"]
         return [
             (name, json_text(member).encode())
@@ -268,25 +269,25 @@ def _spelled(body: bytes, value: dict[str, JsonValue]) -> Sequence[tuple[str, by
         ]
 
 
-def _of_session(text: bytes, session_id: str) -> bytes:
-    """Return the body of a tool result with the session it is a result of."""
-    rest = text.strip()[1:].lstrip()
-    named = b'{"sessionId":%s' % json_text(session_id).encode()
-    return named + (b"" if rest.startswith(b"}") else b",") + rest
+def _with_session(text: bytes, session_id: str) -> bytes:
+    """Insert the id of the session into the body of a tool result."""
+    members = text.strip()[1:].lstrip()
+    head = b'{"sessionId":%s' % json_text(session_id).encode()
+    return head + (b"" if members.startswith(b"}") else b",") + members
 
 
 def _check_ids(prepared: Sequence[_Prepared]) -> None:
-    """Raise unless every entry answers a call of its own; behind its message, a call is a new one.
+    """Raise if two entries answer the same call; a message between them makes a new call.
 
     Raises:
-        ConflictError: Two answer the same one.
+        ConflictError: Two entries answer the same call.
     """
     first_of: dict[str, int] = {}
     for index, each in enumerate(prepared):
-        for made in _made_calls(each):
-            first_of.pop(made, None)
-        call_id = _answered_id(each)
-        first = index if call_id is None else first_of.setdefault(call_id, index)
+        for call_id in _new_calls(each):
+            first_of.pop(call_id, None)
+        answered_id = _answered_id(each)
+        first = index if answered_id is None else first_of.setdefault(answered_id, index)
         if first != index:
             raise ConflictError(
                 f"Entries {first} and {index} answer the same call, and a call has one answer. "
@@ -296,15 +297,15 @@ def _check_ids(prepared: Sequence[_Prepared]) -> None:
             )
 
 
-def _made_calls(prepared: _Prepared) -> Iterator[str]:
-    """Yield the calls that are new ones from an entry on, though their ids were answered."""
+def _new_calls(prepared: _Prepared) -> Iterator[str]:
+    """Yield the ids of calls that an entry makes, which may repeat answered ids."""
     if isinstance(prepared, PreparedMessage):
         yield from (call.call_id for call in calls_of(prepared.message))
     elif isinstance(prepared, PreparedResult):
         if prepared.request.request.new_call:
             yield prepared.result.tool_call_id
         if prepared.call_message is not None:
-            yield from _made_calls(prepared.call_message)
+            yield from _new_calls(prepared.call_message)
 
 
 def _is_answer(prepared: _Prepared) -> bool:
@@ -324,11 +325,11 @@ def _find_answer(unit: UnitOfWork, session_id: str, prepared: _Prepared) -> Reco
     return find_answer_place(unit, session_id, _answered_id(prepared)).existing
 
 
-def _appended(unit: UnitOfWork, session_id: str, prepared: _Prepared, index: int) -> int:
+def _append_entry(unit: UnitOfWork, session_id: str, prepared: _Prepared, index: int) -> int:
     """Append an entry; return its `seq`.
 
     Raises:
-        ConflictError: It answers a call that was answered before.
+        ConflictError: The entry answers a call that has another answer.
     """
     try:
         if isinstance(prepared, PreparedCall):
@@ -336,7 +337,7 @@ def _appended(unit: UnitOfWork, session_id: str, prepared: _Prepared, index: int
             prepared.note(unit, seq)
             return seq
         if isinstance(prepared, PreparedResult):
-            return appended_result(prepared, unit)
+            return append_result(prepared, unit)
         message, is_new = prepared.append(unit)
         if is_new:
             return message.seq

@@ -1,7 +1,7 @@
-"""What is stored of a session's conversation, as units that are compared with what is sent.
+"""Stored conversations as units, for the comparison with sent conversations.
 
-A history only grows, so the units of its entries are remembered, and a step of an agent reads the
-entries that are new. `pagefault_dialects.messages.comparison` says what a unit is.
+A history only grows, so the units of its entries are cached, and each step of an agent only reads
+new entries. Units are defined in `pagefault_dialects.messages.comparison`.
 """
 
 from collections import OrderedDict
@@ -26,14 +26,14 @@ from pagefault_dialects.model.resource import Resource
 _ENTRIES_AT_ONCE = 200
 _FEW_ENTRIES = 8
 MOST_UNITS = 100_000
-"""So many units are remembered, some 200 bytes each."""
+"""The most units in the cache, about 200 bytes each."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredConversation:
-    """What is stored of a session: its units in the order of `seq`, and what stands around them.
+    """A stored conversation: its prompt, and its units in the order of `seq`.
 
-    Where nothing was ever written to a session, all of it is empty.
+    All members are empty if there is no such session.
     """
 
     incarnation: str | None = None
@@ -43,14 +43,14 @@ class StoredConversation:
     is_there: bool = False
 
     def up_to(self, seq: int) -> "StoredConversation":
-        """Return the same of a fork that ends with an entry."""
+        """Return the conversation of a fork that ends with an entry."""
         units = tuple(each for each in self.units if each.place <= seq)
         return StoredConversation(None, seq, units, self.prompt, is_there=True)
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """Some entries of a history, the resources they refer to, and what stands around."""
+    """Some entries of a history, with their resources and the prompt."""
 
     incarnation: str | None
     last_seq: int
@@ -61,33 +61,33 @@ class _Part:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StoredConversations:
-    """Reads what is stored of conversations, and remembers it in each process."""
+    """Reads stored conversations, and caches them in each process."""
 
     records: Records
-    _known: OrderedDict[tuple[str, str], StoredConversation] = field(
+    _cache: OrderedDict[tuple[str, str], StoredConversation] = field(
         init=False, default_factory=OrderedDict
     )
 
     async def load(self, project_id: str, session_id: str) -> StoredConversation:
-        """Return what is stored of a session.
+        """Return the stored conversation of a session.
 
         Raises:
             StoreUnavailableError: The database did not answer.
         """
         key = (project_id, session_id)
-        known = self._known.get(key)
-        units = list(known.units) if known is not None else []
-        after_seq = known.last_seq if known is not None else 0
+        cached = self._cache.get(key)
+        units = list(cached.units) if cached is not None else []
+        after_seq = cached.last_seq if cached is not None else 0
         while True:
             read = partial(_read, session_id=session_id, after_seq=after_seq)
             part = await self.records.read(project_id, read)
             if part is None:
                 return StoredConversation()
-            if known is not None and (
-                part.incarnation is None or part.incarnation != known.incarnation
+            if cached is not None and (
+                part.incarnation is None or part.incarnation != cached.incarnation
             ):
-                # Another session of this name.
-                known, units, after_seq = None, [], 0
+                # The session was deleted, and its id is used again.
+                cached, units, after_seq = None, [], 0
                 continue
             units += await self._units(part)
             after_seq = part.entries[-1].seq if part.entries else part.last_seq
@@ -107,12 +107,12 @@ class StoredConversations:
         return await anyio.to_thread.run_sync(_units_of, part)
 
     def _keep(self, key: tuple[str, str], stored: StoredConversation) -> None:
-        self._known.pop(key, None)
+        self._cache.pop(key, None)
         if stored.incarnation is None or len(stored.units) > MOST_UNITS:
             return
-        self._known[key] = stored
-        while sum(len(each.units) for each in self._known.values()) > MOST_UNITS:
-            self._known.popitem(last=False)
+        self._cache[key] = stored
+        while sum(len(each.units) for each in self._cache.values()) > MOST_UNITS:
+            self._cache.popitem(last=False)
 
 
 def _read(unit: UnitOfWork, session_id: str, after_seq: int) -> _Part | None:
@@ -120,10 +120,10 @@ def _read(unit: UnitOfWork, session_id: str, after_seq: int) -> _Part | None:
     if head is None:
         return None
     entries = unit[SessionHistory].entries(session_id, after_seq=after_seq, limit=_ENTRIES_AT_ONCE)
-    wanted = referred(entries, TurnCache())
-    resources = unit[ResourceRecords].find_in_session(wanted, session_id) if wanted else {}
+    ids = referred(entries, TurnCache())
+    resources = unit[ResourceRecords].find_in_session(ids, session_id) if ids else {}
     prompt = unit[SessionPromptRecords].find(session_id)
-    # What was appended meanwhile belongs to it.
+    # Entries that were appended since the head was read are part of the conversation.
     last_seq = max(head.last_seq, entries[-1].seq if entries else 0)
     return _Part(head.incarnation, last_seq, prompt, entries, resources)
 
@@ -133,7 +133,7 @@ def _units_of(part: _Part) -> Sequence[Unit]:
 
 
 def units_of_entry(entry: StoredEntry, resources: Mapping[str, Resource]) -> Sequence[Unit]:
-    """Return the units of an entry: none of an interaction, one of a tool result or page fault."""
+    """Return the units of an entry: one for a tool result or page fault, none for interactions."""
     if isinstance(entry, StoredMessage):
         return [record_unit(entry.tool_call_id, entry.seq)]
     if not isinstance(entry, StoredHistoryMessage):

@@ -1,7 +1,7 @@
-"""Reads for `read_text`: stored texts, pages, entries of the history and lists of them, in pieces.
+"""Reads texts for `read_text`: stored texts, pages, entries of the history and lists of entries.
 
-A stored text is read no further than the piece that is asked for, and a list of entries is made
-while it is read, so memory is bounded whatever they name.
+A stored text is read up to the end of the requested piece, and lines of a list are made while it is
+read, so memory is bounded.
 
 Source: `agents`, "Tools for models".
 """
@@ -15,7 +15,7 @@ import anyio.to_thread
 
 from app.services.agents.entry_media import find_inline_medium
 from app.services.agents.history_texts import HistoryTexts, ListStart
-from app.services.agents.named_resources import find_resource, no_such_ref
+from app.services.agents.named_resources import find_resource, missing_ref_error
 from app.services.agents.tools import ToolPlace
 from app.services.concurrency.large_work import run_in_loop_if
 from app.services.pages.faults import PageFaults
@@ -42,13 +42,13 @@ from pagefault_dialects.texts.line_blocks import LineBlocks
 from pagefault_dialects.tools.tool_arguments import ReadTextArguments, WrongArgumentsError
 from pagefault_dialects.tools.tool_catalogue import MOST_TEXT_CHARS
 
-# Entries of which a list is searched at once; to read one takes up to half a millisecond.
+# The most entries in one search of a list; reading an entry takes up to half a millisecond.
 _MOST_SEARCHED = 5_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TextReader:
-    """Reads the texts that models name."""
+    """Reads the texts of `read_text`."""
 
     records: Records
     """The records of resources and sessions."""
@@ -62,23 +62,25 @@ class TextReader:
     """Reads texts of histories."""
 
     async def read(self, place: ToolPlace, request: ReadTextArguments) -> str:
-        """Return a piece of a text, under a line that says where it goes on.
+        """Return a piece of a text, under a line that names the next piece.
 
         Raises:
-            WrongArgumentsError: The reference leads to no text; the error names the nearest way.
+            WrongArgumentsError: The reference names no text; the error names the next best call.
             StoreUnavailableError: A store did not answer.
         """
         query = _query(request)
         entries = parse_entry_range(request.ref)
         if entries is not None:
-            return await self._list(place, entries, request, query)
+            return await self._read_list(place, entries, request, query)
         found = await self._text_in_session(place, request.ref)
         if found is not None:
-            return await self._of_text(place, *found, request, query)
+            return await self._read_text(place, *found, request, query)
         resource = await find_resource(self.records, place, request.ref)
         if resource is None:
-            return await self._of_text(place, *await self._page(place, request.ref), request, query)
-        return await self._of_resource(place, resource, request, query)
+            return await self._read_text(
+                place, *await self._page(place, request.ref), request, query
+            )
+        return await self._read_resource(place, resource, request, query)
 
     async def _text_in_session(self, place: ToolPlace, ref: str) -> tuple[str, str] | None:
         """Return the name and the text of an entry, of an argument, or of a medium in an entry."""
@@ -88,43 +90,43 @@ class TextReader:
         medium = await find_inline_medium(self.records, self.blobs, place, ref)
         if medium is None:
             return None
-        text = medium.decoded()
+        text = medium.decode()
         return text_name(medium.medium.mime_type, text.charset), text.text
 
     async def _page(self, place: ToolPlace, ref: str) -> tuple[str, str]:
         """Return the name of a page and its text."""
         existing = await self.faults.find_named(place.project_id, ref)
         if not existing:
-            raise no_such_ref(ref)
+            raise missing_ref_error(ref)
         if ref not in existing and len(existing) > 1:
-            ways = ", ".join(f"read_text({quoted(each)})" for each in existing)
-            raise WrongArgumentsError(f"These pages are there, one for each call: {ways}.")
+            calls = ", ".join(f"read_text({quoted(each)})" for each in existing)
+            raise WrongArgumentsError(f"These pages are there, one for each call: {calls}.")
         page_id, views = existing[0], self.faults.reading
         view = await views.view(place.project_id, page_id, Level.FULL)
         text = await run_in_loop_if(view.is_quick, whole_text, view.page)
         if text is None:
-            way = f"page_fault({quoted(page_id)}, 0)"
-            raise WrongArgumentsError(f"Page {page_id} has no text. {way} shows it.")
+            call = f"page_fault({quoted(page_id)}, 0)"
+            raise WrongArgumentsError(f"Page {page_id} has no text. {call} shows it.")
         views.note(place.project_id, page_id)
         return f"page {page_id}", text
 
-    async def _of_text(
+    async def _read_text(
         self,
         place: ToolPlace,
-        what: str,
+        name: str,
         text: str,
         request: ReadTextArguments,
         query: TextQuery | None,
     ) -> str:
         """Return a piece of a text that is in memory."""
         if query is None:
-            taken = text[request.offset : request.offset + MOST_TEXT_CHARS + 1]
-            return await _stretch(what, taken, len(text), request, place.max_tokens)
+            piece = text[request.offset : request.offset + MOST_TEXT_CHARS + 1]
+            return await _format_piece(name, piece, len(text), request, place.max_tokens)
         depth = self.texts.limits.json_depth
         found = await anyio.to_thread.run_sync(partial(find_in_text, text, query, max_depth=depth))
-        return await anyio.to_thread.run_sync(found_answer, what, *found, place.max_tokens)
+        return await anyio.to_thread.run_sync(found_answer, name, *found, place.max_tokens)
 
-    async def _of_resource(
+    async def _read_resource(
         self,
         place: ToolPlace,
         resource: Resource,
@@ -139,43 +141,43 @@ class TextReader:
         if query is None:
             decoder = TextDecoder(mime_type)
             async with aclosing(self._decoded(place.project_id, resource, decoder)) as pieces:
-                taken = await _take(pieces, request.offset)
-            what = text_name(mime_type, charset_name(decoder.encoding))
-            return await _stretch(what, *taken, request, place.max_tokens)
+                piece = await _take_piece(pieces, request.offset)
+            name = text_name(mime_type, charset_name(decoder.encoding))
+            return await _format_piece(name, *piece, request, place.max_tokens)
         text = await self.texts.find(place.project_id, resource.resource_id, query)
         answer = await text.read()
-        what = text_name(mime_type, answer.charset)
+        name = text_name(mime_type, answer.charset)
         return await anyio.to_thread.run_sync(
-            found_answer, what, answer.total_lines, answer.found, place.max_tokens
+            found_answer, name, answer.total_lines, answer.found, place.max_tokens
         )
 
-    async def _list(
+    async def _read_list(
         self,
         place: ToolPlace,
         entries: EntryRange,
         request: ReadTextArguments,
         query: TextQuery | None,
     ) -> str:
-        """Return a piece of the list of some entries."""
+        """Return a piece of a list of entries."""
         start = await self._line_start(place, entries)
         if query is None and not request.offset:
             return await self._first_lines(place, entries, request.limit)
         if query is None:
             async with aclosing(self._list_text(place, entries)) as pieces:
-                taken = await _take(pieces, request.offset)
-            return await _stretch("list of entries", *taken, request, place.max_tokens)
+                piece = await _take_piece(pieces, request.offset)
+            return await _format_piece("list of entries", *piece, request, place.max_tokens)
         if query.pointer is not None:
             raise WrongArgumentsError("A list of entries is no JSON: use lines or grep.")
-        what = "list of entries"
+        name = "list of entries"
         if query.grep is not None and start.total_lines > _MOST_SEARCHED:
             end = await self._line_start(place, entries, _MOST_SEARCHED + 1)
-            rest = quoted(entries.ref(end.after_seq + 1))
-            what = f"list of entries up to {end.after_seq}, ref={rest} has the others"
+            next_ref = quoted(entries.ref(end.after_seq + 1))
+            name = f"list of entries up to {end.after_seq}, ref={next_ref} has the others"
             entries = EntryRange(entries.first, end.after_seq)
             start = await self._line_start(place, entries)
         found = await self._lines(place, entries, query, start.total_lines)
         return await anyio.to_thread.run_sync(
-            found_answer, what, start.total_lines, found, place.max_tokens
+            found_answer, name, start.total_lines, found, place.max_tokens
         )
 
     async def _line_start(self, place: ToolPlace, entries: EntryRange, line: int = 1) -> ListStart:
@@ -184,7 +186,7 @@ class TextReader:
     async def _lines(
         self, place: ToolPlace, entries: EntryRange, query: TextQuery, total_lines: int
     ) -> LineExcerpt | Matches:
-        """Return lines of a list, or those that contain a text."""
+        """Return a range of lines of a list, or its matching lines."""
         first, last = query.lines.within(total_lines)
         collector: LineCollector | MatchCollector = LineCollector(first, last)
         if query.grep is not None:
@@ -203,7 +205,7 @@ class TextReader:
         return collector.excerpt() if isinstance(collector, LineCollector) else collector.matches()
 
     async def _first_lines(self, place: ToolPlace, entries: EntryRange, limit: int) -> str:
-        """Return the first lines of a list, whole, and the call that reads the next ones."""
+        """Return the first lines of a list uncut, and the call that reads the next ones."""
         lines: list[tuple[int, str]] = []
         chars = 0
         async with aclosing(
@@ -215,12 +217,12 @@ class TextReader:
                 if chars > MOST_TEXT_CHARS:
                     break
         most_chars = min(limit, MOST_TEXT_CHARS)
-        kept, next_seq = await anyio.to_thread.run_sync(
+        fitting, next_seq = await anyio.to_thread.run_sync(
             take_lines, lines, most_chars, place.max_tokens
         )
-        last_shown = lines[len(kept) - 1][0] if kept else entries.first
-        way = f"; go on with ref={quoted(entries.ref(next_seq))}" if next_seq else ""
-        return "\n".join([f"[entries {entries.first} to {last_shown}{way}]", *kept])
+        last_seq = lines[len(fitting) - 1][0] if fitting else entries.first
+        notice = f"; go on with ref={quoted(entries.ref(next_seq))}" if next_seq else ""
+        return "\n".join([f"[entries {entries.first} to {last_seq}{notice}]", *fitting])
 
     async def _list_text(
         self, place: ToolPlace, entries: EntryRange, after_seq: int = 0
@@ -242,30 +244,30 @@ class TextReader:
             yield rest
 
 
-async def _take(pieces: AsyncIterator[str], offset: int) -> tuple[str, int]:
-    """Return what is shown of a text from an offset on, and how many characters were read."""
-    start, taken = 0, ""
+async def _take_piece(pieces: AsyncIterator[str], offset: int) -> tuple[str, int]:
+    """Return a piece of a text from an offset on, and the number of characters read."""
+    start, text = 0, ""
     async for piece in pieces:
-        taken += piece[max(0, offset - start) :]
+        text += piece[max(0, offset - start) :]
         start += len(piece)
-        if len(taken) > MOST_TEXT_CHARS:
+        if len(text) > MOST_TEXT_CHARS:
             break
-    return taken, start
+    return text, start
 
 
-async def _stretch(
-    what: str, taken: str, start: int, request: ReadTextArguments, max_tokens: int
+async def _format_piece(
+    name: str, piece: str, start: int, request: ReadTextArguments, max_tokens: int
 ) -> str:
-    """Return a stretch of a text, and where it goes on."""
-    write = partial(stretch_answer, what, taken, start, request, max_tokens)
+    """Return a piece of a text under a line that names the next one."""
+    write = partial(stretch_answer, name, piece, start, request, max_tokens)
     return await anyio.to_thread.run_sync(write)
 
 
 def _query(request: ReadTextArguments) -> TextQuery | None:
-    """Return what is asked of a text; `None` for a stretch of its characters.
+    """Return the query of a request; `None` if it reads characters from an offset.
 
     Raises:
-        WrongArgumentsError: The lines are no range of lines, or the pointer is none.
+        WrongArgumentsError: The lines are no range, or the pointer is invalid.
     """
     if request.pointer is not None and parse_json_pointer(request.pointer) is None:
         raise WrongArgumentsError("pointer begins with a slash, such as /items/0.")

@@ -1,4 +1,4 @@
-"""What tools answer in words: a line for a hit, a line for a medium, a piece of a text."""
+"""Lines in answers of tools: for hits and for media."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,10 +13,10 @@ from pagefault_dialects.targets.tokens import count_tokens
 
 _HIT_CHARS = 200
 _TITLE_CHARS = 60
-_ELSEWHERE_TOKENS = 24
-# Five hits, and a line above them, take at most 300.
+_MATCH_TOKENS = 24
+# Five hits and a line above them have at most 300 tokens.
 _HIT_TOKENS = 56
-# Fewer say nothing.
+# A shorter text is left out.
 _FEWEST_CHARS, _FEWEST_TOKENS = 8, 6
 _BY = "\N{MULTIPLICATION SIGN}"
 
@@ -24,8 +24,8 @@ _BY = "\N{MULTIPLICATION SIGN}"
 def hit_lines(hits: Sequence[Hit]) -> Sequence[str]:
     """Return a line for each hit, such as `img_001 (image, ABSTRACT, ~120 tokens): "a sunset"`.
 
-    Ids are whole, since a model repeats them. What they leave of the tokens the words share, from
-    the first hit on; where they leave nothing, no hit has words.
+    Ids are never cut, because a model repeats them. The texts share the remaining tokens, from the
+    first hit on. If no tokens remain, no hit has a text.
     """
     parts = list(map(_parts, hits))
     room = _HIT_TOKENS * len(hits) - sum(count_tokens(f"{start}\n") for start, _ in parts)
@@ -37,17 +37,17 @@ def hit_lines(hits: Sequence[Hit]) -> Sequence[str]:
     return lines
 
 
-def elsewhere_line(found: SearchMatch) -> str:
-    """Return a line for a hit that is no page, such as `read_text("@entry:12") (tool_result)`."""
+def match_line(found: SearchMatch) -> str:
+    """Return a line for a match that is no page, such as `read_text("@entry:12") (tool_result)`."""
     is_medium = found.kind == "file" and found.modality != "text"
     call = f"{'view_media' if is_medium else 'read_text'}({quoted(found.handle)})"
     title = f", {quoted_short(found.title, _TITLE_CHARS)}" if found.title else ""
     start = f"{call} ({found.kind}{title})"
-    return start + _shortened_words(found.snippet or "", _HIT_CHARS - len(start), _ELSEWHERE_TOKENS)
+    return start + _shortened_words(found.snippet or "", _HIT_CHARS - len(start), _MATCH_TOKENS)
 
 
 def _parts(hit: Hit) -> tuple[str, str]:
-    """Return a page and what it is, `img_001 (image, ABSTRACT, ~120 tokens)`, and its words."""
+    """Return the beginning of a line, `img_001 (image, ABSTRACT, ~120 tokens)`, and the text."""
     descriptor: dict[str, Any] = read_descriptor(hit.page)
     fields = read_fields(descriptor)
     tokens = descriptor["size_tokens"]
@@ -58,25 +58,25 @@ def _parts(hit: Hit) -> tuple[str, str]:
 
 
 def _shortened_words(words: str, most_chars: int, most_tokens: int) -> str:
-    """Return as much of a hit's words as fits behind its id; nothing if that says nothing."""
+    """Return the part of a hit's text that fits after its id; empty if that is too short."""
     room = most_chars
     while words and room >= _FEWEST_CHARS and most_tokens >= _FEWEST_TOKENS:
         short = f": {quoted_short(words, room)}"
         tokens = count_tokens(short)
         if tokens <= most_tokens:
             return short
-        # A short text does not fill its room: what it takes is what gives way.
+        # Scale down the actual length, because a short text does not fill the room.
         room = min(room, len(short)) * most_tokens // tokens
     return ""
 
 
 def resource_line(resource: Resource) -> str:
-    """Return what is known of a stored medium; see `medium_line`."""
+    """Return the description of a stored medium; see `medium_line`."""
     return medium_line(stored_medium(resource, ""), resource.reference)
 
 
 def medium_line(medium: Medium, handle: str) -> str:
-    """Return what is known of a medium: `[audio @blob:… a.mp3 5:42, audio/mpeg, 45210 bytes]`."""
+    """Return the description of a medium: `[audio @blob:… a.mp3 5:42, audio/mpeg, 45210 bytes]`."""
     words = [medium.kind, handle]
     if medium.filename:
         words.append(one_line(medium.filename).replace("[", "(").replace("]", ")"))

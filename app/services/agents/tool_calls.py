@@ -1,8 +1,8 @@
-"""Calls of our tools: run, noted in the session's history with their answers, and rendered.
+"""Runs calls of our tools, appends them with their answers to the history, and renders the answer.
 
-A model that calls with wrong arguments, or for what is not there, gets an answer that says what to
-do instead; that is an entry of the history as any other. Where a store fails, nothing is noted, and
-the answer says so: the same call may be made again, unless the store has no room.
+The answer to a call with wrong arguments names the call to make instead, and is appended like any
+other. If a store fails, nothing is appended, and the answer asks the model to repeat the call or,
+if the store is full, to inform the user.
 
 Source: `agents`, "Tools for models".
 """
@@ -39,7 +39,7 @@ _NO_ROOM = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ToolCalls:
-    """Runs the calls that models make of our tools."""
+    """Runs calls of our tools."""
 
     records: Records
     """The records of histories."""
@@ -55,17 +55,17 @@ class ToolCalls:
     async def run(
         self, project_id: str, session_id: str, body: AsyncIterator[bytes]
     ) -> RenderedBody:
-        """Run a call and return the message that answers it; the same call again is not run again.
+        """Run a call and return the message that answers it. A repeated call is not run again.
 
         Args:
             project_id: The caller's project.
-            session_id: The session that call and answer are entries of.
+            session_id: The session of the call and its answer.
             body: A `ToolCallRequest` as JSON.
 
         Raises:
-            InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body, or signed URLs
-                would lead nowhere.
-            ConflictError: Another call of the session has this id, or the same one is being run.
+            InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body is invalid, or the
+                service cannot sign URLs.
+            ConflictError: Another call of the session has this id, or the call is running.
         """
         async with self.bodies.read(body, partial(read_tool_call, limits=self.limits)) as request:
             return await self.run_request(project_id, session_id, request)
@@ -73,20 +73,20 @@ class ToolCalls:
     async def run_request(
         self, project_id: str, session_id: str, request: ToolCallRequest
     ) -> RenderedBody:
-        """Run a call whose body was read; see `run`, also for what it raises."""
-        # What reads a long text in pieces would otherwise give previews of them.
+        """Run a parsed call; see `run`."""
+        # The tools read long texts in pieces, which must not be cut again.
         options = replace(request.options(), max_text=None)
         query = RenderQuery(request.target, options)
         try:
-            seq = await self._answered(project_id, session_id, request)
+            seq = await self._run_once(project_id, session_id, request)
             return await render_entry(self.renders, project_id, session_id, seq, query)
         except (StoreUnavailableError, OverloadedError) as exc:
-            said = _NO_ROOM if isinstance(exc, StoreFullError) else _NOT_STORED
-            text = f"{said} ({exc.problem_code})"
+            reason = _NO_ROOM if isinstance(exc, StoreFullError) else _NOT_STORED
+            text = f"{reason} ({exc.problem_code})"
             return await self.renders.text(project_id, request.id, request.name, text, query)
 
-    async def _answered(self, project_id: str, session_id: str, request: ToolCallRequest) -> int:
-        """Return the `seq` of the answer to a call, which is run unless it was."""
+    async def _run_once(self, project_id: str, session_id: str, request: ToolCallRequest) -> int:
+        """Run a call, unless it was run before; return the `seq` of its answer."""
         place = await self.records.read(
             project_id, lambda unit: find_answer_place(unit, session_id, request.id)
         )
@@ -124,10 +124,10 @@ class ToolCalls:
 
 
 def read_tool_call(body: bytes, *, limits: Limits) -> ToolCallRequest:
-    """Return the call that a body is; blocks unless it is short.
+    """Return a call from a body; blocks unless it is short.
 
     Raises:
-        InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: It is none.
+        InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body is invalid.
     """
     value = read_object(body, limits)
     return validated(ToolCallRequest, value, "The body is not a call; `errors` says where.")

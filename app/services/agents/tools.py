@@ -18,9 +18,9 @@ Scope = Literal["session", "project"]
 
 @dataclass(frozen=True, slots=True)
 class ToolPlace:
-    """Whose call it is: the project, the session, the call's id, and how far handles lead.
+    """The context of a call: the project, the session, the id, and the scope of handles.
 
-    `max_tokens` is the most that its answer has.
+    `max_tokens` is the limit of the answer.
     """
 
     project_id: str
@@ -32,58 +32,58 @@ class ToolPlace:
 
 @dataclass(frozen=True, slots=True)
 class ToolAnswer:
-    """The answer of a tool: blocks of content, and the resources among them, by id."""
+    """The answer of a tool: blocks of content, and the resources in them, by id."""
 
     content: Sequence[JsonValue]
-    shown: Mapping[str, Resource] = field(default_factory=dict)
+    resources: Mapping[str, Resource] = field(default_factory=dict)
     is_error: bool = False
 
 
 def write_answer(text: str, *, is_error: bool = False) -> ToolAnswer:
-    """Return an answer that is words alone."""
+    """Return an answer with one text."""
     return ToolAnswer([{"type": "text", "text": text}], is_error=is_error)
 
 
 async def body_of(value: JsonValue) -> AsyncIterator[bytes]:
-    """Yield a value as the body of a request; a lone surrogate goes on as the escape it was."""
+    """Yield a value as the body of a request; lone surrogates stay JSON escapes."""
     yield json_bytes(value)
 
 
 class PreparedEntry(Protocol):
-    """An answer that is an entry of the history itself, ready to be appended."""
+    """An answer that is an entry of the history, ready to be appended."""
 
     def existing(self, unit: UnitOfWork) -> StoredHistoryMessage | None:
-        """Return the answer that the call has, if it is this one.
+        """Return the stored answer of the call, if it equals this one.
 
         Raises:
-            ConflictError: The call was answered with something else.
+            ConflictError: The call has another answer.
         """
 
     def join_list(self) -> Self:
-        """Return the same answer as one of a list, which keeps the order that it was sent in."""
+        """Return this answer as one of a list, which keeps its order."""
 
     def append(self, unit: UnitOfWork) -> tuple[StoredHistoryMessage, bool]:
-        """Append it; return it, and whether it is new."""
+        """Append the answer; return it, and whether it is new."""
 
 
 class Tools(Protocol):
     """Tools that models call. See `MemoryTools`."""
 
-    async def run(self, place: ToolPlace, called: ToolArguments) -> ToolAnswer | PreparedEntry:
-        """Run a call with these arguments; nothing of it is in the history yet.
+    async def run(self, place: ToolPlace, arguments: ToolArguments) -> ToolAnswer | PreparedEntry:
+        """Run a call, and return an answer that is not in the history yet.
 
         Raises:
-            WrongArgumentsError: It leads nowhere; the words are for the model.
-            PagefaultError: It cannot be run.
+            WrongArgumentsError: The arguments are wrong; the text is for the model.
+            PagefaultError: The call failed.
         """
 
 
 def describe_error(error: PagefaultError) -> str:
-    """Return words for the model about an error that its arguments did not cause."""
-    return _WORDS.get(error.problem_code) or f"The call failed. {error.detail}"
+    """Return a text for the model about an error that its arguments did not cause."""
+    return _ERROR_TEXTS.get(error.problem_code) or f"The call failed. {error.detail}"
 
 
-_WORDS: Mapping[str, str] = MappingProxyType(
+_ERROR_TEXTS: Mapping[str, str] = MappingProxyType(
     {
         "not-json": "The text is not JSON. Use lines or grep.",
         "json-too-large": "The JSON is too large to be taken apart. Use lines or grep.",
