@@ -9,8 +9,7 @@ from pathlib import Path
 
 from pydantic.fields import FieldInfo
 
-from app.config.names import variables_of
-from app.config.settings import Settings
+from app.config.settings import Settings, variables_of
 from app.http.problem_pages import problems_markdown
 from app.main import create_app
 from website.dialects_page import with_dialects

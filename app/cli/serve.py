@@ -12,9 +12,8 @@ from uvicorn.supervisors import Multiprocess
 
 from app.cli.error_output import print_error
 from app.cli.terminal import ERR, print_line, read_settings
-from app.config.names import STARTED_BY
 from app.config.setting_values import LARGEST_PORT
-from app.config.settings import Settings
+from app.config.settings import STARTED_BY, Settings
 from app.features import open_services
 from app.server.uvicorn_config import allow_open_files, server_config
 from app.telemetry.logs import configure_logging, configure_process_logging, log_address

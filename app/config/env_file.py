@@ -13,8 +13,7 @@ from pathlib import Path
 
 from dotenv.parser import Binding, parse_stream
 
-from app.config.names import PREFIX, RAW_RESULTS, misspelt
-from app.config.settings import Settings
+from app.config.settings import PREFIX, RAW_RESULTS, Settings, misspelt
 
 DATA_DIR = "PAGEFAULT_DATA_DIR"
 DEFAULT_DATA_DIR = Path("data")

@@ -178,3 +178,13 @@ def host_names(url: str) -> frozenset[str]:
     port = parts.port or default
     ends = {f":{port}", "", ":"} if port == default else {f":{port}"}
     return frozenset(each + end for each in (name, f"{name}.") for end in ends)
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether a listening address is reachable from this machine only."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

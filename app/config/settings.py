@@ -1,10 +1,16 @@
 """Settings: `PAGEFAULT_*` environment variables, read once, passed on, never imported below wiring.
 
-A nested setting is spelled with two underscores: `PAGEFAULT_LIMITS__BODY_BYTES`.
+A nested setting is spelled with two underscores: `PAGEFAULT_LIMITS__BODY_BYTES` is `body_bytes` of
+the group `limits`.
+
+A misspelt variable is worse than a wrong value: its operator relies on a limit that does not exist.
+So every variable `PAGEFAULT_…` must be a setting or one of the few names below.
 """
 
+import difflib
 import os
 import re
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
@@ -12,37 +18,221 @@ from urllib.parse import urlsplit
 
 from pydantic import (
     AfterValidator,
+    BaseModel,
     BeforeValidator,
+    ConfigDict,
     Field,
+    NonNegativeFloat,
+    NonNegativeInt,
+    PositiveFloat,
     SecretStr,
     field_validator,
     model_validator,
 )
+from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from app.config.groups import (
-    BlobSettings,
-    ContentSettings,
-    DatabaseSettings,
-    EventSettings,
-    FetchSettings,
-    QuotaSettings,
-    ScrubSettings,
-    SweepSettings,
-)
-from app.config.loopback import is_loopback
-from app.config.names import RAW_RESULTS, misspelt
 from app.config.setting_values import (
     CommaList,
     answered_host,
     each_by,
+    fetched_host,
     host_names,
     is_host_of_browsers,
+    is_loopback,
     origin_of,
     page_origin,
     split_commas,
 )
-from app.models.limits import Limits
+from app.models.limits import MIB, FetchPolicy, Limits
+
+PREFIX = "PAGEFAULT_"
+RAW_RESULTS = "DECTO_DEBUG_TOOL_RESULT_RAW"
+"""The one setting of another name: the specification's own."""
+STARTED_BY = "PAGEFAULT_STARTED_BY"
+"""Set by the Makefile, so that messages name its variables and not the options of a command."""
+OF_CLIENTS = frozenset({"PAGEFAULT_URL", "PAGEFAULT_API_KEY"})
+"""Settings of clients: the URL of the service and a key."""
+# PAGEFAULT_CRASH_AT is set by tests.
+_READ_ELSEWHERE = OF_CLIENTS | {"PAGEFAULT_CRASH_AT", STARTED_BY}
+# Kubernetes sets these in every container for each service that exists before it: `pagefault`,
+# `pagefault-objects` …
+_OF_A_CLUSTER = re.compile(
+    r"PAGEFAULT_(?:\w+_)?"
+    r"(?:SERVICE_(?:HOST|PORT(?:_\w+)?)|PORT_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?)"
+)
+_ADDRESS_OF_A_CLUSTER = re.compile(r"(?:tcp|udp|sctp)://", re.IGNORECASE)
+
+
+def variables_of(group: type[BaseModel], prefix: str = PREFIX) -> Iterator[tuple[str, FieldInfo]]:
+    """Yield each variable of a group of settings and of those within it, with its field."""
+    for name, field in group.model_fields.items():
+        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+            yield from variables_of(field.annotation, f"{prefix}{name.upper()}__")
+        else:
+            alias = field.validation_alias
+            yield alias if isinstance(alias, str) else f"{prefix}{name.upper()}", field
+
+
+def misspelt(environment: Mapping[str, str], settings: type[BaseModel]) -> list[str]:
+    """Return a sentence for each variable with our prefix that is not a setting.
+
+    Args:
+        environment: All variables; the case of their names does not matter.
+        settings: The class of all settings.
+    """
+    known = [name for name, _ in variables_of(settings)]
+    groups = {name.rpartition("__")[0] for name in known}
+    return [
+        _sentence(variable, name, known)
+        for variable, value in sorted(environment.items())
+        if (name := variable.upper()).startswith(PREFIX)
+        and name not in known
+        and name not in groups
+        and name not in _READ_ELSEWHERE
+        and not _OF_A_CLUSTER.fullmatch(name)
+        and not (name.endswith("_PORT") and _ADDRESS_OF_A_CLUSTER.match(value))
+    ]
+
+
+def _sentence(variable: str, name: str, known: list[str]) -> str:
+    printable = "".join(each for each in variable if each.isprintable())
+    nearest = _nearest(name, known)
+    if nearest is None:
+        return f"{printable} is not a setting. docs/settings.md lists all of them"
+    return f"{printable} is not a setting. Did you mean {nearest}?"
+
+
+def _nearest(name: str, known: list[str]) -> str | None:
+    # Missing underscores are the most frequent mistake.
+    joined = {each.replace("_", ""): each for each in known}
+    if (same := joined.get(name.replace("_", ""))) is not None:
+        return same
+    rest = name.removeprefix(PREFIX).strip("_")
+    # The name of a member without its group, such as PAGEFAULT_BODY_BYTES.
+    members = [each for each in known if rest and each.endswith(f"__{rest}")]
+    if len(members) == 1:
+        return members[0]
+    rests = {each.removeprefix(PREFIX): each for each in known}
+    close = difflib.get_close_matches(rest, rests, 1, cutoff=0.7)
+    return rests[close[0]] if close else None
+
+
+class SettingsGroup(BaseModel):
+    """Base of the nested groups."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+
+class DatabaseSettings(SettingsGroup):
+    """The database of the records."""
+
+    url: SecretStr | None = None
+    """`postgresql://user:password@host/name` for a server, its parts percent-encoded, with options
+    of libpq such as `?sslmode=verify-full`; without it, SQLite in the data directory."""
+
+    pool_size: Annotated[int, Field(ge=1)] = 10
+    """Connections a process keeps open, beside one that writes and, to PostgreSQL, one for events.
+    Over SQLite each caches up to 8 MiB."""
+    timeout_seconds: PositiveFloat = 10.0
+    """Timeout for a connection or a lock."""
+
+    @field_validator("url")
+    @classmethod
+    def _unset_if_empty(cls, url: SecretStr | None) -> SecretStr | None:
+        """Return `None` for an empty URL, as container files write an unset one."""
+        return url if url is not None and url.get_secret_value() else None
+
+
+class BlobSettings(SettingsGroup):
+    """The store of the blobs."""
+
+    url: str | None = None
+    """`s3://bucket/prefix` for an S3-compatible store; without it, a folder in the data
+    directory."""
+    s3_endpoint: str | None = None
+    """The store's URL, where it is not Amazon's."""
+    s3_region: str = "us-east-1"
+    """The bucket's region."""
+    s3_access_key_id: SecretStr | None = None
+    """Without it, the `AWS_*` variables and roles apply."""
+    s3_secret_access_key: SecretStr | None = None
+    """Belongs to the access key id."""
+
+
+class ContentSettings(SettingsGroup):
+    """Delivery of stored bytes by nginx or the object store."""
+
+    accel_prefix: Annotated[str | None, Field(pattern=r"^/(?:[A-Za-z0-9._~-]+/)+$")] = None
+    """The `internal` location of nginx for the folder of the blobs, such as `/_blobs/`. The
+    service answers with `X-Accel-Redirect` and nginx sends the bytes. Needs the blobs in the data
+    directory and nginx as the only way to the service."""
+    redirect_bytes: Annotated[int | None, Field(ge=0)] = None
+    """From this size on, content is fetched from the S3 store: the answer is a 307 to a pre-signed
+    URL. Without it, the service sends everything itself."""
+    redirect_seconds: Annotated[int, Field(ge=1, le=3_600)] = 300
+    """Lifetime of such a URL."""
+
+
+class QuotaSettings(SettingsGroup):
+    """Rates of a key, counted by each server process, and stored bytes of a project."""
+
+    requests_per_minute: NonNegativeInt = 0
+    """Requests a key may send in a minute, to one process; more get a 429. 0 for any number."""
+    body_bytes_per_day: NonNegativeInt = 0
+    """Bytes of request bodies a key may send in a day, to one process; more get a 429. 0 for any
+    number."""
+    stored_bytes: Annotated[int, Field(ge=0, le=2**62)] = 0
+    """Bytes of files a project may keep, over all processes; more get a 507. 0 for any number."""
+
+
+class FetchSettings(FetchPolicy):
+    """A fetch policy whose hosts are a list separated by commas."""
+
+    allow: Annotated[
+        CommaList,
+        AfterValidator(each_by(fetched_host)),
+        Field(description=FetchPolicy.model_fields["allow"].description),
+    ] = ()
+
+
+class SweepSettings(SettingsGroup):
+    """Removal of unreferenced blobs."""
+
+    interval_seconds: NonNegativeFloat = 6 * 3600.0
+    """Time between two sweeps of a server; 0 turns them off."""
+    grace_seconds: NonNegativeFloat = 24 * 3600.0
+    """Minimum age of an unreferenced blob before it is removed."""
+
+
+class ScrubSettings(SettingsGroup):
+    """Periodic reading of stored files, which finds files that a disk has changed."""
+
+    period_seconds: Annotated[float, Field(ge=0, le=3.2e8)] = 30 * 24 * 3600.0
+    """Time in which a server reads every file once; 0 turns it off."""
+    bytes_per_second: Annotated[int, Field(ge=1)] = 16 * MIB
+    """Maximum read rate of a process."""
+
+
+class EventSettings(SettingsGroup):
+    """Retention of events and limits of their listeners."""
+
+    keep_seconds: Annotated[float, Field(ge=0, le=3.2e9)] = 7 * 24 * 3600.0
+    """Age from which a sweep removes an event."""
+    keep_count: NonNegativeInt = 1_000_000
+    """Number of newest events of a project that a sweep keeps."""
+    streams: Annotated[int, Field(ge=1)] = 2_000
+    """Listeners a process has at once; more get a 503."""
+    streams_per_key: Annotated[int, Field(ge=1)] = 1_000
+    """Event streams per key and process; more get a 429. With `PAGEFAULT_AUTH=none` all callers
+    share one limit."""
+    queued_events: Annotated[int, Field(ge=1)] = 1_000
+    """Events that wait for one listener before it is cut off."""
+    queued_bytes: Annotated[int, Field(ge=1)] = 64 * MIB
+    """Bytes of events that wait for one listener before it is cut off. All queues of a process
+    together hold at most a quarter of `PAGEFAULT_LIMITS__MEMORY_BYTES`; with the defaults that is
+    the same number, so the quarter is met first as soon as several listeners wait."""
+
 
 ResourcePolicy = Literal["same-origin", "same-site", "cross-origin"]
 

@@ -12,7 +12,7 @@ from fastapi import Request, Response
 from app.http.conditional_responses import unchanged_response
 from app.http.conditions import prefers, strong_etag
 from app.http.response_headers import REVALIDATE, raw_headers
-from app.wire.lists import list_page
+from app.wire.shape import list_page
 
 
 def answer_record(

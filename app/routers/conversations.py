@@ -17,7 +17,7 @@ from app.http.rendered_responses import rendered_response
 from app.services.agents.conversation_puts import ConversationPuts, ConversationQuery
 from app.services.agents.conversation_requests import lines_as_array
 from app.services.renders.queries import RenderQuery
-from app.wire.conversations import Conversation, HistoryReceipt
+from app.wire.agents import Conversation, HistoryReceipt
 from app.wire.renders import Target
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.model.base import ClientId, Count

@@ -27,9 +27,9 @@ from app.services.renders.queries import RenderQuery
 from app.services.renders.renders import Renders
 from app.services.renders.session_renders import SessionRenders
 from app.services.renders.working_sets import WorkingSets
+from app.wire.outlines import WorkingSet
 from app.wire.render_requests import RenderRequest, SessionRenderRequest
 from app.wire.renders import RenderedRecord
-from app.wire.working_sets import WorkingSet
 from pagefault_dialects.model.base import Count
 
 router = APIRouter(prefix="/api", tags=["renderings"], route_class=ApiRoute)

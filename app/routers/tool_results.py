@@ -23,9 +23,9 @@ from app.services.renders.answer_renders import AnswerRenders
 from app.services.renders.queries import RenderQuery
 from app.services.tool_results.tool_result_requests import ToolResultRequest
 from app.services.tool_results.tool_results import ToolResults
-from app.wire.rendered_results import RenderedToolResult
 from app.wire.renders import Target
 from app.wire.tool_results import (
+    RenderedToolResult,
     ToolResultPage,
     ToolResultRecord,
     tool_result_record,

@@ -15,8 +15,8 @@ from app.http.record_responses import answer_record, answer_text
 from app.http.render_parameters import TargetQuery
 from app.http.rendered_responses import rendered_response
 from app.services.agents.tool_calls import ToolCalls
+from app.wire.agents import ToolCallRequest, ToolDefinitions
 from app.wire.renders import RenderedRecord
-from app.wire.tools import ToolCallRequest, ToolDefinitions
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.json.values import json_text
 from pagefault_dialects.pages.instructions import InstructionStyle, instructions

@@ -13,7 +13,7 @@ from app.http.parameters import IdempotencyKeyHeader, SessionIdPath
 from app.http.problem_types import BODY_ERRORS, problem_responses
 from app.http.rendered_responses import rendered_response
 from app.services.agents.session_turns import SessionTurns
-from app.wire.turns import TurnReceipt, TurnRequest
+from app.wire.agents import TurnReceipt, TurnRequest
 
 router = APIRouter(
     prefix="/api/sessions/{session_id}/turns", tags=["sessions"], route_class=ApiRoute

@@ -16,7 +16,7 @@ from prometheus_client import (
     multiprocess,
 )
 
-from app.models.logged_event import EndReason
+from app.models.event import EndReason
 from app.models.resource_descriptor import FaultKind
 
 # Requests are counted together, once there are so many of them.

@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from app.models.event import CONTENT_OF, Event, LoggedEvent
 from app.models.interaction import ChatMessage, Interaction
-from app.models.logged_event import CONTENT_OF, Event, LoggedEvent
 from app.models.stored_interaction import InputKind, StoredInteraction
 from app.models.tool_result import SanitizedToolResult
 from app.wire.interactions import interaction

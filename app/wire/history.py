@@ -14,11 +14,9 @@ from typing_extensions import TypeAliasType
 from app.models import message as stored
 from app.models.interaction import ChatMessage
 from app.models.stored_interaction import InputKind, StoredAnswer, StoredInteraction
-from app.wire.body_warnings import BodyWarning, body_warnings
 from app.wire.interactions import ShownInteraction, interaction
-from app.wire.lists import ListPage
 from app.wire.page_blocks import Blocks
-from app.wire.shape import Moment, Shape, ShownAs, moment
+from app.wire.shape import BodyWarning, ListPage, Moment, Shape, ShownAs, body_warnings, moment
 from app.wire.tool_results import StoredRecord
 from pagefault_dialects.json.values import JsonObject, parse_stored_json
 from pagefault_dialects.model.normalized import Warning

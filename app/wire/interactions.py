@@ -18,9 +18,8 @@ from app.models.stored_interaction import (
     InputKind,
     StoredInteraction,
 )
-from app.wire.lists import ListPage
 from app.wire.resources import Descriptor, descriptor
-from app.wire.shape import Shape, ShownAs, encoded_as
+from app.wire.shape import ListPage, Shape, ShownAs, encoded_as
 
 _EXAMPLE: JsonDict = {
     "id": "01a1fc23-5d6a-716f-bf87-986bff04fd3e",

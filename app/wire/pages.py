@@ -16,9 +16,8 @@ from msgspec import Raw
 from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
-from app.wire.lists import ListPage
 from app.wire.page_blocks import Blocks
-from app.wire.shape import Shape, ShownAs, raw_json
+from app.wire.shape import ListPage, Shape, ShownAs, raw_json
 from pagefault_dialects.json.values import AnyJson, JsonObject, JsonValue, json_text
 from pagefault_dialects.model.base import FrozenModel
 from pagefault_dialects.model.moments import rfc3339

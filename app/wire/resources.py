@@ -14,8 +14,7 @@ from pydantic.config import JsonDict
 
 from app.models.resource_descriptor import Alias, ResourceDescriptor, descriptor_fields
 from app.models.upload import ResumableUpload
-from app.wire.lists import ListPage
-from app.wire.shape import Moment, Shape, ShownAs, encoded_as, moment, raw_json
+from app.wire.shape import ListPage, Moment, Shape, ShownAs, encoded_as, moment, raw_json
 from pagefault_dialects.json.values import AnyJson
 from pagefault_dialects.model.base import WireModel
 from pagefault_dialects.model.resource import Resource

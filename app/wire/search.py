@@ -6,8 +6,7 @@ from pydantic import ConfigDict
 from pydantic.config import JsonDict
 
 from app.models.search_entry import SearchKind, SearchMatch
-from app.wire.lists import ListPage, list_page
-from app.wire.shape import Moment, Shape, moment
+from app.wire.shape import ListPage, Moment, Shape, list_page, moment
 from pagefault_dialects.model.page import Modality
 
 _EXAMPLE: JsonDict = {

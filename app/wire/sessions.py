@@ -13,8 +13,7 @@ from app.models.session import (
     Session,
     SessionUse,
 )
-from app.wire.lists import ListPage
-from app.wire.shape import Moment, Shape, moment
+from app.wire.shape import ListPage, Moment, Shape, moment
 from pagefault_dialects.model.base import ClientId, FrozenModel
 
 _EXAMPLE: JsonDict = {

@@ -9,10 +9,11 @@ JSON, `ShownAs` declares the type of the JSON. Fields that equal their default a
 differently, accepts no integers above 64 bits, and nests no deeper than the interpreter recurses.
 """
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Generic, TypeVar
 
 import msgspec
 from msgspec import NODEFAULT, Raw, Struct
@@ -27,8 +28,10 @@ from pydantic import (
 from pydantic_core import CoreSchema
 
 from pagefault_dialects.json.values import JsonValue, json_text
-from pagefault_dialects.model.base import described_by_docstrings
+from pagefault_dialects.model.base import WireModel, described_by_docstrings
 from pagefault_dialects.model.moments import rfc3339
+from pagefault_dialects.model.normalized import Warning
+from pagefault_dialects.model.render_options import JsonPiece, joined_pieces
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,3 +140,47 @@ def _model(shape: type[Shape]) -> type[BaseModel]:
         __module__=shape.__module__,
         **fields,
     )
+
+
+class BodyWarning(Shape, kw_only=True):
+    """Something in the body that was not taken as it stands, at a JSON pointer into the body."""
+
+    code: str
+    pointer: str
+    detail: str
+
+
+def body_warnings(warnings: Sequence[Warning]) -> tuple[BodyWarning, ...]:
+    """Return warnings as they stand in an answer."""
+    return tuple(
+        BodyWarning(code=each.code, pointer=each.pointer, detail=each.detail) for each in warnings
+    )
+
+
+_Item = TypeVar("_Item")
+
+
+class ListPage(WireModel, Generic[_Item]):
+    """Items of a list, and the cursor of the next ones: null at the end."""
+
+    items: tuple[_Item, ...]
+    next_cursor: str | None
+
+
+def list_page(items: Iterable[bytes], next_cursor: str | None) -> bytes:
+    """Return the JSON of a `ListPage`; the cursor is null on the last page."""
+    return b'{"items":[' + b",".join(items) + _end(next_cursor)
+
+
+def list_page_pieces(
+    items: Iterable[Sequence[JsonPiece]], next_cursor: str | None
+) -> Sequence[JsonPiece]:
+    """Return the same as `list_page`, in pieces, for items that consist of pieces."""
+    pieces: list[JsonPiece] = [b'{"items":[']
+    for index, item in enumerate(items):
+        pieces += [b",", *item] if index else item
+    return joined_pieces([*pieces, _end(next_cursor)])
+
+
+def _end(next_cursor: str | None) -> bytes:
+    return b'],"nextCursor":%s}' % json_text(next_cursor).encode()

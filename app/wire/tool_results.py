@@ -7,8 +7,8 @@ from pydantic import ConfigDict
 from pydantic.config import JsonDict
 
 from app.models.tool_result import SanitizedToolResult, StoredToolResult
-from app.wire.lists import ListPage
-from app.wire.shape import Moment, Shape, ShownAs, moment
+from app.wire.renders import RenderedRecord
+from app.wire.shape import ListPage, Moment, Shape, ShownAs, moment
 
 _EXAMPLE: JsonDict = {
     "id": "01a1fc23-5d6a-716f-bf87-986bff04fd3e",
@@ -75,3 +75,10 @@ def tool_result_record(stored: StoredToolResult) -> bytes:
         tool_call_id=stored.tool_call_id,
         sanitized=Raw(stored.sanitized),
     ).encode()
+
+
+class RenderedToolResult(ToolResultRecord, kw_only=True):
+    """A stored tool result, with its rendering where one is asked for."""
+
+    rendering: Annotated[Raw | None, ShownAs(RenderedRecord | None)] = None
+    """Only with `render`; null where the rendering failed: all is stored."""

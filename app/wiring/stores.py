@@ -10,8 +10,7 @@ from pathlib import Path
 
 import anyio.to_thread
 
-from app.config.groups import BlobSettings
-from app.config.settings import Settings
+from app.config.settings import BlobSettings, Settings
 from app.errors import StoreFullError
 from app.services.access.callers import Access
 from app.services.events.broker import EventBroker

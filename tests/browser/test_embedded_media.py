@@ -12,8 +12,7 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, Page
 
-from app.config.groups import ContentSettings
-from app.config.settings import Settings
+from app.config.settings import ContentSettings, Settings
 from tests.browser.drawings import click_clip
 from tests.browser.test_foreign_pages import Blank
 from tests.contract.test_content_through_nginx import fronting

@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import pytest
 
-from app.config.groups import ContentSettings
+from app.config.settings import ContentSettings
 from tests.contract.content_requests import (
     ETAG,
     OTHER,

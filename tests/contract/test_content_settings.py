@@ -4,8 +4,7 @@ import anyio
 import pytest
 from pydantic import SecretStr, ValidationError
 
-from app.config.groups import BlobSettings, ContentSettings
-from app.config.settings import Settings
+from app.config.settings import BlobSettings, ContentSettings, Settings
 from app.features import open_services
 from app.wiring.startup_errors import SettingError
 

@@ -10,8 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app.config.groups import ContentSettings
-from app.config.settings import Settings
+from app.config.settings import ContentSettings, Settings
 from tests.contract.content_requests import (
     ROW_IDS,
     ROWS,

@@ -10,8 +10,7 @@ import pytest
 import yaml
 from pydantic import BaseModel
 
-from app.config.names import OF_CLIENTS
-from app.config.settings import Settings
+from app.config.settings import OF_CLIENTS, Settings
 from app.wiring.startup_errors import MissingSigningKeysError
 from tests.kit.process import ROOT
 from website.documents import generated_documents

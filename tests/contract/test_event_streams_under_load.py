@@ -8,7 +8,7 @@ import anyio
 import httpx
 import pytest
 
-from app.config.groups import EventSettings
+from app.config.settings import EventSettings
 from app.features import open_services
 from app.services.access.callers import Caller
 from app.services.events.streams import EventStreams

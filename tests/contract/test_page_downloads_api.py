@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app.config.groups import FetchSettings
+from app.config.settings import FetchSettings
 from app.services.fetching.resolving import LOOKUP
 from tests.contract.page_requests import (
     ROUTE,

@@ -9,7 +9,7 @@ import httpx
 import pytest
 from websockets.exceptions import InvalidStatus
 
-from app.config.groups import QuotaSettings
+from app.config.settings import QuotaSettings
 from app.services.quotas import key_quotas
 from tests.contract.upload_requests import begin, checksum, send
 from tests.kit.event_streams import ticket_of

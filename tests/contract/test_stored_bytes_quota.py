@@ -14,8 +14,7 @@ import httpx
 import pytest
 from sqlalchemy import text
 
-from app.config.groups import FetchSettings, QuotaSettings
-from app.config.settings import Settings
+from app.config.settings import FetchSettings, QuotaSettings, Settings
 from app.features import open_services
 from app.services.maintenance.sweep import Sweep, SweepReport
 from app.stores.records.records import Records

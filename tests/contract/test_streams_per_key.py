@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app.config.groups import EventSettings
+from app.config.settings import EventSettings
 from app.wire.problem import Problem
 from tests.contract.session_requests import append
 from tests.kit.event_streams import listening, ticket_of

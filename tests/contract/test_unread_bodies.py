@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app.config.groups import QuotaSettings
+from app.config.settings import QuotaSettings
 from app.models.limits import Limits
 from tests.kit.nginx import Nginx, balancing
 from tests.kit.raw_http import answer_of, connected, is_last, problem, rest

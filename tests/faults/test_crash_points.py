@@ -23,8 +23,7 @@ import pytest
 from pydantic import SecretStr
 from sqlalchemy import text
 
-from app.config.groups import BlobSettings, DatabaseSettings
-from app.config.settings import Settings
+from app.config.settings import BlobSettings, DatabaseSettings, Settings
 from app.crash_points import VARIABLE, CrashPoint
 from app.wiring.stores import open_blob_store, open_database
 from tests.e2e.stored_state import EmbeddedState, ResourceRow, ServerState, StoredState

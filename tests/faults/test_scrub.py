@@ -12,8 +12,7 @@ import httpx
 import pytest
 from structlog.testing import capture_logs
 
-from app.config.groups import ScrubSettings
-from app.config.settings import Settings
+from app.config.settings import ScrubSettings, Settings
 from app.models.identity import utc_now
 from app.models.resource_descriptor import FaultKind
 from app.services.maintenance.scrub import ReadingPace, Scrub, SlicedPeriod

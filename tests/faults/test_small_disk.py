@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app.config.groups import BlobSettings
+from app.config.settings import BlobSettings
 from tests.contract.upload_requests import ROUTE, TUS, offset_of, send
 from tests.faults.small_disk import MIB, SmallDisk
 from tests.integration.sweep_stores import environment_of

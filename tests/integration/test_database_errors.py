@@ -14,8 +14,7 @@ from sqlalchemy import make_url
 from sqlalchemy.exc import DBAPIError
 from structlog.testing import capture_logs
 
-from app.config.groups import DatabaseSettings
-from app.config.settings import Settings
+from app.config.settings import DatabaseSettings, Settings
 from app.errors import StoreFullError, StoreMisconfiguredError, StoreUnavailableError
 from app.stores.records.database_errors import ADVICE, database_error, is_fault
 from app.wiring.stores import migrate_database

@@ -11,8 +11,7 @@ import anyio
 import pytest
 
 from app.config.settings import Settings
-from app.models.event import EventType, NewEvent
-from app.models.logged_event import LogBounds, LoggedEvent
+from app.models.event import EventType, LogBounds, LoggedEvent, NewEvent
 from app.models.message import StoredHistoryMessage
 from app.models.stored_interaction import StoredInteraction
 from app.models.tool_result import StoredToolResult

@@ -8,8 +8,7 @@ import anyio
 import pytest
 
 from app.config.settings import Settings
-from app.models.event import NewEvent
-from app.models.logged_event import LogBounds
+from app.models.event import LogBounds, NewEvent
 from app.services.events.stream import Start, start_of
 from app.services.maintenance.sweep import Sweep, SweepReport
 from app.stores.records.events import EventRecords

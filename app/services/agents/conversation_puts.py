@@ -35,8 +35,8 @@ from app.stores.records.records import MOST_TOGETHER_BYTES, Records
 from app.stores.records.session_prompts import SessionPrompt, SessionPromptRecords
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork
-from app.wire.body_warnings import body_warnings
-from app.wire.conversations import HistoryReceipt
+from app.wire.agents import HistoryReceipt
+from app.wire.shape import body_warnings
 from pagefault_dialects.errors import Fault, PayloadTooLargeError
 from pagefault_dialects.json.values import JsonObject, json_text, parse_stored_json
 from pagefault_dialects.messages.comparison import (

@@ -34,8 +34,8 @@ from app.stores.records.history import SessionHistory
 from app.stores.records.idempotency import IdempotencyRecords
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork
+from app.wire.agents import ToolCall
 from app.wire.renders import RenderFields
-from app.wire.tools import ToolCall
 from pagefault_dialects.context.cut_marks import cut_arguments_refusal, find_refused
 from pagefault_dialects.context.token_cuts import (
     ANSWER_TOKENS,

@@ -12,7 +12,7 @@ from typing_extensions import TypeAliasType
 
 from app.models.limits import Limits
 from app.services.requests.validation import read_object, validated
-from app.wire.tools import ToolScope
+from app.wire.agents import ToolScope
 from pagefault_dialects.context.cut_arguments import is_cut_text
 from pagefault_dialects.errors import PayloadTooLargeError
 from pagefault_dialects.json.values import JsonValue

@@ -35,9 +35,9 @@ from app.stores.records.records import Records
 from app.stores.records.resources import ResourceRecords
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork
+from app.wire.agents import ToolScope
 from app.wire.resources import ResolvedArguments, ResolvedReference, UnresolvedReference
 from app.wire.shape import GAP
-from app.wire.tools import ToolScope
 from pagefault_dialects.errors import Fault, PayloadTooLargeError
 from pagefault_dialects.json.values import MediaSlot, TextTemplate, json_template, json_text
 from pagefault_dialects.media.types import is_textual

@@ -44,9 +44,8 @@ from app.stores.records.history import SessionHistory
 from app.stores.records.records import MOST_TOGETHER_BYTES, Records
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork
-from app.wire.body_warnings import body_warnings
-from app.wire.tools import ToolCall
-from app.wire.turns import RefusedCall, TurnReceipt, TurnRequest
+from app.wire.agents import RefusedCall, ToolCall, TurnReceipt, TurnRequest
+from app.wire.shape import body_warnings
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.json.values import JsonValue, json_text
 from pagefault_dialects.model.normalized import Warning

@@ -25,7 +25,7 @@ from app.services.requests.validation import read_object, validated
 from app.services.requests.whole_bodies import RequestBodies
 from app.stores.records.records import Records
 from app.stores.records.unit_of_work import UnitOfWork
-from app.wire.tools import ToolCallRequest
+from app.wire.agents import ToolCallRequest
 from pagefault_dialects.errors import InvalidPayloadError
 
 _NOT_STORED = (

@@ -14,7 +14,7 @@ import anyio
 import anyio.lowlevel
 import structlog
 
-from app.models.logged_event import Event, LoggedEvent
+from app.models.event import Event, LoggedEvent
 from app.services.concurrency.background import log_failures
 from app.services.events.raw_results import RawResults
 from app.services.events.subscriptions import EventBatch, QueueRoom, Subscription, event_batch_of

@@ -12,7 +12,7 @@ from time import monotonic
 import anyio
 import structlog
 
-from app.models.logged_event import EndReason, LoggedEvent
+from app.models.event import EndReason, LoggedEvent
 from app.services.access.callers import Caller
 from app.services.events.feeds import ProjectFeed
 from app.services.events.subscriptions import EventItem, Subscription, event_item_of

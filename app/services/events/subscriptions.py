@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from app.errors import OverloadedError
-from app.models.logged_event import EndReason, Event
+from app.models.event import EndReason, Event
 from app.services.memory_budget.budget import HeldMemory, MemoryBudget
 
 _SHARE = 4

@@ -28,10 +28,8 @@ from app.stores.records.history import SessionHistory
 from app.stores.records.records import Records
 from app.stores.records.resources import ResourceRecords
 from app.stores.records.unit_of_work import UnitOfWork
-from app.wire.lists import list_page
-from app.wire.outlines import OutlinedCall, OutlineEntry
-from app.wire.shape import moment
-from app.wire.working_sets import StepLevel
+from app.wire.outlines import OutlinedCall, OutlineEntry, StepLevel
+from app.wire.shape import list_page, moment
 from app.words.entry_texts import first_line
 from pagefault_dialects.json.values import json_text
 from pagefault_dialects.model.conversation import (

@@ -10,7 +10,7 @@ from functools import partial
 
 from app.services.renders.queries import RenderQuery
 from app.services.renders.session_renders import SessionRenders
-from app.wire.working_sets import Priority, StepLevel, WorkingSet, WorkingSetEntry, WorkingSetPage
+from app.wire.outlines import Priority, StepLevel, WorkingSet, WorkingSetEntry, WorkingSetPage
 from pagefault_dialects.context.eviction import EvictableTurns, RenderedPassage
 from pagefault_dialects.context.recalls import Recalled
 from pagefault_dialects.context.steps import FoldSummary

@@ -28,7 +28,7 @@ from app.stores.records.history import HistoryHead, SessionHistory
 from app.stores.records.records import Records
 from app.stores.records.unit_of_work import UnitOfWork
 from app.wire.history import history_entry, history_message_pieces
-from app.wire.lists import list_page, list_page_pieces
+from app.wire.shape import list_page, list_page_pieces
 from pagefault_dialects.media.embedded_data_uris import load_forms
 from pagefault_dialects.model.render_options import JsonPiece, Rendering, rendering_of
 

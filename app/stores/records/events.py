@@ -31,8 +31,7 @@ from sqlalchemy import (
     func,
 )
 
-from app.models.event import EventType, NewEvent
-from app.models.logged_event import CONTENT_OF, LogBounds, LoggedEvent
+from app.models.event import CONTENT_OF, EventType, LogBounds, LoggedEvent, NewEvent
 from app.models.message import sent_message
 from app.models.stored_interaction import StoredInteraction
 from app.stores.records.columns import microseconds

@@ -3,8 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
-from app.config.names import misspelt
-from app.config.settings import Settings
+from app.config.settings import Settings, misspelt
 
 
 def refusal(patch: pytest.MonkeyPatch, name: str, value: str) -> str:
@@ -20,7 +19,7 @@ def refusal(patch: pytest.MonkeyPatch, name: str, value: str) -> str:
 @pytest.mark.promise(
     "security.md#settings",
     "A misspelt variable is refused, with the nearest name",
-    kept_by="app/config/names.py",
+    kept_by="app/config/settings.py",
     tried="16 names",
 )
 @pytest.mark.parametrize(

@@ -5,8 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from app.models.event import EventType
-from app.models.logged_event import CONTENT_OF, Event, LoggedEvent
+from app.models.event import CONTENT_OF, Event, EventType, LoggedEvent
 from app.models.stored_interaction import StoredInteraction
 from app.wire.events import event_of, with_raw_result
 from tests.kit.event_shapes import DATA_OF

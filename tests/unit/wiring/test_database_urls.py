@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from app.config.groups import DatabaseSettings
-from app.config.settings import Settings
+from app.config.settings import DatabaseSettings, Settings
 from app.wiring.startup_errors import SettingError
 from app.wiring.stores import open_database
 

@@ -14,7 +14,7 @@ from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.subscriptions import ResourcesListChanged, ResourceUpdated
 
-from app.config.groups import QuotaSettings
+from app.config.settings import QuotaSettings
 from app.wiring.stores import open_access
 from pagefault_dialects.context.cut_arguments import cut_arguments
 from pagefault_dialects.targets.tokens import count_tokens

@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from app.models.logged_event import Event
+from app.models.event import Event
 from app.services.events.subscriptions import (
     QueueRoom,
     SendQueue,

@@ -3,7 +3,7 @@
 import anyio
 import pytest
 
-from app.models.logged_event import EndReason, Event
+from app.models.event import EndReason, Event
 from app.services.events.subscriptions import (
     EventBatch,
     EventItem,

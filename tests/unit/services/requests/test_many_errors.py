@@ -7,7 +7,7 @@ from app.models.interaction import ContentPart, Interaction, MultiModalInput
 from app.services.pages.page_requests import PageBatch
 from app.services.requests.validation import validated
 from app.services.sessions.message_requests import FlatMessage
-from app.wire.turns import TurnRequest
+from app.wire.agents import TurnRequest
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.model.base import MOST_ERRORS, FrozenModel, faults_of
 

@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.cli.error_output import EXIT_CANNOT_START, print_error
 from app.cli.terminal import ERR, print_line
-from app.config.loopback import is_loopback
+from app.config.setting_values import is_loopback
 from app.config.settings import Settings
 from app.errors import StoreUnavailableError, UnauthorizedError
 from app.http.browser_guard import BrowserGuard

@@ -33,8 +33,8 @@ from app.services.resources.resources import Resources
 from app.services.resources.texts import ResourceTexts, TextQuery
 from app.stores.blobs.store import BlobStore, read_whole
 from app.version import VERSION
+from app.wire.agents import ToolCallRequest
 from app.wire.resource_texts import text_record
-from app.wire.tools import ToolCallRequest
 from app.wiring.services import Services
 from pagefault_dialects.errors import (
     InvalidJsonError,
