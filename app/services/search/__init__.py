@@ -1,1 +1,1 @@
-"""Search: over pages, results, messages, interactions and file names, and the index it looks in."""
+"""Search over pages, tool results, messages, interactions and file names, and its index."""

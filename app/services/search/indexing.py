@@ -1,15 +1,14 @@
-"""Puts what was written into the index that a search looks in: soon, in small steps, once.
+"""Updates the search index in small steps, soon after entries are written.
 
-Whatever is written is on a list of what waits (`app.stores.records.search_entries`), so nothing is
-lost by a kill, and what was there before is indexed in the same way. A step reads some entries,
-prepares their words in the event loop, a little of it at a time, and writes them in one
-transaction:
+Every write adds its entry to a queue in the database (`app.stores.records.search_entries`), so
+nothing is lost if a process is killed, and entries of older versions are indexed as well. A step
+reads some entries, prepares their words in the event loop, and writes them in one transaction:
 
-    in the background   the oldest first, with a pause after each step that is as long as four
-                        steps, or 24 while requests keep this process busy
-    in a search         the newest first, before it looks: so it finds what was just written
+    in the background   the oldest entries first. The pause after a step is as long as four steps,
+                        or 24 while requests keep this process busy
+    in a search         the newest entries first, before the search, so that it finds them
 
-Any number of processes do this at once: a step that comes second writes nothing.
+Several processes may index at once. If two take the same entries, the second one writes nothing.
 """
 
 import time
@@ -36,21 +35,21 @@ from pagefault_dialects.model.page import MODALITIES
 from pagefault_dialects.model.resource import resource_kind
 
 _log = structlog.get_logger(__name__)
-_AT_ONCE = 32
+_STEP_ENTRIES = 32
 _PAGES_AT_ONCE = 8
-_MOST_BEFORE_A_SEARCH = 128
+_MOST_BEFORE_SEARCH = 128
 _IDLE_SECONDS = 1.0
 _FAILED_SECONDS = 15.0
 _PAUSE_OF_STEP = 4
 _PAUSE_OF_STEP_WHEN_BUSY = 24
-# So much of a processor's time, used by this process while indexing pauses, is busy.
+# The share of a processor from which on a process counts as busy, measured during a pause.
 _BUSY_SHARE = 0.5
-_TOLD_EACH = 10_000
+_LOG_INTERVAL = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class SearchIndexing:
-    """Indexes what waits, of all projects."""
+    """Indexes queued entries of all projects."""
 
     records: Records
 
@@ -61,16 +60,16 @@ class SearchIndexing:
             yield
 
     async def catch_up(self, project_id: str) -> int:
-        """Index the newest of what waits, before a search; returns how much still waits.
+        """Index the newest entries before a search; return the number of entries still queued.
 
-        A store that takes no writes is searched as it is.
+        If the store refuses writes, the index is searched as it is.
         """
         if not await self.records.read(
             project_id, lambda unit: unit[SearchEntryRecords].are_waiting()
         ):
             return 0
         try:
-            for _ in range(_MOST_BEFORE_A_SEARCH // _AT_ONCE):
+            for _ in range(_MOST_BEFORE_SEARCH // _STEP_ENTRIES):
                 if not await self._step(project_id, newest_first=True):
                     break
         except PagefaultError as exc:
@@ -80,12 +79,12 @@ class SearchIndexing:
         )
 
     async def index_all(self) -> int:
-        """Index a step of what waits in every project; returns how much that was."""
+        """Run a step in every project; return the number of indexed entries."""
         projects = await self.records.read_projects(find_projects_to_index)
         return sum([await self._step(each) + await self._add_stems(each) for each in projects])
 
     async def _keep_indexing(self) -> None:
-        indexed = told = 0
+        indexed = logged = 0
         is_busy = False
         while True:
             began = time.monotonic()
@@ -97,27 +96,27 @@ class SearchIndexing:
                 await anyio.sleep(_FAILED_SECONDS)
                 continue
             indexed += done
-            # Of an upgrade or a large import, an operator can see how far it has come.
-            if indexed - told >= _TOLD_EACH:
-                told = indexed
+            # Shows an operator the progress after an upgrade or a large import.
+            if indexed - logged >= _LOG_INTERVAL:
+                logged = indexed
                 _log.info("indexed for searches", entries=indexed)
             steps = _PAUSE_OF_STEP_WHEN_BUSY if is_busy else _PAUSE_OF_STEP
-            is_busy = await _paused(steps * took if done else _IDLE_SECONDS)
+            is_busy = await _pause(steps * took if done else _IDLE_SECONDS)
 
     async def _step(self, project_id: str, *, newest_first: bool = False) -> int:
-        """Index some of what waits in a project; returns how much."""
+        """Index some queued entries of a project; return their number."""
 
         def load(unit: UnitOfWork) -> dict[WaitingEntry, EntrySource | None]:
             entries = unit[SearchEntryRecords]
-            waiting = entries.waiting(limit=_AT_ONCE, newest_first=newest_first)
-            sources = entries.sources(waiting)
-            return {each: sources.get(each) for each in waiting}
+            queued = entries.waiting(limit=_STEP_ENTRIES, newest_first=newest_first)
+            sources = entries.sources(queued)
+            return {each: sources.get(each) for each in queued}
 
         loaded = await self.records.read(project_id, load)
         if not loaded:
             return 0
-        prepared = {entry: await _prepared(source) for entry, source in loaded.items()}
-        # What may be lost is indexed again: there is no need to wait for the disk.
+        prepared = {entry: await _prepare(source) for entry, source in loaded.items()}
+        # Entries that are lost in a crash are indexed again, so the write need not be durable.
         return await self.records.write(
             project_id, lambda unit: unit[SearchEntryRecords].index(prepared), is_durable=False
         )
@@ -134,25 +133,25 @@ class SearchIndexing:
         )
 
 
-async def _paused(seconds: float) -> bool:
+async def _pause(seconds: float) -> bool:
     """Pause; return whether this process was busy meanwhile."""
     began, used = time.monotonic(), time.process_time()
     await anyio.sleep(seconds)
     return time.process_time() - used > _BUSY_SHARE * (time.monotonic() - began)
 
 
-async def _prepared(source: EntrySource | None) -> IndexedPage | None:
-    """Return what something is to be found by; `None` for what is not, or is gone."""
+async def _prepare(source: EntrySource | None) -> IndexedPage | None:
+    """Return the words of an entry; `None` if it is not searched or was deleted."""
     if source is None or not source.is_found:
         return None
     if not is_quick(*source.contents):
-        return await anyio.to_thread.run_sync(_indexed, source)
-    # Others have their turn between two of them.
+        return await anyio.to_thread.run_sync(_index_words, source)
+    # Other tasks of the event loop run between two entries.
     await anyio.lowlevel.checkpoint()
-    return _indexed(source)
+    return _index_words(source)
 
 
-def _indexed(source: EntrySource) -> IndexedPage:
+def _index_words(source: EntrySource) -> IndexedPage:
     kind = resource_kind(source.mime_type) if source.mime_type else None
     return IndexedPage(
         search_words(entry_texts(source).searchable),

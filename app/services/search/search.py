@@ -1,4 +1,4 @@
-"""Searches everything that has words: pages, tool results, messages, interactions, file names."""
+"""Searches pages, tool results, messages, interactions and file names."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ _PAGE_KINDS: frozenset[SearchKind] = frozenset({"page", "transcript"})
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """What is searched for, and in what. No kinds are all kinds."""
+    """A query with its filters. Empty `kinds` are all kinds."""
 
     text: str
     kinds: Collection[SearchKind] = ()
@@ -48,7 +48,7 @@ class SearchRequest:
 
 @dataclass(frozen=True, slots=True)
 class SearchAnswer:
-    """Hits, the best first, where the list goes on, and how much is not indexed yet."""
+    """Hits, best first, with the next cursor and the number of entries that are not indexed yet."""
 
     hits: Sequence[SearchMatch]
     next_cursor: str | None
@@ -56,69 +56,71 @@ class SearchAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class _Loaded:
-    """What was found, and as much of it as was read with it."""
+class _LoadedMatches:
+    """Matches, with the pages and entries of the first ones."""
 
     found: Found
-    rest: Sequence[RankedMatch]
+    matches: Sequence[RankedMatch]
     pages: Mapping[int, StoredPage]
     entries: Mapping[int, WaitingEntry]
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """Finds whatever has the words of a query."""
+    """Runs searches."""
 
     records: Records
-    """What is searched."""
+    """The records to search."""
     indexing: SearchIndexing
-    """Brings the index up to date before."""
+    """Updates the index before a search."""
 
     async def search(
-        self, project_id: str, asked: SearchRequest, *, cursor: str | None, limit: int
+        self, project_id: str, request: SearchRequest, *, cursor: str | None, limit: int
     ) -> SearchAnswer:
-        """Return up to `limit` hits, the best first, and the next cursor.
+        """Return up to `limit` hits, best first, and the next cursor.
 
         Raises:
-            InvalidPayloadError: There is nothing in the text to search for.
-            InvalidCursorError: The cursor is not this list's.
+            InvalidPayloadError: The text has no words.
+            InvalidCursorError: The cursor is of another list.
         """
-        query = parse_search(asked.text)
-        listed = SearchList("search", asked.text, asked.session_id, *sorted(asked.kinds))
+        query = parse_search(request.text)
+        listed = SearchList("search", request.text, request.session_id, *sorted(request.kinds))
         last, weights = listed.position(cursor)
         pending = 0
-        if not asked.kinds or _ENTRY_KINDS & set(asked.kinds):
+        if not request.kinds or _ENTRY_KINDS & set(request.kinds):
             pending = await self.indexing.catch_up(project_id)
 
-        def load(unit: UnitOfWork) -> _Loaded:
-            found = find(query, _places(unit, asked), weights)
-            rest = found.after(_named(unit, asked), last)
+        def load(unit: UnitOfWork) -> _LoadedMatches:
+            found = find(query, _places(unit, request), weights)
+            matches = found.after(_find_named(unit, request), last)
             numbers = {
-                place: [match.number for match in rest[:limit] if match.place == place]
+                place: [match.number for match in matches[:limit] if match.place == place]
                 for place in (IN_ENTRIES, IN_PAGES)
             }
-            return _Loaded(
+            return _LoadedMatches(
                 found,
-                rest,
+                matches,
                 unit[PageRecords].numbered(numbers[IN_PAGES], content_up_to=_SNIPPED_BYTES),
                 unit[SearchEntryRecords].entries(numbers[IN_ENTRIES]),
             )
 
         loaded = await self.records.read(project_id, load)
-        hits = await self._hits(project_id, asked, loaded, limit)
-        more = len(loaded.rest) > limit
-        next_cursor = listed.cursor(loaded.rest[limit - 1], loaded.found.weights) if more else None
+        hits = await self._hits(project_id, request, loaded, limit)
+        more = len(loaded.matches) > limit
+        next_cursor = (
+            listed.cursor(loaded.matches[limit - 1], loaded.found.weights) if more else None
+        )
         return SearchAnswer(hits, next_cursor, pending)
 
     async def _hits(
-        self, project_id: str, asked: SearchRequest, loaded: _Loaded, limit: int
+        self, project_id: str, request: SearchRequest, loaded: _LoadedMatches, limit: int
     ) -> list[SearchMatch]:
-        """Return the hits; what was deleted meanwhile is missing."""
-        terms = tuple(loaded.found.terms) or parse_search(asked.text).terms
+        """Return the hits, without entries that were deleted meanwhile."""
+        terms = tuple(loaded.found.terms) or parse_search(request.text).terms
         passages = Passages(SearchQuery(terms))
         hits: list[SearchMatch] = []
-        for start in range(0, min(limit, len(loaded.rest)), _READ_AT_ONCE):
-            batch = loaded.rest[start : min(limit, start + _READ_AT_ONCE)]
+        for start in range(0, min(limit, len(loaded.matches)), _READ_AT_ONCE):
+            batch = loaded.matches[start : min(limit, start + _READ_AT_ONCE)]
             entries = [
                 loaded.entries[match.number]
                 for match in batch
@@ -127,7 +129,7 @@ class Search:
             sources = await self.records.read(project_id, partial(_sources, entries))
             by_number = {entry.number: source for entry, source in sources.items()}
             hits += await anyio.to_thread.run_sync(
-                _make_hits, batch, loaded.pages, by_number, passages, asked.session_id
+                _make_hits, batch, loaded.pages, by_number, passages, request.session_id
             )
         return hits
 
@@ -136,38 +138,38 @@ def _sources(entries: Sequence[WaitingEntry], unit: UnitOfWork) -> dict[WaitingE
     return unit[SearchEntryRecords].sources(entries)
 
 
-def _places(unit: UnitOfWork, asked: SearchRequest) -> list[SearchPlace]:
-    """Return the indexes to look into."""
-    kinds = set(asked.kinds)
+def _places(unit: UnitOfWork, request: SearchRequest) -> list[SearchPlace]:
+    """Return the indexes of the requested kinds."""
+    kinds = set(request.kinds)
     places = []
     if not kinds or kinds & _PAGE_KINDS:
-        places.append(page_place(unit, asked.session_id, *_modalities(asked)))
+        places.append(page_place(unit, request.session_id, *_modalities(request)))
     if not kinds or kinds & _ENTRY_KINDS:
         index = choose_entry_index(unit)
-        marks = index.narrowed(session_id=asked.session_id, kinds=kinds & _ENTRY_KINDS)
+        marks = index.narrowed(session_id=request.session_id, kinds=kinds & _ENTRY_KINDS)
         places.append(SearchPlace(IN_ENTRIES, index, marks))
     return places
 
 
-def _modalities(asked: SearchRequest) -> Sequence[Modality]:
-    return _RECORDINGS if "transcript" in asked.kinds and "page" not in asked.kinds else ()
+def _modalities(request: SearchRequest) -> Sequence[Modality]:
+    return _RECORDINGS if "transcript" in request.kinds and "page" not in request.kinds else ()
 
 
-def _named(unit: UnitOfWork, asked: SearchRequest) -> list[tuple[int, int]]:
-    """Return what has one of the ids in the query, as (place, number)."""
-    kinds, ids = set(asked.kinds), ids_in(asked.text)
+def _find_named(unit: UnitOfWork, request: SearchRequest) -> list[tuple[int, int]]:
+    """Return pages and entries whose ids are in the query, as (place, number)."""
+    kinds, ids = set(request.kinds), ids_in(request.text)
     numbers: list[int] = []
     if not kinds or kinds & _PAGE_KINDS:
-        for modality in _modalities(asked) or (None,):
-            numbers += named_pages(unit, asked.text, PageFilters(asked.session_id, modality))
+        for modality in _modalities(request) or (None,):
+            numbers += named_pages(unit, request.text, PageFilters(request.session_id, modality))
     named = [(IN_PAGES, number) for number in numbers]
     if not kinds or kinds & _ENTRY_KINDS:
         ids = [parse_resource_id(each) or each for each in ids]
-        wanted = (kinds & _ENTRY_KINDS) or _ENTRY_KINDS
-        entries = unit[SearchEntryRecords].named(ids, wanted)
-        if asked.session_id is not None:
+        entry_kinds = (kinds & _ENTRY_KINDS) or _ENTRY_KINDS
+        entries = unit[SearchEntryRecords].named(ids, entry_kinds)
+        if request.session_id is not None:
             sources = unit[SearchEntryRecords].sources(entries)
-            entries = [each for each in entries if _is_in(sources.get(each), asked.session_id)]
+            entries = [each for each in entries if _is_in(sources.get(each), request.session_id)]
         named += [(IN_ENTRIES, each.number) for each in entries]
     return named
 
@@ -189,7 +191,7 @@ def _make_hits(
             hits.append(_page_hit(pages[match.number], passages))
         elif match.place == IN_ENTRIES and match.number in sources:
             source = sources[match.number]
-            # The index learns some seconds later that a session has lost a file.
+            # The index is updated some seconds after a session loses a file.
             if session_id is None or _is_in(source, session_id):
                 hits.append(_entry_hit(source, passages, session_id))
     return hits
@@ -211,7 +213,7 @@ def _page_hit(stored: StoredPage, passages: Passages) -> SearchMatch:
     )
 
 
-def _entry_hit(source: EntrySource, passages: Passages, asked: str | None) -> SearchMatch:
+def _entry_hit(source: EntrySource, passages: Passages, session_id: str | None) -> SearchMatch:
     texts = entry_texts(source)
     is_file = source.kind == "file"
     handle = source.entry_id if source.seq is None else f"@entry:{source.seq}"
@@ -220,8 +222,8 @@ def _entry_hit(source: EntrySource, passages: Passages, asked: str | None) -> Se
         kind=source.kind,
         entry_id=source.entry_id,
         handle=f"@blob:{source.entry_id}" if is_file else handle,
-        # A file is in all sessions that refer to it.
-        session_id=asked if is_file and asked else source.session_id,
+        # A file belongs to all sessions that refer to it.
+        session_id=session_id if is_file and session_id else source.session_id,
         seq=source.seq,
         modality=next((each for each in MODALITIES if each == kind), None),
         title=texts.title and cut_short(texts.title, _LONGEST_TITLE_CHARS),
