@@ -1,1 +1,1 @@
-"""Resumable uploads: a file arrives in pieces, and becomes a resource."""
+"""Resumable uploads: a file is received in pieces, and stored as a resource."""

@@ -1,14 +1,13 @@
-"""Take in what arrives of an upload as segments: blobs of up to 64 MiB, each with a row.
+"""Stores the bodies of uploads as segments: blobs of up to 64 MiB, each with a row.
 
-A segment counts from the moment its row is committed, in the transaction that moves the offset on.
-Until then its blob is garbage like any other. A process that is killed loses the segment it was
-at; a body that ends early in any other way leaves a shorter one.
+A segment is committed by one transaction, which adds its row and advances the offset of the upload.
+Before that, its blob is garbage. If a process is killed, its current segment is lost. If a body
+ends early for another reason, a shorter segment is stored.
 
-Bodies that are being read are known, so that a client that comes back is not kept out. A connection
-may be dead for long before the service learns of it. Its client is back meanwhile and asks where to
-go on; were it told what counts so far, it would send again what is already here, and be refused
-when the dead request's bytes count in the end. So the question ends that request first. A request
-in another process is not reached: there, the first to be counted wins.
+A connection may be dead long before the service notices. If the client reconnects meanwhile and
+asks for the offset, the bytes of the dead request are not committed yet. The client would send them
+again, and be refused once they are committed. So a request for the offset first ends all bodies of
+the upload in this process. Of bodies in several processes, the first to commit wins.
 """
 
 import hashlib
@@ -33,18 +32,18 @@ from app.stores.records.uploads import UploadRecords
 from pagefault_dialects.errors import PagefaultError, PayloadTooLargeError
 
 SEGMENT_BYTES = 64 * 1024 * 1024
-# What has come may take some time to be made durable; the question is answered all the same.
-_PATIENCE_SECONDS = 20.0
+# The wait until an ended body is committed; after that, the offset is returned anyway.
+_COMMIT_WAIT_SECONDS = 20.0
 _log = structlog.get_logger(__name__)
 
 
 class UploadBody:
-    """The bytes of one request, handed out in stretches and never past the end of the file.
+    """The bytes of one request, read in pieces up to the end of the file.
 
     Args:
         chunks: The bytes as they arrive.
-        left_bytes: How many the upload still lacks.
-        checksum: What they are to hash to, if the client said so.
+        left_bytes: The number of bytes that the upload still lacks.
+        checksum: The checksum of the bytes, if the client sent one.
     """
 
     def __init__(
@@ -53,37 +52,36 @@ class UploadBody:
         self._chunks = chunks
         self._left_bytes = left_bytes
         self.checksum = checksum
-        # Against damage on the way, not against anybody: for that, SHA-1 is still good.
+        # The checksum detects damage in transit, not attacks, so SHA-1 is good enough.
         self._hash = hashlib.new(checksum.algorithm, usedforsecurity=False) if checksum else None
-        self._rest = b""
+        self._buffer = b""
         self._reading: anyio.CancelScope | None = None
         self._is_stopped = False
         self.is_over = False
 
     def stop(self) -> None:
-        """Hand out nothing any more; who waits for the next bytes, or will, is told to give up."""
+        """End the body: current and later calls of `next` raise."""
         self._is_stopped = True
         if self._reading is not None:
             self._reading.cancel()
 
     async def next(self, most_bytes: int) -> bytes:
-        """Return the next bytes, at most so many; nothing where those or the body are at an end.
+        """Return up to `most_bytes` bytes; an empty result at the end of the body.
 
         Raises:
-            PayloadTooLargeError: There are more than the upload lacks; none of the chunk that goes
-                beyond it is handed out.
-            ConflictError: It was stopped.
+            PayloadTooLargeError: A chunk goes beyond the length of the upload; it is dropped.
+            ConflictError: The body was stopped.
         """
-        if not self._rest and most_bytes and not self.is_over:
-            self._rest = await self._next_chunk()
-        piece, self._rest = self._rest[:most_bytes], self._rest[most_bytes:]
+        if not self._buffer and most_bytes and not self.is_over:
+            self._buffer = await self._next_chunk()
+        piece, self._buffer = self._buffer[:most_bytes], self._buffer[most_bytes:]
         return piece
 
     def verify_at_end(self) -> None:
-        """Compare the bytes that were handed out with their checksum, once the body is over.
+        """Compare the bytes with their checksum, if the whole body was read.
 
         Raises:
-            ChecksumMismatchError: They have another one.
+            ChecksumMismatchError: The bytes have another checksum.
         """
         if not (self.is_over and self.checksum and self._hash):
             return
@@ -92,32 +90,32 @@ class UploadBody:
 
     async def _next_chunk(self) -> bytes:
         if self._is_stopped:
-            raise _superseded()
+            raise _superseded_error()
         with anyio.CancelScope() as self._reading:
             async for chunk in self._chunks:
                 self._left_bytes -= len(chunk)
                 if self._left_bytes < 0:
-                    raise beyond_the_end()
+                    raise beyond_end_error()
                 if chunk:
                     if self._hash:
                         self._hash.update(chunk)
                     return chunk
             self.is_over = True
             return b""
-        raise _superseded()
+        raise _superseded_error()
 
 
-class UploadTurns:
-    """The bodies that are being read, by project and upload."""
+class ReceivingBodies:
+    """The bodies that this process is receiving, by project and upload."""
 
     def __init__(self) -> None:
-        self._sending: dict[tuple[str, str], dict[UploadBody, anyio.Event]] = {}
+        self._bodies: dict[tuple[str, str], dict[UploadBody, anyio.Event]] = {}
 
     @contextmanager
-    def sending(self, project_id: str, upload_id: str, body: UploadBody) -> Iterator[None]:
-        """Know of a body while the block takes it in."""
+    def register(self, project_id: str, upload_id: str, body: UploadBody) -> Iterator[None]:
+        """Register a body for the length of the block."""
         key = (project_id, upload_id)
-        bodies = self._sending.setdefault(key, {})
+        bodies = self._bodies.setdefault(key, {})
         ended = bodies[body] = anyio.Event()
         try:
             yield
@@ -125,76 +123,76 @@ class UploadTurns:
             ended.set()
             del bodies[body]
             if not bodies:
-                self._sending.pop(key, None)
+                self._bodies.pop(key, None)
 
     async def interrupt(self, project_id: str, upload_id: str) -> None:
-        """Stop all bodies of an upload, and wait until what came of them counts."""
-        interrupted = dict(self._sending.get((project_id, upload_id), {}))
+        """Stop all bodies of an upload, and wait until their bytes are committed."""
+        interrupted = dict(self._bodies.get((project_id, upload_id), {}))
         for body in interrupted:
             body.stop()
-        with anyio.move_on_after(_PATIENCE_SECONDS):
+        with anyio.move_on_after(_COMMIT_WAIT_SECONDS):
             for ended in interrupted.values():
                 await ended.wait()
 
 
 @dataclass(frozen=True, slots=True)
-class SegmentIntake:
-    """Takes bodies in."""
+class SegmentWriter:
+    """Stores bodies as segments."""
 
     records: Records
     """The records of segments."""
     blobs: BlobStore
-    """The store of their bytes."""
-    kept_for: timedelta
-    """The time an upload is kept after its last segment."""
+    """The store of segments."""
+    lifetime: timedelta
+    """The time until an upload expires after its last segment."""
     segment_bytes: int
     """The largest segment."""
 
     async def receive(self, project_id: str, upload: ResumableUpload, *, body: UploadBody) -> None:
-        """Keep a body; what has come of it counts, however it ends.
+        """Store a body. If it ends early, the bytes so far are committed.
 
-        Of one with a checksum, all of it counts, or nothing if that does not hold.
+        A body with a checksum is only committed as a whole, if the checksum matches.
 
         Raises:
-            ChecksumMismatchError: The checksum does not hold.
-            ConflictError: Something else has moved the offset; what came since does not count.
+            ChecksumMismatchError: The checksum does not match.
+            ConflictError: Another request has advanced the offset; later bytes are dropped.
             NotFoundError: The upload was removed meanwhile.
-            Exception: What ended the body early, after what counts of it was kept.
+            Exception: The error that ended the body early, after its bytes were committed.
         """
         offset, upload_id = upload.received_bytes, upload.upload_id
-        # What counts once the checksum of all of it holds.
-        uncounted: list[Segment] = []
+        # Segments that are committed when the checksum of the whole body matches.
+        uncommitted: list[Segment] = []
 
-        async def keep(stretch: _Stretch) -> None:
-            blob = await stretch.writer.commit()
-            segment = Segment(stretch.start, blob.size_bytes, blob.digest)
+        async def store(draft: _SegmentDraft) -> None:
+            blob = await draft.writer.commit()
+            segment = Segment(draft.start, blob.size_bytes, blob.digest)
             if body.checksum is None:
-                await self._count(project_id, upload_id, [segment])
+                await self._commit(project_id, upload_id, [segment])
             else:
-                # As soon as it is durable, so that it is removed if the caller has gone.
-                uncounted.append(segment)
+                # Added at once, so that the segment is removed if the request is cancelled.
+                uncommitted.append(segment)
 
         try:
             while not body.is_over:
                 async with self.blobs.writer(project_id, limit_bytes=self.segment_bytes) as writer:
-                    stretch = _Stretch(writer, start=offset)
-                    is_sound = body.checksum is None
+                    draft = _SegmentDraft(writer, start=offset)
+                    is_valid = body.checksum is None
                     try:
-                        await stretch.fill(body, self.segment_bytes)
+                        await draft.fill(body, self.segment_bytes)
                         body.verify_at_end()
-                        is_sound = True
+                        is_valid = True
                     finally:
-                        if is_sound and stretch.can_be_kept:
-                            await run_to_completion(keep(stretch))
-                offset += stretch.size_bytes
-            if uncounted:
-                await run_to_completion(self._count(project_id, upload_id, uncounted))
+                        if is_valid and draft.can_be_committed:
+                            await run_to_completion(store(draft))
+                offset += draft.size_bytes
+            if uncommitted:
+                await run_to_completion(self._commit(project_id, upload_id, uncommitted))
         except BaseException:
-            await self._remove(project_id, uncounted)
+            await self._remove(project_id, uncommitted)
             raise
 
     async def _remove(self, project_id: str, segments: Sequence[Segment]) -> None:
-        """Remove segments that no upload has, so that they take no room until the next sweep."""
+        """Remove uncommitted segments at once, instead of in the next sweep."""
         removal = BlobRemoval(self.records, self.blobs)
         with anyio.CancelScope(shield=True):
             try:
@@ -203,47 +201,47 @@ class SegmentIntake:
             except PagefaultError as exc:
                 _log.warning("pieces left for the next sweep", code=exc.problem_code)
 
-    async def _count(self, project_id: str, upload_id: str, segments: Sequence[Segment]) -> None:
-        expires_at = utc_now() + self.kept_for
+    async def _commit(self, project_id: str, upload_id: str, segments: Sequence[Segment]) -> None:
+        expires_at = utc_now() + self.lifetime
 
         def advance(unit: UnitOfWork) -> None:
             if unit[UploadRecords].advance(upload_id, segments, expires_at=expires_at):
                 return
             upload = unit[UploadRecords].find(upload_id)
-            raise NotFoundError("upload") if upload is None else wrong_offset(upload)
+            raise NotFoundError("upload") if upload is None else wrong_offset_error(upload)
 
         await self.records.write(project_id, advance)
 
 
 @dataclass(slots=True)
-class _Stretch:
-    """A segment on its way into the blob store."""
+class _SegmentDraft:
+    """A segment that is being written to the blob store."""
 
     writer: BlobWriter
     start: int
     size_bytes: int = 0
-    _is_sound: bool = True
+    _is_complete: bool = True
 
     @property
-    def can_be_kept(self) -> bool:
-        """True if there are bytes, and the store has taken all of them."""
-        return self._is_sound and self.size_bytes > 0
+    def can_be_committed(self) -> bool:
+        """True if there are bytes, and the store has written all of them."""
+        return self._is_complete and self.size_bytes > 0
 
     async def fill(self, body: UploadBody, most_bytes: int) -> None:
-        """Write the next bytes of a body, at most so many."""
+        """Write up to `most_bytes` bytes of a body."""
         while chunk := await body.next(most_bytes - self.size_bytes):
-            # A writer that is cancelled within a write cannot be committed any more.
+            # A writer whose write is cancelled cannot be committed.
             await run_to_completion(self._write(chunk))
 
     async def _write(self, chunk: bytes) -> None:
-        self._is_sound = False
+        self._is_complete = False
         await self.writer.write(chunk)
-        self._is_sound = True
+        self._is_complete = True
         self.size_bytes += len(chunk)
 
 
-def wrong_offset(upload: ResumableUpload) -> ConflictError:
-    """Return the error for a piece that does not begin where the upload is."""
+def wrong_offset_error(upload: ResumableUpload) -> ConflictError:
+    """Return the error for a piece that does not begin at the offset of the upload."""
     return ConflictError(
         f"The upload is at offset {upload.received_bytes}. Ask for its offset with HEAD, and go on "
         "from there.",
@@ -251,7 +249,7 @@ def wrong_offset(upload: ResumableUpload) -> ConflictError:
     )
 
 
-def _superseded() -> ConflictError:
+def _superseded_error() -> ConflictError:
     return ConflictError(
         "Somebody has asked where to go on with this upload, so this request has ended. Without a "
         "checksum, what came of it is kept.",
@@ -259,7 +257,7 @@ def _superseded() -> ConflictError:
     )
 
 
-def beyond_the_end() -> PayloadTooLargeError:
+def beyond_end_error() -> PayloadTooLargeError:
     """Return the error for bytes past the length that an upload was created with."""
     return PayloadTooLargeError(
         "The body goes beyond the length the upload was created with. Nothing of what lies beyond "

@@ -1,9 +1,9 @@
-"""Uploads in pieces: a file of gigabytes arrives over many requests, and survives all of them.
+"""Resumable uploads: a large file is received in many requests.
 
-In the end its segments become one file, and the file a resource, within the request that brings the
-last byte. If the process dies before it is through, the next question about the upload starts it
-anew: nothing is noted before all is done, and doing it twice gives the same resource. A segment
-that was damaged meanwhile sets the upload back to where it begins, and the client sends it again.
+The request with the last byte joins the segments into one file, and stores it as a resource. If the
+process is killed meanwhile, the next request for the upload completes it: nothing is recorded
+before the end, and completing an upload twice has the same result. If a segment is damaged, the
+offset is set back to its beginning, and the client sends it again.
 """
 
 import hashlib
@@ -34,11 +34,11 @@ from app.services.resources.aliases import check_room_for_alias, name_resource
 from app.services.resources.resources import Upload, describe_blob
 from app.services.uploads.segments import (
     SEGMENT_BYTES,
-    SegmentIntake,
+    ReceivingBodies,
+    SegmentWriter,
     UploadBody,
-    UploadTurns,
-    beyond_the_end,
-    wrong_offset,
+    beyond_end_error,
+    wrong_offset_error,
 )
 from app.stores.blobs.store import BlobMissingError, BlobStore, StoredBlob, read_whole
 from app.stores.records.records import Records
@@ -49,7 +49,7 @@ from pagefault_dialects.errors import PayloadTooLargeError
 from pagefault_dialects.media.file_type import HEAD_BYTES
 from pagefault_dialects.model.resource import Resource
 
-_KEPT_YET_FAILED = (
+_COMPLETION_FAILED = (
     "The bytes of this piece were kept, and what was to follow has failed: a store did not answer, "
     "or there is no room for the whole file. Nothing is lost: ask for the offset with HEAD, later, "
     "and go on from there."
@@ -60,8 +60,7 @@ _KEPT_YET_FAILED = (
 class UploadDraft:
     """The description of a file that a client sends before its bytes.
 
-    `metadata` are its words as they came; `filename` and `mime_type` are what they claim, `alias`
-    is what else the resource is to be called.
+    `metadata` is the header as it was sent. `filename`, `mime_type` and `alias` are its values.
     """
 
     length_bytes: int
@@ -82,39 +81,39 @@ class UploadPiece:
 
 @dataclass(eq=False)
 class _DamagedSegmentError(Exception):
-    """A segment is gone, or no longer what came."""
+    """A segment is missing or damaged."""
 
     segment: Segment
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Uploads:
-    """Takes files in pieces."""
+    """Receives files in pieces."""
 
     records: Records
     """The records of uploads."""
     blobs: BlobStore
-    """Where their bytes go."""
+    """The store of their bytes."""
     limits: Limits
-    """How long a file may be, and how long it may take."""
+    """The largest file, and the lifetime of an upload."""
     segment_bytes: int = SEGMENT_BYTES
-    """How much is kept as one; a killed process loses no more of an upload."""
+    """The size of a segment. A killed process loses at most this part of an upload."""
     stored_bytes: StorageQuota | None = None
-    """Counts what projects keep, where that is to be counted."""
-    _turns: UploadTurns = field(init=False, default_factory=UploadTurns)
-    # An impatient client asks again and again: each time would copy gigabytes.
+    """The quota of stored bytes, if there is one."""
+    _receiving: ReceivingBodies = field(init=False, default_factory=ReceivingBodies)
+    # Completing an upload copies gigabytes, so repeated requests of a client wait for the first.
     _completing: WeakValueDictionary[tuple[str, str], anyio.Lock] = field(
         init=False, default_factory=WeakValueDictionary
     )
 
     async def create(self, project_id: str, draft: UploadDraft) -> ResumableUpload:
-        """Begin an upload; one of an empty file is complete at once.
+        """Create an upload. That of an empty file is complete at once.
 
         Raises:
-            InvalidPayloadError: The alias cannot be one.
+            InvalidPayloadError: The alias is invalid.
             ConflictError: The alias names a file of another length.
-            PayloadTooLargeError: The file is longer than an upload may be.
-            StoredBytesQuotaError: The project has no room for it now; later there may be none.
+            PayloadTooLargeError: The file is longer than the limit.
+            StoredBytesQuotaError: The file does not fit into the quota of the project.
         """
         if draft.alias is not None:
             check_alias(draft.alias)
@@ -139,31 +138,31 @@ class Uploads:
             unit[UploadRecords].add(upload)
 
         await self.records.write(project_id, add)
-        return await self._completed(project_id, upload)
+        return await self._complete_received(project_id, upload)
 
     async def get(self, project_id: str, upload_id: str) -> ResumableUpload:
-        """Return an upload and its offset; make it a resource if all of it has come.
+        """Return an upload with its offset. An upload with all its bytes is completed first.
 
         Raises:
-            NotFoundError: The project has none with this id.
-            GoneError: Its time is over.
+            NotFoundError: The project has no such upload.
+            GoneError: The upload has expired.
         """
         upload = await self._find(project_id, upload_id)
-        return await self._completed(project_id, upload)
+        return await self._complete_received(project_id, upload)
 
     async def resume(self, project_id: str, upload_id: str) -> ResumableUpload:
-        """End what is still being sent to an upload here, then return it to be gone on with.
+        """End the bodies that this process receives for an upload, then return the upload.
 
         Raises:
             NotFoundError, GoneError: See `get`.
         """
-        await self._turns.interrupt(project_id, upload_id)
+        await self._receiving.interrupt(project_id, upload_id)
         return await self.get(project_id, upload_id)
 
     async def describe(
         self, project_id: str, upload_id: str
     ) -> tuple[ResumableUpload, Resource | None]:
-        """Return what `get` returns, and the resource that became of it, unless it is deleted."""
+        """Return an upload as `get` does, with its resource unless that was deleted."""
         upload = await self.get(project_id, upload_id)
         resource = None
         if resource_id := upload.resource_id:
@@ -175,48 +174,47 @@ class Uploads:
     async def receive(
         self, project_id: str, upload_id: str, *, piece: UploadPiece, chunks: AsyncIterator[bytes]
     ) -> ResumableUpload:
-        """Take a piece, read as it arrives; the last one makes the upload a resource.
+        """Store a piece while it arrives. The last piece completes the upload.
 
-        Without a checksum, what has come counts even if the piece ends early. With one, all of it
-        counts or nothing.
+        If a piece without a checksum ends early, its bytes so far are stored. A piece with a
+        checksum is only stored as a whole.
 
         Raises:
             NotFoundError, GoneError: See `get`.
-            ConflictError: It does not begin where the upload is, and the sentence says where that
-                is; or somebody went on with the upload meanwhile; or its alias is taken, and all
-                of it is kept.
-            PayloadTooLargeError: It goes beyond the end; what goes beyond is not kept.
-            ChecksumMismatchError: Its checksum does not hold; nothing of it is kept.
-            StoreUnavailableError: A store did not answer, or has no room for the whole file; what
-                the next `get` says is kept.
+            ConflictError: The piece does not begin at the offset of the upload; or another request
+                has resumed the upload; or all bytes are stored, but the alias is in use.
+            PayloadTooLargeError: The piece goes beyond the length of the upload.
+            ChecksumMismatchError: The checksum does not match; the piece is dropped.
+            StoreUnavailableError: A store did not answer, or has no room for the whole file. The
+                next `get` returns the offset.
         """
         upload = await self._find(project_id, upload_id)
         if piece.offset != upload.received_bytes:
-            raise wrong_offset(upload)
+            raise wrong_offset_error(upload)
         if piece.announced_bytes is not None and piece.announced_bytes > upload.left_bytes:
-            raise beyond_the_end()
+            raise beyond_end_error()
         body = UploadBody(chunks, left_bytes=upload.left_bytes, checksum=piece.checksum)
-        intake = SegmentIntake(
+        writer = SegmentWriter(
             self.records,
             self.blobs,
-            kept_for=timedelta(seconds=self.limits.upload_seconds),
+            lifetime=timedelta(seconds=self.limits.upload_seconds),
             segment_bytes=self.segment_bytes,
         )
-        with self._turns.sending(project_id, upload_id, body):
-            await intake.receive(project_id, upload, body=body)
+        with self._receiving.register(project_id, upload_id, body):
+            await writer.receive(project_id, upload, body=body)
         reached(CrashPoint.SEGMENT_KEPT)
         try:
             return await self.get(project_id, upload_id)
         except StoreUnavailableError as exc:
-            # Its own words are those of a request that has stored nothing.
-            exc.detail = _KEPT_YET_FAILED
+            # The default detail is for requests that have stored nothing.
+            exc.detail = _COMPLETION_FAILED
             raise
 
     async def remove(self, project_id: str, upload_id: str) -> None:
-        """Forget an upload; a resource that came of it stays.
+        """Delete an upload; its resource stays.
 
         Raises:
-            NotFoundError: The project has none with this id.
+            NotFoundError: The project has no such upload.
         """
         if not is_id(upload_id) or not await self.records.write(
             project_id, lambda unit: unit[UploadRecords].remove(upload_id)
@@ -234,23 +232,24 @@ class Uploads:
             raise GoneError("The time for this upload is over. Begin a new one.")
         return upload
 
-    async def _completed(self, project_id: str, upload: ResumableUpload) -> ResumableUpload:
-        """Return the upload, made a resource if all of it is there.
+    async def _complete_received(self, project_id: str, upload: ResumableUpload) -> ResumableUpload:
+        """Complete an upload if all its bytes are stored.
 
         Raises:
-            NotFoundError: The upload was removed meanwhile; no resource came of it.
-            ConflictError: Its alias names another resource; nothing has changed.
-            BlobSweptError: A sweep has removed the whole file meanwhile; nothing has changed.
-            StoreUnavailableError: A store did not answer; nothing has changed.
+            NotFoundError: The upload was removed meanwhile.
+            ConflictError: The alias names another resource.
+            BlobSweptError: A sweep has removed the whole file meanwhile.
+            StoreUnavailableError: A store did not answer.
         """
         if upload.resource_id is not None or upload.left_bytes:
             return upload
-        turn = self._completing.setdefault((project_id, upload.upload_id), anyio.Lock())
-        async with turn:
+        lock = self._completing.setdefault((project_id, upload.upload_id), anyio.Lock())
+        async with lock:
             return await self._complete(project_id, upload.upload_id)
 
     async def _complete(self, project_id: str, upload_id: str) -> ResumableUpload:
-        # In this order: whoever completes it elsewhere drops the segments with the same commit.
+        # Read the segments first: another process that completes the upload drops them in its
+        # commit.
         segments, found = await self.records.read(
             project_id,
             lambda unit: (
@@ -263,15 +262,15 @@ class Uploads:
             return upload
         alias = upload.alias
         if alias is not None:
-            # Before gigabytes are copied, again with every question.
-            with _kept_whole():
+            # Checked before gigabytes are copied.
+            with _explain_alias_conflict():
                 await self.records.read(
                     project_id, lambda unit: check_room_for_alias(unit, alias, upload.length_bytes)
                 )
         try:
-            blob = await self._whole(project_id, upload, segments)
+            blob = await self._join_segments(project_id, upload, segments)
         except _DamagedSegmentError as exc:
-            # Its client sends again what is damaged, and goes on from there.
+            # The client sends the damaged segment again, and continues from there.
             start = exc.segment.start
             await self.records.write(
                 project_id, lambda unit: unit[UploadRecords].set_back(upload_id, start)
@@ -280,7 +279,7 @@ class Uploads:
         try:
             head = await read_whole(self.blobs, project_id, blob.digest, end=HEAD_BYTES)
         except BlobMissingError as exc:
-            # No row says yet that it is needed, so a sweep may have been faster.
+            # No row refers to the blob yet, so a sweep may have removed it.
             raise BlobSweptError from exc
         claim = Upload(upload.mime_type, upload.filename, digest=None)
         resource = await describe_blob(self.blobs, project_id, blob=blob, claim=claim, head=head)
@@ -288,7 +287,7 @@ class Uploads:
         def complete(unit: UnitOfWork) -> None:
             stored, _ = unit[ResourceRecords].ensure(resource)
             if alias is not None:
-                with _kept_whole():
+                with _explain_alias_conflict():
                     name_resource(unit, alias, stored)
             if not unit[UploadRecords].complete(upload_id, resource.resource_id):
                 raise NotFoundError("upload")
@@ -296,24 +295,26 @@ class Uploads:
         await self.records.write(project_id, complete)
         return replace(upload, resource_id=resource.resource_id)
 
-    async def _whole(
+    async def _join_segments(
         self, project_id: str, upload: ResumableUpload, segments: Sequence[Segment]
     ) -> StoredBlob:
-        """Return the blob of the whole file: that of the only segment, or one written of all."""
+        """Return the blob of the file: the only segment, or a new blob of all segments."""
         if len(segments) == 1:
-            async with aclosing(self._verified(project_id, segments[0])) as pieces:
+            async with aclosing(self._read_verified(project_id, segments[0])) as pieces:
                 async for _ in pieces:
                     pass
             return StoredBlob(segments[0].digest, segments[0].size_bytes)
         async with self.blobs.writer(project_id, limit_bytes=upload.length_bytes) as writer:
             for segment in segments:
-                async with aclosing(self._verified(project_id, segment)) as pieces:
+                async with aclosing(self._read_verified(project_id, segment)) as pieces:
                     async for piece in pieces:
                         await writer.write(piece)
             return await writer.commit()
 
-    async def _verified(self, project_id: str, segment: Segment) -> AsyncGenerator[bytes, None]:
-        """Yield the bytes of a segment; raise, at their end at last, if they are not what came."""
+    async def _read_verified(
+        self, project_id: str, segment: Segment
+    ) -> AsyncGenerator[bytes, None]:
+        """Yield the bytes of a segment; raise if it is missing or, at the end, if it is damaged."""
         hashing = hashlib.sha256()
         try:
             async with aclosing(await self.blobs.open(project_id, segment.digest)) as pieces:
@@ -327,8 +328,8 @@ class Uploads:
 
 
 @contextmanager
-def _kept_whole() -> Iterator[None]:
-    """Say of an alias that cannot be given what becomes of the bytes that have come."""
+def _explain_alias_conflict() -> Iterator[None]:
+    """Explain in an error of the alias that all bytes are stored."""
     try:
         yield
     except ConflictError as exc:
