@@ -1,13 +1,127 @@
-"""The class of the API's routes: it checks query names and counts long answers."""
+"""The class of the API's routes: it checks query names and counts long answers.
 
-from collections.abc import Callable, Coroutine
+A query may have each parameter of its route once, and no other name. If unknown names were ignored,
+`?session_id=` instead of `sessionId` would return records of other sessions.
+"""
+
+import difflib
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from typing import Any
+from urllib.parse import parse_qsl
 
 from fastapi import Request, Response
+from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
+from starlette.requests import HTTPConnection
 
-from app.http.query_names import QueryNames, check_query, query_names
+from app.http.dependencies import authenticate
 from app.http.response_memory import count_response
+from pagefault_dialects.errors import Fault, InvalidPayloadError
+from pagefault_dialects.json.pointers import child_pointer
+
+# Signed links carry a token, event streams of browsers a ticket.
+_LINK = b"token"
+_CREDENTIALS = frozenset({_LINK, b"ticket"})
+_MAX_COMPARED_CHARS = 64
+_MAX_FAULTS = 20
+_IGNORED_IN_COMPARISON = str.maketrans("", "", "_-. ")
+
+
+class QueryNames:
+    """The names that the query of one route may have, each at most once.
+
+    Args:
+        names: The names, in the order in which error messages list them.
+    """
+
+    def __init__(self, names: Iterable[str]) -> None:
+        # Two dependencies of a route may declare the same parameter.
+        self._names = tuple(dict.fromkeys(names))
+        self._encoded = frozenset(name.encode() for name in self._names)
+
+    def check(self, query: bytes) -> None:
+        """Raise InvalidPayloadError if a query has an unknown name, or the same name twice."""
+        found = [each.partition(b"=")[0] for each in query.split(b"&") if each]
+        # The usual case: no escapes in names, and no error.
+        if self._encoded.issuperset(found) and len(found) == len(set(found)):
+            return
+        names = [name for name, _ in parse_qsl(query.decode("latin-1"), keep_blank_values=True)]
+        if _LINK in self._encoded and _LINK.decode() in names:
+            # Mail and chat programs add parameters of their own to links.
+            names = [name for name in names if name in self._names]
+        faults = list(self._find_faults(names))
+        if faults:
+            raise InvalidPayloadError(
+                "The address has parameters that are not taken as they are; `errors` says which, "
+                "and what is taken. Nothing was done.",
+                faults=faults,
+                code="unknown-parameter",
+            )
+
+    def has_credential(self, query: bytes) -> bool:
+        """Return whether a query has a credential that the route accepts instead of a key."""
+        found = {each.partition(b"=")[0] for each in query.split(b"&")}
+        return not found.isdisjoint(_CREDENTIALS & self._encoded)
+
+    def _find_faults(self, names: Sequence[str]) -> Iterator[Fault]:
+        previous: set[str] = set()
+        reported: set[str] = set()
+        for number, name in enumerate(names, start=1):
+            if len(reported) == _MAX_FAULTS:
+                return
+            is_known, is_repeated = name in self._names, name in previous
+            previous.add(name)
+            if name in reported or (is_known and not is_repeated):
+                continue
+            reported.add(name)
+            if is_known:
+                yield Fault(f"/query/{name}", "is given more than once, and is taken once")
+            else:
+                yield self._unknown_name(number, name)
+
+    def _unknown_name(self, number: int, name: str) -> Fault:
+        if not self._names:
+            return Fault("/query", f"has parameter {number}, where this route takes none")
+        known = ", ".join(f"`{each}`" for each in self._names)
+        by_letters = {_letters(each): each for each in self._names}
+        near = difflib.get_close_matches(_letters(name), by_letters, n=1)
+        if not near:
+            # The name could be anything, even a key, so the message does not repeat it.
+            return Fault("/query", f"has parameter {number}, which is none of {known}")
+        return Fault(
+            child_pointer("/query", name[:_MAX_COMPARED_CHARS]),
+            f"is no parameter of this route; did you mean `{by_letters[near[0]]}`? It takes "
+            f"{known}",
+        )
+
+
+def query_names(dependant: Dependant) -> Iterator[str]:
+    """Yield the names of the query parameters of a route and of all its dependencies."""
+    yield from (parameter.alias for parameter in dependant.query_params)
+    for dependency in dependant.dependencies:
+        yield from query_names(dependency)
+
+
+async def check_query(names: QueryNames, connection: HTTPConnection) -> None:
+    """Check the names in the query of a request.
+
+    Raises:
+        InvalidPayloadError: It has an unknown name, or the same name twice.
+        UnauthorizedError: It has also no valid key.
+        QuotaExceededError: It has also a key that has sent too many requests.
+    """
+    query = connection.scope["query_string"]
+    try:
+        names.check(query)
+    except InvalidPayloadError:
+        # Without a valid key the answer is a 401 for any query. With one, the request is counted.
+        if not names.has_credential(query):
+            await authenticate(connection)
+        raise
+
+
+def _letters(name: str) -> str:
+    return name[:_MAX_COMPARED_CHARS].lower().translate(_IGNORED_IN_COMPARISON)
 
 
 class ApiRoute(APIRoute):

@@ -25,7 +25,7 @@ from functools import lru_cache
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.errors import ForbiddenOriginError, MisdirectedRequestError
-from app.http.problem_responses import problem_response
+from app.http.problem_types import problem_response
 from pagefault_dialects.errors import PagefaultError
 
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})

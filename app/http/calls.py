@@ -7,10 +7,9 @@ from typing import Annotated, TypeVar
 from fastapi import Depends, Request
 from pydantic import BaseModel
 
-from app.http.authenticate import BearerDep, authenticate
 from app.http.bodies import limited_body, read_small_json, require_json
 from app.http.conditions import write_condition
-from app.http.dependencies import services_of
+from app.http.dependencies import BearerDep, authenticate, services_of
 from app.models.limits import Limits
 from app.services.requests.validation import validated
 

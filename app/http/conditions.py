@@ -1,8 +1,8 @@
-"""Evaluates content negotiation and conditions of requests (RFC 9110 §12, §13).
+"""Evaluates content negotiation and conditions of requests (RFC 9110 §12, §13), for caches too.
 
 Conditions (§13) are evaluated in the order of §13.2.2: If-Match, else If-Unmodified-Since; then
 If-None-Match, else If-Modified-Since; and last If-Range, which only decides whether Range counts
-(see `app.http.ranges`).
+(see `app.http.content_response`).
 Invalid dates are ignored. Invalid lists of entity-tags match nothing.
 """
 
@@ -10,6 +10,9 @@ import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+
+from starlette.requests import Request
+from starlette.responses import Response
 
 from app.errors import PreconditionFailedError
 
@@ -214,3 +217,46 @@ def _quality(accepted_ranges: list[tuple[str, float]], media_type: str) -> float
             if accepted_range == media_range:
                 return quality
     return 0.0
+
+
+CACHE_FOREVER = "private, max-age=31536000, immutable"
+"""For content addressed by its hash: it cannot change. Shared caches do not keep it."""
+
+REVALIDATE = "no-cache"
+"""For records: caches may store them, but must revalidate them."""
+
+# Headers that a 304 repeats (RFC 9110 §15.4.5).
+_NOT_MODIFIED_HEADERS = frozenset({"cache-control", "content-location", "etag", "expires", "vary"})
+
+
+def raw_headers(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
+    """Return headers as they are sent."""
+    return [(name.lower().encode(), value.encode("latin-1")) for name, value in headers.items()]
+
+
+def not_modified(headers: Mapping[str, str]) -> Response:
+    """Return the 304 in place of an answer with these headers."""
+    kept = {name: value for name, value in headers.items() if name.lower() in _NOT_MODIFIED_HEADERS}
+    return Response(status_code=304, headers=kept)
+
+
+def unchanged_response(request: Request, headers: Mapping[str, str]) -> Response | None:
+    """Return the 304 to a GET or HEAD of a record that the caller has already, if that is so.
+
+    Args:
+        request: The request; of other methods, conditions are not judged.
+        headers: The headers of the record, with its `ETag`.
+
+    Raises:
+        PreconditionFailedError: If-Match does not hold.
+    """
+    has_condition = any(name[:3] == b"if-" for name, _ in request.scope["headers"])
+    if not has_condition or request.method not in ("GET", "HEAD"):
+        return None
+    is_known = evaluate_conditions(
+        joined_fields(request.headers),
+        method=request.method,
+        etag=headers["ETag"],
+        last_modified=None,
+    )
+    return not_modified(headers) if is_known else None

@@ -1,11 +1,16 @@
-"""The services that the lifespan opened, as dependencies of routes."""
+"""Dependencies of routes: the services of the process, and the project of an API key."""
 
 from collections.abc import Awaitable, Callable
 from functools import cache
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
+from fastapi import Depends, Request, Security
+from fastapi.security import HTTPBearer
 from starlette.requests import HTTPConnection
+from starlette.types import Scope
 
+from app.services.access.callers import Access, Caller
+from app.services.quotas.key_quotas import Quotas
 from app.wiring.services import Services
 
 _Service = TypeVar("_Service")
@@ -29,3 +34,63 @@ def service(kind: type[_Service]) -> Callable[[HTTPConnection], Awaitable[_Servi
         return services_of(connection)[kind]
 
     return find
+
+
+class KeyScheme(HTTPBearer):
+    """Only for the document: it says that a key is taken. `Access` is what reads it."""
+
+    async def __call__(self, request: HTTPConnection) -> None:
+        """Leave the key alone."""
+
+
+BEARER = Security(
+    KeyScheme(
+        auto_error=False,
+        scheme_name="apiKey",
+        description="An API key, `pf_…`; not asked for while the service runs without "
+        "authentication.",
+    )
+)
+BearerDep = Annotated[None, BEARER]
+
+
+async def get_project(request: Request, _: BearerDep) -> str:
+    """Return the caller's project. Raises UnauthorizedError without a valid key."""
+    return await authenticate(request)
+
+
+async def authenticate(connection: HTTPConnection) -> str:
+    """Return the project of the key of a request, and count the request for the key.
+
+    Raises:
+        UnauthorizedError: There is no valid key.
+        QuotaExceededError: The key has sent too many requests.
+    """
+    return (await caller_by_key(connection)).project_id
+
+
+async def caller_by_key(connection: HTTPConnection) -> Caller:
+    """Return the caller with the key of a request. Raises as `authenticate` does."""
+    caller = await services_of(connection)[Access].caller_of(_authorization(connection.scope))
+    count_request(connection, caller)
+    return caller
+
+
+def _authorization(scope: Scope) -> str | None:
+    # This runs for every request, and Starlette's `Headers` would decode all of them.
+    for name, value in scope["headers"]:
+        if name == b"authorization":
+            return str(value.decode("latin-1"))
+    return None
+
+
+def count_request(connection: HTTPConnection, caller: Caller) -> None:
+    """Count a request for who sent it. Raises QuotaExceededError: there were too many."""
+    quotas = services_of(connection)[Quotas]
+    if quotas.is_counting:
+        allowance = quotas.allowance(caller)
+        connection.scope["state"]["allowance"] = allowance
+        allowance.take_request()
+
+
+ProjectDep = Annotated[str, Depends(get_project)]

@@ -19,8 +19,7 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import HTMLResponse, Response
 
 from app.http.conditions import prefers
-from app.http.problem_codes import narrower_codes
-from app.http.problem_pages import INTRODUCTION, documented_problems
+from app.http.problem_pages import INTRODUCTION, documented_problems, narrower_codes
 
 ON_CONTENT_URL = "on_content_url"
 """Set in the state of requests to a host without viewer and documentation."""

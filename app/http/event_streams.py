@@ -16,8 +16,7 @@ from pydantic import Field
 from starlette.requests import HTTPConnection
 from starlette.types import Receive, Scope, Send
 
-from app.http.authenticate import BearerDep, caller_by_key, count_request
-from app.http.dependencies import service, services_of
+from app.http.dependencies import BearerDep, caller_by_key, count_request, service, services_of
 from app.http.parameters import LARGEST_SEQ, SessionIdPath
 from app.http.response_memory import body_message, start_message
 from app.models.identity import utc_now

@@ -1,23 +1,29 @@
 """The table of problems: each error class of the domain with its status, code and title.
 
 It feeds the answers, the OpenAPI document and the page of errors. A class without a row of its own
-answers as its nearest parent.
+answers as its nearest parent. A listening proxy sends these answers too, without FastAPI.
 """
 
 import inspect
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
+from urllib.parse import quote
+
+from starlette.responses import Response
 
 from app import errors
-from app.wire.problem import PROBLEM_MEDIA_TYPE, PROBLEM_REFERENCE
+from app.errors import QuotaExceededError, RangeNotSatisfiableError
+from app.wire.problem import PROBLEM_MEDIA_TYPE, PROBLEM_REFERENCE, Problem, problem_faults
 from pagefault_dialects.errors import (
     InvalidJsonError,
     InvalidPayloadError,
     PagefaultError,
     PayloadTooLargeError,
 )
+from pagefault_dialects.text_windows import without_lone_surrogates
 
 PROBLEMS_PATH = "/docs/errors"
 
@@ -186,3 +192,61 @@ def read_responses(*error_classes: type[PagefaultError]) -> dict[int | str, dict
         304: {"description": "The caller's copy is the stored one."},
         **problem_responses(errors.PreconditionFailedError, *error_classes),
     }
+
+
+_MAX_INSTANCE_LENGTH = 512
+
+
+def problem_response(
+    error: PagefaultError,
+    *,
+    instance: str,
+    request_id: str,
+    kind: ProblemType | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> Response:
+    """Return the answer to an error, for handlers and for code outside of their reach.
+
+    The traceback of the error is removed. Errors from threads form a cycle with it, so the frames,
+    and with them the body of the request, would stay in memory until the next garbage collection.
+
+    Args:
+        error: What went wrong.
+        instance: The path of the request, decoded, without its query.
+        request_id: The id of the request in the log.
+        kind: The kind of problem; by default, that of the error's class.
+        headers: Further headers.
+    """
+    error.__traceback__ = None
+    kind = kind or problem_type(type(error))
+    all_headers = {**kind.headers, **(headers or {})}
+    if isinstance(error, RangeNotSatisfiableError):
+        all_headers["Content-Range"] = f"bytes */{error.size_bytes}"
+    if isinstance(error, QuotaExceededError):
+        all_headers["Retry-After"] = str(error.retry_after_seconds)
+    problem = Problem(
+        type=kind.type,
+        title=kind.title,
+        status=kind.status,
+        detail=without_lone_surrogates(error.detail),
+        instance=_instance_reference(instance),
+        code=error.problem_code,
+        request_id=without_lone_surrogates(request_id),
+        errors=problem_faults(error.faults, every=error.tells_every_fault),
+    )
+    return Response(
+        problem.json_bytes(error.members),
+        status_code=kind.status,
+        headers={
+            **all_headers,
+            "Content-Type": PROBLEM_MEDIA_TYPE,
+            # Without this, caches may store a 404 (RFC 9110 §15.1).
+            "Cache-Control": "no-store",
+        },
+    )
+
+
+def _instance_reference(path: str) -> str:
+    reference = quote(path, safe="/:@!$&'()*+,;=", errors="replace")[:_MAX_INSTANCE_LENGTH]
+    # A cut may leave an escape without its digits, and the whole would be no reference any more.
+    return re.sub(r"%[0-9A-F]?\Z", "", reference)

@@ -22,12 +22,12 @@ from starlette.websockets import WebSocket, WebSocketState
 
 from app.errors import MalformedRequestError, MemoryExhaustedError
 from app.http.docs_page import is_for_a_browser, lost_page, problems_page
-from app.http.problem_responses import problem_response
 from app.http.problem_types import (
     FRAMEWORK_KINDS,
     INTERNAL,
     PROBLEMS_PATH,
     ProblemType,
+    problem_response,
     problem_type,
 )
 from app.telemetry.metrics import Metrics

@@ -9,9 +9,7 @@ from urllib.parse import urlencode
 
 from fastapi import Request, Response
 
-from app.http.conditional_responses import unchanged_response
-from app.http.conditions import prefers, strong_etag
-from app.http.response_headers import REVALIDATE, raw_headers
+from app.http.conditions import REVALIDATE, prefers, raw_headers, strong_etag, unchanged_response
 from app.wire.shape import list_page
 
 

@@ -1,27 +1,26 @@
-"""Options of renderings in the query: those of any record, and those of a session."""
+"""Parameters of renderings in the query: those of any record, and those of a session."""
 
 from dataclasses import replace
 from typing import Annotated, cast
 
 from fastapi import Depends, Query
 
-from app.http.render_parameters import (
-    CountTokensQuery,
-    HandlesQuery,
-    MaxImagePixelsQuery,
-    MaxTextQuery,
-    MaxTokensQuery,
-    TargetQuery,
-)
 from app.services.renders.queries import RenderQuery
 from app.wire.renders import (
     ADAPTIVE,
     AT,
     CACHE_MARKERS,
+    COUNT_TOKENS,
     EVICT_BATCH,
+    MAX_IMAGE_PIXELS,
+    MAX_TEXT,
+    MAX_TOKENS,
     MODEL,
     SINCE,
+    MaxImagePixels,
+    MaxText,
     ModelName,
+    Target,
     check_ranges,
 )
 from pagefault_dialects.errors import Fault, InvalidPayloadError
@@ -34,6 +33,24 @@ from pagefault_dialects.model.render_options import (
     MemoryPart,
     RenderOptions,
 )
+
+TargetQuery = Annotated[Target, Query(description="The dialect of the messages.")]
+HandlesQuery = Annotated[
+    bool,
+    Query(
+        description="`1`: a line behind each stored medium names it, such as "
+        "`[image @blob:… shot.png]`. A model can repeat the `@blob:` in its next call."
+    ),
+]
+MaxTokensQuery = Annotated[Count | None, Query(alias="maxTokens", description=MAX_TOKENS)]
+MaxTextQuery = Annotated[MaxText | None, Query(alias="maxText", description=MAX_TEXT)]
+MaxImagePixelsQuery = Annotated[
+    MaxImagePixels | None, Query(alias="maxImagePixels", description=MAX_IMAGE_PIXELS)
+]
+CountTokensQuery = Annotated[
+    bool, Query(alias="countTokens", description=f"{COUNT_TOKENS} `0`: no.")
+]
+
 
 SinceQuery = Annotated[Count, Query(description=SINCE)]
 _DetailQuery = Annotated[

@@ -7,9 +7,7 @@ from fastapi import Request, Response
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from app.http.conditional_responses import unchanged_response
-from app.http.conditions import strong_etag
-from app.http.response_headers import REVALIDATE
+from app.http.conditions import REVALIDATE, strong_etag, unchanged_response
 from app.http.response_memory import (
     FREE_BYTES,
     body_message,

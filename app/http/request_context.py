@@ -16,7 +16,7 @@ import structlog
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.errors import OverloadedError
-from app.http.problem_responses import problem_response
+from app.http.problem_types import problem_response
 from app.models.identity import new_id
 from app.services.concurrency.departures import wait_for_departure
 from app.services.quotas.key_quotas import BYTES, QuotaState

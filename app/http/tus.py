@@ -17,8 +17,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from typing_extensions import TypeAliasType
 
 from app.errors import MalformedRequestError, TusVersionError, UnsupportedMediaError
-from app.http.authenticate import ProjectDep
 from app.http.conditions import whole_number
+from app.http.dependencies import ProjectDep
 from app.http.problem_types import KINDS
 from app.models.upload import Checksum, ChecksumAlgorithm, ResumableUpload
 from app.services.uploads.uploads import UploadDraft, UploadPiece

@@ -20,9 +20,8 @@ from fastapi.sse import format_sse_event
 from msgspec import Meta, MsgspecError, Struct
 
 from app.errors import NotFoundError, OverloadedError, StreamLimitError
-from app.http.api_route import ApiRoute
-from app.http.authenticate import BearerDep, caller_by_key
-from app.http.dependencies import service
+from app.http.api_route import ApiRoute, QueryNames, check_query, query_names
+from app.http.dependencies import BearerDep, caller_by_key, service
 from app.http.event_streams import (
     LARGEST_POSITION,
     AfterQuery,
@@ -34,7 +33,6 @@ from app.http.event_streams import (
     authorised_caller,
 )
 from app.http.problem_types import problem_responses
-from app.http.query_names import QueryNames, check_query, query_names
 from app.models.identity import utc_now
 from app.services.access.callers import Caller, LinkSigner
 from app.services.concurrency.background import run_beside

@@ -6,8 +6,7 @@ from fastapi import APIRouter, Depends, Response
 
 from app.errors import StoreFullError, StoreMisconfiguredError, StoreUnavailableError
 from app.http.api_route import ApiRoute
-from app.http.authenticate import get_project
-from app.http.dependencies import service
+from app.http.dependencies import get_project, service
 from app.http.openapi_operations import PLAIN_TEXT
 from app.http.problem_types import problem_responses
 from app.stores.blobs.store import BlobStore

@@ -15,6 +15,7 @@ from app.errors import (
 )
 from app.http.api_route import ApiRoute
 from app.http.calls import CallDep
+from app.http.conditions import REVALIDATE
 from app.http.content_response import ContentToSend, content_response
 from app.http.dependencies import service
 from app.http.openapi_operations import (
@@ -24,9 +25,8 @@ from app.http.openapi_operations import (
     FILE_RESPONSE,
     RANGES_RESPONSE,
 )
-from app.http.page_parameters import LevelQuery, PageIdPath
+from app.http.parameters import LevelQuery, PageIdPath
 from app.http.problem_types import read_responses
-from app.http.response_headers import REVALIDATE
 from app.http.response_memory import CountedResponse
 from app.services.access.published_content import PublishedContent
 from app.services.pages.downloads import PageDownloads

@@ -13,7 +13,7 @@ from app.http.bodies import read_small_json
 from app.http.calls import CallDep
 from app.http.dependencies import service
 from app.http.openapi_operations import json_body, reference
-from app.http.page_parameters import LevelQuery, PageIdPath
+from app.http.parameters import LevelQuery, PageIdPath
 from app.http.problem_types import BODY_ERRORS, RECORD_ERRORS, problem_responses, read_responses
 from app.http.rendered_responses import json_response, rendered_response
 from app.services.pages.fault_requests import FaultRequest, read_fault_request

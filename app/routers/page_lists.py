@@ -8,8 +8,7 @@ from app.errors import InvalidCursorError
 from app.http.api_route import ApiRoute
 from app.http.calls import CallDep
 from app.http.dependencies import service
-from app.http.page_parameters import LevelQuery
-from app.http.parameters import CursorQuery, LimitQuery, SearchTextQuery
+from app.http.parameters import CursorQuery, LevelQuery, LimitQuery, SearchTextQuery
 from app.http.problem_types import read_responses
 from app.http.record_responses import answer_page
 from app.services.pages.page_lists import PageLists

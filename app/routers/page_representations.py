@@ -13,8 +13,7 @@ from app.http.api_route import ApiRoute
 from app.http.calls import CallDep
 from app.http.dependencies import service
 from app.http.openapi_operations import json_body
-from app.http.page_parameters import LevelPath, PageIdPath
-from app.http.parameters import IfMatchHeader
+from app.http.parameters import IfMatchHeader, LevelPath, PageIdPath
 from app.http.problem_types import BODY_ERRORS, RECORD_ERRORS, problem_responses, read_responses
 from app.http.record_responses import answer_record, answer_written
 from app.services.pages.changes import PageChanges

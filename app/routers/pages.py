@@ -10,11 +10,11 @@ from app.http.calls import CallDep
 from app.http.conditions import strong_etag
 from app.http.dependencies import service
 from app.http.openapi_operations import PLAIN_TEXT, json_body
-from app.http.page_parameters import PageIdPath
 from app.http.parameters import (
     IdempotencyKeyHeader,
     IfMatchHeader,
     IfNoneMatchHeader,
+    PageIdPath,
 )
 from app.http.problem_types import BODY_ERRORS, RECORD_ERRORS, problem_responses, read_responses
 from app.http.record_responses import (

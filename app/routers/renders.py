@@ -9,16 +9,15 @@ from app.http.api_route import ApiRoute
 from app.http.calls import CallDep
 from app.http.dependencies import service
 from app.http.openapi_operations import json_body
-from app.http.page_parameters import LevelQuery, PageIdPath
-from app.http.parameters import SessionIdPath
+from app.http.parameters import LevelQuery, PageIdPath, SessionIdPath
 from app.http.problem_types import BODY_ERRORS, RECORD_ERRORS, problem_responses, read_responses
 from app.http.record_responses import answer_record
-from app.http.render_parameters import TargetQuery
 from app.http.render_queries import (
     RenderOptionsDep,
     RenderQueryDep,
     SessionRenderQueryDep,
     SinceQuery,
+    TargetQuery,
 )
 from app.http.rendered_responses import rendered_response
 from app.models.call_ids import LONGEST_CALL_ID

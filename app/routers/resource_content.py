@@ -15,12 +15,11 @@ from app.errors import (
     UnsupportedMediaError,
 )
 from app.http.api_route import ApiRoute
-from app.http.authenticate import BearerDep, authenticate
 from app.http.calls import CallDep
 from app.http.conditions import strong_etag
 from app.http.content_headers import Disposition
 from app.http.content_response import ContentToSend, content_response
-from app.http.dependencies import service
+from app.http.dependencies import BearerDep, authenticate, service
 from app.http.openapi_operations import (
     CONTENT_CONDITIONS,
     CONTENT_HEADERS,

@@ -33,7 +33,7 @@ from app.http.record_responses import (
     next_link,
     wants_text,
 )
-from app.http.render_parameters import MaxTokensQuery
+from app.http.render_queries import MaxTokensQuery
 from app.services.pages.manifests import PageManifests
 from app.services.renders.outlines import Outlines
 from app.services.renders.queries import RenderQuery

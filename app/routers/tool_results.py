@@ -12,7 +12,7 @@ from app.http.openapi_operations import json_body
 from app.http.parameters import CursorQuery, IdempotencyKeyHeader, LimitQuery
 from app.http.problem_types import BODY_ERRORS, problem_responses, read_responses
 from app.http.record_responses import answer_page, answer_record, answer_written
-from app.http.render_parameters import (
+from app.http.render_queries import (
     CountTokensQuery,
     HandlesQuery,
     MaxImagePixelsQuery,

@@ -12,7 +12,7 @@ from app.http.openapi_operations import PLAIN_TEXT, json_body
 from app.http.parameters import SessionIdPath
 from app.http.problem_types import BODY_ERRORS, problem_responses, read_responses
 from app.http.record_responses import answer_record, answer_text
-from app.http.render_parameters import TargetQuery
+from app.http.render_queries import TargetQuery
 from app.http.rendered_responses import rendered_response
 from app.services.agents.tool_calls import ToolCalls
 from app.wire.agents import ToolCallRequest, ToolDefinitions

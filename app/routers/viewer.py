@@ -19,10 +19,8 @@ import anyio.to_thread
 from fastapi import APIRouter, Request, Response
 
 from app.errors import NotFoundError
-from app.http.conditional_responses import unchanged_response
-from app.http.conditions import strong_etag
+from app.http.conditions import REVALIDATE, strong_etag, unchanged_response
 from app.http.docs_page import get_api_page
-from app.http.response_headers import REVALIDATE
 from app.shipped_files import BUILT_VIEWER
 
 ADDRESSES = (

@@ -15,7 +15,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from uvicorn.server import ServerState
 
-from app.http.problem_responses import problem_response
+from app.http.problem_types import problem_response
 from app.models.identity import new_id
 from app.models.limits import Limits
 from pagefault_dialects.errors import PagefaultError

@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator, FormatChecker  # type: ignore[impor
 from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
-from app.http.openapi_schemas import all_schemas
+from app.http.openapi import all_schemas
 from app.version import VERSION
 from tests.kit.described_api import api_document
 from tests.kit.event_shapes import DATA_OF

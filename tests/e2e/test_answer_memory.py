@@ -120,7 +120,7 @@ def test_pages_of_text_are_counted_before_they_are_read(tmp_path: Path) -> None:
 @pytest.mark.promise(
     "security.md#memory-and-processor",
     "Clients that request content and do not read hold little of it",
-    kept_by="app/http/content_stream.py",
+    kept_by="app/http/content_response.py",
     tried="200 readers of 64 MiB: below 112 MiB in all",
 )
 def test_readers_of_content_that_read_nothing_hold_a_small_piece_each(server: Process) -> None:

@@ -111,7 +111,7 @@ def test_unfinished_bodies_hold_half_of_the_budget_and_give_it_back(
 @pytest.mark.promise(
     "security.md#memory-and-processor",
     "A body is freed with its answer, also if it is refused, and waits for no garbage collection",
-    kept_by="app/http/problem_responses.py",
+    kept_by="app/http/problem_types.py",
     tried="20 bodies of 6 MiB that are no JSON, one after the other: at most 32 MiB more",
 )
 def test_refused_body_is_freed_with_its_answer(server: Process) -> None:

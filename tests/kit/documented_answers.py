@@ -17,7 +17,7 @@ from typing import Any
 
 import jsonschema_rs
 
-from app.http.openapi_schemas import all_schemas
+from app.http.openapi import all_schemas
 from app.wire.problem import PROBLEM_MEDIA_TYPE
 from tests.kit.described_api import api_document
 from tests.kit.recorded_answers import Answer

@@ -20,7 +20,7 @@ from app.http.content_headers import (
     parse_repr_digest,
     wants_repr_digest,
 )
-from app.http.ranges import parse_range
+from app.http.content_response import parse_range
 from app.http.tus import parse_checksum, parse_metadata
 from app.services.normalization import normalize_tool_result
 from app.words.search_terms import SearchableText, parse_search, search_words

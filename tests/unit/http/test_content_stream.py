@@ -11,8 +11,7 @@ import pytest
 from starlette.types import Message
 
 from app.errors import OverloadedError, StoreUnavailableError
-from app.http.content_response import ContentToSend, content_response
-from app.http.content_stream import SMALL_BYTES
+from app.http.content_response import SMALL_BYTES, ContentToSend, content_response
 from app.services.memory_budget.budget import MemoryBudget
 from app.services.resources.content_sources import ContentSource, ContentSources, StoreLink
 from app.wiring.services import Services
@@ -181,7 +180,7 @@ class Shrinking(Kept):
 @pytest.mark.promise(
     "security.md#memory-and-processor",
     "Content above 64 KiB is read in large pieces while there is memory, else in small ones",
-    kept_by="app/http/content_stream.py",
+    kept_by="app/http/content_response.py",
     tried="1 MiB, then 64 KiB",
 )
 @pytest.mark.anyio
@@ -196,7 +195,7 @@ async def test_large_pieces_become_small_where_memory_gets_short() -> None:
 @pytest.mark.promise(
     "security.md#memory-and-processor",
     "Content is refused before it is read if there is no memory for it",
-    kept_by="app/http/content_stream.py",
+    kept_by="app/http/content_response.py",
     tried="0 reads, 0 bytes left",
 )
 @pytest.mark.anyio

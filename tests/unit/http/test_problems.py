@@ -24,10 +24,8 @@ from app.errors import (
     StoreUnavailableError,
     UnauthorizedError,
 )
-from app.http.problem_codes import PROBLEM_SUBCODES
-from app.http.problem_pages import documented_problems, problems_markdown
-from app.http.problem_responses import problem_response
-from app.http.problem_types import PROBLEMS_PATH, problem_responses, problem_type
+from app.http.problem_pages import PROBLEM_SUBCODES, documented_problems, problems_markdown
+from app.http.problem_types import PROBLEMS_PATH, problem_response, problem_responses, problem_type
 from app.http.problems import install_problem_handlers
 from app.telemetry.metrics import Metrics
 from app.wire.problem import PROBLEM_REFERENCE, problem_components

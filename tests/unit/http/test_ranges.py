@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.errors import RangeNotSatisfiableError
-from app.http.ranges import ByteRange, parse_range
+from app.http.content_response import ByteRange, parse_range
 
 SIZE = 100
 HUGE = "9" * 5_000

@@ -12,7 +12,7 @@ from app.http.calls import CallDep
 from app.http.dependencies import service
 from app.http.openapi_operations import json_body
 from app.http.problem_types import BODY_ERRORS, problem_responses
-from app.http.render_parameters import MaxTokensQuery
+from app.http.render_queries import MaxTokensQuery
 from app.http.rendered_responses import rendered_response
 from app.wire.renders import Target
 from pagefault_dialects.json.values import JsonObject

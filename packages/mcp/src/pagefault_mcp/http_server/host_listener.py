@@ -17,7 +17,7 @@ from app.config.setting_values import is_loopback
 from app.config.settings import Settings
 from app.errors import StoreUnavailableError, UnauthorizedError
 from app.http.browser_guard import BrowserGuard
-from app.http.problem_responses import problem_response
+from app.http.problem_types import problem_response
 from pagefault_dialects.errors import PagefaultError
 from pagefault_mcp.http_server.host_endpoint import HostEndpoint
 from pagefault_mcp.proxy.proxy import ProxyFactory

@@ -19,10 +19,10 @@ from starlette.routing import Route, Router
 from starlette.types import Message, Receive, Scope, Send
 
 from app.errors import QuotaExceededError
-from app.http.authenticate import caller_by_key
+from app.http.api_route import QueryNames
 from app.http.bodies import limited_body
-from app.http.problem_responses import problem_response
-from app.http.query_names import QueryNames
+from app.http.dependencies import caller_by_key
+from app.http.problem_types import problem_response
 from app.models.limits import Limits
 from app.services.memory_budget.request_bodies import FREE_BYTES
 from app.services.requests.whole_bodies import RequestBodies

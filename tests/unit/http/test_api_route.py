@@ -6,7 +6,7 @@ import pytest
 from fastapi import APIRouter, Depends, Query
 from fastapi.routing import APIRoute
 
-from app.http.query_names import QueryNames, query_names
+from app.http.api_route import QueryNames, query_names
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 
 router = APIRouter()
