@@ -15,7 +15,7 @@ from app.http.problem_types import BODY_ERRORS, problem_responses
 from app.http.render_queries import SessionRenderOptionsDep, SinceQuery
 from app.http.rendered_responses import rendered_response
 from app.services.agents.conversation_puts import ConversationPuts, ConversationQuery
-from app.services.agents.conversation_requests import lines_as_array
+from app.services.agents.conversation_units import lines_as_array
 from app.services.renders.queries import RenderQuery
 from app.wire.agents import Conversation, HistoryReceipt
 from app.wire.renders import Target

@@ -11,8 +11,7 @@ from app.http.dependencies import service
 from app.http.openapi_operations import json_body
 from app.http.problem_types import BODY_ERRORS, problem_responses
 from app.http.rendered_responses import rendered_response
-from app.services.agents.reference_mentions import ResolveRequest
-from app.services.agents.references import ReferenceResolver
+from app.services.agents.references import ReferenceResolver, ResolveRequest
 from app.wire.resources import ResolvedArguments
 
 router = APIRouter(prefix="/api", tags=["references"], route_class=ApiRoute)

@@ -4,13 +4,13 @@ from app.models.limits import Limits
 from app.services.access.callers import LinkSigner
 from app.services.access.published_content import PublishedContent
 from app.services.agents.conversation_puts import ConversationPuts
+from app.services.agents.conversation_units import StoredConversations
 from app.services.agents.history_contents import HistoryContents
 from app.services.agents.history_texts import HistoryTexts
 from app.services.agents.memory_tools import MemoryTools
 from app.services.agents.prepared_calls import CallPreparer
 from app.services.agents.references import ReferenceResolver
 from app.services.agents.session_turns import SessionTurns
-from app.services.agents.stored_units import StoredConversations
 from app.services.agents.text_reader import TextReader
 from app.services.agents.tool_calls import ToolCalls
 from app.services.concurrency.large_work import LargeWork

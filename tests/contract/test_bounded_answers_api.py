@@ -168,7 +168,7 @@ class TestCutCallsOfHosts:
     @pytest.mark.promise(
         "security.md#what-models-ask-for",
         "A turn answers a call of the host's with an argument that was cut in an old call",
-        kept_by="app/services/agents/cut_calls.py",
+        kept_by="app/services/agents/session_turns.py",
         tried="2 dialects, repeated with its key",
     )
     @pytest.mark.parametrize("dialect", ["openai-chat", "anthropic"])

@@ -12,16 +12,17 @@ from functools import partial
 from app.errors import ConflictError
 from app.models.identity import utc_now
 from app.models.limits import Limits
-from app.services.agents.conversation_requests import (
+from app.services.agents.conversation_units import (
     SentConversation,
     SentMessage,
     SentUnits,
+    StoredConversation,
+    StoredConversations,
     is_same_prompt,
     read_sent,
     units_of_message,
 )
 from app.services.agents.receipts import check_expected_seq, write_receipt
-from app.services.agents.stored_units import StoredConversation, StoredConversations
 from app.services.concurrency.large_work import run_in_loop_if
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.renders.queries import RenderQuery

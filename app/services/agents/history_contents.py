@@ -3,8 +3,8 @@
 from contextlib import aclosing
 from dataclasses import dataclass
 
-from app.services.agents.entry_media import find_inline_medium
 from app.services.agents.history_texts import HistoryTexts
+from app.services.agents.named_media import find_inline_medium
 from app.services.agents.tools import ToolPlace
 from pagefault_dialects.context.entry_refs import EntryRange, parse_entry_range
 from pagefault_dialects.errors import PayloadTooLargeError

@@ -16,13 +16,16 @@ import anyio.to_thread
 
 from app.errors import NotFoundError
 from app.models.search_entry import SearchKind, SearchMatch
-from app.services.agents.entry_media import InlineMedium, find_inline_medium
-from app.services.agents.named_resources import find_resource, missing_ref_error
+from app.services.agents.named_media import (
+    InlineMedium,
+    find_inline_medium,
+    find_resource,
+    missing_ref_error,
+)
 from app.services.agents.text_reader import TextReader
 from app.services.agents.tool_answers import hit_lines, match_line, resource_line
 from app.services.agents.tools import ToolAnswer, ToolPlace, body_of, write_answer
-from app.services.pages.fault_requests import FaultRequest
-from app.services.pages.faults import PageFaults, PreparedFault
+from app.services.pages.faults import FaultRequest, PageFaults, PreparedFault
 from app.services.pages.page_lists import PageLists
 from app.services.pages.pages import Pages
 from app.services.requests.session_keys import key_in_session

@@ -3,10 +3,14 @@
 Media are stored and calls of our tools are run first. Then all entries are appended in order. If
 one of them fails, none is appended. The answer has a rendering of the session.
 
+Calls with arguments that were cut in an old call must not be run. Such a call is answered when its
+message is appended, and the receipt names it, so that the host does not run it. If the same turn
+has an answer, the call was already run.
+
 Source: `agents`, "One call per step".
 """
 
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
@@ -17,8 +21,7 @@ from msgspec import Raw
 from app.errors import ConflictError, NotFoundError
 from app.models.identity import utc_now
 from app.models.limits import Limits
-from app.models.message import StoredMessage
-from app.services.agents.cut_calls import find_cut_calls
+from app.models.message import StoredHistoryMessage, StoredMessage
 from app.services.agents.prepared_calls import (
     AnsweredCallError,
     CallPreparer,
@@ -27,7 +30,7 @@ from app.services.agents.prepared_calls import (
 )
 from app.services.agents.receipts import check_expected_seq, write_receipt
 from app.services.calls.answer_places import find_answer_place
-from app.services.calls.stored_message_turns import calls_of
+from app.services.calls.stored_message_turns import calls_of, stored_message_turns
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.renders.queries import RenderQuery
 from app.services.renders.session_renders import SessionRenders
@@ -46,8 +49,10 @@ from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork
 from app.wire.agents import RefusedCall, ToolCall, TurnReceipt, TurnRequest
 from app.wire.shape import body_warnings
+from pagefault_dialects.context.cut_marks import MARK_WORDS, find_refused
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.json.values import JsonValue, json_text
+from pagefault_dialects.model.conversation import TurnCall
 from pagefault_dialects.model.normalized import Warning
 
 TURN_ROUTE = "POST /api/sessions/{session_id}/turns"
@@ -354,3 +359,28 @@ def _append_entry(unit: UnitOfWork, session_id: str, prepared: _Prepared, index:
         faults=[Fault(f"/entries/{index}", f"answers what seq {answered_by} has answered")],
         code="tool-call-answered",
     )
+
+
+def find_cut_calls(
+    messages: Iterable[StoredHistoryMessage], answered: Collection[str]
+) -> Iterator[tuple[TurnCall, str]]:
+    """Yield calls with a cut argument, and the handle of the whole argument.
+
+    Args:
+        messages: The messages of a turn.
+        answered: The ids of calls that other entries of the turn answer.
+    """
+    messages = list(messages)
+    # Few messages have the mark, and only these are parsed.
+    if not any(MARK_WORDS in each.message for each in messages):
+        return
+    turns = [
+        turn
+        for each in messages
+        for turn in stored_message_turns(each, {}, audience="everyone", origin="")
+    ]
+    results = {turn.call_id for turn in turns if turn.role == "tool"}
+    for call in (call for turn in turns for call in turn.calls):
+        is_answered = not call.call_id or call.call_id in results or call.call_id in answered
+        if not is_answered and (handle := find_refused(call.name, call.arguments)) is not None:
+            yield call, handle

@@ -13,9 +13,8 @@ from functools import partial
 
 import anyio.to_thread
 
-from app.services.agents.entry_media import find_inline_medium
 from app.services.agents.history_texts import HistoryTexts, ListStart
-from app.services.agents.named_resources import find_resource, missing_ref_error
+from app.services.agents.named_media import find_inline_medium, find_resource, missing_ref_error
 from app.services.agents.tools import ToolPlace
 from app.services.concurrency.large_work import run_in_loop_if
 from app.services.pages.faults import PageFaults

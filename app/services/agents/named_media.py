@@ -1,4 +1,4 @@
-"""Media that are stored in an entry of a session's history, and answers of tools with them."""
+"""Lookup of media by handles: resources, and media that are stored in an entry of a history."""
 
 from dataclasses import dataclass, replace
 
@@ -11,7 +11,9 @@ from app.services.agents.tools import ToolAnswer, ToolPlace, write_answer
 from app.services.renders.loaded_sessions import LoadedSession, load_entry
 from app.stores.blobs.store import BlobStore
 from app.stores.records.records import Records
-from pagefault_dialects.context.recalls import ENTRY_NAMED
+from app.stores.records.resources import ResourceRecords
+from app.stores.records.unit_of_work import UnitOfWork
+from pagefault_dialects.context.recalls import ENTRY_NAMED, MEDIUM_NAMED
 from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.media.headers import hints_of
 from pagefault_dialects.media.legacy_charsets import LegacyText, decode_any_text
@@ -19,7 +21,37 @@ from pagefault_dialects.media.types import is_textual
 from pagefault_dialects.model.conversation import InlineBytes, Medium
 from pagefault_dialects.model.media_handles import handle_of
 from pagefault_dialects.model.page import Level
+from pagefault_dialects.model.resource import Resource
+from pagefault_dialects.pages.one_line import quoted_short
 from pagefault_dialects.tools.tool_arguments import WrongArgumentsError
+
+_LONGEST_ID_CHARS = 100
+
+
+async def find_resource(records: Records, place: ToolPlace, ref: str) -> Resource | None:
+    """Return the resource of a handle, which may be part of a longer text."""
+    found = MEDIUM_NAMED.search(ref)
+    if found is None:
+        return None
+    resource_id = found.group(1)
+
+    def find(unit: UnitOfWork) -> Resource | None:
+        if place.scope == "project":
+            return unit[ResourceRecords].find(resource_id)
+        return (
+            unit[ResourceRecords].find_in_session([resource_id], place.session_id).get(resource_id)
+        )
+
+    return await records.read(place.project_id, find)
+
+
+def missing_ref_error(ref: str) -> WrongArgumentsError:
+    """Return the error for an unknown reference."""
+    return WrongArgumentsError(
+        f"There is no {quoted_short(ref, _LONGEST_ID_CHARS)} here. A ref is an @blob:… or @entry:… "
+        "that you were shown; list_media names those there are. read_text also takes the id of a "
+        "page; search_pages finds pages by words."
+    )
 
 
 @dataclass(frozen=True, slots=True)
