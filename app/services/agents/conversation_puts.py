@@ -14,7 +14,6 @@ from app.models.identity import utc_now
 from app.models.limits import Limits
 from app.services.agents.conversation_units import (
     SentConversation,
-    SentMessage,
     SentUnits,
     StoredConversation,
     StoredConversations,
@@ -39,7 +38,7 @@ from app.stores.records.unit_of_work import UnitOfWork
 from app.wire.agents import HistoryReceipt
 from app.wire.shape import body_warnings
 from pagefault_dialects.errors import Fault, PayloadTooLargeError
-from pagefault_dialects.json.values import JsonObject, json_text, parse_stored_json
+from pagefault_dialects.json.values import json_text, parse_stored_json
 from pagefault_dialects.messages.comparison import (
     Comparison,
     Difference,
@@ -276,8 +275,9 @@ class ConversationPuts:
             return put.prepared[key]
         message = put.sent.messages[index]
         if is_grown:
+            read = partial(units_of_message, media=put.request.media)
             blocks = await run_in_loop_if(
-                put.request.is_quick, _new_blocks, put, message, target.stored.units
+                put.request.is_quick, further_blocks, message.value, read, target.stored.units
             )
             if blocks is None:
                 raise _diverged_error(put, Difference(index, "", target.stored.last_seq))
@@ -289,11 +289,6 @@ class ConversationPuts:
         prepared = await self.messages.prepare_read(put.project_id, target.session_id, request)
         put.prepared[key] = prepared.join_list()
         return put.prepared[key]
-
-
-def _new_blocks(put: _Put, message: SentMessage, stored: Sequence[Unit]) -> JsonObject | None:
-    read = partial(units_of_message, media=put.request.media)
-    return further_blocks(message.value, read, stored)
 
 
 def _find_repeated(put: _Put, target: _Target) -> _Receipt | None:

@@ -62,14 +62,14 @@ class HistoryTexts:
         """
         handle = parse_argument_handle(ref)
         if handle is not None:
-            turns = await self._turns(project_id, session_id, handle.seq)
+            turns = await self._load_turns(project_id, session_id, handle.seq)
             text = await anyio.to_thread.run_sync(argument_text, turns, handle)
             return f"argument of a call in entry {handle.seq}", text
         named = ENTRY_NAMED.search(ref)
         if named is None or named.group(2) is not None or ref[named.end() :].startswith("/arg"):
             return None
         seq = int(named.group(1))
-        turns = await self._turns(project_id, session_id, seq)
+        turns = await self._load_turns(project_id, session_id, seq)
         return f"entry {seq}", await anyio.to_thread.run_sync(entry_words, seq, turns)
 
     async def lines(
@@ -133,7 +133,9 @@ class HistoryTexts:
             raise await self._missing_error(project_id, session_id, "no entry with such a number")
         return found
 
-    async def _turns(self, project_id: str, session_id: str, seq: int) -> Sequence[ComposedTurn]:
+    async def _load_turns(
+        self, project_id: str, session_id: str, seq: int
+    ) -> Sequence[ComposedTurn]:
         try:
             loaded = await load_entry(self.records, self.blobs, project_id, session_id, seq)
         except NotFoundError as exc:

@@ -101,7 +101,10 @@ class MemoryTools:
             session_id=place.session_id,
             tool_call_id=place.call_id,
         )
-        page_id = await self._page_id(place, arguments.page_id)
+        page_id = arguments.page_id
+        existing = await self.faults.find_named(place.project_id, page_id)
+        if page_id not in existing and len(existing) == 1:
+            [page_id] = existing
         try:
             return await self.faults.prepare(
                 place.project_id,
@@ -115,11 +118,6 @@ class MemoryTools:
                 hint = "search_pages finds pages by words."
                 raise WrongArgumentsError(f"{exc.members['error']} {hint}") from exc
             raise
-
-    async def _page_id(self, place: ToolPlace, name: str) -> str:
-        """Return the id of a page with this id, or of the only page that is named in the text."""
-        existing = await self.faults.find_named(place.project_id, name)
-        return existing[0] if name not in existing and len(existing) == 1 else name
 
     async def _search_pages(self, place: ToolPlace, arguments: SearchPagesArguments) -> ToolAnswer:
         filters = PageFilters(modality=arguments.modality)
@@ -157,12 +155,12 @@ class MemoryTools:
         return write_answer(await self.reader.read(place, arguments))
 
     async def _view_media(self, place: ToolPlace, arguments: ViewMediaArguments) -> ToolAnswer:
-        if (medium := await self._inline_medium(place, arguments.ref)) is not None:
+        if (medium := await self._find_inline_medium(place, arguments.ref)) is not None:
             return medium.to_answer(arguments.level)
-        resource = await self._resource(place, arguments.ref)
+        resource = await self._find_resource(place, arguments.ref)
         if is_textual(resource.mime_type):
             return write_answer(f"{resource_line(resource)}\nIt is a text: use read_text.")
-        words = await self._describing_page(place, resource)
+        words = await self._find_page_about(place, resource)
         if arguments.level >= Level.ABSTRACT:
             return write_answer("\n".join([resource_line(resource), *words]))
         link: dict[str, JsonValue] = {
@@ -173,7 +171,7 @@ class MemoryTools:
         blocks: list[JsonValue] = [link, *({"type": "text", "text": each} for each in words)]
         return ToolAnswer(blocks, {resource.resource_id: resource})
 
-    async def _describing_page(self, place: ToolPlace, resource: Resource) -> Sequence[str]:
+    async def _find_page_about(self, place: ToolPlace, resource: Resource) -> Sequence[str]:
         """Return a line that names a page about a medium, if there is one."""
         owners = await self.records.read(
             place.project_id,
@@ -189,7 +187,7 @@ class MemoryTools:
             raise WrongArgumentsError("The page was not saved: send either content or ref.")
         page: dict[str, JsonValue] = {"modality": "text", "content": arguments.content}
         if arguments.ref is not None:
-            mime_type, content = await self._content(place, arguments.ref)
+            mime_type, content = await self._load_content(place, arguments.ref)
             kind = resource_kind(mime_type)
             if kind == "binary":
                 raise WrongArgumentsError(
@@ -234,11 +232,11 @@ class MemoryTools:
         more = [f"There are more than these {_LISTED}: ask for one kind."]
         return write_answer("\n".join([*fitting, *(more if len(found) > _LISTED else [])]))
 
-    async def _content(self, place: ToolPlace, ref: str) -> tuple[str, str]:
+    async def _load_content(self, place: ToolPlace, ref: str) -> tuple[str, str]:
         """Return the MIME type of a medium, and the content of a page with it."""
-        medium = await self._inline_medium(place, ref)
+        medium = await self._find_inline_medium(place, ref)
         if medium is None:
-            resource = await self._resource(place, ref)
+            resource = await self._find_resource(place, ref)
             return resource.mime_type, resource.reference
         mime_type = medium.medium.mime_type
         is_text = resource_kind(mime_type) == "text"
@@ -246,10 +244,10 @@ class MemoryTools:
             return mime_type, medium.decode().text
         return mime_type, f"data:{mime_type};base64,{medium.base64}"
 
-    async def _inline_medium(self, place: ToolPlace, ref: str) -> InlineMedium | None:
+    async def _find_inline_medium(self, place: ToolPlace, ref: str) -> InlineMedium | None:
         return await find_inline_medium(self.records, self.blobs, place, ref)
 
-    async def _resource(self, place: ToolPlace, ref: str) -> Resource:
+    async def _find_resource(self, place: ToolPlace, ref: str) -> Resource:
         """Return the resource of a handle."""
         resource = await find_resource(self.records, place, ref)
         if resource is None:

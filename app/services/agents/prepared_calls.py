@@ -12,7 +12,6 @@ import anyio.to_thread
 from app.errors import OverloadedError, StoreUnavailableError
 from app.models.call_ids import call_key
 from app.models.identity import utc_now
-from app.models.message import StoredHistoryMessage
 from app.services.agents.tools import (
     PreparedEntry,
     ToolAnswer,
@@ -160,7 +159,10 @@ class CallPreparer:
         Raises:
             StoreUnavailableError, OverloadedError: A store did not answer; nothing was stored.
         """
-        place = ToolPlace(project_id, session_id, request.id, request.scope, _answer_tokens(render))
+        max_tokens = ANSWER_TOKENS
+        if render is not None:
+            max_tokens = answer_tokens(render.max_tokens, TARGETS[render.target].tokens)
+        place = ToolPlace(project_id, session_id, request.id, request.scope, max_tokens)
         answer: ToolAnswer | PreparedEntry
         try:
             if (handle := find_refused(request.name, request.arguments)) is not None:
@@ -199,12 +201,6 @@ class CallPreparer:
         )
 
 
-def _answer_tokens(render: RenderFields | None) -> int:
-    if render is None:
-        return ANSWER_TOKENS
-    return answer_tokens(render.max_tokens, TARGETS[render.target].tokens)
-
-
 def identify_call(
     project_id: str, session_id: str, request: ToolCall, number: int
 ) -> IdempotentCall:
@@ -225,12 +221,11 @@ def _has_call_message(unit: UnitOfWork, session_id: str, call_id: str) -> bool:
     newest = unit[SessionHistory].newest_messages(
         session_id, after_seq=max(0, last_seq - _RECENT_ENTRIES), to=last_seq
     )
-    messages = islice((each for each in newest if not _is_answer(each)), _RECENT_MESSAGES)
+    messages = islice(
+        (each for each in newest if each.tool_call_id is None and each.role != "tool"),
+        _RECENT_MESSAGES,
+    )
     return any(call_json in each.message and makes_call(each, call_id) for each in messages)
-
-
-def _is_answer(entry: StoredHistoryMessage) -> bool:
-    return entry.tool_call_id is not None or entry.role == "tool"
 
 
 def _call_message(request: ToolCall) -> JsonValue:

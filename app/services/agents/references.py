@@ -11,7 +11,6 @@ import re
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
-from datetime import datetime
 from functools import partial
 from typing import Annotated, Any, Literal
 
@@ -268,8 +267,8 @@ class ReferenceResolver:
         async with self.bodies.read(body, read_body) as read:
             request = read.request
             found = {
-                **await self._resources(project_id, read),
-                **await self._contents_of_history(project_id, read),
+                **await self._find_resources(project_id, read),
+                **await self._read_history(project_id, read),
             }
             resolved = {
                 mention: content
@@ -277,13 +276,15 @@ class ReferenceResolver:
                 if isinstance(content := found[mention.reference], _Content)
             }
             self._check_size(request.form, resolved)
-            contents = await self._contents(project_id, request.form, resolved.values())
+            contents = await self._load_contents(project_id, request.form, resolved.values())
             pieces = await self.work.run(
                 read.size_bytes, _write_answer, read, found, resolved, contents
             )
             return await RenderedBody(self.blobs, project_id, Rendering(pieces)).check()
 
-    async def _resources(self, project_id: str, read: ReadRequest) -> Mapping[str, _Content | str]:
+    async def _find_resources(
+        self, project_id: str, read: ReadRequest
+    ) -> Mapping[str, _Content | str]:
         """Return the resources of references, or the reasons why there are none."""
         request = read.request
         ids = {each.resource_id for each in read.mentions if each.resource_id}
@@ -308,7 +309,7 @@ class ReferenceResolver:
                 )
         return contents
 
-    async def _contents_of_history(
+    async def _read_history(
         self, project_id: str, read: ReadRequest
     ) -> Mapping[str, _Content | str]:
         """Return the contents of references into the history, or the reasons why there are none.
@@ -365,7 +366,7 @@ class ReferenceResolver:
             ],
         )
 
-    async def _contents(
+    async def _load_contents(
         self, project_id: str, form: ReferenceForm, found: Iterable[_Content]
     ) -> dict[str, Sequence[JsonPiece]]:
         """Return the inside of a JSON string for each content, by URI."""
@@ -378,18 +379,17 @@ class ReferenceResolver:
                     await self.work.run(each.size_bytes, _encode_content, each.source, head, form)
                 ]
             elif form == "signed-url":
-                contents[uri] = [self._link(project_id, each.source, expires_at)]
+                resource_id = each.source.resource_id
+                grant = LinkGrant(project_id, resource_id, "inline", None, expires_at)
+                link = f"{self.content_base_url}{self.links.content_path(grant)}"
+                contents[uri] = [link.encode()]
             elif form == "text":
-                contents[uri] = [await self._text(project_id, each.source)]
+                contents[uri] = [await self._measure_text(project_id, each.source)]
             else:
                 contents[uri] = [head.encode(), MediaPiece(each.source.digest, each.size_bytes)]
         return contents
 
-    def _link(self, project_id: str, resource: Resource, expires_at: datetime) -> bytes:
-        grant = LinkGrant(project_id, resource.resource_id, "inline", None, expires_at)
-        return f"{self.content_base_url}{self.links.content_path(grant)}".encode()
-
-    async def _text(self, project_id: str, resource: Resource) -> StoredTextPiece:
+    async def _measure_text(self, project_id: str, resource: Resource) -> StoredTextPiece:
         """Return the place of a text, which is read once to count its escaped bytes."""
         writer = TextWriter()
         sent_bytes = 0

@@ -71,17 +71,17 @@ class TextReader:
         entries = parse_entry_range(request.ref)
         if entries is not None:
             return await self._read_list(place, entries, request, query)
-        found = await self._text_in_session(place, request.ref)
+        found = await self._find_session_text(place, request.ref)
         if found is not None:
             return await self._read_text(place, *found, request, query)
         resource = await find_resource(self.records, place, request.ref)
         if resource is None:
             return await self._read_text(
-                place, *await self._page(place, request.ref), request, query
+                place, *await self._read_page(place, request.ref), request, query
             )
         return await self._read_resource(place, resource, request, query)
 
-    async def _text_in_session(self, place: ToolPlace, ref: str) -> tuple[str, str] | None:
+    async def _find_session_text(self, place: ToolPlace, ref: str) -> tuple[str, str] | None:
         """Return the name and the text of an entry, of an argument, or of a medium in an entry."""
         found = await self.entries.find(place.project_id, place.session_id, ref)
         if found is not None:
@@ -92,7 +92,7 @@ class TextReader:
         text = medium.decode()
         return text_name(medium.medium.mime_type, text.charset), text.text
 
-    async def _page(self, place: ToolPlace, ref: str) -> tuple[str, str]:
+    async def _read_page(self, place: ToolPlace, ref: str) -> tuple[str, str]:
         """Return the name of a page and its text."""
         existing = await self.faults.find_named(place.project_id, ref)
         if not existing:
@@ -139,7 +139,7 @@ class TextReader:
             )
         if query is None:
             decoder = TextDecoder(mime_type)
-            async with aclosing(self._decoded(place.project_id, resource, decoder)) as pieces:
+            async with aclosing(self._decode(place.project_id, resource, decoder)) as pieces:
                 piece = await _take_piece(pieces, request.offset)
             name = text_name(mime_type, charset_name(decoder.encoding))
             return await _format_piece(name, *piece, request, place.max_tokens)
@@ -158,31 +158,31 @@ class TextReader:
         query: TextQuery | None,
     ) -> str:
         """Return a piece of a list of entries."""
-        start = await self._line_start(place, entries)
+        start = await self._measure(place, entries)
         if query is None and not request.offset:
             return await self._first_lines(place, entries, request.limit)
         if query is None:
-            async with aclosing(self._list_text(place, entries)) as pieces:
+            async with aclosing(self._read_lines(place, entries)) as pieces:
                 piece = await _take_piece(pieces, request.offset)
             return await _format_piece("list of entries", *piece, request, place.max_tokens)
         if query.pointer is not None:
             raise WrongArgumentsError("A list of entries is no JSON: use lines or grep.")
         name = "list of entries"
         if query.grep is not None and start.total_lines > _MOST_SEARCHED:
-            end = await self._line_start(place, entries, _MOST_SEARCHED + 1)
+            end = await self._measure(place, entries, _MOST_SEARCHED + 1)
             next_ref = quoted(entries.ref(end.after_seq + 1))
             name = f"list of entries up to {end.after_seq}, ref={next_ref} has the others"
             entries = EntryRange(entries.first, end.after_seq)
-            start = await self._line_start(place, entries)
-        found = await self._lines(place, entries, query, start.total_lines)
+            start = await self._measure(place, entries)
+        found = await self._find_lines(place, entries, query, start.total_lines)
         return await anyio.to_thread.run_sync(
             found_answer, name, start.total_lines, found, place.max_tokens
         )
 
-    async def _line_start(self, place: ToolPlace, entries: EntryRange, line: int = 1) -> ListStart:
+    async def _measure(self, place: ToolPlace, entries: EntryRange, line: int = 1) -> ListStart:
         return await self.entries.measure(place.project_id, place.session_id, entries, line)
 
-    async def _lines(
+    async def _find_lines(
         self, place: ToolPlace, entries: EntryRange, query: TextQuery, total_lines: int
     ) -> LineExcerpt | Matches:
         """Return a range of lines of a list, or its matching lines."""
@@ -194,8 +194,8 @@ class TextReader:
             )
         blocks = LineBlocks(max(1, first))
         if first <= last:
-            start = await self._line_start(place, entries, first)
-            async with aclosing(self._list_text(place, entries, start.after_seq)) as pieces:
+            start = await self._measure(place, entries, first)
+            async with aclosing(self._read_lines(place, entries, start.after_seq)) as pieces:
                 async for piece in pieces:
                     for block in blocks.feed(piece):
                         collector.feed(block)
@@ -223,7 +223,7 @@ class TextReader:
         notice = f"; go on with ref={quoted(entries.ref(next_seq))}" if next_seq else ""
         return "\n".join([f"[entries {entries.first} to {last_seq}{notice}]", *fitting])
 
-    async def _list_text(
+    async def _read_lines(
         self, place: ToolPlace, entries: EntryRange, after_seq: int = 0
     ) -> AsyncGenerator[str, None]:
         """Yield the text of a list in pieces of whole lines."""
@@ -233,7 +233,7 @@ class TextReader:
             async for piece in pieces:
                 yield "".join(f"{each.text}\n" for each in piece)
 
-    async def _decoded(
+    async def _decode(
         self, project_id: str, resource: Resource, decoder: TextDecoder
     ) -> AsyncGenerator[str, None]:
         async with aclosing(await self.blobs.open(project_id, resource.digest)) as reader:

@@ -94,30 +94,34 @@ class ContentResolver:
         """
         if content is None:
             return ResolvedContent(Body("none"))
-        if modality in ("text", "structured") and (text := await self._text_reference(content)):
+        if modality in ("text", "structured") and (
+            text := await self._resolve_text_reference(content)
+        ):
             return text
         if modality == "structured":
-            return await self._data(content)
+            return await self._resolve_json(content)
         if not isinstance(content, str):
             raise misfit_error(modality)
         if modality == "text":
-            return await self._text(content)
-        return await self._medium(modality, content)
+            return await self._resolve_text(content)
+        return await self._resolve_medium(modality, content)
 
-    async def _medium(self, modality: Modality, content: str) -> ResolvedContent:
+    async def _resolve_medium(self, modality: Modality, content: str) -> ResolvedContent:
         """Resolve an image, audio or video: the medium, its URL, or a text about it."""
-        uri = await run_in_loop_if(self.is_quick, _as_data_uri, content)
+        uri = await run_in_loop_if(
+            self.is_quick, lambda: split_data_uri(content) or bare_base64(content)
+        )
         if uri is not None:
-            return await self._data_uri(modality, uri)
+            return await self._resolve_data_uri(modality, uri)
         if content.startswith(_REFERENCE_MARK):
-            return await self._reference(modality, content)
+            return await self._resolve_reference(modality, content)
         if not is_url(content):
-            return await self._text_with_media(content)
+            return await self._resolve_text_with_media(content)
         if len(content) > _LONGEST_URL_CHARS:
             raise PayloadTooLargeError(f"A URL may have {_LONGEST_URL_CHARS} characters.")
         return ResolvedContent(Body("url", content))
 
-    async def _data_uri(self, modality: Modality, uri: DataUriText) -> ResolvedContent:
+    async def _resolve_data_uri(self, modality: Modality, uri: DataUriText) -> ResolvedContent:
         if uri.data is None and len(uri.text) > _LONGEST_BROKEN_CHARS:
             raise InvalidPayloadError(
                 "The content announces base64, but is none.",
@@ -148,14 +152,14 @@ class ContentResolver:
         body = blob_body(moved.resources[0])
         return ResolvedContent(body, moved.forms, moved.resources, self.mover.source(uri))
 
-    async def _text(self, content: str) -> ResolvedContent:
+    async def _resolve_text(self, content: str) -> ResolvedContent:
         """Resolve a text: a data URI of one, or a text with media in it."""
         uri = await run_in_loop_if(self.is_quick, split_data_uri, content)
         if uri is not None and uri.is_base64 and is_to_be_moved(uri):
             return await self._move(uri)
-        return await self._text_with_media(content)
+        return await self._resolve_text_with_media(content)
 
-    async def _text_with_media(self, content: str) -> ResolvedContent:
+    async def _resolve_text_with_media(self, content: str) -> ResolvedContent:
         """Resolve a text, and move the media in it."""
         spans = await run_in_loop_if(self.is_quick, media_in_text, content)
         if not spans:
@@ -165,7 +169,7 @@ class ContentResolver:
         self._check_length(moved.value)
         return ResolvedContent(Body("text", moved.value), moved.forms, moved.resources)
 
-    async def _reference(self, modality: Modality, content: str) -> ResolvedContent:
+    async def _resolve_reference(self, modality: Modality, content: str) -> ResolvedContent:
         """Resolve the reference to a medium."""
         resource = await self.media.find(content)
         if resource is None:
@@ -177,7 +181,7 @@ class ContentResolver:
             raise misfit_error(modality)
         return ResolvedContent(blob_body(resource), resources=(resource,))
 
-    async def _text_reference(self, content: JsonValue) -> ResolvedContent | None:
+    async def _resolve_text_reference(self, content: JsonValue) -> ResolvedContent | None:
         """Resolve the reference to a text file; returns `None` for all other content."""
         if not isinstance(content, str) or not content.startswith(_REFERENCE_MARK):
             return None
@@ -188,7 +192,7 @@ class ContentResolver:
             raise text_too_long_error(self.limits.page_text_bytes)
         return ResolvedContent(blob_body(resource), resources=(resource,))
 
-    async def _data(self, content: JsonValue) -> ResolvedContent:
+    async def _resolve_json(self, content: JsonValue) -> ResolvedContent:
         """Resolve a JSON value, and move all data URIs in it.
 
         A string with JSON in it is read as that JSON. If a medium is moved out of it, the original
@@ -229,10 +233,6 @@ class ContentResolver:
             len(text.encode()) > self.limits.page_text_bytes
         ):
             raise text_too_long_error(self.limits.page_text_bytes)
-
-
-def _as_data_uri(content: str) -> DataUriText | None:
-    return split_data_uri(content) or bare_base64(content)
 
 
 def misfit_error(modality: Modality) -> InvalidPayloadError:

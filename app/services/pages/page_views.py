@@ -81,7 +81,7 @@ class PageMediaReader:
         found: dict[Level, Damage] = {}
         for each in (Level.FULL, Level.REDUCED):
             try:
-                damage = await self._damage_at(page, each)
+                damage = await self._check_level(page, each)
             except (NotFoundError, StoreUnavailableError):
                 if each is level:
                     raise
@@ -90,7 +90,7 @@ class PageMediaReader:
                 found[each] = damage
         return found
 
-    async def _damage_at(self, page: Page, level: Level) -> Damage | None:
+    async def _check_level(self, page: Page, level: Level) -> Damage | None:
         body = attached_image(page, level)
         if body is None:
             return None
@@ -147,7 +147,9 @@ class PageMediaReader:
         if body.media is None:
             return None
         if body.kind == "data":
-            return await anyio.to_thread.run_sync(_base64, _data_of(body))
+            return await anyio.to_thread.run_sync(
+                lambda: pybase64.b64encode(_data_of(body)).decode()
+            )
         resource = await self.media.resource(str(body.value))
         check_fits(resource, self.limits.image_bytes)
         return places.mark(MediaPiece(resource.digest, resource.size_bytes))
@@ -180,10 +182,6 @@ class PageMediaReader:
 def _data_of(body: Body) -> bytes:
     uri = split_data_uri(str(body.value)) if body.kind == "data" else None
     return uri.data or b"" if uri else b""
-
-
-def _base64(data: bytes) -> str:
-    return pybase64.b64encode(data).decode()
 
 
 # Tokens of an answer beside the text of the page.

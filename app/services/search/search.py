@@ -105,14 +105,14 @@ class Search:
             )
 
         loaded = await self.records.read(project_id, load)
-        hits = await self._hits(project_id, request, loaded, limit)
+        hits = await self._load_hits(project_id, request, loaded, limit)
         more = len(loaded.matches) > limit
         next_cursor = (
             listed.cursor(loaded.matches[limit - 1], loaded.found.weights) if more else None
         )
         return SearchAnswer(hits, next_cursor, pending)
 
-    async def _hits(
+    async def _load_hits(
         self, project_id: str, request: SearchRequest, loaded: _LoadedMatches, limit: int
     ) -> list[SearchMatch]:
         """Return the hits, without entries that were deleted meanwhile."""
