@@ -57,7 +57,7 @@ def json_response(
     if request.method == "HEAD":
         all_headers = {**headers, "Content-Length": length}
         return Response(headers=all_headers, media_type="application/json")
-    body.give()
+    body.record_delivery()
     if len(pieces) == 1 and isinstance(pieces[0], bytes):
         return Response(
             pieces[0], status_code=status, headers=headers, media_type="application/json"
@@ -82,9 +82,9 @@ class _RenderedStream(StreamingResponse):
         text_bytes = sum(
             len(piece) for piece in self._body.rendering.pieces if isinstance(piece, bytes)
         )
-        if self._body.held is not None:
+        if self._body.memory is not None:
             # The caller has released its other memory, and releases this.
-            self._body.held.resize(text_bytes + STREAM_BYTES)
+            self._body.memory.resize(text_bytes + STREAM_BYTES)
             await super().__call__(scope, receive, send)
             return
         room = find_response_budget(scope)

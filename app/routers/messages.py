@@ -79,14 +79,14 @@ async def list_messages(
             call.project_id, session_id, cursor=cursor, after_seq=after, limit=limit
         )
         return answer_with_memory(
-            lambda: rendered_response(request, body, next_link(request, next_cursor)), body.held
+            lambda: rendered_response(request, body, next_link(request, next_cursor)), body.memory
         )
     page = await history.list(
         call.project_id, session_id, cursor=cursor, after_seq=after, limit=limit
     )
     return answer_with_memory(
         lambda: answer_listed(request, page.body, page.next_cursor, etag=strong_etag(page.digest)),
-        page.held,
+        page.memory,
     )
 
 
@@ -138,6 +138,6 @@ async def get_message(
     """Read one entry of a session's history by its number, whatever its kind."""
     if media == "inline":
         body = await history.inline_entry(call.project_id, session_id, seq)
-        return answer_with_memory(lambda: rendered_response(call.request, body), body.held)
+        return answer_with_memory(lambda: rendered_response(call.request, body), body.memory)
     entry, memory = await history.entry(call.project_id, session_id, seq)
     return answer_with_memory(lambda: answer_record(call.request, history_entry(entry)), memory)

@@ -108,7 +108,7 @@ async def list_sessions(
     cursor: CursorQuery = None,
 ) -> Response:
     """List sessions, the one last written to first, with their counts and sizes."""
-    page, next_cursor = await sessions.list(call.project_id, wanted=q, cursor=cursor, limit=limit)
+    page, next_cursor = await sessions.list(call.project_id, id_part=q, cursor=cursor, limit=limit)
     items = (session_record(each.session, each.use) for each in page)
     return answer_page(call.request, items, next_cursor)
 

@@ -10,7 +10,7 @@ from app.models.identity import new_id
 from app.models.session import MESSAGE, ForkOrigin, HistoryCounts, Session
 from app.services.sessions import forks
 from app.services.sessions.forks import PendingSession, SessionForks
-from app.services.sessions.sessions import ShownSession
+from app.services.sessions.sessions import SessionWithUse
 from app.stores.records.history import SessionHistory
 from app.stores.records.records import Records
 from app.stores.records.sessions import SessionRecords
@@ -65,14 +65,14 @@ async def test_long_fork_is_copied_in_the_background(records: Records) -> None:
     )
     assert [(each.seq, each.message) for each in last] == [(LONG, SAID)]  # type: ignore[union-attr]
     again = await service.fork("p", "s", up_to=LONG, fork_id="copy")
-    assert isinstance(again, ShownSession)
+    assert isinstance(again, SessionWithUse)
     assert (again.session, again.is_new) == (copied, False)
 
 
 async def test_long_fork_that_is_asked_for_twice_at_once_is_copied_once(records: Records) -> None:
     await fill(records, LONG)
     service = SessionForks(records)
-    forked: list[ShownSession | PendingSession] = []
+    forked: list[SessionWithUse | PendingSession] = []
 
     async def fork() -> None:
         forked.append(await service.fork("p", "s", up_to=LONG, fork_id="copy"))

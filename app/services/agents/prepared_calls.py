@@ -180,7 +180,7 @@ class CallPreparer:
             return PreparedCall(project_id, request, call_message, answer)
         content = await anyio.to_thread.run_sync(blocks_within, answer.content, place.max_tokens)
         body = body_of(_result_body(session_id, request, replace(answer, content=content)))
-        result = await self.results.prepare(project_id, body, shown=answer.resources)
+        result = await self.results.prepare(project_id, body, further_resources=answer.resources)
         return PreparedCall(project_id, request, call_message, result)
 
     async def refuse(

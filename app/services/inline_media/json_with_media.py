@@ -1,4 +1,4 @@
-"""JSON text with stored media in it, which are read from the store while it is sent."""
+"""JSON text with stored media, which are read from the store while it is sent."""
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
@@ -16,29 +16,29 @@ _STORE = "blob store"
 
 @dataclass(frozen=True, slots=True)
 class RenderedBody:
-    """The bytes of one answer; holds a piece of one file, and some of what is written of it."""
+    """The bytes of one answer, of which a piece of one file is in memory at a time."""
 
     blobs: BlobStore
-    """Where the files are."""
+    """The store of the files."""
     project_id: str
-    """Whose they are."""
+    """The project of the files."""
     rendering: Rendering
-    """What is to be sent."""
-    held: ResponseMemory | None = None
-    """What was taken for its text, if anything; to be released when it is sent."""
-    given: Callable[[], None] | None = None
-    """Called once somebody is given it, and not only told that it has not changed."""
+    """The text and the files in it."""
+    memory: ResponseMemory | None = None
+    """The memory of its text, if any was reserved; it is released when the text is sent."""
+    on_delivery: Callable[[], None] | None = None
+    """Called when the content is sent, not when a client learns that it has not changed."""
 
-    def give(self) -> None:
-        """Note that somebody is given it."""
-        if self.given is not None:
-            self.given()
+    def record_delivery(self) -> None:
+        """Call `on_delivery`."""
+        if self.on_delivery is not None:
+            self.on_delivery()
 
     async def check(self) -> Self:
-        """Make sure that all files are there before anything is sent; return this body.
+        """Check that all files exist before anything is sent; return this body.
 
         Raises:
-            StoreUnavailableError: One is not, or has not the size it had.
+            StoreUnavailableError: A file is missing, or its size has changed.
         """
         expected = {
             (piece.digest, piece.size_bytes)
@@ -76,14 +76,14 @@ class RenderedBody:
         else:
             writer = TextWriter("utf-8" if piece.is_verbatim else None)
         opened: BlobReader = await self.blobs.open(self.project_id, piece.digest)
-        left = piece.size_bytes
+        remaining = piece.size_bytes
         async with aclosing(opened) as reader:
             async for read in reader:
-                left -= len(read)
+                remaining -= len(read)
                 for chunk in writer.feed(read):
                     yield chunk
-        if left:
-            # The length was announced: a body of another one must not pass for whole.
+        if remaining:
+            # Fail the answer: its `Content-Length` is already sent.
             raise StoreUnavailableError(_STORE)
         if rest := writer.finish():
             yield rest

@@ -121,4 +121,6 @@ class AnswerRenders:
         self, project_id: str, rendering: Rendering, on_delivery: Callable[[], None] | None = None
     ) -> RenderedBody:
         """Return a rendering as a body, after a check of its files."""
-        return await RenderedBody(self.blobs, project_id, rendering, given=on_delivery).check()
+        return await RenderedBody(
+            self.blobs, project_id, rendering, on_delivery=on_delivery
+        ).check()

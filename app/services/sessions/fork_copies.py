@@ -1,4 +1,4 @@
-"""Writes forks: the beginning of a session, copied under another id in one transaction."""
+"""Writes forks: copies the beginning of a session under another id, in one transaction."""
 
 from app.errors import ConflictError, NotFoundError
 from app.models.event import NewEvent
@@ -16,11 +16,11 @@ from pagefault_dialects.model.frontier import StoredFrontier
 
 
 def find_origin(unit: UnitOfWork, session_id: str, up_to: int) -> ForkOrigin:
-    """Return what a fork is copied from.
+    """Return the session and the `seq` that a fork is copied from.
 
     Raises:
         NotFoundError: Nothing was ever written to the session.
-        InvalidPayloadError: It has not come as far as `up_to`.
+        InvalidPayloadError: It has no entry `up_to`.
     """
     head = unit[SessionHistory].history_head(session_id)
     if head is None:
@@ -42,9 +42,9 @@ def find_origin(unit: UnitOfWork, session_id: str, up_to: int) -> ForkOrigin:
 def write_fork(unit: UnitOfWork, session_id: str, up_to: int, fork_id: str) -> Session:
     """Copy the beginning of a session, in a transaction of its own.
 
-    Pages stay with the session that they are of: a page has one id in its project. Frontiers come
-    along as far as they have come in what is copied, with the hashes of what was sent, so that a
-    rendering of the fork is what a rendering of the session up to there is.
+    Pages are not copied: the id of a page is unique in its project. Frontiers are copied up to the
+    last copied entry, with the hashes of sent renderings. So a rendering of the fork equals one of
+    the session up to that entry.
 
     Raises:
         ConflictError: There is a session with the new id.

@@ -1,9 +1,9 @@
 """Forks: sessions that begin as a copy of the beginning of another one.
 
-A fork is copied in one transaction, so it is there as a whole or not at all. Up to 10,000 entries
-are copied while the client waits. More are copied in the background, one fork after the other; the
-session is not found until all of it is there. A fork that a restart has interrupted is not there,
-and the same request begins it again.
+A fork is copied in one transaction, so it is never visible in part. Up to 10,000 entries are copied
+while the client waits. More are copied in the background, one fork after the other; the session is
+not found before the copy is complete. If a restart interrupts the copy, the same request starts it
+again.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from app.errors import OverloadedError
 from app.models.session import ForkOrigin
 from app.services.concurrency.background import log_failures
 from app.services.sessions.fork_copies import find_origin, name_taken, write_fork
-from app.services.sessions.sessions import ShownSession, uses_of
+from app.services.sessions.sessions import SessionWithUse, uses_of
 from app.stores.records.records import Records
 from app.stores.records.session_copies import Beginning, SessionCopyRecords
 from app.stores.records.sessions import SessionRecords
@@ -28,7 +28,7 @@ _log = structlog.get_logger(__name__)
 _MOST_AT_ONCE = 10_000
 _MOST_BYTES_AT_ONCE = 128 * 1024 * 1024
 MOST_PENDING = 4
-"""Long forks that are copied or wait: each costs seconds of the writer, and a request one line."""
+"""Maximum of long forks that are copied or wait; each keeps the writer busy for seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,30 +53,30 @@ class SessionForks:
 
     async def fork(
         self, project_id: str, session_id: str, *, up_to: int, fork_id: str
-    ) -> ShownSession | PendingSession:
+    ) -> SessionWithUse | PendingSession:
         """Create a session with the entries of another one up to a `seq`.
 
         Returns:
-            The session, with what it takes; or what is being copied, if that takes long.
+            The session with its storage use, or the pending fork if the copy takes long.
 
         Raises:
-            NotFoundError: Nothing was ever written to the session that is to be copied.
-            InvalidPayloadError: It has not come as far as `up_to`.
-            ConflictError: There is a session with the new id, and it is not this fork.
-            OverloadedError: As many forks as may be are being copied.
+            NotFoundError: The session to be copied does not exist.
+            InvalidPayloadError: It has no entry `up_to`.
+            ConflictError: Another session has the new id.
+            OverloadedError: `MOST_PENDING` forks are being copied.
             StoreUnavailableError: The database did not answer; nothing was stored.
         """
         if (pending := self._find_pending(project_id, session_id, up_to, fork_id)) is not None:
             return pending
 
-        def look(unit: UnitOfWork) -> Beginning:
+        def measure(unit: UnitOfWork) -> Beginning:
             find_origin(unit, session_id, up_to)
             return unit[SessionCopyRecords].measure(session_id, up_to)
 
-        beginning = await self.records.read(project_id, look)
+        beginning = await self.records.read(project_id, measure)
         is_long = beginning.entries > _MOST_AT_ONCE or beginning.size_bytes > _MOST_BYTES_AT_ONCE
         if is_long:
-            found: ShownSession | PendingSession | None = await self.records.read(
+            found: SessionWithUse | PendingSession | None = await self.records.read(
                 project_id, lambda unit: _existing(unit, session_id, up_to, fork_id)
             )
             # The same request may have come meanwhile.
@@ -86,7 +86,7 @@ class SessionForks:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Finish what is being copied at the end of the block."""
+        """Finish pending copies at the end of the block."""
         try:
             yield
         finally:
@@ -97,7 +97,7 @@ class SessionForks:
     def _find_pending(
         self, project_id: str, session_id: str, up_to: int, fork_id: str
     ) -> PendingSession | None:
-        """Return the fork if it is being copied; raise if that is another one of its name."""
+        """Return the fork if it is being copied; raise if another fork with its id is."""
         pending = self._pending.get((project_id, fork_id))
         if pending is None or pending.origin == ForkOrigin(session_id, up_to):
             return pending
@@ -105,12 +105,12 @@ class SessionForks:
 
     async def _write(
         self, project_id: str, session_id: str, up_to: int, fork_id: str
-    ) -> ShownSession:
-        def write(unit: UnitOfWork) -> ShownSession:
+    ) -> SessionWithUse:
+        def write(unit: UnitOfWork) -> SessionWithUse:
             if (existing := _existing(unit, session_id, up_to, fork_id)) is not None:
                 return existing
             session = write_fork(unit, session_id, up_to, fork_id)
-            return ShownSession(session, uses_of(unit, [fork_id])[fork_id], is_new=True)
+            return SessionWithUse(session, uses_of(unit, [fork_id])[fork_id], is_new=True)
 
         return await self.records.write(project_id, write, is_alone=True)
 
@@ -137,11 +137,11 @@ class SessionForks:
         return pending
 
 
-def _existing(unit: UnitOfWork, session_id: str, up_to: int, fork_id: str) -> ShownSession | None:
-    """Return the session with the new id, if there is one, and it is this fork.
+def _existing(unit: UnitOfWork, session_id: str, up_to: int, fork_id: str) -> SessionWithUse | None:
+    """Return the session with the new id if it is this fork.
 
     Raises:
-        ConflictError: It is something else.
+        ConflictError: It is another session.
         NotFoundError, InvalidPayloadError: See `find_origin`.
     """
     origin = find_origin(unit, session_id, up_to)
@@ -150,4 +150,4 @@ def _existing(unit: UnitOfWork, session_id: str, up_to: int, fork_id: str) -> Sh
         return None
     if session.forked_from != origin:
         raise name_taken(fork_id)
-    return ShownSession(session, uses_of(unit, [fork_id])[fork_id])
+    return SessionWithUse(session, uses_of(unit, [fork_id])[fork_id])

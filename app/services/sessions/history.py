@@ -1,9 +1,9 @@
 """The history of a session: every entry exactly as it was written, in the order of `seq`.
 
-A history grows at its end and goes as a whole, so a list that others follow never changes, and the
-last one only when the session is written to. Those that were read last are kept. Which session of
-its name there is, and how far it has come, is asked each time: another process may have written to
-it, deleted it, or made a new one.
+A history is appended to and deleted as a whole. So a list that is followed by others never
+changes, and the last list changes only with a write to the session. Recently read lists are cached.
+The incarnation of the session and its last `seq` are read from the database for each request, since
+other processes write to it, delete it or create it again.
 """
 
 import hashlib
@@ -33,16 +33,16 @@ from pagefault_dialects.media.embedded_data_uris import load_forms
 from pagefault_dialects.model.render_options import JsonPiece, Rendering, rendering_of
 
 _INLINE_LIST_BYTES = 64 * 1024 * 1024
-"""With media in their places, a list of a history ends with the entry that passes this."""
+"""Size with inline media at which a list of a history ends."""
 _FREE_BYTES = 64 * 1024
-"""Entries of no more than this are read without being counted."""
+"""Size up to which entries are read without reserving memory."""
 _COPIES = 3
-"""How often entries are in memory while a list is made: the rows, each as JSON, the list."""
+"""Copies in memory while a list is made: the rows, each entry as JSON, the list."""
 _CACHE_BYTES = 16 * 1024 * 1024
 _LARGEST_CACHED_BYTES = 1024 * 1024
 
-HeldEntry = tuple[StoredEntry, ResponseMemory | None]
-"""An entry, and what was taken for it, if it is long; to be released when it is sent."""
+EntryWithMemory = tuple[StoredEntry, ResponseMemory | None]
+"""An entry, and its memory if it is long, which is released when the entry is sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +52,13 @@ class CachedList:
     body: bytes
     digest: str
     next_cursor: str | None
-    held: ResponseMemory | None = None
-    """What was taken for it, if it is long; to be released when it is sent."""
+    memory: ResponseMemory | None = None
+    """Its memory if it is long, which is released when the list is sent."""
 
 
 @dataclass(frozen=True, slots=True)
 class ListPosition:
-    """Which stretch of which history a list is."""
+    """The range of a history that a list has."""
 
     project_id: str
     session_id: str
@@ -67,18 +67,18 @@ class ListPosition:
 
 
 class HistoryCache:
-    """The lists that were read last, up to 16 MiB of them."""
+    """A cache of the lists read last, up to 16 MiB."""
 
     def __init__(self) -> None:
         self._lists: OrderedDict[ListPosition, tuple[HistoryHead, CachedList]] = OrderedDict()
         self._size_bytes = 0
 
     def find(self, place: ListPosition, history_head: HistoryHead) -> CachedList | None:
-        """Return the list, if it is known and would be read the same again.
+        """Return the list if it is cached and unchanged.
 
         Args:
-            place: Where it stands.
-            history_head: How far its history has come by now.
+            place: Its range.
+            history_head: The current head of its history.
         """
         before, listed = self._lists.get(place, (None, None))
         if before is None or listed is None or before.incarnation != history_head.incarnation:
@@ -89,7 +89,7 @@ class HistoryCache:
         return listed
 
     def keep(self, place: ListPosition, history_head: HistoryHead, listed: CachedList) -> None:
-        """Keep a list that was read after its history was found to stand so."""
+        """Add a list that was read after its history had this head."""
         self._drop(place)
         if history_head.incarnation is None or len(listed.body) > _LARGEST_CACHED_BYTES:
             return
@@ -105,12 +105,12 @@ class HistoryCache:
 
 @dataclass(frozen=True, slots=True)
 class _Entries:
-    """Entries that were read, whether others follow, and what is held for them."""
+    """The entries of a list and their memory; `more` is set if others follow."""
 
     history_head: HistoryHead
     entries: Sequence[StoredEntry]
     more: bool
-    held: ResponseMemory | None = None
+    memory: ResponseMemory | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -134,21 +134,20 @@ class History:
     ) -> CachedList:
         """Return up to `limit` entries in the order of `seq`, as JSON, and the next cursor.
 
-        A list ends earlier with the entry that passes 16 MiB. The caller releases what is held
-        for it.
+        A list ends earlier with the entry that passes 16 MiB. The caller releases its memory.
 
         Args:
             project_id: The caller's project.
-            session_id: Whose history.
-            cursor: Where the list before ended.
-            after_seq: Instead, the number behind which it begins.
-            limit: The most entries of a list.
+            session_id: The session.
+            cursor: The end of the previous list.
+            after_seq: Instead of a cursor, the number before the first one.
+            limit: The maximum of entries in a list.
 
         Raises:
-            NotFoundError: Nothing was ever written to the session.
+            NotFoundError: The session does not exist.
             InvalidCursorError: The cursor is not this list's.
-            InvalidPayloadError: A cursor and a number are given.
-            OverloadedError: There is no memory for it; nothing was read.
+            InvalidPayloadError: The request has both a cursor and a number.
+            OverloadedError: The memory budget is exhausted; nothing was read.
         """
         start = read_start("messages", "A page of a history", cursor, after_seq)
         place = ListPosition(project_id, session_id, start, limit)
@@ -159,14 +158,14 @@ class History:
         if known := self._known.find(place, head):
             return known
         read = await self._read(place)
-        with _released_if_it_fails(read.held):
+        with _release_on_error(read.memory):
             next_cursor = encode_cursor("messages", read.entries[-1].seq) if read.more else None
             body = list_page(map(history_entry, read.entries), next_cursor)
             listed = CachedList(body, hashlib.sha256(body).hexdigest(), next_cursor)
             self._known.keep(place, read.history_head, listed)
-            if read.held is not None:
-                read.held.resize(len(body))
-            return replace(listed, held=read.held)
+            if read.memory is not None:
+                read.memory.resize(len(body))
+            return replace(listed, memory=read.memory)
 
     async def list_inline(
         self,
@@ -177,76 +176,76 @@ class History:
         after_seq: int | None,
         limit: int,
     ) -> tuple[RenderedBody, str | None]:
-        """Return what `list` returns, with the media of messages in it, byte for byte.
+        """Return a list with the media of its messages inline, byte for byte.
 
         The media are read when the list is sent. It ends with the entry that passes 64 MiB with
         its media. For the arguments see `list`.
 
         Raises:
-            PayloadTooLargeError: A medium is too large to stand in an answer.
+            PayloadTooLargeError: A medium is too large for an answer.
             StoreUnavailableError: A store did not answer, or has lost a medium.
             Exception: See `list`.
         """
         start = read_start("messages", "A page of a history", cursor, after_seq)
         read = await self._read(ListPosition(project_id, session_id, start, limit))
-        with _released_if_it_fails(read.held):
-            shown: list[Sequence[JsonPiece]] = []
+        with _release_on_error(read.memory):
+            rendered: list[Sequence[JsonPiece]] = []
             size_bytes = 0
             for entry in read.entries:
-                shown.append(await self._shown(project_id, entry))
+                rendered.append(await self._entry_pieces(project_id, entry))
                 if isinstance(entry, StoredHistoryMessage):
-                    size_bytes += Rendering(shown[-1]).size_bytes
+                    size_bytes += Rendering(rendered[-1]).size_bytes
                 if size_bytes >= _INLINE_LIST_BYTES:
                     break
-            more = read.more or len(shown) < len(read.entries)
-            last_seq = read.entries[len(shown) - 1].seq if more else 0
+            more = read.more or len(rendered) < len(read.entries)
+            last_seq = read.entries[len(rendered) - 1].seq if more else 0
             next_cursor = encode_cursor("messages", last_seq) if more else None
-            rendering = rendering_of(list_page_pieces(shown, next_cursor))
-            body = RenderedBody(self.blobs, project_id, rendering, held=read.held)
+            rendering = rendering_of(list_page_pieces(rendered, next_cursor))
+            body = RenderedBody(self.blobs, project_id, rendering, memory=read.memory)
             return await body.check(), next_cursor
 
-    async def entry(self, project_id: str, session_id: str, seq: int) -> HeldEntry:
-        """Return the entry with this number. The caller releases what is held for it.
+    async def entry(self, project_id: str, session_id: str, seq: int) -> EntryWithMemory:
+        """Return the entry with this number. The caller releases its memory.
 
         Raises:
             NotFoundError: The session has none.
-            OverloadedError: There is no memory for it; nothing was read.
+            OverloadedError: The memory budget is exhausted; nothing was read.
         """
         read = await self._read(ListPosition(project_id, session_id, seq - 1, 1))
-        with _released_if_it_fails(read.held):
+        with _release_on_error(read.memory):
             if not read.entries or read.entries[0].seq != seq:
                 raise NotFoundError("entry")
-        return read.entries[0], read.held
+        return read.entries[0], read.memory
 
     async def inline_entry(self, project_id: str, session_id: str, seq: int) -> RenderedBody:
-        """Return an entry with its media in place, byte for byte; they are read when it is sent.
+        """Return an entry with its media inline, byte for byte; they are read when it is sent.
 
         Raises:
             NotFoundError: The session has none.
-            PayloadTooLargeError: A medium is too large to stand in an answer.
+            PayloadTooLargeError: A medium is too large for an answer.
             StoreUnavailableError: A store did not answer, or has lost a medium.
         """
-        entry, held = await self.entry(project_id, session_id, seq)
-        with _released_if_it_fails(held):
-            rendering = rendering_of(await self._shown(project_id, entry))
-            return await RenderedBody(self.blobs, project_id, rendering, held=held).check()
+        entry, memory = await self.entry(project_id, session_id, seq)
+        with _release_on_error(memory):
+            rendering = rendering_of(await self._entry_pieces(project_id, entry))
+            return await RenderedBody(self.blobs, project_id, rendering, memory=memory).check()
 
     async def _read(self, place: ListPosition) -> _Entries:
-        """Return the entries of a list, once there is memory for them."""
+        """Return the entries of a list, after reserving memory for them."""
         read = partial(_entries, place=place, most_bytes=_FREE_BYTES)
         found = await self.records.read(place.project_id, read)
         if isinstance(found, _Entries):
             return found
-        held = await self.room.hold(_COPIES * found)
-        with _released_if_it_fails(held):
+        memory = await self.room.hold(_COPIES * found)
+        with _release_on_error(memory):
             while not isinstance(found, _Entries):
-                # More may have been appended meanwhile.
-                held.resize(_COPIES * found)
+                # Entries may have been appended meanwhile.
+                memory.resize(_COPIES * found)
                 read = partial(_entries, place=place, most_bytes=found)
                 found = await self.records.read(place.project_id, read)
-        return replace(found, held=held)
+        return replace(found, memory=memory)
 
-    async def _shown(self, project_id: str, entry: StoredEntry) -> Sequence[JsonPiece]:
+    async def _entry_pieces(self, project_id: str, entry: StoredEntry) -> Sequence[JsonPiece]:
         if not isinstance(entry, StoredHistoryMessage):
             return [history_entry(entry)]
         media = StoredMedia(self.records, self.blobs, project_id)
@@ -260,7 +259,7 @@ class History:
 
 
 def _entries(unit: UnitOfWork, place: ListPosition, *, most_bytes: int) -> _Entries | int:
-    """Return the entries of a list and whether others follow, or their bytes if there are more."""
+    """Return the entries of a list, or their size in bytes if it is above `most_bytes`."""
     head = require_found(unit[SessionHistory].history_head(place.session_id), "session")
     stretch = unit[SessionHistory].stretch(
         place.session_id, after_seq=place.after_seq, limit=place.limit
@@ -269,7 +268,7 @@ def _entries(unit: UnitOfWork, place: ListPosition, *, most_bytes: int) -> _Entr
         return stretch.size_bytes
     entries = stretch.entries()
     last_seq = entries[-1].seq if entries else head.last_seq
-    # What was appended meanwhile is for the next list.
+    # Entries that were appended meanwhile are in the next list.
     more = last_seq < head.last_seq and unit[SessionHistory].has_entries(
         place.session_id, after_seq=last_seq
     )
@@ -277,10 +276,10 @@ def _entries(unit: UnitOfWork, place: ListPosition, *, most_bytes: int) -> _Entr
 
 
 @contextmanager
-def _released_if_it_fails(held: ResponseMemory | None) -> Iterator[None]:
+def _release_on_error(memory: ResponseMemory | None) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        if held is not None:
-            held.release()
+        if memory is not None:
+            memory.release()
         raise

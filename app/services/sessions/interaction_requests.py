@@ -1,7 +1,6 @@
-"""Read what is sent to the interaction routes: bodies, and the files attached to them.
+"""Reads requests of the interaction routes: JSON bodies, and the files attached to them.
 
-Bodies are JSON, and come out as checked interactions. What is attached are resources of the same
-project, by URI, bare id or alias.
+Attached files are resources of the same project, by URI, bare id or alias.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -76,7 +75,7 @@ class InteractionDraft(Interaction):
 
 @dataclass(frozen=True, slots=True)
 class ReadInteraction:
-    """An interaction that was sent, what its words refer to, and what tells it from others.
+    """An interaction of a request, the references in its texts, and its identity.
 
     `input` and `output` are the JSON that is stored. `identity` covers the session and the body.
     """
@@ -89,16 +88,16 @@ class ReadInteraction:
 
 
 def read_interaction(body: bytes, *, session_id: str, limits: Limits) -> ReadInteraction:
-    """Return an interaction to be created.
+    """Parse and check an interaction.
 
     Raises:
-        InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body is none.
+        InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body is invalid.
     """
     _check_length(body, limits)
     value = read_object(body, limits, spelled=True)
     kind = value.get("input_kind")
     if kind == "multimodal" and isinstance(value.get("input"), Mapping):
-        # Read as what it is said to be, the faults point to what is misspelt in it.
+        # Validated as the declared kind, so that faults point to misspelt members.
         try:
             validated(MultiModalInput, value["input"], _NOT_ONE)
         except InvalidPayloadError as exc:
@@ -120,16 +119,16 @@ def read_interaction(body: bytes, *, session_id: str, limits: Limits) -> ReadInt
     references = references_in([value["input"], value.get("output")])
     identity = identity_of_body(value, body, prefix=session_id.encode() + b"\0")
     output = None if draft.output is None else json_text(draft.output.dump()).encode()
-    given = json_text(plain_input(draft)).encode()
-    return ReadInteraction(draft, given, output, references, identity)
+    input_json = json_text(plain_input(draft)).encode()
+    return ReadInteraction(draft, input_json, output, references, identity)
 
 
-def _unknown_members(given: JsonValue) -> Iterator[Fault]:
-    """Yield the members of attachments that attachments do not have.
+def _unknown_members(value: JsonValue) -> Iterator[Fault]:
+    """Yield a fault for each unknown member of an attachment.
 
-    They would make a legacy object of the whole input, and its files would be attached to nothing.
+    With such members, the whole input would count as a legacy object, without its attachments.
     """
-    parts = given["parts"] if isinstance(given, dict) and given.keys() == {"parts"} else None
+    parts = value["parts"] if isinstance(value, dict) and value.keys() == {"parts"} else None
     for i, part in enumerate(parts if isinstance(parts, list) else ()):
         is_part = isinstance(part, dict) and part.keys() <= ContentPart.model_fields.keys()
         attachments = part.get("attachments") if isinstance(part, dict) and is_part else None
@@ -142,15 +141,16 @@ def _unknown_members(given: JsonValue) -> Iterator[Fault]:
 
 def plain_input(interaction: Interaction) -> JsonValue:
     """Return the input of an interaction as the JSON value that is stored."""
-    given = interaction.input
-    return given.dump() if isinstance(given, MultiModalInput) else thawed(given)
+    if isinstance(interaction.input, MultiModalInput):
+        return interaction.input.dump()
+    return thawed(interaction.input)
 
 
 def read_output(body: bytes, *, limits: Limits) -> ChatMessage:
-    """Return the answer of an interaction.
+    """Parse and check the answer of an interaction.
 
     Raises:
-        InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body is none.
+        InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body is invalid.
     """
     _check_length(body, limits)
     value = read_object(body, limits)
@@ -158,22 +158,22 @@ def read_output(body: bytes, *, limits: Limits) -> ChatMessage:
 
 
 def resolve_attachments(
-    unit: UnitOfWork, given: object, *, accepts_unknown: bool
+    unit: UnitOfWork, interaction_input: object, *, accepts_unknown: bool
 ) -> tuple[AttachedResource, ...]:
-    """Return what is attached to an input, each id once, in order of first use.
+    """Return the attachments of an input, each id once, in order of first use.
 
     Args:
         unit: The transaction that writes the interaction.
-        given: Its input.
-        accepts_unknown: Whether ids may be attached that nobody knows.
+        interaction_input: Its input.
+        accepts_unknown: Whether ids of unknown resources are accepted.
 
     Raises:
-        MissingAttachmentError: Not all of it is there; all that is missing is named.
+        MissingAttachmentError: Resources do not exist; the error lists all of them.
     """
-    if not isinstance(given, MultiModalInput):
+    if not isinstance(interaction_input, MultiModalInput):
         return ()
-    attached = given.attached_ids()
-    # By what the spellings of an id have in common.
+    attached = interaction_input.attached_ids()
+    # By the canonical spelling of each id.
     by_id = {resource_id for _, each in attached if (resource_id := parse_resource_id(each))}
     by_alias = {each for _, each in attached if is_alias(each)}
     found = {**unit[ResourceRecords].find_all(by_id), **unit[AliasRecords].find_all(by_alias)}
@@ -199,7 +199,7 @@ def resolve_attachments(
 
 
 def bindings_of(attachments: Iterable[AttachedResource]) -> Bindings:
-    """Return what attachments are bound to, where their ids do not say so."""
+    """Return the resources of attachments whose ids do not name them, by attachment."""
     return {
         attachment_key(each.attached_id): each.resource_id
         for each in attachments
@@ -210,13 +210,13 @@ def bindings_of(attachments: Iterable[AttachedResource]) -> Bindings:
 def attachments_of(
     unit: UnitOfWork, stored: Sequence[StoredInteraction]
 ) -> list[tuple[AttachedResource, ...]]:
-    """Return what is attached to each of these interactions, looked up together."""
+    """Return the attachments of each interaction, looked up together."""
     attached = [
         [(each, bound_resource_id(each, interaction.bindings)) for each in _ids(interaction)]
         for interaction in stored
     ]
-    wanted = {resource_id for ids in attached for _, resource_id in ids if resource_id}
-    resources = unit[ResourceRecords].find_all(wanted)
+    resource_ids = {resource_id for ids in attached for _, resource_id in ids if resource_id}
+    resources = unit[ResourceRecords].find_all(resource_ids)
     return [
         tuple(
             AttachedResource(each, resource_id, resources.get(resource_id or ""))

@@ -41,9 +41,9 @@ CREATE_ROUTE = "POST /api/sessions/{session_id}/interactions"
 
 @dataclass(frozen=True, slots=True)
 class AttachedInteraction:
-    """An interaction with what is attached to it, each file once, in order of first use.
+    """An interaction with its attachments, each file once, in order of first use.
 
-    `is_new` says whether this request made it, or its answer.
+    `is_new` is set if this request created the interaction, or its answer.
     """
 
     interaction: StoredInteraction
@@ -53,7 +53,7 @@ class AttachedInteraction:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Interactions:
-    """Takes user turns in, and the answers to them."""
+    """Stores user turns and the answers to them."""
 
     records: Records
     bodies: RequestBodies
@@ -71,11 +71,11 @@ class Interactions:
         """Append an interaction to a session, which is created by its first entry.
 
         Its attachments are bound to resources and linked in the same transaction, and so protected
-        from deletion. With `accepts_unknown`, ids that nobody knows are taken, and said to be so.
+        from deletion. With `accepts_unknown`, ids of unknown resources are stored and marked.
 
         Raises:
             InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body; nothing stored.
-            MissingAttachmentError: Attachments that are no resources of the project, all of them.
+            MissingAttachmentError: Attached resources do not exist; the error lists all of them.
             StoreUnavailableError: The database did not answer; nothing is visible, send it again.
         Source: spec 001, "Session Interaction".
         """
@@ -151,9 +151,9 @@ class Interactions:
         *,
         condition: WriteCondition,
     ) -> AttachedInteraction:
-        """Set the answer of an interaction, once; it becomes an entry of the history of its own.
+        """Set the answer of an interaction, once, as a separate entry of the history.
 
-        The same answer again changes nothing; it is the same whatever the time, if it brings none.
+        The same answer again changes nothing. An answer without a time is compared without it.
 
         Raises:
             NotFoundError: The session has no such interaction.
@@ -192,37 +192,37 @@ class Interactions:
         accepts_unknown: bool,
     ) -> AttachedInteraction:
         """Write interaction, history entry and links in one transaction."""
-        given = _stored(read, session_id)
-        size_bytes = len(given.input) + len(given.output or b"")
+        stored = _stored(read, session_id)
+        size_bytes = len(stored.input) + len(stored.output or b"")
 
         def create(unit: UnitOfWork) -> AttachedInteraction:
-            unit[SessionRecords].enter(session_id, given.created_at)
+            unit[SessionRecords].enter(session_id, stored.created_at)
             attachments = resolve_attachments(
                 unit, read.interaction.input, accepts_unknown=accepts_unknown
             )
             referred = unit[ResourceRecords].find_all(read.references)
-            bound = replace(given, bindings=bindings_of(attachments))
+            bound = replace(stored, bindings=bindings_of(attachments))
             seq = unit[SessionRecords].append(
                 session_id,
                 INTERACTION,
-                given.interaction_id,
+                stored.interaction_id,
                 size_bytes=size_bytes,
                 row=unit[InteractionRecords].row(bound),
             )
-            stored = replace(bound, seq=seq)
+            appended = replace(bound, seq=seq)
             kept = {
                 each.resource.resource_id: each.resource for each in attachments if each.resource
             }
             unit[ResourceRecords].ensure_linked(
                 {**referred, **kept}.values(),
                 owner_kind=INTERACTION,
-                owner_id=stored.interaction_id,
+                owner_id=appended.interaction_id,
                 session_id=session_id,
             )
             if call is not None:
-                Idempotency(self.records).note_answer(unit, call, stored.interaction_id)
-            unit.note(_event("interaction:created", stored, seq, size_bytes=size_bytes))
-            return AttachedInteraction(stored, attachments, is_new=True)
+                Idempotency(self.records).note_answer(unit, call, appended.interaction_id)
+            unit.note(_event("interaction:created", appended, seq, size_bytes=size_bytes))
+            return AttachedInteraction(appended, attachments, is_new=True)
 
         is_alone = size_bytes > MOST_TOGETHER_BYTES
         return await self.records.write(project_id, create, is_alone=is_alone)
@@ -243,10 +243,10 @@ def _stored(read: ReadInteraction, session_id: str) -> StoredInteraction:
 
 
 def _check_same(output: ChatMessage, stored: bytes) -> None:
-    """Raise unless an answer is the one that is stored, whatever the time if it brings none.
+    """Raise unless an answer equals the stored one; the time counts if the answer has one.
 
     Raises:
-        ConflictError: It is another one.
+        ConflictError: It differs.
     """
     earlier = ChatMessage.model_validate(parse_stored_json(stored))
     if "timestamp" not in output.model_fields_set:

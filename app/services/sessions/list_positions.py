@@ -5,7 +5,18 @@ from pagefault_dialects.errors import Fault, InvalidPayloadError
 
 
 def read_start(name: ListName, noun: str, cursor: str | None, after_seq: int | None) -> int:
-    """Return the `seq` behind which a list of a history begins; `noun` is what it is called."""
+    """Return the `seq` after which a list of a history begins.
+
+    Args:
+        name: The list of the cursor.
+        noun: The subject of the error.
+        cursor: The end of the previous list.
+        after_seq: The number instead of a cursor.
+
+    Raises:
+        InvalidPayloadError: The request has both a cursor and a number.
+        InvalidCursorError: The cursor is not this list's.
+    """
     if cursor is None:
         return after_seq or 0
     if after_seq is not None:

@@ -1,7 +1,7 @@
 """Requests for messages: a message of any dialect, read and checked.
 
-A message with only the members that spec 000 has is *flat*: its entry has them beside its own. Any
-other one stands in the member `message` of its entry, so that it may have members of any name.
+A message that has only the members of spec 000 is *flat*: they are members of its entry. Any other
+message is the member `message` of its entry, and may have members of any name.
 """
 
 from collections.abc import Iterator, Sequence
@@ -53,7 +53,7 @@ _BLOCKS = TypeAdapter(Annotated[list[dict[str, Any]], FailFast()])
 
 
 def _read_content(value: object, _: object) -> object:
-    """Read text, blocks or null. A union would put the names of its members into the pointers."""
+    """Read text, blocks or null. With a union, pointers would contain the names of its members."""
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, list):
@@ -97,10 +97,10 @@ class FlatMessage(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class ReadMessage:
-    """A message that was sent: its value, the media in it, what it refers to.
+    """A message of a request: its value, its media and its references.
 
-    `role` is who says it, if it is not flat. `answered_ids` are the calls that it answers, if that
-    is all that it does.
+    `role` is its role if it is not flat. `answered_ids` are the calls that it answers, if it has
+    nothing but answers.
     """
 
     value: dict[str, JsonValue]
@@ -112,27 +112,27 @@ class ReadMessage:
 
     @property
     def tool_call_id(self) -> str | None:
-        """Return the call that it answers, if that is all that it does: a call has one answer."""
+        """Return the call that it answers, if it has nothing but one answer."""
         return only_id(self.answered_ids)
 
     def stored(self, message: bytes) -> bytes:
-        """Return what is stored of it.
+        """Return the stored form.
 
         Args:
-            message: Its JSON, with references in the place of its media.
+            message: Its JSON, with references instead of its media.
         """
         if self.role is None:
             return message
         return wrap_message(message, dialect=self.dialect, role=self.role)
 
     def stored_forms(self, forms: dict[str, InlineForm]) -> dict[str, InlineForm]:
-        """Return the forms of its media by pointers into what is stored of it."""
+        """Return the forms of its media by pointers into the stored form."""
         if self.role is None:
             return forms
         return {f"/message{pointer}": form for pointer, form in forms.items()}
 
     def event_members(self) -> dict[str, JsonValue]:
-        """Return what its event says beside the message."""
+        """Return the further members of its event."""
         if self.role is None:
             return {"role": str(self.value["role"])}
         return {"role": self.role, "dialect": self.dialect}
@@ -142,7 +142,7 @@ def read_message(body: JsonValue) -> ReadMessage:
     """Read a message of any dialect.
 
     Raises:
-        InvalidPayloadError: No dialect knows it; the faults say where.
+        InvalidPayloadError: It is a message of no dialect.
     """
     if isinstance(body, list):
         raise InvalidPayloadError(_WHOLE_HISTORY)
@@ -162,7 +162,7 @@ def _read_entry(value: JsonObject) -> EntryReading:
 
 
 def describe_message(value: JsonObject, reading: EntryReading) -> ReadMessage:
-    """Return a message that was read; one that only looks flat is none."""
+    """Return a message from its reading. An invalid flat message is stored as not flat."""
     read = [each.message for each in reading.messages if each.message is not None]
     movable = media_of_reading(value, read)
     answered = _answered_ids(reading)
@@ -182,17 +182,17 @@ def _is_valid_flat(value: JsonObject) -> bool:
 
 
 def only_answer(reading: EntryReading) -> str | None:
-    """Return the call that a message answers, if it does nothing else."""
+    """Return the call that a message answers, if it has nothing but one answer."""
     return only_id(_answered_ids(reading))
 
 
 def only_id(call_ids: Sequence[str]) -> str | None:
-    """Return the id of the only call, if there is one, and it has an id."""
+    """Return the only id, if there is exactly one and it is valid."""
     return call_ids[0] if len(call_ids) == 1 and 0 < len(call_ids[0]) <= LONGEST_CALL_ID else None
 
 
 def _answered_ids(reading: EntryReading) -> Sequence[str]:
-    """Return the calls that a message answers, if it does nothing else."""
+    """Return the calls that a message answers, if it has nothing but answers."""
     if reading.role != "tool":
         return ()
     return [call_id for each in reading.messages for call_id in _answered(each.message or {})]

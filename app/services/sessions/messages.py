@@ -1,7 +1,7 @@
 """Messages of a conversation, as its client sends them to its model (spec 000, HistoryMessage).
 
-A message is kept as it is, in whatever dialect. Media too long to be read are moved to the store,
-and can be read back in their place, byte for byte.
+A message of any dialect is stored unchanged. Large media are moved to the store, and can be put
+back, byte for byte.
 """
 
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -45,7 +45,7 @@ APPEND_ROUTE = "POST /api/sessions/{session_id}/messages"
 
 @dataclass(frozen=True, slots=True)
 class AppendedMessage:
-    """A message, whether this request put it there, and warnings about the request."""
+    """A message and warnings about its request. `is_new` is set if this request appended it."""
 
     message: StoredHistoryMessage
     is_new: bool
@@ -69,14 +69,14 @@ class SessionMessages:
         *,
         idempotency_key: str | None,
     ) -> "AppendedMessage":
-        """Append a message to a session; return it, and whether this request put it there.
+        """Append a message to a session.
 
         A session is created by its first entry. The same answers of the same tool calls are
         appended once.
 
         Raises:
             InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body; nothing stored.
-            ConflictError: The tool call was answered with something else.
+            ConflictError: The tool call has another answer.
             StoreUnavailableError: A store did not answer; nothing is visible, send it again.
         """
         reader = BodyReader(self.limits)
@@ -101,7 +101,7 @@ class SessionMessages:
             if answer_id is None:
                 message, is_new = await self._append(project_id, session_id, request, call)
                 if not is_new:
-                    # The call had been answered before: there was no commit to note it in.
+                    # The call had been answered before, so no commit has recorded the key.
                     await idempotency.record_existing_answer(call, message.message_id)
                 return message, is_new
             stored = await self.records.read(
@@ -112,7 +112,7 @@ class SessionMessages:
     async def prepare(
         self, project_id: str, session_id: str, body: AsyncIterator[bytes]
     ) -> "PreparedMessage":
-        """Return a message whose media are stored, to be appended in somebody else's transaction.
+        """Store the media of a message; the caller's transaction appends it.
 
         Raises:
             InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body; nothing stored.
@@ -125,7 +125,7 @@ class SessionMessages:
     async def prepare_read(
         self, project_id: str, session_id: str, request: StreamedRequest[ReadMessage]
     ) -> "PreparedMessage":
-        """Return the same of a message that was read; its value is changed."""
+        """Store the media of a message that was read, and change its value."""
         return await self._prepared(project_id, session_id, request)
 
     def _read(
@@ -198,7 +198,7 @@ class SessionMessages:
 
 @dataclass(frozen=True, slots=True)
 class PreparedMessage:
-    """A message whose media are stored, and which is not yet in its session."""
+    """A message whose media are stored, before it is appended."""
 
     session_id: str
     message: StoredHistoryMessage
@@ -208,26 +208,26 @@ class PreparedMessage:
 
     @property
     def is_long(self) -> bool:
-        """Whether nobody else's changes are to wait for its commit."""
+        """True if it is committed alone, so that no other change waits for it."""
         return len(self.message.message) > MOST_TOGETHER_BYTES
 
     def join_list(self) -> Self:
-        """Return the same message as one of a list, which keeps the order that it was sent in."""
+        """Return the message as part of a list that keeps its order."""
         return replace(self, message=replace(self.message, is_apart=None))
 
     def find_place(self, unit: UnitOfWork) -> AnswerPlace:
-        """Return where the message belongs among the answers of its session, which is locked."""
+        """Return its place among the answers of its session, which the caller has locked."""
         return _find_place(unit, self.session_id, self.read, self.identity)
 
     def append(self, unit: UnitOfWork) -> tuple[StoredHistoryMessage, bool]:
-        """Write message, history entry and links; return the message, and whether it is new.
+        """Write the message, its history entry and links; return the message and True if it is new.
 
         Raises:
-            ConflictError: The tool call was answered with something else.
+            ConflictError: The tool call has another answer.
         """
         session_id, message, read = self.session_id, self.message, self.read
         unit[SessionRecords].enter(session_id, message.created_at)
-        # The session is locked, so an equal request that was faster is seen here.
+        # The session is locked, so an equal request that was faster is found here.
         answered, number = _place(unit, session_id, read, self.identity)
         if answered is not None:
             return answered, False
@@ -263,10 +263,10 @@ class PreparedMessage:
 def _place(
     unit: UnitOfWork, session_id: str, read: ReadMessage, identity: RequestIdentity
 ) -> tuple[StoredHistoryMessage | None, int]:
-    """Return the message that answers the same tool calls, if it is this one, and its number.
+    """Return the equal message that answers the same tool calls, if there is one, and the number.
 
     Raises:
-        ConflictError: The call was answered with something else.
+        ConflictError: The call has another answer.
     """
     place = _find_place(unit, session_id, read, identity)
     if place.existing is None:
@@ -294,7 +294,7 @@ def _find_place(
 
 
 def _differences(earlier: StoredHistoryMessage, read: ReadMessage) -> Sequence[Fault]:
-    """Return the first place where a message is not the stored one, if that is no more than one."""
+    """Return the first difference between a message and the stored one."""
     if earlier.tool_call_id != read.tool_call_id:
         return [Fault("", f"answers what the entry with seq {earlier.seq} answers")]
     stored = parse_stored_json(earlier.sent)
@@ -306,5 +306,5 @@ def _differences(earlier: StoredHistoryMessage, read: ReadMessage) -> Sequence[F
 
 
 def _is_moved(stored: JsonValue, sent: JsonValue) -> bool:
-    """Return whether a string has references in the stored message where media were sent."""
+    """Return whether a stored string has references instead of media."""
     return isinstance(stored, str) and "@blob:" in stored and isinstance(sent, str)

@@ -1,4 +1,4 @@
-"""Sessions: what each holds, how it is called, how many bytes it uses, and how it ends."""
+"""Sessions: their contents, titles, storage use and deletion."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -23,8 +23,8 @@ from app.words.entry_texts import entry_texts, first_line
 
 
 @dataclass(frozen=True, slots=True)
-class ShownSession:
-    """A session, and what it takes of the store. `is_new` says whether this request made it."""
+class SessionWithUse:
+    """A session and its storage use. `is_new` is set if this request created the session."""
 
     session: Session
     use: SessionUse
@@ -40,8 +40,8 @@ class Sessions:
 
     async def ensure(
         self, project_id: str, session_id: str, *, condition: WriteCondition
-    ) -> ShownSession:
-        """Create a session with nothing in it, unless it is there.
+    ) -> SessionWithUse:
+        """Create an empty session unless it exists.
 
         Raises:
             PreconditionFailedError: The condition does not hold; nothing was stored.
@@ -49,58 +49,58 @@ class Sessions:
         """
         now = utc_now()
 
-        def ensured(unit: UnitOfWork) -> ShownSession:
+        def ensure(unit: UnitOfWork) -> SessionWithUse:
             is_new = unit[SessionRecords].add(Session(session_id, now, now, 0))
             session = unit[SessionRecords].hold(session_id)
             if session is None:
-                # Somebody has deleted it in this moment.
+                # Another request deleted it at the same time.
                 raise StoreUnavailableError("database")
             use = uses_of(unit, [session_id])[session_id]
             condition(None if is_new else sha256(session_record(session, use)).hexdigest())
-            return ShownSession(session, use, is_new)
+            return SessionWithUse(session, use, is_new)
 
-        return await self.records.write(project_id, ensured)
+        return await self.records.write(project_id, ensure)
 
-    async def get(self, project_id: str, session_id: str) -> ShownSession:
+    async def get(self, project_id: str, session_id: str) -> SessionWithUse:
         """Return the session, with its counts and sizes.
 
         Raises:
-            NotFoundError: Nothing was ever written to it.
+            NotFoundError: It does not exist.
         """
 
-        def found(unit: UnitOfWork) -> ShownSession:
+        def find(unit: UnitOfWork) -> SessionWithUse:
             session = require_found(unit[SessionRecords].find(session_id), "session")
-            return ShownSession(session, uses_of(unit, [session_id])[session_id])
+            return SessionWithUse(session, uses_of(unit, [session_id])[session_id])
 
-        return await self.records.read(project_id, found)
+        return await self.records.read(project_id, find)
 
     async def list(
-        self, project_id: str, *, wanted: str | None, cursor: str | None, limit: int
-    ) -> tuple[Sequence[ShownSession], str | None]:
+        self, project_id: str, *, id_part: str | None, cursor: str | None, limit: int
+    ) -> tuple[Sequence[SessionWithUse], str | None]:
         """Return up to `limit` sessions, last written to first, and the next cursor.
 
         Args:
             project_id: The caller's project.
-            wanted: What their ids have in them, in either case.
-            cursor: Where the list before ended.
-            limit: The most sessions of a list.
+            id_part: A part of their ids, in either case.
+            cursor: The end of the previous list.
+            limit: The maximum of sessions in a list.
 
         Raises:
             InvalidCursorError: The cursor is not this list's.
         """
         before = decode_moment_cursor("sessions", cursor)
 
-        def find(unit: UnitOfWork) -> tuple[Sequence[ShownSession], bool]:
-            rows = unit[SessionRecords].page(wanted=wanted, before=before, limit=limit + 1)
+        def find(unit: UnitOfWork) -> tuple[Sequence[SessionWithUse], bool]:
+            rows = unit[SessionRecords].page(wanted=id_part, before=before, limit=limit + 1)
             use = uses_of(unit, [each.session_id for each in rows[:limit]])
-            shown = [ShownSession(each, use[each.session_id]) for each in rows[:limit]]
-            return shown, len(rows) > limit
+            listed = [SessionWithUse(each, use[each.session_id]) for each in rows[:limit]]
+            return listed, len(rows) > limit
 
-        shown, more = await self.records.read(project_id, find)
+        listed, more = await self.records.read(project_id, find)
         if not more:
-            return shown, None
-        last = shown[-1].session
-        return shown, encode_moment_cursor("sessions", last.updated_at, last.session_id)
+            return listed, None
+        last = listed[-1].session
+        return listed, encode_moment_cursor("sessions", last.updated_at, last.session_id)
 
     async def delete(self, project_id: str, session_id: str) -> DeletedSession:
         """Remove a session with its history and its pages, in one transaction.
@@ -108,10 +108,10 @@ class Sessions:
         Resources that nothing else uses go with it; their bytes stay until the next sweep.
 
         Returns:
-            What was removed, and what became of each resource the session used.
+            The removed entries, and the fate of each resource that the session used.
 
         Raises:
-            NotFoundError: There is no such session.
+            NotFoundError: The session does not exist.
             StoreUnavailableError: The database did not answer; nothing was removed.
         """
 
@@ -128,7 +128,7 @@ class Sessions:
                 session_id,
                 utc_now(),
                 session_id=session_id,
-                # The last number of this session: another one of its name begins anew.
+                # The last number of this session: a new one with its id starts again at 1.
                 seq=session.last_seq + 1,
                 members={"deleted": deleted_entries(deleted).as_value()},
             )
@@ -142,7 +142,7 @@ class Sessions:
 
 
 def uses_of(unit: UnitOfWork, session_ids: Collection[str]) -> dict[str, SessionUse]:
-    """Return what each of these sessions, at most 1,000, takes, with its title."""
+    """Return the storage use and title of each of at most 1,000 sessions."""
     openings = unit[SessionResourceRecords].openings(session_ids)
     return {
         session_id: replace(use, title=_title(openings.get(session_id, ())))
@@ -151,7 +151,7 @@ def uses_of(unit: UnitOfWork, session_ids: Collection[str]) -> dict[str, Session
 
 
 def _title(opening: Sequence[EntrySource]) -> str | None:
-    """Return the first line that a user says."""
+    """Return the first line of the user's text."""
     for source in opening:
         texts = entry_texts(source)
         # The title of a message is its role.

@@ -1,4 +1,4 @@
-"""Results that are ready to be committed, and what one transaction writes of them."""
+"""Results that are ready to be committed, and the writes of their transaction."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ from pagefault_dialects.model.resource import Resource
 
 @dataclass(frozen=True, slots=True)
 class Ingested:
-    """A record, and whether this request made it or an earlier one with the same JSON."""
+    """A record. `is_new` is set if this request created it, not an earlier equal one."""
 
     result: StoredToolResult
     is_new: bool
@@ -34,19 +34,19 @@ class PreparedResult:
     success: bool
     request: NormalizedRequest
     call_message: PreparedMessage | None = None
-    """What made the call, if it is to be appended before the result."""
+    """The message with the call, if it is appended before the result."""
 
     @property
     def is_long(self) -> bool:
-        """Whether nobody else's changes are to wait for its commit; see `PreparedMessage`."""
+        """True if it is committed alone; see `PreparedMessage.is_long`."""
         return self.call_message is not None and self.call_message.is_long
 
     def place(self, unit: UnitOfWork) -> int:
-        """Return which answer of its id the result is in its session, which is locked.
+        """Return the number of the result among the answers of its id; the session is locked.
 
         Raises:
             AlreadyAnsweredError: The call has this result already.
-            ConflictError: It was answered with something else.
+            ConflictError: The call has another answer.
         """
         place = place_result(unit, self.request.request, self.request.identity)
         if place.existing is not None:
@@ -55,15 +55,15 @@ class PreparedResult:
         return place.number
 
     def join_list(self) -> Self:
-        """Return the same result as one of a list, which keeps the order that it was sent in."""
+        """Return the result as part of a list that keeps its order."""
         return replace(self, result=replace(self.result, is_apart=False))
 
     def append(self, unit: UnitOfWork) -> Ingested:
-        """Write record, history entry and resources, behind the message that made the call.
+        """Write the record, history entry and resources, after the message with the call.
 
         Raises:
             AlreadyAnsweredError: The call has this result already.
-            ConflictError: It was answered with something else.
+            ConflictError: The call has another answer.
         Source: spec 002, "Event Flow & Consumers".
         """
         result, digest = self.result, self.request.identity.digest
@@ -72,7 +72,7 @@ class PreparedResult:
             unit[ToolResultRecords].add(result, success=self.success, request_digest=digest)
         else:
             unit[SessionRecords].enter(session_id, result.created_at)
-            # The session is locked, so an equal request that was faster is seen here.
+            # The session is locked, so an equal request that was faster is found here.
             result = replace(result, answer_number=self.place(unit))
             if self.call_message is not None:
                 self.call_message.append(unit)
@@ -111,6 +111,6 @@ class PreparedResult:
 
 @dataclass(eq=False)
 class AlreadyAnsweredError(Exception):
-    """The call has this result already: nothing is written, the session's own time included."""
+    """The call has this result already; nothing is written, not even the session's time."""
 
     existing: StoredToolResult

@@ -1,10 +1,9 @@
-"""Reads the body of `POST /tool-results`: JSON in, a checked request and its parts out.
+"""Reads and checks the body of `POST /tool-results`.
 
-Of a streamed body, drafts take the places of their placeholders. Where a placeholder came out as a
-medium, and as nothing else, the medium is the draft. Where it came out as anything else, all is
-read again with the string itself.
+In a streamed body, long strings are drafts with placeholders. If normalization reads a placeholder
+only as a medium, the draft becomes the medium. Otherwise the body is read again with the string.
 
-A call of a session has one result: what it was answered with before is looked up here, too.
+A call of a session has one result. This module also looks up an existing one.
 """
 
 from collections.abc import Callable, Iterator
@@ -99,7 +98,7 @@ class ToolResultRequest(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class ReadToolResult:
-    """A request, the JSON value that it was read from, and warnings about that."""
+    """A request, its JSON value, and warnings about the value."""
 
     request: ToolResultRequest
     value: JsonValue
@@ -111,14 +110,14 @@ def read_tool_result_request(body: bytes, *, max_depth: int, max_nodes: int) -> 
 
     Raises:
         InvalidJsonError: Not JSON, not UTF-8, or a number that is not finite.
-        PayloadTooLargeError: Nested too deep or too many values.
-        InvalidPayloadError: Not a tool result; the faults point to what is wrong.
+        PayloadTooLargeError: Nested too deep, or too many values.
+        InvalidPayloadError: Not a tool result; the faults point to the errors.
     """
     keys = RepeatedKeys()
     value = parse_json(body, max_depth=max_depth, max_nodes=max_nodes, make_object=keys.make_object)
     warnings = tuple(result_warnings(body, value, keys))
     if isinstance(value, dict) and _has_numbers_to_spell(value.get("callMessage")):
-        # A message keeps its numbers as they are written; of a result their values count.
+        # A message keeps the spelling of its numbers; a result only their values.
         spelled = parse_json(body, max_depth=max_depth, max_nodes=max_nodes, spelled=True)
         assert isinstance(spelled, dict)  # noqa: S101 - the same body
         value = {**value, "callMessage": spelled["callMessage"]}
@@ -126,7 +125,7 @@ def read_tool_result_request(body: bytes, *, max_depth: int, max_nodes: int) -> 
 
 
 def _has_numbers_to_spell(message: JsonValue) -> bool:
-    # `-0` is read as the integer 0, and `False` is no number.
+    # `-0` is parsed as the integer 0, and `False` is not a number.
     return any(
         isinstance(each, float) or (each == 0 and each is not False)
         for each, _ in values_in(message)
@@ -154,9 +153,9 @@ def _checked(value: JsonValue) -> ToolResultRequest:
 
 
 def _call_message_faults(message: JsonObject) -> Iterator[Fault]:
-    """Yield what is wrong with the message of a call: a model says it, in any dialect."""
+    """Yield the errors in the message of a call, which has the role of the model."""
     if is_flat(message):
-        # Gemini's word for a model is `model`.
+        # Gemini calls the role `model`.
         if message.get("role") not in ("assistant", "model"):
             yield Fault("/callMessage/role", "has to be assistant or model")
         return
@@ -172,15 +171,15 @@ def _call_message_faults(message: JsonObject) -> Iterator[Fault]:
 def place_result(
     unit: UnitOfWork, request: ToolResultRequest, identity: RequestIdentity
 ) -> AnswerPlace:
-    """Return where a result belongs among the answers of its session.
+    """Return the place of a result among the answers of its session.
 
     Returns:
-        The place; what exists there is this result.
+        The place; an existing entry in it is this result.
 
     Raises:
-        ConflictError: The call was answered with something else.
+        ConflictError: The call has another answer.
     """
-    follows_call = _is_called_anew(request)
+    follows_call = _message_has_call(request)
     place = find_answer_place(
         unit, request.session_id, request.tool_call_id, follows_call=follows_call
     )
@@ -197,7 +196,7 @@ def place_result(
             f"({existing.entry_id}). {_NEW_CALL}",
             code="tool-call-answered",
         )
-    # Of the earlier request only the name of the tool is known, and a digest of the rest.
+    # The record of the earlier request has the tool's name, and a digest of the rest.
     faults = []
     differs = "what differs in `result`, `success` or `callMessage`"
     recorded = unit[ToolResultRecords].find(existing.entry_id)
@@ -214,8 +213,8 @@ def place_result(
     )
 
 
-def _is_called_anew(request: ToolResultRequest) -> bool:
-    """Return whether the message that comes along makes the call."""
+def _message_has_call(request: ToolResultRequest) -> bool:
+    """Return whether the message of the request has the call."""
     message = request.call_message
     if message is None:
         return False
@@ -224,7 +223,7 @@ def _is_called_anew(request: ToolResultRequest) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class NormalizedRequest:
-    """A request, its result normalized, and what it is known by."""
+    """A request with its normalized result and its identity."""
 
     request: ToolResultRequest
     normalized: NormalizedToolResult
@@ -236,16 +235,16 @@ def normalize_streamed(
     read: Callable[[bytes], ReadToolResult],
     hold_text: Callable[[int], None],
 ) -> NormalizedRequest:
-    """Return the request in a body, with its result normalized; blocks.
+    """Read the request in a body and normalize its result; blocks.
 
     Args:
         json: The body.
-        read: Parses and checks it. The strings of the request it gives may be placeholders.
-        hold_text: Is told of every string that is needed as text, before it is in memory.
+        read: Parses and checks it. Strings of the request may be placeholders.
+        hold_text: Reserves memory for a string that is needed as text, before it is read.
 
     Raises:
         InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: As `read` and `hold_text`.
-        StoreUnavailableError: What a draft holds cannot be read.
+        StoreUnavailableError: A draft cannot be read.
     """
     strings = json.long_strings
     if not strings:
@@ -266,17 +265,17 @@ def normalize_streamed(
         read: ReadToolResult, placeholders: dict[int, Placeholder]
     ) -> tuple[tuple[ReadToolResult, NormalizedToolResult], set[int]]:
         normalized = _normalized(read)
-        settled, found = _settled(normalized, strings, placeholders)
+        streamed, found = _with_drafts(normalized, strings, placeholders)
         missing = {number for number, each in placeholders.items() if each.data not in found}
-        # One medium may be in the result and in what made the call, where it is needed as text.
-        shown = numbers_in(settled, marks) | numbers_in(read.request.call_message, marks)
-        return (read, settled), missing | (shown & placeholders.keys())
+        # A medium may also be in the message of the call, where it is needed as text.
+        text_numbers = numbers_in(streamed, marks) | numbers_in(read.request.call_message, marks)
+        return (read, streamed), missing | (text_numbers & placeholders.keys())
 
-    (settled, normalized), left = read_with_placeholders(
+    (read_result, normalized), replaced = read_with_placeholders(
         json, placeholders, marks, read=read, find_media=find_media, hold_text=hold_text
     )
     return NormalizedRequest(
-        settled.request, normalized, identity_of_stream(json, settled.value, left)
+        read_result.request, normalized, identity_of_stream(json, read_result.value, replaced)
     )
 
 
@@ -293,11 +292,11 @@ def _normalized(read: ReadToolResult) -> NormalizedToolResult:
 def whole_request(
     json: JsonStream[BlobDraft], request: ToolResultRequest, read: Callable[[bytes], ReadToolResult]
 ) -> ToolResultRequest:
-    """Return the request in a body that was normalized, without placeholders; may block.
+    """Return the request of a normalized body without placeholders; may block.
 
     Args:
         json: The body.
-        request: What `normalize_streamed` gave, perhaps with placeholders.
+        request: The request of `normalize_streamed`, which may have placeholders.
         read: Parses and checks it.
     """
     strings = json.long_strings
@@ -306,12 +305,12 @@ def whole_request(
     return read(json.body(string.raw() for string in strings)).request
 
 
-def _settled(
+def _with_drafts(
     normalized: NormalizedToolResult,
     strings: list[LongString[BlobDraft]],
     placeholders: dict[int, Placeholder],
 ) -> tuple[NormalizedToolResult, set[bytes]]:
-    """Return the result with drafts for the media that were placeholders, and their bytes."""
+    """Replace placeholders that are media by drafts; return the result and these placeholders."""
     numbers = {placeholder.data: number for number, placeholder in placeholders.items()}
     media = []
     found = set()

@@ -51,19 +51,19 @@ from pagefault_dialects.model.resource import Resource
 from pagefault_dialects.streams.json_stream import JsonStream
 
 IDEMPOTENT_ROUTE = "POST /api/tool-results"
-_NOTHING_SHOWN: Mapping[str, Resource] = MappingProxyType({})
+_NO_RESOURCES: Mapping[str, Resource] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
 class _Received(NormalizedRequest):
-    """A request whose result is normalized, and the body that it came in."""
+    """A normalized request and its body."""
 
     json: JsonStream[BlobDraft]
     body_bytes: int
 
     @property
-    def refers(self) -> bool:
-        """Whether it takes more than its own record: something to be stored, or to be found."""
+    def needs_stores(self) -> bool:
+        """True if it has media to be stored, or references to be looked up."""
         return (
             not is_quick(*self.json.texts)
             or bool(self.normalized.media)
@@ -73,7 +73,7 @@ class _Received(NormalizedRequest):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ToolResults:
-    """Takes raw tool results in and gives canonical records out."""
+    """Stores raw tool results as canonical records."""
 
     records: Records
     keepers: MediaKeepers
@@ -92,21 +92,21 @@ class ToolResults:
         idempotency_key: str | None,
         new_call: bool = False,
     ) -> Ingested:
-        """Take a raw tool result in.
+        """Store a raw tool result.
 
         Args:
             project_id: The caller's project.
             body: The request's JSON text as it arrives, within the caller's limit.
             idempotency_key: Makes a retry outside any session safe.
-            new_call: Whether it is said beside the body that the call is a new one.
+            new_call: Whether the request marks the call as new outside of the body.
 
         Returns:
-            The committed record. The same call of the same session with the same JSON gives the
-            same record again.
+            The committed record. The same JSON for the same call of a session returns the same
+            record.
 
         Raises:
             InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body; nothing stored.
-            ConflictError: This call of the session was answered with another body.
+            ConflictError: This call of the session has another result.
             StoreUnavailableError: A store did not answer; nothing is visible, send it again.
         Source: spec 002, "Storage & History".
         """
@@ -123,7 +123,7 @@ class ToolResults:
                     return Ingested(await self.get(project_id, answer_id), is_new=False)
                 ingested = await self._ingest(project_id, received, call)
                 if not ingested.is_new:
-                    # The session had answered this call, so there was no commit to note it in.
+                    # The session had this result, so no commit has recorded the key.
                     await idempotency.record_existing_answer(call, ingested.result.tool_result_id)
                 return ingested
 
@@ -132,15 +132,15 @@ class ToolResults:
         project_id: str,
         body: AsyncIterator[bytes],
         *,
-        shown: Mapping[str, Resource] = _NOTHING_SHOWN,
+        further_resources: Mapping[str, Resource] = _NO_RESOURCES,
     ) -> PreparedResult:
-        """Return a result whose media are stored, to be appended in somebody else's transaction.
+        """Store the media of a result; the caller's transaction appends it.
 
         Args:
             project_id: The caller's project.
-            body: As that of `ingest`.
-            shown: Resources of the project, by id, that the result may refer to beside those of
-                its session.
+            body: See `ingest`.
+            further_resources: Resources of the project, by id, that the result may refer to in
+                addition to those of its session.
 
         Raises:
             Exception: See `ingest`; nothing is visible.
@@ -149,7 +149,7 @@ class ToolResults:
             resources = await self.records.read(
                 project_id, lambda unit: _session_resources(unit, received)
             )
-            return await self._prepared(project_id, received, {**shown, **resources})
+            return await self._prepared(project_id, received, {**further_resources, **resources})
 
     @asynccontextmanager
     async def _received(
@@ -185,7 +185,7 @@ class ToolResults:
     async def list(
         self, project_id: str, *, session_id: str | None, cursor: str | None, limit: int
     ) -> tuple[Sequence[StoredToolResult], str | None]:
-        """Return up to `limit` records, newest first, and the cursor behind them.
+        """Return up to `limit` records, newest first, and the next cursor.
 
         Raises:
             InvalidCursorError: The cursor is not this list's.
@@ -219,8 +219,8 @@ class ToolResults:
         self, project_id: str, received: _Received, call: IdempotentCall | None
     ) -> Ingested:
         session_resources: Mapping[str, Resource] = {}
-        if received.refers:
-            # Before anything is stored for a result that is there.
+        if received.needs_stores:
+            # Media of a result that exists are not stored again.
             previous, session_resources = await self.records.read(
                 project_id,
                 lambda unit: (
@@ -258,7 +258,7 @@ class ToolResults:
         received: _Received,
         session_resources: Mapping[str, Resource],
     ) -> PreparedResult:
-        """Do the stages behind normalization: media are stored, the record is made."""
+        """Run the stages after normalization: persistence and packaging."""
         call_message = await self._call_message(project_id, received.request)
         now = utc_now()
         with self.clock.stage("persistence"):
@@ -275,7 +275,7 @@ class ToolResults:
             package = replace(package, call_message=call_message)
         size_bytes = received.body_bytes
         if self.raw_results.is_wanted(project_id, size_bytes=size_bytes):
-            # What the tool returned, whole, for those who listen for that.
+            # Subscribers of raw results get the whole return value of the tool.
             request = await self.work.run(
                 size_bytes, whole_request, received.json, received.request, self._read
             )
@@ -322,19 +322,19 @@ class ToolResults:
 
 
 def _previous(unit: UnitOfWork, received: _Received) -> StoredToolResult | None:
-    """Return the result if it is there already."""
+    """Return the result if it exists."""
     existing = place_result(unit, received.request, received.identity).existing
     return None if existing is None else unit[ToolResultRecords].find(existing.entry_id)
 
 
 def _session_resources(unit: UnitOfWork, received: _Received) -> dict[str, Resource]:
-    """Return the resources of the session that the tool refers to itself, by id."""
+    """Return the resources of the session that the result refers to, by id."""
     session_id = received.request.session_id
-    wanted = {
+    resource_ids = {
         part.resource_id
         for part in received.normalized.parts
         if isinstance(part, NormalizedReference) and part.resource_id
     }
-    if session_id is None or not wanted:
+    if session_id is None or not resource_ids:
         return {}
-    return unit[ResourceRecords].find_in_session(wanted, session_id)
+    return unit[ResourceRecords].find_in_session(resource_ids, session_id)

@@ -22,7 +22,7 @@ from app.models.session import Session, SessionUse
 from app.services.concurrency.background import run_to_completion
 from app.services.pages.page_bodies import refers_to_text
 from app.services.quotas.storage_quota import StorageQuota
-from app.services.sessions.sessions import ShownSession, uses_of
+from app.services.sessions.sessions import SessionWithUse, uses_of
 from app.stores.blobs.store import BlobStore
 from app.stores.records.aliases import AliasRecords
 from app.stores.records.frontier_moves import FrontierMoveRecords
@@ -71,7 +71,7 @@ class BundleImports:
         init=False, default_factory=lambda: anyio.CapacityLimiter(_BUNDLES_AT_ONCE)
     )
 
-    async def import_session(self, project_id: str, chunks: AsyncIterator[bytes]) -> ShownSession:
+    async def import_session(self, project_id: str, chunks: AsyncIterator[bytes]) -> SessionWithUse:
         """Store the session in a bundle with its ids, in one transaction.
 
         Args:
@@ -94,7 +94,7 @@ class BundleImports:
             await self._put_blobs(project_id, bundle)
             # Not cancelled, since it reads the file that this block closes.
             use = await run_to_completion(self._commit(project_id, check, session))
-        return ShownSession(session, use, is_new=True)
+        return SessionWithUse(session, use, is_new=True)
 
     async def _put_blobs(self, project_id: str, bundle: BundleFile) -> None:
         blobs = iter(bundle.blobs.items())

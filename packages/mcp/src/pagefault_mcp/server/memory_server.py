@@ -380,6 +380,6 @@ def _contents(
 
 async def _read(rendered: RenderedBody, caller: McpCaller) -> Any:  # noqa: ANN401 - JSON of our own
     await caller.hold(_COPIES * rendered.rendering.size_bytes)
-    rendered.give()
+    rendered.record_delivery()
     async with aclosing(rendered.chunks()) as chunks:
         return json.loads(b"".join([chunk async for chunk in chunks]))
