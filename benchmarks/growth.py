@@ -143,7 +143,7 @@ async def _pages(store: Store, *, deep: bool = False, **filters: object) -> int:
 
 
 async def _sessions(store: Store, wanted: str | None = None) -> int:
-    page, _ = await store.services[Sessions].list(PROJECT, wanted=wanted, cursor=None, limit=10)
+    page, _ = await store.services[Sessions].list(PROJECT, id_part=wanted, cursor=None, limit=10)
     return len(page)
 
 

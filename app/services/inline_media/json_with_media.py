@@ -56,10 +56,10 @@ class RenderedBody:
         return self
 
     async def chunks(self) -> AsyncGenerator[bytes, None]:
-        """Yield all of it, in order.
+        """Yield all bytes, in order.
 
         Raises:
-            StoreUnavailableError: A file cannot be read, or has not the bytes it had.
+            StoreUnavailableError: A file cannot be read, or its size has changed.
         """
         for piece in self.rendering.pieces:
             if isinstance(piece, bytes):

@@ -1,4 +1,4 @@
-"""Media in values: moved into the store, with a note of how they were written."""
+"""Moves media of values into the store, and records their forms."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -19,10 +19,10 @@ from pagefault_dialects.model.resource import Resource
 
 @dataclass(frozen=True, slots=True)
 class MovedValue:
-    """A value with references in the place of its media.
+    """A value with references instead of its media.
 
-    `forms` says, by JSON pointer into `value`, how they were written; `resources` are all that the
-    value and the forms refer to.
+    `forms` has the forms of the media by JSON pointer into `value`. `resources` has all resources
+    that the value and the forms refer to.
     """
 
     value: JsonValue
@@ -35,18 +35,18 @@ class MediaMover:
     """Moves the media of one request."""
 
     keeper: MediaKeeper
-    """Stores them."""
+    """Stores the media."""
     most_media: int
-    """The most media that one value may hold."""
+    """The maximum of media in one value."""
     streamed: StreamedMedia = field(default_factory=dict)
-    """The media that are in drafts already."""
+    """The media that were streamed into drafts."""
 
     async def move_all(self, value: JsonValue, movable: Sequence[Movable]) -> MovedValue:
-        """Return a value, which is nobody else's, with references in the place of what is movable.
+        """Replace media of a value by references; changes the value.
 
         Raises:
             PayloadTooLargeError: There are too many media, or one is too large.
-            StoreUnavailableError: The blob store did not take one.
+            StoreUnavailableError: The blob store did not store one.
         """
         self._check_count(sum(max(1, len(each.spans)) for each in movable))
         forms: dict[str, InlineForm] = {}
@@ -62,9 +62,9 @@ class MediaMover:
         return MovedValue(value, forms, tuple(resources))
 
     async def move(self, uri: DataUriText, pointer: str) -> MovedValue:
-        """Return a reference in the place of a text that is one data URI, at a pointer.
+        """Replace a text that is one data URI, at a pointer, by a reference.
 
-        The first of the resources is the medium.
+        The first resource is the medium.
         """
         filename = safe_file_name(uri.filename)
         source = self.source(uri)
@@ -78,7 +78,7 @@ class MediaMover:
         return MovedValue(resource.reference, {pointer: form}, (resource, kept))
 
     def source(self, uri: DataUriText) -> MediaSource:
-        """Return the medium of a data URI: in a draft, if it was streamed there, or in memory."""
+        """Return the medium of a data URI: its draft if it was streamed, else its bytes."""
         data = uri.data or b""
         if self.streamed and (string := self.streamed.get(data)) is not None:
             return DraftMedia(string.draft, uri.mime_type)
@@ -97,7 +97,7 @@ class MediaMover:
         )
 
     async def lift(self, text: str, spans: Sequence[DataUriSpan], pointer: str) -> MovedValue:
-        """Return a text, at a pointer, with references in the place of data URIs in its words."""
+        """Replace data URIs in a text, at a pointer, by references."""
         self._check_count(len(spans))
         pieces: list[str] = []
         moved: list[Resource] = []
@@ -110,11 +110,11 @@ class MediaMover:
             moved.append(resource)
             position = span.end
         form, kept = await self.keep_text(text, moved)
-        shown = "".join([*pieces, text[position:]])
-        return MovedValue(shown, {pointer: form}, (*moved, kept))
+        with_references = "".join([*pieces, text[position:]])
+        return MovedValue(with_references, {pointer: form}, (*moved, kept))
 
     async def keep_text(self, text: str, moved: Sequence[Resource]) -> tuple[InlineForm, Resource]:
-        """Keep a text as it was sent, which is shown with references to what it held."""
+        """Store a text as it was sent, whose value has references instead."""
         kept = await self.keeper.store(InMemoryMedia(text.encode()), "text/plain", None)
         first, *further = (resource.resource_id for resource in moved)
         form = InlineForm(

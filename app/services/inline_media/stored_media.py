@@ -1,7 +1,7 @@
-"""Stored media, read into memory, or into their places in values as they were sent.
+"""Stored media, read into memory or put back into values as they were sent.
 
-A value as it was sent is put together in pieces: its text, and between it the media, which are read
-when they are sent and not before.
+A value as it was sent is a sequence of pieces: its text and its media, which are read when they are
+sent.
 """
 
 from collections.abc import Mapping, Sequence
@@ -52,7 +52,7 @@ class StoredMedia:
 
         Raises:
             NotFoundError: The project has no such resource.
-            PayloadTooLargeError: It has more than `limit_bytes`.
+            PayloadTooLargeError: It is larger than `limit_bytes`.
             StoreUnavailableError: The store did not answer.
         """
         resource = await self.resource(reference)
@@ -62,16 +62,16 @@ class StoredMedia:
     async def as_sent(
         self, text: bytes, forms: Mapping[str, InlineForm], *, limit_bytes: int
     ) -> Sequence[JsonPiece]:
-        """Return the JSON text of a value with every medium as it was written, byte for byte.
+        """Return the JSON text of a value with its media as they were sent, byte for byte.
 
         Args:
-            text: The value as it is shown.
-            forms: How its media were written, by JSON pointer.
-            limit_bytes: How many bytes of media stand in it in all.
+            text: The stored value.
+            forms: The forms of its media, by JSON pointer.
+            limit_bytes: The maximum of bytes of all media.
 
         Raises:
-            NotFoundError: One of the media is gone.
-            PayloadTooLargeError: They are too large to stand in an answer.
+            NotFoundError: A medium was deleted.
+            PayloadTooLargeError: The media are too large for an answer.
             StoreUnavailableError: The store did not answer.
         """
         if not forms:
@@ -97,9 +97,9 @@ class StoredMedia:
         return await anyio.to_thread.run_sync(put_back)
 
     async def _written(self, places: MediaPlaces, form: InlineForm, resource: Resource) -> str:
-        """Return what stands for a data URI: its head and the mark of its medium or text."""
+        """Return a data URI with a mark instead of its data, or the mark of a stored text."""
         if form.text_resource_id is not None:
-            # A text that was kept as it was, read once to learn how long it is escaped.
+            # The text is read once to get its escaped length.
             writer = TextWriter("utf-8")
             sent_bytes = 0
             opened = await self.blobs.open(self.project_id, resource.digest)
@@ -121,7 +121,7 @@ class StoredMedia:
 
 
 def check_fits(resource: Resource, limit_bytes: int) -> None:
-    """Raise PayloadTooLargeError for a medium that is too large to stand in an answer."""
+    """Raise PayloadTooLargeError for a medium that is too large for an answer."""
     if resource.size_bytes > limit_bytes:
         raise PayloadTooLargeError(
             f"A medium has more than the {limit_bytes} bytes that stand in one answer. Ask "
@@ -132,5 +132,5 @@ def check_fits(resource: Resource, limit_bytes: int) -> None:
 
 
 def length_of(writer: TextWriter, chunk: bytes) -> int:
-    """Return how many bytes become of a chunk of a text."""
+    """Return the escaped length of a chunk of a text."""
     return sum(map(len, writer.feed(chunk)))

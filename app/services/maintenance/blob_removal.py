@@ -1,4 +1,4 @@
-"""Finding blobs that no row needs, and removing them, each behind a claim.
+"""Finds blobs that no row needs, and removes them, each after a claim.
 
 See `app.stores.records.swept_blobs`.
 """
@@ -35,10 +35,10 @@ _log = structlog.get_logger(__name__)
 async def unneeded_blobs(
     records: Records, blobs: BlobStore, project_id: str
 ) -> AsyncGenerator[tuple[int, Sequence[ListedBlob]], None]:
-    """Look at all blobs of a project, and yield those that no row needs now.
+    """Yield the blobs of a project that no row needs now, in batches of at most 500 blobs.
 
-    At most 500 at a time, each time with how many were looked at. Asked without a lock: where there
-    is no garbage, no write ever waits for a sweep.
+    Each batch has the number of examined blobs. Rows are read without a lock, so that no write
+    waits for a sweep if there is no garbage.
     """
     async with aclosing(blobs.listed(project_id)) as listed:
         while batch := await _next_batch(listed):
@@ -60,10 +60,10 @@ def _needed(batch: Sequence[ListedBlob], unit: UnitOfWork) -> set[str]:
 
 
 class ClaimTime:
-    """The time of one claim; begun before the claim is made, so that it ends before the claim does.
+    """The time of one claim. It starts before the claim, so that it ends before the claim.
 
-    A machine that is suspended stops the one of its clocks, and somebody may set the other: the
-    one that says more time has passed is believed.
+    The monotonic clock stops while the machine is suspended, and the wall clock may be changed. So
+    the longer time of the two counts.
     """
 
     def __init__(self) -> None:
@@ -71,17 +71,17 @@ class ClaimTime:
         self._wall = time.time()
 
     def is_over(self) -> bool:
-        """Return whether nothing more may be removed on the strength of the claim."""
+        """Return whether the claim no longer allows removals."""
         passed = max(time.monotonic() - self._monotonic, time.time() - self._wall)
         return passed > CLAIM_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
 class BlobRemoval:
-    """Removes blobs whose digests are known.
+    """Removes blobs by digest, unless a row needs them.
 
-    What a row needs stays. A request that has stored the same bytes and has not written its row
-    yet is told so (`BlobSweptError`), and stores them again.
+    A request that has stored the same bytes, but not yet written its row, gets a `BlobSweptError`
+    and stores them again.
     """
 
     records: Records
@@ -92,15 +92,15 @@ class BlobRemoval:
     async def removed(
         self, project_id: str, digests: Sequence[str]
     ) -> AsyncGenerator[Sequence[str], None]:
-        """Remove those of at most 500 blobs that no row needs; yields the digests that are gone.
+        """Remove those of at most 500 blobs that no row needs, and yield the removed digests.
 
         Raises:
-            StoreUnavailableError: A store did not answer; what was removed stays removed.
+            StoreUnavailableError: A store did not answer; earlier removals stay.
         """
-        left: Sequence[str] = digests
-        while left:
+        remaining: Sequence[str] = digests
+        while remaining:
             time = ClaimTime()
-            claim = await self._claim(project_id, left)
+            claim = await self._claim(project_id, remaining)
             if claim is None:
                 _log.warning("blobs left for the next sweep: a long write is under way")
                 return
@@ -111,8 +111,8 @@ class BlobRemoval:
             yield removed
             if not removed:
                 return
-            # What the time of the claim was too short for is claimed anew.
-            left = claim.digests[len(removed) :]
+            # If the time of the claim ended early, the other digests are claimed again.
+            remaining = claim.digests[len(removed) :]
 
     async def remove(self, project_id: str, digests: Sequence[str]) -> None:
         """Remove those of at most 500 blobs that no row needs.
@@ -141,7 +141,7 @@ class BlobRemoval:
         try:
             return await asyncio.shield(claiming)
         except asyncio.CancelledError:
-            # It is made all the same, and would turn writers away until it runs out.
+            # The claim is committed nevertheless, and would refuse writes until it expires.
             with anyio.CancelScope(shield=True), suppress(PagefaultError):
                 claim = await claiming
                 if claim is not None:
@@ -156,7 +156,7 @@ class BlobRemoval:
     async def _remove_claimed(
         self, project_id: str, claim: BlobClaim, time: ClaimTime
     ) -> Sequence[str]:
-        """Remove what the time of the claim allows, in order; returns what is gone."""
+        """Remove blobs in order while the claim lasts; return the removed digests."""
         removed: list[str] = []
         uncertain: set[str] = set()
         try:
@@ -164,8 +164,8 @@ class BlobRemoval:
                 if time.is_over():
                     break
                 chunk = claim.digests[start : start + _REMOVED_AT_ONCE]
-                # A removal that failed, or was given up, may still come to pass: such a claim is
-                # left to run out.
+                # A failed or cancelled removal may still happen later, so its claim is left to
+                # expire.
                 uncertain = set(chunk)
                 await self._delete(project_id, chunk)
                 reached(CrashPoint.BLOBS_DELETED)

@@ -1,9 +1,9 @@
 """The check of the stores: every row has its blob, and every blob has its digest.
 
-Blobs are read through and hashed; nothing is trusted because of its name. What looks wrong is
-looked at a second time before it is told, since files come and go while the check runs. A repair
-moves damaged blobs out of sight, so that wrong bytes are never served: the same file, uploaded
-again, heals the row. It never changes a row.
+Blobs are read and hashed; their names are not trusted. Files change while the check runs, so a
+fault is reported only if a second check finds it, too. A repair moves damaged blobs into
+quarantine, so that wrong bytes are never served. Uploading the same file again repairs the row. The
+check never changes a row.
 """
 
 import asyncio
@@ -27,13 +27,13 @@ from app.stores.records.unit_of_work import UnitOfWork
 
 _DIGESTS_AT_ONCE = 500
 _BLOBS_AT_ONCE = 4
-# Below it, a worker thread costs more than the hashing.
+# Hashing less costs less than a worker thread.
 _HASHED_AT_ONCE_BYTES = 32 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class StoreFault:
-    """Rows, by name, whose blob is not what they say; whether it was moved out of sight."""
+    """A fault of a blob, with the rows that need it. `is_quarantined` is set by a repair."""
 
     project_id: str
     digest: str
@@ -44,7 +44,7 @@ class StoreFault:
 
 @dataclass(slots=True)
 class StoreCheckReport:
-    """The result of a check. `unneeded` counts blobs without a reference, which is no fault."""
+    """The result of a check. `unneeded` counts blobs without a reference, which are no fault."""
 
     blobs: int = 0
     bytes_read: int = 0
@@ -53,13 +53,13 @@ class StoreCheckReport:
 
 
 FaultFound: TypeAlias = Callable[[StoreFault], None]
-"""Told of each fault as it is found."""
+"""Receives each fault when it is found."""
 
 ReadProgress: TypeAlias = Callable[[int, int], None]
-"""Told how many bytes were read, and how many there are in all."""
+"""Receives the number of bytes read so far, and of all bytes."""
 
 Pace: TypeAlias = Callable[[int], Awaitable[None]]
-"""Waits until more may be read than the bytes that were."""
+"""Waits after reading a number of bytes, until more may be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,15 +72,15 @@ class StoreCheck:
     async def run(
         self, found: FaultFound, *, repair: bool = False, progress: ReadProgress | None = None
     ) -> StoreCheckReport:
-        """Check everything; takes as long as reading all blobs does.
+        """Check all projects; reads all blobs.
 
         Args:
-            found: Told of each fault.
-            repair: Whether to move damaged blobs out of sight.
-            progress: Told how far it is.
+            found: Receives each fault.
+            repair: Whether to move damaged blobs into quarantine.
+            progress: Receives the progress.
 
         Raises:
-            StoreUnavailableError: A store did not answer, so the rest is not known.
+            StoreUnavailableError: A store did not answer, so the check is incomplete.
         """
         project_ids = await self.records.read_projects(lambda projects: projects.list_ids())
         total = 0
@@ -110,7 +110,7 @@ class StoreCheck:
         advance: Callable[[int], None],
     ) -> None:
         last = ""
-        while batch := await rows_behind(
+        while batch := await rows_after(
             self.records, check.project_id, last, limit=_DIGESTS_AT_ONCE
         ):
             last = batch[-1][0].digest
@@ -139,19 +139,19 @@ class BlobCheck:
     repair: bool
     """True if damaged blobs are moved into quarantine."""
     pace: Pace | None = None
-    """Awaited with the number of bytes behind each piece that is read."""
+    """Awaited after each piece with its number of bytes."""
 
     async def run(
         self, rows: Sequence[BlobReference], advance: Callable[[int], None]
     ) -> StoreFault | None:
-        """Return what is wrong with a blob that some rows need; `None` if it is sound.
+        """Check a blob that rows need; return its fault, or `None` if it is intact.
 
         Args:
-            rows: All rows that need it, one at least.
-            advance: Told of the bytes of each piece, the first time the blob is read.
+            rows: All rows that need it, at least one.
+            advance: Receives the size of each piece when the blob is read first.
 
         Raises:
-            StoreUnavailableError: A store did not answer, so nothing is known.
+            StoreUnavailableError: A store did not answer, so the result is unknown.
         """
         digest = rows[0].digest
         kind, wrong = await self._fault(digest, rows, advance)
@@ -159,7 +159,7 @@ class BlobCheck:
             return None
         blob = await self.blobs.find(self.project_id, digest)
         kind, wrong = await self._fault(digest, wrong)
-        # Rows that have been there all the while had a right to their blob all the while.
+        # Only rows that existed during both checks count: their blob had to exist as well.
         still_there = await self.records.read(
             self.project_id, lambda unit: set(unit[BlobReferenceRecords].of([digest]))
         )
@@ -181,7 +181,7 @@ class BlobCheck:
         rows: Sequence[BlobReference],
         advance: Callable[[int], None] | None = None,
     ) -> tuple[FaultKind | None, Sequence[BlobReference]]:
-        """Return what is wrong with a blob, and the rows for which it is."""
+        """Return the fault of a blob, and the rows that it affects."""
         kind: FaultKind
         try:
             actual, size_bytes = await self._hashed(digest, advance)
@@ -194,14 +194,13 @@ class BlobCheck:
                 return "damaged", rows
             wrong = [row for row in rows if row.size_bytes != size_bytes]
             return ("wrong-size", wrong) if wrong else (None, ())
-        # One file that cannot be had is a finding; a store that does not answer is none.
-        # Neither is one that is full: it is read from.
+        # A fault needs a store that works otherwise. A full store can still be read.
         with suppress(StoreFullError):
             await self.blobs.check()
         return kind, rows
 
     async def _hashed(self, digest: str, advance: Callable[[int], None] | None) -> tuple[str, int]:
-        """Return the digest that a blob's bytes have, and how many they are."""
+        """Return the digest and size of a blob's bytes."""
         hashing = hashlib.sha256()
         size_bytes = 0
         async with aclosing(await self.blobs.open(self.project_id, digest)) as pieces:
@@ -218,9 +217,9 @@ class BlobCheck:
         return hashing.hexdigest(), size_bytes
 
     async def _quarantine(self, damaged: ListedBlob) -> bool:
-        """Move a damaged blob out of sight, unless it was put anew; says whether it was moved.
+        """Move a damaged blob into quarantine unless it was replaced; return True if it was moved.
 
-        Behind a claim, as a removal is: a write that puts the blob again meanwhile is refused.
+        It is claimed like a removal, so a concurrent write of the same blob is refused.
         """
         time = ClaimTime()
         claim = await self.records.write(
@@ -234,7 +233,7 @@ class BlobCheck:
         may_move = is_the_same and not time.is_over()
         if may_move:
             await self.blobs.quarantine(self.project_id, damaged.digest)
-        # Not after an error: a move that failed may still come to pass.
+        # Not after an error: a failed move may still happen later.
         await self.records.write(
             self.project_id,
             lambda unit: unit[SweptBlobRecords].note_over(claim, claim.digests),
@@ -243,17 +242,17 @@ class BlobCheck:
         return may_move
 
 
-async def rows_behind(
+async def rows_after(
     records: Records, project_id: str, after: str, *, end: str | None = None, limit: int
 ) -> list[list[BlobReference]]:
-    """Return the rows of up to `limit` blobs of a project, by blob, in the order of their digests.
+    """Return the rows of up to `limit` blobs of a project, grouped by blob, in order of digest.
 
     Args:
-        records: What refers to blobs.
+        records: The records that refer to blobs.
         project_id: The project.
-        after: A digest, or the beginning of one; those behind it are wanted.
-        end: The same; those from it on are not.
-        limit: How many blobs.
+        after: A digest or its beginning, after which the blobs begin.
+        end: A digest or its beginning, before which the blobs end.
+        limit: The maximum of blobs.
     """
 
     def rows(unit: UnitOfWork) -> Sequence[BlobReference]:

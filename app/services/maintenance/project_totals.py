@@ -1,4 +1,4 @@
-"""Counts what a project keeps."""
+"""Counts the records and bytes of a project."""
 
 from app.models.project import ProjectTotals
 from app.stores.records.project_totals import ProjectTotalRecords
@@ -6,7 +6,7 @@ from app.stores.records.records import Records
 
 
 async def count_project(records: Records, project_id: str) -> ProjectTotals:
-    """Return how much a project keeps; of one that is not there, nothing.
+    """Return the totals of a project; zeros if it does not exist.
 
     Raises:
         StoreUnavailableError: The database did not answer.

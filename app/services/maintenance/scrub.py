@@ -1,14 +1,13 @@
-"""The scrub: reads every blob that rows need again within a period, and finds what a disk changed.
+"""The scrub: reads every needed blob once in a period, and finds bytes that a disk has changed.
 
-Digests are spread evenly, so a period is divided into slices of about an hour, and the digests into
-as many ranges: at any moment one range is due. Where a scrub stands follows from the clock, and
-needs no place to be kept that a restart could lose. Which process does a slice is settled as with
-two requests that are the same: by an idempotency key, one for each slice and project. A slice that
-nobody has done, since nothing was running, is made up for as long as such keys are kept, a day;
-later it comes up again in the next period.
+Digests are distributed evenly. So a period is divided into slices of about an hour, and the digests
+into as many ranges, of which one is due at any time. The position follows from the clock, so a
+restart cannot lose it. Like two equal requests, processes compete for a slice with an idempotency
+key for each slice and project. A slice that was missed while no process ran is done later, within
+the day that such keys are kept. After that its range is due again in the next period.
 
-Damaged bytes are taken out of service as `StoreCheck` does it. Nothing is read twice because it is
-served; nothing is found before its turn.
+Damaged blobs are moved into quarantine like those of `StoreCheck`. The scrub reads independently of
+requests.
 """
 
 import time
@@ -24,7 +23,7 @@ import structlog
 from app.errors import ConflictError
 from app.models.identity import utc_now
 from app.services.concurrency.background import log_failures, run_beside
-from app.services.maintenance.fsck import BlobCheck, StoreFault, rows_behind
+from app.services.maintenance.fsck import BlobCheck, StoreFault, rows_after
 from app.services.requests.idempotency import Idempotency, IdempotentCall
 from app.services.requests.request_identity import RequestIdentity
 from app.stores.blobs.store import BlobStore
@@ -35,23 +34,23 @@ from app.telemetry.metrics import Metrics
 _log = structlog.get_logger(__name__)
 
 _ROUTE = "scrub"
-# It is known by its key alone.
+# The key alone identifies the call.
 _NO_REQUEST = RequestIdentity("")
 _DONE = "done"
 _SLICE_SECONDS = 3_600.0
 _DIGESTS_AT_ONCE = 500
-# Digests are told apart by as many of their first digits.
+# Ranges are bounded by this many first digits.
 _DIGITS = 16
-# Clocks of several machines may differ by an hour, and no slice is done twice for it.
+# Clocks of machines may differ by up to an hour without a slice being done twice.
 _MADE_UP = KEPT - timedelta(hours=1)
 _NAMED_OWNERS = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """A range of digests: from `first` up to, not including, `end`; `None` for the end of all.
+    """A range of digests from `first` to before `end`, or to the last one if that is `None`.
 
-    `key` is another one each time the range is due.
+    `key` is different each time the range is due.
     """
 
     key: str
@@ -61,7 +60,7 @@ class Slice:
 
 @dataclass(frozen=True, slots=True)
 class SlicedPeriod:
-    """A period in slices of about an hour; one that is shorter is a single slice."""
+    """A period in slices of about an hour; a shorter period is a single slice."""
 
     seconds: float
 
@@ -76,16 +75,16 @@ class SlicedPeriod:
         return self.seconds / self.count
 
     def due(self, now: datetime) -> Iterator[Slice]:
-        """Yield what is due now or was a while ago, oldest first; each digest is in at most one.
+        """Yield the slices due now and within the last day, oldest first, without overlaps.
 
-        No slice is among them whose key may have been forgotten since it was done.
+        Slices are left out if their key may have expired, since they may be done.
         """
         current = int(now.timestamp() / self.slice_seconds)
         lookback = int(_MADE_UP.total_seconds() / self.slice_seconds)
         for number in range(current - min(lookback, self.count - 1), current + 1):
             place = number % self.count
             yield Slice(
-                # With the count, since other settings would give other slices the same numbers.
+                # With the count, since numbers mean other slices under other settings.
                 key=f"{number} of {self.count} in {self.seconds} s",
                 first=self._digits(place),
                 end=self._digits(place + 1) if place + 1 < self.count else None,
@@ -96,12 +95,12 @@ class SlicedPeriod:
 
 
 class ReadingPace:
-    """Lets so many bytes through in a second.
+    """A limit of bytes per second.
 
     Args:
-        bytes_per_second: How many.
-        clock: Seconds that only grow.
-        sleep: Waits for some of them.
+        bytes_per_second: The limit.
+        clock: Returns monotonic seconds.
+        sleep: Waits for seconds.
     """
 
     def __init__(
@@ -117,7 +116,7 @@ class ReadingPace:
         self._next_at = clock()
 
     async def keep(self, size_bytes: int) -> None:
-        """Wait until so many bytes have had their time; a pause before them saves none of it."""
+        """Wait for the time of some bytes; earlier pauses do not shorten it."""
         now = self._clock()
         self._next_at = max(now, self._next_at) + size_bytes / self._bytes_per_second
         await self._sleep(self._next_at - now)
@@ -132,29 +131,29 @@ class Scrub:
     blobs: BlobStore
     """The store of the blobs."""
     period: SlicedPeriod
-    """Within how long each blob is read once; 0 seconds for never."""
+    """The period in which each blob is read once; 0 seconds for no scrub."""
     pace: ReadingPace
-    """Limits how fast it reads."""
+    """Limits the rate of reading."""
     counts: Metrics
-    """Told of what was read."""
-    # By slice, the projects that nobody need ask the database about again.
-    _settled: dict[str, set[str]] = field(init=False, default_factory=dict)
+    """Counts the bytes read and the faults."""
+    # By slice, the projects that are done, so that the database is not queried again.
+    _done_projects: dict[str, set[str]] = field(init=False, default_factory=dict)
 
     async def run(self, now: datetime) -> None:
-        """Do what is due and was not done yet, by this process or another.
+        """Do the due slices that no process has done yet.
 
         Raises:
-            StoreUnavailableError: A store did not answer; the slice that was begun stays due.
+            StoreUnavailableError: A store did not answer; the slice remains due.
         """
         project_ids = await self.records.read_projects(lambda projects: projects.list_ids())
         slices = list(self.period.due(now))
-        for over in self._settled.keys() - {due.key for due in slices}:
-            del self._settled[over]
+        for expired in self._done_projects.keys() - {due.key for due in slices}:
+            del self._done_projects[expired]
         for due in slices:
-            settled = self._settled.setdefault(due.key, set())
+            done = self._done_projects.setdefault(due.key, set())
             for project_id in project_ids:
-                if project_id not in settled and await self._do_once(project_id, due):
-                    settled.add(project_id)
+                if project_id not in done and await self._do_once(project_id, due):
+                    done.add(project_id)
 
     def running(self) -> AbstractAsyncContextManager[object]:
         """Scrub for the length of the block."""
@@ -162,7 +161,7 @@ class Scrub:
 
     async def _keep_scrubbing(self) -> None:
         seconds = self.period.slice_seconds
-        # A process that has just started has better things to do, and several do not start at once.
+        # Not during the start of the process, and not at the same time in all processes.
         await anyio.sleep(SystemRandom().uniform(seconds / 4, seconds))
         while True:
             now = utc_now()
@@ -173,8 +172,8 @@ class Scrub:
             await anyio.sleep(seconds)
 
     async def _do_once(self, project_id: str, due: Slice) -> bool:
-        """Scrub a slice unless it was done; says whether it is done now."""
-        if not await rows_behind(self.records, project_id, due.first, end=due.end, limit=1):
+        """Scrub a slice unless it was done; return True if it is done now."""
+        if not await rows_after(self.records, project_id, due.first, end=due.end, limit=1):
             return True
         call = IdempotentCall(project_id, _ROUTE, due.key, _NO_REQUEST)
         keys = Idempotency(self.records)
@@ -186,14 +185,14 @@ class Scrub:
                         project_id, lambda unit: keys.note_answer(unit, call, _DONE)
                     )
         except ConflictError:
-            # Another process is at it, or was killed and has left that to whoever comes later.
+            # Another process works on it, or was killed; then a later run does it.
             return False
         return True
 
     async def _scrub(self, project_id: str, due: Slice) -> None:
         check = BlobCheck(self.records, self.blobs, project_id, repair=True, pace=self.pace.keep)
         last = due.first
-        while blobs := await rows_behind(
+        while blobs := await rows_after(
             self.records, project_id, last, end=due.end, limit=_DIGESTS_AT_ONCE
         ):
             for rows in blobs:
@@ -201,10 +200,10 @@ class Scrub:
                 fault = await check.run(rows, read.append)
                 self.counts.count_scrubbed(sum(read))
                 if fault is not None:
-                    self._tell(fault)
+                    self._report(fault)
             last = blobs[-1][0].digest
 
-    def _tell(self, fault: StoreFault) -> None:
+    def _report(self, fault: StoreFault) -> None:
         self.counts.count_scrub_fault(fault.kind)
         _log.error(
             "stored bytes are not what they were",

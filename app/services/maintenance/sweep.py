@@ -1,9 +1,9 @@
-"""The sweep: removes blobs that nothing refers to, and what has been left behind and is over.
+"""The sweep: removes blobs without a reference, and expired records.
 
-A blob is garbage when its last row is gone, or its row was never written. It is removed once it is
-older than the grace, and only behind a claim (see `app.stores.records.swept_blobs`): whatever a
-write does at the same moment, no row loses its blob. Any number of sweeps may run at once. Only the
-projects of this database are swept: another one may share the blob store.
+A blob is garbage if its last row was deleted, or its row was never written. It is removed when it
+is older than the grace, and only after a claim (see `app.stores.records.swept_blobs`), so that no
+row loses its blob to a concurrent sweep. Any number of sweeps may run at once. Only the projects of
+this database are swept, since another one may share the blob store.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -33,19 +33,19 @@ from app.stores.records.uploads import UploadRecords
 _log = structlog.get_logger(__name__)
 
 _TEMPORARY_SECONDS = 24 * 3600.0
-# Longer than a request may take between its first blob and its row.
+# Longer than the time between the first blob of a request and its row.
 _CLAIMS_KEPT = timedelta(hours=48)
-# What a time can be before now, and longer than anybody waits.
+# A limit, since earlier times cannot be represented.
 _LONGEST_GRACE_SECONDS = 100 * 365 * 24 * 3600.0
 _EVENTS_AT_ONCE = 5_000
 
 
 @dataclass(frozen=True, slots=True)
 class SweepReport:
-    """The result of a sweep so far; of a dry run, what it would remove.
+    """The result of a sweep so far; a dry run counts the removals without making them.
 
-    `removed` counts blobs, and `kept_young` those that nothing refers to and that are younger than
-    the grace; `looked_at` counts all.
+    `removed` counts removed blobs, `kept_young` unreferenced ones that are younger than the grace,
+    and `looked_at` all blobs.
     """
 
     looked_at: int = 0
@@ -63,22 +63,22 @@ class SweepReport:
 
     @property
     def is_empty(self) -> bool:
-        """True if nothing was to be removed."""
+        """True if nothing was removed."""
         return not any(self.removals().values())
 
     def removals(self) -> dict[str, int]:
-        """Return what was removed, by kind."""
+        """Return the numbers of removals by kind."""
         kept = ("looked_at", "kept_young")
         return {kind: count for kind, count in asdict(self).items() if kind not in kept}
 
 
 SweepProgress: TypeAlias = Callable[[SweepReport], None]
-"""Told from time to time how far a sweep is."""
+"""Receives the report so far, from time to time."""
 
 
 @dataclass(eq=False)
 class _OnlyCountedError(Exception):
-    """Rolls back what a dry run has removed in order to count it."""
+    """Rolls back the removals of a dry run, after counting them."""
 
     report: SweepReport
 
@@ -94,23 +94,22 @@ class Sweep:
     events_kept: timedelta
     """The time that events are kept."""
     most_events: int
-    """The most events kept for a project."""
+    """The maximum of events of a project."""
     stored_bytes: StorageQuota | None = None
-    """Counts what projects keep, where that is to be counted."""
+    """Counts the stored bytes of projects, if they have a quota."""
 
     async def run(
         self, grace_seconds: float, *, dry_run: bool = False, progress: SweepProgress | None = None
     ) -> SweepReport:
-        """Remove what is garbage for longer than the grace, and what has expired.
+        """Remove garbage that is older than the grace, and expired records.
 
         Args:
-            grace_seconds: How long a blob that nothing refers to is left alone after it was last
-                put.
-            dry_run: Whether to change nothing and to say what would be removed.
-            progress: Told how far it is.
+            grace_seconds: The time that an unreferenced blob is kept after its last upload.
+            dry_run: Whether to report the removals without making them.
+            progress: Receives the progress.
 
         Raises:
-            StoreUnavailableError: A store did not answer; what was removed stays removed.
+            StoreUnavailableError: A store did not answer; earlier removals stay.
         """
         now = utc_now()
         run = _Run(
@@ -136,13 +135,13 @@ class Sweep:
     def scheduled(
         self, *, interval_seconds: float, grace_seconds: float
     ) -> AbstractAsyncContextManager[object]:
-        """Sweep now and then for the length of the block; with an interval of 0, never."""
+        """Sweep at intervals for the length of the block; never if the interval is 0."""
         if not interval_seconds:
             return nullcontext()
         return run_beside(self._keep_sweeping(interval_seconds, grace_seconds))
 
     async def _keep_sweeping(self, interval_seconds: float, grace_seconds: float) -> None:
-        # Servers that were started together do not all sweep together.
+        # Servers that start at the same time sweep at different times.
         await anyio.sleep(SystemRandom().uniform(0, interval_seconds))
         while True:
             with log_failures(_log, "sweep not finished", fault="sweep failed"):
@@ -154,7 +153,7 @@ class Sweep:
 
 @dataclass(slots=True)
 class _Run:
-    """One sweep on its way through the projects."""
+    """One sweep through the projects."""
 
     records: Records
     blobs: BlobStore
@@ -164,7 +163,7 @@ class _Run:
     report: SweepReport = SweepReport()
 
     async def expire(self, project_id: str, now: datetime) -> None:
-        """Remove uploads and idempotency keys whose time is over, and claims nobody needs."""
+        """Remove expired uploads, idempotency keys, reservations and claims."""
 
         def expire(unit: UnitOfWork) -> SweepReport:
             expired = SweepReport(
@@ -178,8 +177,8 @@ class _Run:
         self._count(await self._removed(project_id, expire))
 
     async def expire_events(self, project_id: str, *, before: datetime, keep: int) -> None:
-        """Remove events whose time is over, a few at once: writers wait meanwhile."""
-        # Asked without a lock first: where nothing is over, no write ever waits for this.
+        """Remove expired events in batches, since writers wait meanwhile."""
+        # Checked without a lock, so that no write waits if nothing has expired.
         if None is await self.records.read(
             project_id, lambda unit: unit[EventRecords].newest_expired(before=before, keep=keep)
         ):
@@ -198,16 +197,16 @@ class _Run:
     async def _removed(
         self, project_id: str, remove: Callable[[UnitOfWork], SweepReport]
     ) -> SweepReport:
-        """Run a removal and return what it removes, rolled back where it is only to be counted."""
+        """Run a removal and return its report; roll it back in a dry run."""
 
-        def removed(unit: UnitOfWork) -> SweepReport:
+        def remove_or_count(unit: UnitOfWork) -> SweepReport:
             report = remove(unit)
             if self.dry_run:
                 raise _OnlyCountedError(report)
             return report
 
         try:
-            return await self.records.write(project_id, removed, is_alone=True)
+            return await self.records.write(project_id, remove_or_count, is_alone=True)
         except _OnlyCountedError as exc:
             return exc.report
 
@@ -221,12 +220,12 @@ class _Run:
                 await self._remove(project_id, old)
 
     async def sweep_temporary(self) -> None:
-        """Remove what interrupted writes left behind."""
+        """Remove temporary files of interrupted writes."""
         swept = await self.blobs.sweep_temporary(_TEMPORARY_SECONDS, dry_run=self.dry_run)
         self._count(SweepReport(temporary_removed=swept))
 
     async def _remove(self, project_id: str, old: Mapping[str, ListedBlob]) -> None:
-        """Remove blobs, by digest, or count them where nothing is to be changed."""
+        """Remove blobs, or only count them in a dry run."""
         if self.dry_run:
             self._count_removed(old, old)
             return

@@ -1,13 +1,12 @@
-"""What may be known of media before they are shown: hints, and what is wrong with them.
+"""Hints about media, and checks for damage.
 
-Hints for viewers are found without decoding any bytes: pixels come from image headers, durations
-from the headers of audio and video. A probe that fails costs a hint and never the result: these are
-parsers of hostile bytes.
+Hints for viewers are found without decoding: pixels in the headers of images, durations in the
+headers of audio and video. The parsers read hostile bytes, so a failed probe costs only the hint,
+never the result.
 
-Damage is judged wherever the bytes are, and what was found is remembered. It is a function of the
-bytes, so nothing of it is stored: media that were kept before anybody judged them are judged like
-all others, and better readers check all of them anew. What is known of the last media saves reading
-them again for every turn of a conversation.
+Damage is a function of the bytes, so it is computed and cached, never stored. So media that were
+stored before a check existed are checked as well, and improved checks apply to all media. The cache
+saves reading the media of a conversation again with each turn.
 """
 
 from collections import OrderedDict
@@ -31,23 +30,22 @@ _IMAGE_HEAD_BYTES = 1024 * 1024
 _WINDOW_BYTES = 8 * 1024 * 1024
 _NO_HINTS = MediaHints()
 
-# MP4 and its relatives may keep their header behind the media.
+# MP4 and related formats may have their header after the media.
 _HEADER_MAY_BE_LAST = frozenset(
     {"video/mp4", "audio/mp4", "video/quicktime", "audio/x-m4a", "video/x-m4v", "video/3gpp"}
 )
 
 
 def probe_media(head: bytes, source: MediaSource, mime_type: str) -> MediaHints:
-    """Return the hints about a medium at hand; blocks, so it belongs in a worker thread.
+    """Return the hints about a medium; blocks, so call it in a worker thread.
 
     Args:
-        head: The first bytes, as many as the caller has anyway.
-        source: The medium; of a large one that is neither in memory nor a draft only the first
-            8 MiB are read.
-        mime_type: The type the bytes were found to be of.
+        head: The first bytes that the caller has read.
+        source: The medium. Unless it is in memory or a draft, only its first 8 MiB are read.
+        mime_type: The detected type.
 
     Returns:
-        Pixels as displayed (a photograph on its side is turned), and seconds to the millisecond.
+        Pixels as displayed (after the rotation of a photograph), and seconds to the millisecond.
     """
     if headers.has_known_header(mime_type):
         hints = headers.image_hints(head, mime_type)
@@ -62,10 +60,10 @@ def probe_media(head: bytes, source: MediaSource, mime_type: str) -> MediaHints:
 async def probe_stored_media(
     blobs: BlobStore, project_id: str, blob: StoredBlob, mime_type: str
 ) -> MediaHints:
-    """Return the hints about a blob that is stored already, from its beginning and perhaps its end.
+    """Return the hints about a stored blob, from its beginning and for some types its end.
 
     Returns:
-        See `probe_media`. A store that does not answer costs the hints.
+        See `probe_media`. No hints if the store does not answer.
     """
     is_image = headers.has_known_header(mime_type)
     if not is_image and not headers.has_duration(mime_type):
@@ -88,22 +86,22 @@ async def probe_stored_media(
 def _file_of(source: MediaSource) -> headers.WindowedFile:
     if isinstance(source, DraftMedia):
         return headers.WholeFile(source.draft.read, source.size_bytes)
-    # What is in memory already costs nothing to show whole.
+    # A medium in memory is passed whole, since that costs nothing.
     size = source.size_bytes if isinstance(source, InMemoryMedia) else _WINDOW_BYTES
     return headers.WindowedFile(source.head(size), b"", source.size_bytes)
 
 
-_MOST_REMEMBERED = 20_000
+_MOST_CACHED = 20_000
 _SMALL_BYTES = 4_096
-# Each waits for the store while it holds a thread.
+# Each check occupies a thread while it waits for the store.
 _AT_ONCE = 8
 
 
 class MediaChecks:
-    """What is wrong with media; one for all services, since it remembers.
+    """A cache of checks for damage, shared by all services.
 
     Args:
-        blobs: Where stored media are.
+        blobs: The store of media.
     """
 
     def __init__(self, blobs: BlobStore) -> None:
@@ -112,7 +110,7 @@ class MediaChecks:
         self._threads = anyio.CapacityLimiter(_AT_ONCE)
 
     async def of_medium(self, project_id: str, medium: Medium) -> Damage | None:
-        """Return what is wrong with a conversation's medium; nothing is known of one at an address.
+        """Return the damage of a medium of a conversation; `None` for a medium at a URL.
 
         Raises:
             StoreUnavailableError: The store did not answer, or has lost the bytes.
@@ -128,7 +126,7 @@ class MediaChecks:
         return None
 
     async def of_resource(self, project_id: str, resource: Resource) -> Damage | None:
-        """Return what is wrong with a stored medium.
+        """Return the damage of a stored medium.
 
         Raises:
             StoreUnavailableError: The store did not answer, or has lost the bytes.
@@ -139,17 +137,17 @@ class MediaChecks:
         )
 
     async def of_bytes(self, data: bytes, mime_type: str) -> Damage | None:
-        """Return what is wrong with a medium at hand."""
+        """Return the damage of a medium in memory."""
         source = InMemoryMedia(data)
         if len(data) <= _SMALL_BYTES:
-            # A history may have thousands of icons, and a thread costs more than one of them.
+            # A history may have thousands of icons, each cheaper to check than a thread to start.
             return damage_of(source, mime_type)
         return await anyio.to_thread.run_sync(damage_of, source, mime_type, limiter=self._threads)
 
     async def of_blob(
         self, project_id: str, digest: str, *, mime_type: str, size_bytes: int
     ) -> Damage | None:
-        """Return what is wrong with a stored medium.
+        """Return the damage of a stored medium.
 
         Raises:
             StoreUnavailableError: The store did not answer, or has lost the bytes.
@@ -162,7 +160,7 @@ class MediaChecks:
             read = partial(read_whole, start=start, end=start + size)
             data = anyio.from_thread.run(read, self._blobs, project_id, digest)
             if len(data) != size:
-                # A store that has lost a part says nothing of how sound the file was.
+                # The store has lost a part, which is no damage of the medium itself.
                 raise StoreUnavailableError("blob store")
             return data
 
@@ -172,7 +170,7 @@ class MediaChecks:
         return damage
 
     def remember(self, digest: str, mime_type: str, damage: Damage | None) -> None:
-        """Remember what was found about the bytes of a digest, by whoever looked at them."""
+        """Add the result of a check to the cache."""
         self._known[digest, mime_type] = damage
-        if len(self._known) > _MOST_REMEMBERED:
+        if len(self._known) > _MOST_CACHED:
             self._known.popitem(last=False)

@@ -1,4 +1,4 @@
-"""Keeps one medium: its bytes into the blob store, its type and hints into a descriptor."""
+"""Stores media: their bytes in the blob store, their type and hints in descriptors."""
 
 import base64
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ _SMALL_BYTES = 64 * 1_024
 class KeptMedium:
     """A medium after this stage: a stored resource, or a small image as plain base64.
 
-    `damage` is what is wrong with its bytes; they were kept all the same.
+    A medium with `damage` is stored like any other.
     """
 
     mime_type: str
@@ -42,40 +42,40 @@ class KeptMedium:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MediaKeeper:
-    """Keeps media for one project."""
+    """Stores the media of one request."""
 
     blobs: BlobStore
-    """Where the bytes go."""
+    """The store of the bytes."""
     project_id: str
-    """Whose they are."""
+    """The project of the media."""
     limit_bytes: int
-    """The largest medium taken."""
+    """The maximum size of a medium."""
     now: datetime
-    """When this happens; the `created_at` of new descriptors."""
+    """The `created_at` of new descriptors."""
     checks: MediaChecks | None = None
-    """Is told what is wrong with each, so that nobody reads it again for that."""
+    """Caches the damage of each medium, so that it is not read again."""
     _kept: dict["_Identity", KeptMedium] = field(init=False, default_factory=dict)
 
     async def keep_all(self, media: Sequence[NormalizedMedia]) -> list[KeptMedium]:
-        """Store media together, and leave those inline that are images below 1,024 bytes.
+        """Store media together; images below 1,024 bytes stay inline.
 
         Raises:
             PayloadTooLargeError: One is larger than the limit.
-            StoreUnavailableError: The blob store did not take one.
+            StoreUnavailableError: The blob store did not store one.
         """
         identities = [_identity(medium) for medium in media]
-        looked: dict[_Identity, _Looked] = {}
+        to_store: dict[_Identity, _ExaminedMedium] = {}
         for identity, medium in zip(identities, media, strict=True):
-            if identity in self._kept or identity in looked:
+            if identity in self._kept or identity in to_store:
                 continue
-            each = _settled(medium)
+            each = _with_type(medium)
             if _may_stay_inline(medium, each.mime_type):
                 self._kept[identity] = each.inline()
             else:
-                looked[identity] = each
-        if looked:
-            resources = await self._store_all(list(looked.values()))
-            for (identity, each), resource in zip(looked.items(), resources, strict=True):
+                to_store[identity] = each
+        if to_store:
+            resources = await self._store_all(list(to_store.values()))
+            for (identity, each), resource in zip(to_store.items(), resources, strict=True):
                 if self.checks is not None:
                     self.checks.remember(resource.digest, each.mime_type, each.damage)
                 self._kept[identity] = KeptMedium(
@@ -84,20 +84,20 @@ class MediaKeeper:
         return [self._kept[identity] for identity in identities]
 
     async def store(self, source: MediaSource, mime_type: str, filename: str | None) -> Resource:
-        """Store bytes of a settled type and describe them."""
-        looked = _Looked(source, mime_type, filename, is_judged=False)
-        return (await self._store_all([looked]))[0]
+        """Store the bytes of a medium whose type is known, and describe them."""
+        medium = _ExaminedMedium(source, mime_type, filename, is_checked=False)
+        return (await self._store_all([medium]))[0]
 
-    async def _store_all(self, looked: Sequence["_Looked"]) -> list[Resource]:
-        def look() -> None:
-            for each in looked:
-                each.look()
+    async def _store_all(self, media: Sequence["_ExaminedMedium"]) -> list[Resource]:
+        def examine() -> None:
+            for each in media:
+                each.examine()
 
         blobs = await self.blobs.put_all(
             self.project_id,
-            [each.source for each in looked],
+            [each.source for each in media],
             limit_bytes=self.limit_bytes,
-            meanwhile=look,
+            meanwhile=examine,
         )
         return [
             Resource(
@@ -112,25 +112,25 @@ class MediaKeeper:
                 hints=each.hints,
                 created_at=self.now,
             )
-            for each, blob in zip(looked, blobs, strict=True)
+            for each, blob in zip(media, blobs, strict=True)
         ]
 
 
 @dataclass(slots=True)
-class _Looked:
-    """A medium of a settled type, and what is found out about it while it is stored."""
+class _ExaminedMedium:
+    """A medium of a known type, with the hints and damage that are found while it is stored."""
 
     source: MediaSource
     mime_type: str
     filename: str | None
-    is_judged: bool = True
+    is_checked: bool = True
     hints: MediaHints = field(default_factory=MediaHints)
     damage: Damage | None = None
 
-    def look(self) -> None:
-        """Look at the bytes; blocks."""
+    def examine(self) -> None:
+        """Read the bytes for hints and damage; blocks."""
         self.hints = probe_media(self.source.head(HEAD_BYTES), self.source, self.mime_type)
-        if self.is_judged:
+        if self.is_checked:
             self.damage = damage_of(self.source, self.mime_type)
 
     def inline(self) -> KeptMedium:
@@ -141,33 +141,33 @@ class _Looked:
 
 
 _Identity: TypeAlias = tuple[object, str | None, str | None, bool]
-"""What media are told apart by: their bytes, if they are small, and how they were named."""
+"""The bytes of a small medium or the source of a large one, the declared type and the name."""
 
 
 def _identity(medium: NormalizedMedia) -> _Identity:
     source = medium.source
     is_small = source.size_bytes <= _SMALL_BYTES
-    # Results repeat icons and thumbnails; each is written, and waited for, once.
+    # Results repeat icons and thumbnails; each is written once.
     data = source.head(source.size_bytes) if is_small else source
     return data, source.declared_mime_type, medium.filename, medium.must_be_stored
 
 
-def _settled(medium: NormalizedMedia) -> _Looked:
+def _with_type(medium: NormalizedMedia) -> _ExaminedMedium:
     source, filename = medium.source, safe_file_name(medium.filename)
     mime_type = detect_type(source.head(HEAD_BYTES), source.declared_mime_type, filename)
-    return _Looked(source, mime_type, filename)
+    return _ExaminedMedium(source, mime_type, filename)
 
 
 @dataclass(frozen=True, slots=True)
 class MediaKeepers:
-    """What keepers for any project have in common; see `MediaKeeper`."""
+    """The settings of all keepers; see `MediaKeeper`."""
 
     blobs: BlobStore
     limit_bytes: int
     checks: MediaChecks
 
     def keeper(self, project_id: str, *, now: datetime) -> MediaKeeper:
-        """Return a keeper for one project, and for one request."""
+        """Return a keeper for one request of a project."""
         return MediaKeeper(
             self.blobs, project_id, limit_bytes=self.limit_bytes, now=now, checks=self.checks
         )
@@ -185,7 +185,7 @@ def _may_stay_inline(medium: NormalizedMedia, mime_type: str) -> bool:
 async def describe_stored(
     blobs: BlobStore, project_id: str, blob: StoredBlob, mime_type: str, filename: str | None
 ) -> Resource:
-    """Describe a stored blob of a settled type under a safe name; its resource has no row yet."""
+    """Describe a stored blob whose type is known; the resource has no row yet."""
     return Resource(
         resource_id=derive_resource_id(project_id, blob.digest, mime_type, filename),
         digest=blob.digest,
