@@ -92,8 +92,8 @@ targets: $(VENV)/dev.stamp ## Write the matrix of docs/targets.md
 	$(PYTEST) -q tests/contract/test_targets_document.py --write-documents
 promises: $(VENV)/dev.stamp ## Write the tables of docs/durability.md and docs/security.md
 	$(PYTEST) -q tests/contract/test_promises.py --write-documents
-rooms: $(VENV)/dev.stamp ## Write the lists of folders and decisions, and print ten random lines of code; LINES_SEED=2 for others
-	$(PYTEST) -q tests/contract/test_architecture_document.py tests/contract/test_documents.py -k "architecture or index" --write-documents
+rooms: $(VENV)/dev.stamp ## Write the list of folders, and print ten random lines of code; LINES_SEED=2 for others
+	$(PYTEST) -q tests/contract/test_architecture_document.py --write-documents
 	@$(BIN)/python -m tests.random_lines $(or $(LINES_SEED),1) $(if $(PLACES),--places)
 pictures: $(VENV)/dev.stamp web chromium ## Take the pictures of the documentation
 	$(PYTEST) -q web/check/test_pictures.py --write-documents

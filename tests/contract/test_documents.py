@@ -33,11 +33,8 @@ _COMMAND = re.compile(
 )
 _PATH = re.compile(r"`((?:app|packages|tests|web|clients|peers|website)/[\w./-]+)`")
 _CODE_BLOCK = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
-_DECISION = re.compile(
-    r"# (?P<number>\d{4}): (?P<title>[A-Z].*)\n\n"
-    r"\*\*Status:\*\* (?P<status>(accepted|superseded by \[\d{4}\]\((?P<later>.+)\)), "
-    r"\d{4}-\d\d-\d\d)\n\n"
-    r"\*\*Decision:\*\* [A-Z`].*\n"
+_DECISIONS = re.compile(
+    r"# [A-Z].*\n\n(?:\*\*Accepted \d{4}-\d\d-\d\d:\*\* [A-Z`].*\n(?:.+\n)*\n)+## Why\n"
 )
 _PINNED = re.compile(
     r"[a-z0-9._-]+(\[[a-z0-9,._-]+\])?==[^\s;]+( ; [^\\]+?)?( --hash=sha256:[0-9a-f]{64})+"
@@ -60,9 +57,10 @@ def pages() -> list[Path]:
     return sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 
 
-def decision_records() -> list[Path]:
-    """All records of decisions but the template."""
-    return sorted((ROOT / "docs" / "decisions").glob("[0-9]*.md"))[1:]
+def decision_pages() -> list[Path]:
+    """All pages of decisions."""
+    folder = ROOT / "docs" / "decisions"
+    return sorted({*folder.glob("*.md")} - {folder / "README.md"})
 
 
 def settings_from(values: dict[str, str], patch: pytest.MonkeyPatch) -> Settings:
@@ -150,7 +148,6 @@ def test_pages_name_only_files_that_exist() -> None:
     named = {
         f"{page.relative_to(ROOT)}: {path}"
         for page in pages()
-        if page.parent.name != "decisions"
         for path in _PATH.findall(page.read_text())
         if not (ROOT / path).exists() and path != "web/dist"
     }
@@ -171,30 +168,16 @@ def test_guide_for_agents_has_the_stages_in_their_order() -> None:
     assert "(CLAUDE.md)" in (ROOT / "AGENTS.md").read_text()
 
 
-@pytest.mark.parametrize("record", decision_records(), ids=lambda record: record.stem)
-def test_decision_has_a_title_a_status_and_a_date(record: Path) -> None:
-    found = _DECISION.match(record.read_text())
-    assert found, "its head is that of docs/decisions/0000-template.md"
-    title = re.sub(r"[^a-z0-9 -]", "", found["title"].lower().replace(".", " "))
-    assert f"{found['number']}-{title.replace(' ', '-')}".startswith(record.stem)
-    later = found["later"]
-    assert later is None or (record.parent / later).exists()
+@pytest.mark.parametrize("page", decision_pages(), ids=lambda page: page.stem)
+def test_page_of_decisions_begins_with_them_and_their_dates(page: Path) -> None:
+    assert _DECISIONS.match(page.read_text()), "docs/decisions/README.md has the form of a page"
 
 
-def test_index_lists_every_decision(pytestconfig: pytest.Config) -> None:
-    index = ROOT / "docs" / "decisions" / "README.md"
-    heads = [(record.name, _DECISION.match(record.read_text())) for record in decision_records()]
-    rows = "".join(
-        f"| {head['number']} | [{head['title']}]({name}) | {head['status']} |\n"
-        for name, head in heads
-        if head
-    )
-    text = index.read_text()
-    expected = text.partition("|---|---|---|\n")
-    expected_text = f"{expected[0]}{expected[1]}{rows}"
-    if pytestconfig.getoption("write_documents"):
-        index.write_text(expected_text)
-    assert index.read_text() == expected_text, "`make rooms` writes the index"
+def test_index_lists_every_page_of_decisions_by_its_title() -> None:
+    index = (ROOT / "docs" / "decisions" / "README.md").read_text()
+    titles = {page.name: page.read_text().partition("\n")[0] for page in decision_pages()}
+    listed = re.findall(r"^- \[(.+)\]\(([a-z-]+\.md)\): ", index, re.MULTILINE)
+    assert sorted((name, f"# {title}") for title, name in listed) == sorted(titles.items())
 
 
 def test_every_example_that_the_front_page_sends_is_there() -> None:

@@ -103,8 +103,7 @@ def test_link_works_without_a_key(linked: Linked, body: bytes) -> None:
     "security.md#links-and-keys",
     (
         "Any page that has a signed link may embed what it leads to; what a key reads may not"
-        " be embedded ([decision "
-        "0053](decisions/0053-let-any-page-embed-what-a-signed-link-opens.md))"
+        " be embedded ([why](decisions/signed-links.md))"
     ),
     kept_by="app/config/settings.py",
     tried="4 answers and a refusal",
