@@ -1,11 +1,11 @@
-"""Write what of `pagefault_client` follows from elsewhere: `make clients-python`.
+"""Write the generated modules of `pagefault_client`: `make clients-python`.
 
 - `models.py` has a `TypedDict` for each schema of `openapi/openapi.json`.
-- `operations.py` has a function for each operation, which makes a `Call` and sends nothing.
-- `_sync/` is `_async/` without `async` and `await`, but for two modules that wait in another way.
-- `_version.py` repeats the version of the service.
+- `operations.py` has a function for each operation, which returns a `Call`.
+- `_sync/` is `_async/` without `async` and `await`, except for two modules written by hand.
+- `_version.py` has the version of the service.
 
-With `--check` nothing is written, and what is out of date is an error.
+With `--check`, no file is written, and outdated files are an error.
 """
 
 import ast
@@ -24,7 +24,7 @@ ROOT = HERE.parents[1]
 PACKAGE = HERE / "src" / "pagefault_client"
 SCHEMAS = "#/components/schemas/"
 METHODS = ("get", "head", "post", "put", "patch", "delete", "options")
-# They are repeated without harm: they read, or what they write has an identity of its own.
+# Idempotent operations: they only read, or an id in the request identifies the write.
 REPEATABLE = {
     "create_event_ticket",
     "create_resource",
@@ -38,13 +38,13 @@ REPEATABLE = {
     "resolve_references",
     "run_tool_call",
 }
-# A value of all these types is any JSON, and easier to use as what it is.
+# A union of all these types is any JSON; `Any` is easier to use.
 ANY_JSON = {"str", "bool", "dict[str, Any]", "list[Any]"}
 CONDITIONS = {"if-match", "if-none-match", "if-modified-since", "if-unmodified-since"}
 SCALARS = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
-# What waits in another way; `_sync/` has its own.
-WRITTEN_BY_HAND = {"content_files.py", "wrapping.py"}
-# How `_async/` becomes `_sync/`, in this order; `\b` on both sides is implied.
+# Modules whose blocking version cannot be derived.
+WRITTEN_BY_HAND = {"content_files.py", "tool_wrapper.py"}
+# Replacements for `_sync/`, in this order, each between word boundaries.
 WORDS = {
     "AsyncIterable": "Iterable",
     "AsyncIterator": "Iterator",
@@ -71,21 +71,19 @@ WORDS = {
 
 
 def main() -> int:
-    """Write the files, or compare them."""
-    written = {PACKAGE / name: text for name, text in generated().items()}
+    """Write the files, or compare them with the existing ones."""
+    files = {PACKAGE / name: text for name, text in generate_files().items()}
     if "--check" not in sys.argv[1:]:
-        for path, text in written.items():
+        for path, text in files.items():
             path.write_text(text)
         return 0
-    stale = [
-        path for path, text in written.items() if not path.exists() or path.read_text() != text
-    ]
+    stale = [path for path, text in files.items() if not path.exists() or path.read_text() != text]
     for path in stale:
         print(f"{path.relative_to(ROOT)} is out of date: run `make clients-python`")
     return bool(stale)
 
 
-def generated() -> dict[str, str]:
+def generate_files() -> dict[str, str]:
     """Return the text of each generated file by its path in the package."""
     document = json.loads((ROOT / "openapi" / "openapi.json").read_text())
     version = re.search(r'VERSION = "(.+)"', (ROOT / "app" / "version.py").read_text())
@@ -97,12 +95,12 @@ def generated() -> dict[str, str]:
     }
     for path in sorted((PACKAGE / "_async").glob("*.py")):
         if path.name not in WRITTEN_BY_HAND:
-            files[f"_sync/{path.name}"] = without_async(path.read_text())
-    return {name: formatted(name, text) for name, text in files.items()}
+            files[f"_sync/{path.name}"] = remove_async(path.read_text())
+    return {name: format_module(name, text) for name, text in files.items()}
 
 
-def formatted(name: str, text: str) -> str:
-    """Return a module as ruff writes it, with imports in order and without unused ones."""
+def format_module(name: str, text: str) -> str:
+    """Format a module with ruff, which also sorts imports and removes unused ones."""
     ruff = [sys.executable, "-m", "ruff"]
     path = str(PACKAGE / name)
     rules = ["check", "--select", "I,F401", "--fix", "--quiet", "--stdin-filename", path, "-"]
@@ -113,34 +111,34 @@ def formatted(name: str, text: str) -> str:
     return text
 
 
-def without_async(text: str) -> str:
-    """Return blocking code made of asynchronous code."""
+def remove_async(text: str) -> str:
+    """Convert asynchronous code to blocking code."""
     text = re.sub(r"\basync (def|for|with)\b", r"\1", text)
     text = re.sub(r"\bawait ", "", text)
     text = re.sub(r"\bAwaitable\[(\w+)\]( \| object)?", r"\1", text)
     for word, other in WORDS.items():
         text = re.sub(rf"\b{word}\b" if "(?=" not in word else rf"\b{word}", other, text)
     head, _, rest = text.partition('"""\n')
-    return f'{head}"""\n\n# Written by generate.py from `_async/`; change that.\n{rest}'
+    return f'{head}"""\n\n# Generated by generate.py from `_async/`; change that.\n{rest}'
 
 
 # ------------------------------------------------------------------------------------- models
 
 
 def models(schemas: Mapping[str, Any]) -> str:
-    """Return the module of types, each after those that it names."""
+    """Return the module of types, each after the types that it refers to."""
     blocks = [
-        '"""The shapes of the service\'s JSON, as it spells them."""\n\n'
-        "# Written by generate.py from openapi/openapi.json.\n"
+        '"""The types of the service\'s JSON, with its member names."""\n\n'
+        "# Generated by generate.py from openapi/openapi.json.\n"
         "from typing import Any, Literal, NotRequired, TypeAlias, TypedDict\n"
     ]
-    blocks += [model(name, schemas[name]) for name in in_order(schemas)]
+    blocks += [model(name, schemas[name]) for name in sort_schemas(schemas)]
     names = "".join(f"    {name!r},\n" for name in sorted(schemas))
     return "\n\n".join([*blocks, f"__all__ = [\n{names}]\n"])
 
 
-def in_order(schemas: Mapping[str, Any]) -> list[str]:
-    """Return the names of schemas, those that others name first."""
+def sort_schemas(schemas: Mapping[str, Any]) -> list[str]:
+    """Return the names of schemas, each after the schemas that it refers to."""
     ordered: dict[str, None] = {}
 
     def visit(name: str) -> None:
@@ -155,7 +153,7 @@ def in_order(schemas: Mapping[str, Any]) -> list[str]:
 
 
 def references(value: object) -> Iterator[str]:
-    """Yield the names of the schemas that one refers to."""
+    """Yield the names of the schemas that a value refers to."""
     if isinstance(value, dict):
         reference = value.get("$ref")
         if isinstance(reference, str):
@@ -168,7 +166,7 @@ def references(value: object) -> Iterator[str]:
 
 
 def model(name: str, schema: Mapping[str, Any]) -> str:
-    """Return a class for an object, and an alias for any other schema."""
+    """Return a class for an object schema, or an alias for any other schema."""
     members = schema.get("properties")
     if schema.get("type") != "object" or not members:
         return f"{name}: TypeAlias = {type_of(schema)}"
@@ -179,16 +177,16 @@ def model(name: str, schema: Mapping[str, Any]) -> str:
     }
     text = docstring(schema.get("description"), schema.get("title", name))
     if any(keyword.iskeyword(each) or not each.isidentifier() for each in fields):
-        listed = "".join(f"{member!r}: {kind}," for member, kind in fields.items())
+        members_text = "".join(f"{member!r}: {kind}," for member, kind in fields.items())
         comment = "".join(f"# {line.strip()}\n" for line in text.strip().splitlines())
-        return f'{comment}{name} = TypedDict("{name}", {{{listed}}})'
+        return f'{comment}{name} = TypedDict("{name}", {{{members_text}}})'
     lines = "".join(f"    {member}: {kind}\n" for member, kind in fields.items())
     return f'class {name}(TypedDict):\n    """{text}"""\n\n{lines}'
 
 
-def docstring(description: str | None, otherwise: str) -> str:
-    """Return the first paragraph of a description as it stands in a docstring."""
-    paragraph = " ".join((description or "").split("\n\n")[0].split()) or f"{otherwise}."
+def docstring(description: str | None, default: str) -> str:
+    """Return the first paragraph of a description, wrapped for a docstring."""
+    paragraph = " ".join((description or "").split("\n\n")[0].split()) or f"{default}."
     paragraph = paragraph.replace("\\", "\\\\").replace('"""', "'''")
     if not paragraph.endswith((".", ":", "?")):
         paragraph += "."
@@ -220,7 +218,7 @@ def type_of(schema: Mapping[str, Any]) -> str:
 
 
 def union(members: list[str]) -> str:
-    """Return a union without repetitions, `None` at its end."""
+    """Return a union without duplicates, with `None` at its end."""
     distinct = sorted(dict.fromkeys(members), key=lambda each: each == "None")
     is_any = "Any" in distinct or set(distinct) >= ANY_JSON
     return "Any" if is_any else " | ".join(distinct)
@@ -232,8 +230,8 @@ def union(members: list[str]) -> str:
 def operations(document: Mapping[str, Any]) -> str:
     """Return the module of operations."""
     blocks = [
-        '"""A function for each operation, which makes a `Call` and sends nothing."""\n\n'
-        "# Written by generate.py from openapi/openapi.json.\n"
+        '"""A function for each operation, which returns a `Call`."""\n\n'
+        "# Generated by generate.py from openapi/openapi.json.\n"
         "from collections.abc import Mapping\nfrom typing import Any, Literal\n\n"
         "import httpx\n\n"
         "from pagefault_client import models\n"
@@ -251,58 +249,59 @@ def operation(
     document: Mapping[str, Any], path: str, method: str, described: Mapping[str, Any]
 ) -> str:
     """Return the function of one operation."""
-    parameters = [resolved(document, each) for each in described.get("parameters", ())]
+    parameters = [resolve(document, each) for each in described.get("parameters", ())]
     by_place: dict[str, list[Any]] = {"path": [], "query": [], "header": []}
     names: set[str] = set()
     for parameter in parameters:
-        # A header may say again what the query says. An answer without a body would be no record.
+        # Omit headers that duplicate a query parameter, and conditions of reads: their answer
+        # may be a 304 without a body.
         is_condition = method in {"get", "head"} and parameter["name"].lower() in CONDITIONS
         if python_name(parameter) not in names and not is_condition:
             by_place[parameter["in"]].append(parameter)
         names.add(python_name(parameter))
-    takes = [f"{python_name(each)}: str | int" for each in by_place["path"]]
-    sends, body = body_of(resolved(document, described.get("requestBody", {})))
-    takes += [body] if body else []
-    named = [optional(each) for each in by_place["query"] + by_place["header"]]
-    named.sort(key=lambda each: "=" in each)
-    takes += ["*", *named] if named else []
+    signature = [f"{python_name(each)}: str | int" for each in by_place["path"]]
+    body_argument, body = body_of(resolve(document, described.get("requestBody", {})))
+    signature += [body] if body else []
+    keywords = [optional(each) for each in by_place["query"] + by_place["header"]]
+    keywords.sort(key=lambda each: "=" in each)
+    signature += ["*", *keywords] if keywords else []
     decoder, returned = answer_of(described["responses"], method)
-    given = [repr(method.upper()), template(path), f"decode={decoder}"]
+    arguments = [repr(method.upper()), template(path), f"decode={decoder}"]
     for word, place in (("query", "query"), ("headers", "header")):
-        listed = "".join(f"{each['name']!r}: {python_name(each)}," for each in by_place[place])
-        given += [f"{word}={{{listed}}}"] if listed else []
-    given += [sends] if sends else []
+        members = "".join(f"{each['name']!r}: {python_name(each)}," for each in by_place[place])
+        arguments += [f"{word}={{{members}}}"] if members else []
+    arguments += [body_argument] if body_argument else []
     name = described["operationId"]
-    keyed = any(each["name"].lower() == "idempotency-key" for each in by_place["header"])
+    takes_key = any(each["name"].lower() == "idempotency-key" for each in by_place["header"])
     if method in {"get", "head", "put", "delete", "options"} or name in REPEATABLE:
-        given.append("is_repeatable=True")
-    if keyed:
-        given.append("takes_key=True")
+        arguments.append("is_repeatable=True")
+    if takes_key:
+        arguments.append("takes_key=True")
     text = docstring(described.get("description") or described.get("summary"), name)
     return (
-        f'def {name}({", ".join(takes)}) -> Call[{returned}]:\n    """{text}"""\n'
-        f"    return Call({', '.join(given)})\n"
+        f'def {name}({", ".join(signature)}) -> Call[{returned}]:\n    """{text}"""\n'
+        f"    return Call({', '.join(arguments)})\n"
     )
 
 
-def resolved(document: Mapping[str, Any], value: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return what a reference leads to."""
-    found: Any = value
-    if "$ref" in found:
-        where, found = found["$ref"].removeprefix("#/").split("/"), document
-        for name in where:
-            found = found[name]
-    return dict(found)
+def resolve(document: Mapping[str, Any], value: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the target of a reference, or the value itself."""
+    target: Any = value
+    if "$ref" in value:
+        target = document
+        for name in value["$ref"].removeprefix("#/").split("/"):
+            target = target[name]
+    return dict(target)
 
 
 def python_name(parameter: Mapping[str, Any]) -> str:
-    """Return the name of a parameter as an argument."""
+    """Return the Python name of a parameter."""
     words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", parameter["name"]).replace("-", "_").lower()
     return f"{words}_" if keyword.iskeyword(words) else words
 
 
 def optional(parameter: Mapping[str, Any]) -> str:
-    """Return the argument of a parameter in the query or a header."""
+    """Return the declaration of a parameter in the query or a header."""
     kind = re.sub(r"\b[A-Z]\w+\b", _qualified, type_of(parameter.get("schema", {})))
     if parameter["in"] == "header":
         kind = "str"
@@ -316,20 +315,20 @@ def _qualified(match: re.Match[str]) -> str:
 
 
 def template(path: str) -> str:
-    """Return a path as an expression."""
-    filled = re.sub(r"{(\w+)}", r"{segment(\1)}", path)
-    return f"f{filled!r}" if filled != path else repr(path)
+    """Return the expression of a path with its parameters."""
+    text = re.sub(r"{(\w+)}", r"{segment(\1)}", path)
+    return f"f{text!r}" if text != path else repr(path)
 
 
 def body_of(described: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the argument of the call for a body, and that of the function."""
+    """Return the argument of `Call` for a body, and the parameter of the function."""
     content = described.get("content", {})
     for kind, value in content.items():
         if "json" in kind:
-            named = re.sub(r"\b[A-Z]\w+\b", _qualified, type_of(value.get("schema", {})))
+            body_type = re.sub(r"\b[A-Z]\w+\b", _qualified, type_of(value.get("schema", {})))
             default = "" if described.get("required", False) else " | None = None"
             extra = f', content_type="{kind}"' if kind != "application/json" else ""
-            return f"json=body{extra}", f"body: {named}{default}"
+            return f"json=body{extra}", f"body: {body_type}{default}"
     for kind in content:
         if not kind.startswith("multipart/"):
             return f'content=body, content_type="{kind}"', "body: Body"
@@ -337,12 +336,14 @@ def body_of(described: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def answer_of(responses: Mapping[str, Any], method: str) -> tuple[str, str]:
-    """Return the decoder of a successful answer, and its type."""
+    """Return the decoder of a successful answer, and the type of its result."""
     if method in {"head", "options"}:
         return "headers_of", "httpx.Headers"
-    good = [each for status, each in responses.items() if status.startswith("2")]
-    contents = {kind: value for each in good for kind, value in each.get("content", {}).items()}
-    of_json = [each["content"].get("application/json") for each in good if each.get("content")]
+    successes = [each for status, each in responses.items() if status.startswith("2")]
+    contents = {
+        kind: value for each in successes for kind, value in each.get("content", {}).items()
+    }
+    of_json = [each["content"].get("application/json") for each in successes if each.get("content")]
     if types := [type_of(each.get("schema", {})) for each in of_json if each is not None]:
         returned = " | ".join(dict.fromkeys(types))
         return "json_of", re.sub(r"\b[A-Z]\w+\b", _qualified, returned)
@@ -350,7 +351,7 @@ def answer_of(responses: Mapping[str, Any], method: str) -> tuple[str, str]:
         return "text_of", "str"
     if contents:
         return "bytes_of", "bytes"
-    if any(each.get("headers") for each in good):
+    if any(each.get("headers") for each in successes):
         return "headers_of", "httpx.Headers"
     return "nothing_of", "None"
 

@@ -1,7 +1,7 @@
-"""Give an agent's tools a memory in one line each: python tools_that_remember.py.
+"""Store the results of an agent's tools with one line each: python tools_that_remember.py.
 
-It needs a running Pagefault at PAGEFAULT_URL, or at http://127.0.0.1:8000. PAGEFAULT_API_KEY is a
-key of it, if it asks for one.
+It needs a running service at PAGEFAULT_URL (default: http://127.0.0.1:8000), and its key in
+PAGEFAULT_API_KEY if authentication is on.
 """
 
 import argparse
@@ -12,25 +12,25 @@ from pagefault_client import AsyncPagefault, PagefaultError
 
 
 async def read_log(service: str) -> str:
-    """Return a log, too long for a model."""
+    """Return a log that is too long for a model."""
     return "\n".join(
         f"10:{each // 60:02}:{each % 60:02} {service} GET /cart" for each in range(900)
     )
 
 
 async def main() -> None:
-    """Call a tool as an agent would, and follow what is stored meanwhile."""
+    """Call a wrapped tool, and follow the events of its session."""
     async with AsyncPagefault() as pf:
         session = pf.session("tools-that-remember")
         tool = pf.wrap(read_log, session=session)
 
-        shown = await tool("shop")
-        print(len(shown), "characters for the model, and it ends:", shown.splitlines()[-1])
+        content = await tool("shop")
+        print(len(content), "characters for the model, and it ends:", content.splitlines()[-1])
 
         async for event in session.events(after=0):
             if event["event"] == "llmservice:toolResult":
                 (log,) = event["data"]["sanitized"]["resources"]
-                # What the model asks for next, when it wants to know more.
+                # A model can request a part of the text with the memory tools.
                 found = await pf.resources.text(log["uri"], grep="10:07:3")
                 print(found.get("totalMatches"), "lines of", found.get("totalLines"))
                 break

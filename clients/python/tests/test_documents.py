@@ -36,7 +36,7 @@ from mcp import Client
 from mcp.server import MCPServer
 
 server = MCPServer("browser")
-server.add_tool(lambda url: f"Opened {url}.", name="browser.record")
+server.add_tool(lambda url: f"OpenedSource {url}.", name="browser.record")
 
 async def main():
     async with Client(server) as client:

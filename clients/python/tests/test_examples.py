@@ -78,7 +78,7 @@ def test_example_says_that_no_service_runs(name: str, tmp_path: Path) -> None:
     assert "Traceback" not in complaint
     last = complaint.splitlines()[-1]
     assert re.match(r"ConnectionFailedError: .* no connection to http://127.0.0.1:9 ", last)
-    assert last.endswith("Start the service there, or name the URL of a running one: PAGEFAULT_URL")
+    assert last.endswith("Start the service, or set PAGEFAULT_URL to the URL of a running one")
 
 
 def test_example_says_that_a_file_is_missing_or_no_zip(url: str, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from clients.python.tests.servers import Reply, ScriptedService, problem
 from pagefault_client import AsyncPagefault, Pagefault, PagefaultError
-from pagefault_client.options import options_of
+from pagefault_client.options import load_options
 
 KEY = "pf_secret_of_a_project"
 
@@ -28,7 +28,7 @@ def printed(value: object, depth: int = 5) -> str:
     tried="both clients and all below them",
 )
 def test_a_client_and_its_options_print_no_key() -> None:
-    options = options_of("http://127.0.0.1:9", KEY, 60.0, 3)
+    options = load_options("http://127.0.0.1:9", KEY, 60.0, 3)
     assert "base_url='http://127.0.0.1:9'" in repr(options)
     assert options.headers()["Authorization"] == f"Bearer {KEY}"
     assert KEY not in repr(options.headers())
@@ -75,6 +75,6 @@ def test_errors_and_logs_have_no_key(
 
 
 def test_a_key_in_the_place_of_the_url_is_not_repeated() -> None:
-    with pytest.raises(ValueError, match="`base_url` is no URL of a service") as refused:
+    with pytest.raises(ValueError, match="`base_url` is not the URL of a service") as refused:
         Pagefault(KEY)
     assert KEY not in str(refused.value)

@@ -14,13 +14,13 @@ from pagefault_client import (
     DigestMismatchError,
     NotFoundError,
     Pagefault,
-    retrying,
+    retries,
 )
 
 
 @pytest.fixture(autouse=True)
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retrying, "FIRST_PAUSE_SECONDS", 0.001)
+    monkeypatch.setattr(retries, "FIRST_PAUSE_SECONDS", 0.001)
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,7 @@ from pagefault_client import (
     TimedOutError,
     TooManyRequestsError,
     operations,
-    retrying,
+    retries,
 )
 
 Scripted = Callable[..., ScriptedService]
@@ -33,7 +33,7 @@ LOST = Reply(0)
 
 @pytest.fixture(autouse=True)
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retrying, "FIRST_PAUSE_SECONDS", 0.001)
+    monkeypatch.setattr(retries, "FIRST_PAUSE_SECONDS", 0.001)
 
 
 @pytest.mark.parametrize(
@@ -102,17 +102,17 @@ def test_a_session_that_an_earlier_attempt_deleted_is_deleted(scripted: Scripted
 def test_an_answer_of_something_else_is_an_error_of_this_package(scripted: Scripted) -> None:
     service = scripted(Reply(200, b"<h1>Sign in</h1>", {"Content-Type": "text/html"}))
     client = Pagefault(service.url)
-    with pytest.raises(PagefaultError, match=r"no JSON .text/html.*base_url.*Sign in"):
+    with pytest.raises(PagefaultError, match=r"not JSON .text/html.*base_url.*Sign in"):
         client.version()
-    with pytest.raises(PagefaultError, match=r"without Location.*base_url"):
+    with pytest.raises(PagefaultError, match=r"no header Location.*base_url"):
         client.resources.upload(b"x" * 9_000_000)
 
 
 def test_a_key_that_no_header_can_carry_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ValueError, match=r"`key` is no key.*Copy it again"):
+    with pytest.raises(ValueError, match=r"`key` is not a key.*Copy it again"):
         Pagefault(key="pf_schlüssel")
     monkeypatch.setenv("PAGEFAULT_API_KEY", "pf_a pf_b")
-    with pytest.raises(ValueError, match="PAGEFAULT_API_KEY is no key"):
+    with pytest.raises(ValueError, match="PAGEFAULT_API_KEY is not a key"):
         Pagefault()
 
 
@@ -142,7 +142,7 @@ def test_what_no_repetition_changes_is_raised_at_once(
 
 
 def test_the_pause_is_at_least_what_the_service_asks_for() -> None:
-    attempts = retrying.Attempts(operations.get_version(), retries=3)
+    attempts = retries.Attempts(operations.get_version(), retries=3)
     refused = TooManyRequestsError(429, {}, httpx.Headers({"Retry-After": "7"}))
     pause = attempts.pause_after(refused)
     assert pause is not None
@@ -192,5 +192,5 @@ def test_key_and_address_come_from_the_environment(
     Pagefault(key="pf_other").version()
     sent = [(each.path, each.headers.get("Authorization")) for each in service.requests]
     assert sent == [("/api/version", "Bearer pf_secret"), ("/api/version", "Bearer pf_other")]
-    with pytest.raises(ValueError, match="no URL"):
+    with pytest.raises(ValueError, match="not the URL"):
         Pagefault("localhost:8000")

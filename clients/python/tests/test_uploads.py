@@ -16,7 +16,7 @@ from pagefault_client import (
     DigestMismatchError,
     Pagefault,
     UploadProgress,
-    retrying,
+    retries,
 )
 
 PIECE = 8 * 1024 * 1024
@@ -24,7 +24,7 @@ PIECE = 8 * 1024 * 1024
 
 @pytest.fixture(autouse=True)
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retrying, "FIRST_PAUSE_SECONDS", 0.001)
+    monkeypatch.setattr(retries, "FIRST_PAUSE_SECONDS", 0.001)
 
 
 def pieces(data: bytes) -> Iterator[bytes]:

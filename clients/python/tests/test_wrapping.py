@@ -13,7 +13,7 @@ import pytest
 
 from clients.python.tests.servers import CuttingProxy
 from pagefault_client import AsyncPagefault, Pagefault, Session
-from pagefault_client.shown import WrapTarget
+from pagefault_client.rendered_content import WrapTarget
 from pagefault_client.values import jsonable
 
 

@@ -1,24 +1,25 @@
 """A client of Pagefault, the media memory of AI agents.
 
-`Pagefault` blocks, `AsyncPagefault` awaits; both have the same members.
+`Pagefault` is the blocking client and `AsyncPagefault` the asynchronous one. Both have the same
+members.
 """
 
 from pagefault_client import models, operations
 from pagefault_client._async.client import AsyncPagefault
+from pagefault_client._async.content import AsyncContent
 from pagefault_client._async.conversation import AsyncConversation
-from pagefault_client._async.listening import AsyncEvents
+from pagefault_client._async.event_stream import AsyncEvents
 from pagefault_client._async.lists import AsyncItems
 from pagefault_client._async.memory import AsyncMemory
-from pagefault_client._async.reading import AsyncContent
-from pagefault_client._async.sessions import AsyncFitted, AsyncSession
+from pagefault_client._async.sessions import AsyncFitResult, AsyncSession
 from pagefault_client._sync.client import Pagefault
+from pagefault_client._sync.content import Content
 from pagefault_client._sync.content_files import ContentFile
 from pagefault_client._sync.conversation import Conversation
-from pagefault_client._sync.listening import Events
+from pagefault_client._sync.event_stream import Events
 from pagefault_client._sync.lists import Items
 from pagefault_client._sync.memory import Memory
-from pagefault_client._sync.reading import Content
-from pagefault_client._sync.sessions import Fitted, Session
+from pagefault_client._sync.sessions import FitResult, Session
 from pagefault_client._version import VERSION
 from pagefault_client.calls import Call
 from pagefault_client.errors import (
@@ -49,7 +50,7 @@ __all__ = [
     "AsyncContent",
     "AsyncConversation",
     "AsyncEvents",
-    "AsyncFitted",
+    "AsyncFitResult",
     "AsyncItems",
     "AsyncMemory",
     "AsyncPagefault",
@@ -63,7 +64,7 @@ __all__ = [
     "DigestMismatchError",
     "Event",
     "Events",
-    "Fitted",
+    "FitResult",
     "ForbiddenError",
     "GoneError",
     "HistoryDiverged",

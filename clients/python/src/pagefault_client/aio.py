@@ -1,4 +1,4 @@
-"""What waits, for `AsyncPagefault`; `blocking.py` has the same for `Pagefault`."""
+"""The waiting functions of `AsyncPagefault`; `blocking.py` has those of `Pagefault`."""
 
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable
 from typing import BinaryIO, TypeVar
@@ -18,24 +18,24 @@ async def sleep(seconds: float) -> None:
     await anyio.sleep(seconds)
 
 
-async def in_thread(function: Callable[..., T], *arguments: object) -> T:
-    """Return what a function returns that may wait for a disk."""
+async def run_in_thread(function: Callable[..., T], *arguments: object) -> T:
+    """Call a function that may wait for a disk in a thread, and return its result."""
     return await anyio.to_thread.run_sync(function, *arguments)
 
 
 def body(content: Body | None) -> bytes | AsyncIterator[bytes] | None:
-    """Return a body as httpx takes it; a file is read in a thread."""
+    """Convert a body to a type that httpx accepts; a file is read in a thread."""
     return content if content is None or isinstance(content, bytes) else _read_in_pieces(content)
 
 
 async def _read_in_pieces(file: BinaryIO) -> AsyncIterator[bytes]:
-    await in_thread(file.seek, 0)
-    while piece := await in_thread(file.read, PIECE_BYTES):
+    await run_in_thread(file.seek, 0)
+    while piece := await run_in_thread(file.read, PIECE_BYTES):
         yield piece
 
 
 async def pieces(source: AsyncIterable[bytes] | Iterable[bytes]) -> AsyncIterator[bytes]:
-    """Yield what an iterable of either kind yields."""
+    """Iterate over an iterable or an asynchronous iterable."""
     if isinstance(source, AsyncIterable):
         async for piece in source:
             yield piece

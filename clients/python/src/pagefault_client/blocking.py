@@ -1,4 +1,4 @@
-"""What waits, for `Pagefault`; `aio.py` has the same for `AsyncPagefault`."""
+"""The waiting functions of `Pagefault`; `aio.py` has those of `AsyncPagefault`."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -16,13 +16,13 @@ def sleep(seconds: float) -> None:
     time.sleep(seconds)
 
 
-def in_thread(function: Callable[..., T], *arguments: object) -> T:
-    """Return what a function returns. It may wait, as everything here may."""
+def run_in_thread(function: Callable[..., T], *arguments: object) -> T:
+    """Call a function, and return its result."""
     return function(*arguments)
 
 
 def body(content: Body | None) -> bytes | Iterator[bytes] | None:
-    """Return a body as httpx takes it."""
+    """Convert a body to a type that httpx accepts."""
     return content if content is None or isinstance(content, bytes) else _read_in_pieces(content)
 
 
@@ -33,5 +33,5 @@ def _read_in_pieces(file: BinaryIO) -> Iterator[bytes]:
 
 
 def pieces(source: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield what an iterable yields."""
+    """Iterate over an iterable."""
     yield from source

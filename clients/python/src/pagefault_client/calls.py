@@ -1,4 +1,4 @@
-"""One request as data: what to send, how to read the answer, and whether it may be sent again."""
+"""Requests as data, with the decoders of their answers and the conditions of retries."""
 
 import dataclasses
 import json as _json
@@ -26,10 +26,10 @@ class Call(Generic[T_co]):
     """A request of one operation.
 
     Attributes:
-        is_repeatable: Sent twice, it does what it does once.
-        takes_key: The route takes an `Idempotency-Key`, which makes it repeatable.
-        may_be_gone: It is a deletion, and decodes as None if an attempt before, whose answer was
-            lost, has done it. One that returns nothing anyway needs not say so.
+        is_repeatable: The request is idempotent, so it can be retried.
+        takes_key: The route accepts an `Idempotency-Key`, which makes the request repeatable.
+        may_be_gone: The request is a deletion that returns a body, or None if an earlier attempt,
+            whose answer was lost, has deleted the object.
     """
 
     method: str
@@ -44,11 +44,11 @@ class Call(Generic[T_co]):
     takes_key: bool = False
     may_be_gone: bool = False
 
-    def prepared(self) -> "Call[T_co]":
+    def prepare(self) -> "Call[T_co]":
         """Return the call with an idempotency key, if it needs one to be repeatable.
 
-        A condition makes a call unfit for repetition: when the first one has come through, it
-        does not hold for the second.
+        Calls with a condition are not repeatable: after a successful first attempt, the condition
+        fails for the second.
         """
         headers = {name: value for name, value in self.headers.items() if value is not None}
         names = {name.lower() for name in headers}
@@ -60,17 +60,17 @@ class Call(Generic[T_co]):
             return dataclasses.replace(self, headers=headers, is_repeatable=True)
         return dataclasses.replace(self, headers=headers)
 
-    def changed(self, **changes: Any) -> "Call[T_co]":  # noqa: ANN401 - as `dataclasses.replace`
-        """Return the call with other values."""
+    def replace(self, **changes: Any) -> "Call[T_co]":  # noqa: ANN401 - as `dataclasses.replace`
+        """Return a copy of the call with the given fields replaced."""
         return dataclasses.replace(self, **changes)
 
     def payload(self) -> tuple[Body | None, str | None]:
         """Return the body and its type. Bytes, dataclasses and the like become JSON.
 
-        Everything beyond ASCII is escaped, so that a lone surrogate in a tool's result arrives.
+        Characters outside of ASCII are escaped, which preserves lone surrogates in tool results.
 
         Raises:
-            ValueError: The body has a number that JSON does not have.
+            ValueError: The body has NaN or an infinity, which JSON cannot represent.
         """
         if self.json is None:
             return self.content, self.content_type
@@ -80,10 +80,10 @@ class Call(Generic[T_co]):
         return text.encode(), self.content_type or "application/json"
 
     def parameters(self) -> httpx.QueryParams:
-        """Return the query: lists repeat their name, what is `None` is left out."""
+        """Return the query. The name is repeated for each item of a list; None is omitted."""
         return httpx.QueryParams(
             [
-                (name, _spelled(each))
+                (name, _to_text(each))
                 for name, value in self.query.items()
                 if value is not None
                 for each in (value if isinstance(value, list | tuple) else [value])
@@ -91,7 +91,7 @@ class Call(Generic[T_co]):
         )
 
 
-def _spelled(value: object) -> str:
+def _to_text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -99,28 +99,28 @@ def segment(value: str | int) -> str:
     """Return an id as one segment of a path.
 
     Raises:
-        ValueError: It is empty or has a slash, which even encoded would lead to something else.
+        ValueError: The id is empty or has a slash. An encoded slash would change the route as well.
     """
     text = str(value)
     if not text or "/" in text:
-        raise ValueError(f"{text!r} is no id: an id is not empty and has no slash")
-    # `.` and `..` would be taken out of the path with what stands before them.
+        raise ValueError(f"{text!r} is not an id: an id is not empty and has no slash")
+    # The segments `.` and `..` would be removed from the path by the client or a proxy.
     return text.replace(".", "%2E") if text in {".", ".."} else quote(text, safe="")
 
 
-def json_of(response: httpx.Response) -> Any:  # noqa: ANN401 - each operation says its type
+def json_of(response: httpx.Response) -> Any:  # noqa: ANN401 - typed by each operation
     """Return the JSON of an answer.
 
     Raises:
-        PagefaultError: It is something else.
+        PagefaultError: The body is not JSON.
     """
     try:
         return response.json()
     except ValueError as error:
         kind = response.headers.get("Content-Type", "without a type")
         raise PagefaultError(
-            f"{response.status_code} with an answer that is no JSON ({kind}): what answers is not "
-            f"Pagefault. Look at `base_url`, and at proxies in between. It begins with "
+            f"{response.status_code} with a body that is not JSON ({kind}): the server is not "
+            f"Pagefault. Check `base_url` and the proxies in between. The body begins with "
             f"{response.text[:100]!r}"
         ) from error
 

@@ -1,23 +1,24 @@
-"""What may go wrong, as classes.
+"""The exceptions of the client.
 
     PagefaultError
-    ├── ConnectionFailedError     no answer: refused, reset, no such host
+    ├── ConnectionFailedError     no answer: refused, reset, unknown host
     │   └── TimedOutError         no answer in time
-    ├── DigestMismatchError       bytes that are not those that were stored
-    └── ProblemError              the service refused: its problem document
+    ├── DigestMismatchError       the bytes do not match the digest
+    └── ProblemError              the service answered with a problem document
         ├── InvalidRequestError   400, 413, 415, 416, 422 and other 4xx
         ├── UnauthorizedError     401
         ├── ForbiddenError        403
         ├── NotFoundError         404
         ├── ConflictError         409
-        │   └── HistoryDiverged   the session has another conversation than was sent
+        │   └── HistoryDiverged   the session has other messages than the request
         ├── GoneError             410
         ├── PreconditionFailedError  412
         ├── TooManyRequestsError  429
         └── ServerError           5xx
             └── StoreFullError    507
 
-`ProblemError.code` tells more than a class; `docs/errors.md` of the service lists all codes.
+`ProblemError.code` is more specific than the class; `docs/errors.md` of the service lists all
+codes.
 """
 
 from collections.abc import Mapping
@@ -31,11 +32,11 @@ from pagefault_client.models import ProblemFault
 
 
 class PagefaultError(Exception):
-    """Any error of this package."""
+    """The base class of all exceptions of this package."""
 
 
 class ConnectionFailedError(PagefaultError):
-    """The service did not answer, or the answer broke off."""
+    """The service did not answer, or the connection was lost within the answer."""
 
 
 class TimedOutError(ConnectionFailedError):
@@ -43,20 +44,20 @@ class TimedOutError(ConnectionFailedError):
 
 
 class DigestMismatchError(PagefaultError):
-    """The bytes that came or went are not those that the digest was made of."""
+    """The received or stored bytes do not match the digest."""
 
 
 class ProblemError(PagefaultError):
-    """The service refused a request, and said why.
+    """The service answered a request with an error.
 
     Attributes:
-        problem: The problem document (RFC 9457), as it came.
+        problem: The problem document (RFC 9457).
         status: The HTTP status.
-        code: What went wrong, as a stable word, such as `page-exists`.
-        detail: What went wrong, and what to do instead, as a sentence.
-        errors: For each wrong member of the request, a JSON pointer and a sentence.
-        request_id: What the log of the service calls the request.
-        retry_after: After how many seconds the service asks to come again.
+        code: The stable code of the error, such as `page-exists`.
+        detail: The description of the error, and its remedy.
+        errors: The JSON pointer and description of each invalid member of the request.
+        request_id: The id of the request in the log of the service.
+        retry_after: The number of seconds in `Retry-After`.
     """
 
     def __init__(self, status: int, problem: Mapping[str, Any], headers: httpx.Headers) -> None:
@@ -67,59 +68,59 @@ class ProblemError(PagefaultError):
         self.errors: list[ProblemFault] = list(problem.get("errors") or ())
         self.request_id: str | None = problem.get("requestId") or headers.get("X-Request-ID")
         self.retry_after = _seconds(headers)
-        super().__init__(self._told())
+        super().__init__(self._describe())
 
-    def _told(self) -> str:
-        said = f"{self.status} {self.code}: {self.detail}"
-        said += "".join(f"\n  {each.get('pointer')}: {each.get('detail')}" for each in self.errors)
-        return f"{said} (request {self.request_id})" if self.request_id else said
+    def _describe(self) -> str:
+        text = f"{self.status} {self.code}: {self.detail}"
+        text += "".join(f"\n  {each.get('pointer')}: {each.get('detail')}" for each in self.errors)
+        return f"{text} (request {self.request_id})" if self.request_id else text
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Return what makes the error again, for processes that send it to one another."""
-        named = {"Retry-After": str(self.retry_after)} if self.retry_after is not None else {}
-        named |= {"X-Request-ID": self.request_id} if self.request_id else {}
-        return type(self), (self.status, self.problem, httpx.Headers(named))
+        """Support pickling, for example between processes."""
+        headers = {"Retry-After": str(self.retry_after)} if self.retry_after is not None else {}
+        headers |= {"X-Request-ID": self.request_id} if self.request_id else {}
+        return type(self), (self.status, self.problem, httpx.Headers(headers))
 
 
 class InvalidRequestError(ProblemError):
-    """The request is not one that the service takes."""
+    """The request is invalid."""
 
 
 class UnauthorizedError(ProblemError):
     """The key is missing, unknown or revoked."""
 
-    def _told(self) -> str:
-        return f"{super()._told()} Pass `key`, or set PAGEFAULT_API_KEY."
+    def _describe(self) -> str:
+        return f"{super()._describe()} Pass `key`, or set PAGEFAULT_API_KEY."
 
 
 class ForbiddenError(ProblemError):
-    """The caller may not do this."""
+    """The key has no permission for the request."""
 
 
 class NotFoundError(ProblemError):
-    """There is no such thing in the project.
+    """The object does not exist in the project.
 
     Attributes:
-        tool_message: What to tell a model whose page fault failed, if that is what failed.
+        tool_message: After a failed page fault, the tool message for the model.
     """
 
     @property
     def tool_message(self) -> dict[str, Any] | None:
-        """Return the message for the model, of a page fault."""
+        """Return the tool message for the model after a failed page fault, else None."""
         names = ("role", "tool_call_id", "content")
         return {each: self.problem.get(each) for each in names} if "role" in self.problem else None
 
 
 class ConflictError(ProblemError):
-    """The request contradicts what is stored."""
+    """The request conflicts with the stored state."""
 
 
-class HistoryDiverged(ConflictError):  # noqa: N818 - a state to act on, as StopIteration is
-    """The session has another conversation than was sent; nothing was appended.
+class HistoryDiverged(ConflictError):  # noqa: N818 - a state to handle, like StopIteration
+    """The session has other messages than the request. No message was appended.
 
     Attributes:
         seq: The number of the first stored entry that differs.
-        pointer: Where what was sent differs from it, as a JSON pointer.
+        pointer: The JSON pointer of the difference in the request.
     """
 
     @property
@@ -129,28 +130,28 @@ class HistoryDiverged(ConflictError):  # noqa: N818 - a state to act on, as Stop
 
     @property
     def pointer(self) -> str:
-        """Return where what was sent differs."""
+        """Return the JSON pointer of the difference in the request."""
         return str(self.errors[0].get("pointer", "")) if self.errors else ""
 
 
 class GoneError(ProblemError):
-    """It was there, and is no longer kept."""
+    """The object existed and was deleted."""
 
 
 class PreconditionFailedError(ProblemError):
-    """A condition (`if_match`, `if_none_match`) does not hold."""
+    """A condition (`if_match`, `if_none_match`) is false."""
 
 
 class TooManyRequestsError(ProblemError):
-    """A quota is used up; `retry_after` says for how long."""
+    """A quota is exhausted until `retry_after` has passed."""
 
 
 class ServerError(ProblemError):
-    """The service, or something behind it, failed."""
+    """The service, or a store that it uses, failed."""
 
 
 class StoreFullError(ServerError):
-    """There is no room left."""
+    """The store of the service is full."""
 
 
 _BY_STATUS: dict[int, type[ProblemError]] = {
@@ -166,53 +167,53 @@ _BY_STATUS: dict[int, type[ProblemError]] = {
 
 
 def problem_of(response: httpx.Response) -> ProblemError:
-    """Return the error that an answer with an error status is. Its body has been read."""
+    """Return the exception for an answer with an error status, whose body was read."""
     try:
         document = response.json()
     except ValueError:
         document = None
     if not isinstance(document, dict):
-        # A proxy between here and the service has answered.
+        # The answer is from a proxy, not from the service.
         document = {"title": response.reason_phrase, "detail": response.text[:500]}
     status = response.status_code
     if document.get("code") == "history-diverged":
         return HistoryDiverged(status, document, response.headers)
-    otherwise = ServerError if status >= 500 else InvalidRequestError
-    return _BY_STATUS.get(status, otherwise)(status, document, response.headers)
+    fallback = ServerError if status >= 500 else InvalidRequestError
+    return _BY_STATUS.get(status, fallback)(status, document, response.headers)
 
 
-def connection_error(error: httpx.RequestError, what: str) -> ConnectionFailedError:
-    """Return what a failed connection is called here."""
-    told = str(error) or type(error).__name__
+def connection_error(error: httpx.RequestError, request: str) -> ConnectionFailedError:
+    """Return the exception for a failed request of httpx."""
+    reason = str(error) or type(error).__name__
     if isinstance(error, httpx.TimeoutException):
-        return TimedOutError(f"{what}: no answer in time ({told})")
+        return TimedOutError(f"{request}: no answer in time ({reason})")
     if isinstance(error, httpx.ConnectError):
         url = error.request.url
-        # Without what a URL may have before its host: a password.
+        # `netloc` has no userinfo, which may be a password.
         origin = f"{url.scheme}://{url.netloc.decode()}"
         return ConnectionFailedError(
-            f"{what}: no connection to {origin} ({told}). Start the service there, or name the URL "
-            "of a running one: PAGEFAULT_URL"
+            f"{request}: no connection to {origin} ({reason}). Start the service, or set "
+            "PAGEFAULT_URL to the URL of a running one"
         )
-    return ConnectionFailedError(f"{what}: {told}")
+    return ConnectionFailedError(f"{request}: {reason}")
 
 
 def _seconds(headers: httpx.Headers) -> float | None:
-    """Return how long `Retry-After` asks to wait; None if it is missing or says nothing."""
-    asked = headers.get("Retry-After")
-    if asked is None:
+    """Return the number of seconds in `Retry-After`; None if it is missing or invalid."""
+    value = headers.get("Retry-After")
+    if value is None:
         return None
     try:
-        return max(0.0, float(asked))
+        return max(0.0, float(value))
     except ValueError:
-        until = _moment(asked)
-    # A proxy's clock is not ours: what counts is how long after its own answer.
-    since = _moment(headers.get("Date", "")) or datetime.now(UTC)
+        until = _parse_date(value)
+    # The date is relative to the `Date` of the answer, because clocks differ.
+    since = _parse_date(headers.get("Date", "")) or datetime.now(UTC)
     return None if until is None else max(0.0, (until - since).total_seconds())
 
 
-def _moment(date: str) -> datetime | None:
-    """Return an HTTP date in any of its three forms (RFC 9110, 5.6.7), or None if it is none."""
+def _parse_date(date: str) -> datetime | None:
+    """Return an HTTP date in any of its three formats (RFC 9110, 5.6.7); None if it is invalid."""
     try:
         moment = parsedate_to_datetime(date)
     except (ValueError, OverflowError):

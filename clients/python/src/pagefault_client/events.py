@@ -7,14 +7,14 @@ from pagefault_client.models import StreamEvent
 from pagefault_client.sse import Block
 
 Event: TypeAlias = StreamEvent
-"""Any event, `{"event", "id", "data"}`: once `event["event"]` is compared with a name, the type of
-`event["data"]` is known. `id` is the position: give it as `after` to go on behind it.
+"""An event, `{"event", "id", "data"}`. A comparison of `event["event"]` narrows the type of
+`event["data"]`. `id` is the position: pass it as `after` to resume behind it.
 
-`reset` means that events are missing: read again what you show. The iterator goes on by itself. An
-event of a newer service comes under its own name.
+`reset` means that events are missing: reload the state. The iterator continues. Events of a newer
+service may have other names.
 """
 
-# A stream that says nothing for so long is dead: the service sends a comment every 15 seconds.
+# The service sends a comment every 15 seconds; a stream without data for longer is dead.
 SILENCE_SECONDS = 35.0
 
 
@@ -24,6 +24,6 @@ def event_of(block: Block, position: int) -> Event:
     return cast("Event", {"event": block.event, "id": position, "data": data})
 
 
-def position_of(block: Block, otherwise: int | None) -> int | None:
-    """Return the position that a block says, or the last one."""
-    return int(block.id) if block.id and block.id.isdecimal() else otherwise
+def position_of(block: Block, fallback: int | None) -> int | None:
+    """Return the position of a block, or `fallback` if it has none."""
+    return int(block.id) if block.id and block.id.isdecimal() else fallback

@@ -1,8 +1,8 @@
 """Resources as files of `fsspec`: `pandas.read_csv("pagefault://9a0e…")`.
 
 A path is an id, a reference (`@blob:…`), a URI (`blob:…`) or an alias. There are no folders: the
-root lists all resources. Files are never changed, so there is nothing to write but new ones, with
-`Pagefault.resources.upload`. It needs `pagefault-client[fsspec]`.
+root lists all resources. The file system is read-only, because files are immutable; create files
+with `Pagefault.resources.upload`. The module needs `pagefault-client[fsspec]`.
 """
 
 import os
@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from fsspec.spec import AbstractBufferedFile, AbstractFileSystem
 
 from pagefault_client._sync.client import Pagefault
-from pagefault_client._sync.reading import Content
+from pagefault_client._sync.content import Content
 from pagefault_client.errors import DigestMismatchError, NotFoundError
 from pagefault_client.models import ResourceRecord
 
@@ -24,8 +24,8 @@ class PagefaultFileSystem(AbstractFileSystem):  # type: ignore[misc]
     """The resources of a project, read-only.
 
     Args:
-        base_url: Where the service is; see `Pagefault`.
-        key: A key of the project.
+        base_url: The URL of the service; see `Pagefault`.
+        key: An API key of the project.
     """
 
     protocol: ClassVar[str] = "pagefault"
@@ -41,26 +41,26 @@ class PagefaultFileSystem(AbstractFileSystem):  # type: ignore[misc]
         self.client = Pagefault(base_url, key)
 
     def info(self, path: str, **kwargs: object) -> dict[str, Any]:
-        """Return what a file is; `name` is its path here, `filename` what it is called."""
+        """Return the properties of a file: `name` is its path, `filename` its original name."""
         bare = self._strip_protocol(path)
         if not bare:
             return {"name": "", "size": 0, "type": "directory"}
         return _entry(self._descriptor(bare))
 
     def ls(self, path: str, detail: bool = True, **kwargs: object) -> list[Any]:
-        """Return all resources for the root, newest first, and one for the path of one."""
+        """List all resources, newest first; for the path of a resource, only that."""
         bare = self._strip_protocol(path)
-        found = [self._descriptor(bare)] if bare else self.client.resources.list(limit=200)
-        entries = [_entry(each) for each in found]
+        resources = [self._descriptor(bare)] if bare else self.client.resources.list(limit=200)
+        entries = [_entry(each) for each in resources]
         return entries if detail else [entry["name"] for entry in entries]
 
     def cat_file(
         self, path: str, start: int | None = None, end: int | None = None, **kwargs: object
     ) -> bytes:
-        """Return the bytes of a file, or of a part of it; of all, the digest is compared.
+        """Return the bytes of a file or of a range. For a whole file, the digest is checked.
 
         Raises:
-            DigestMismatchError: They are not the bytes that were stored.
+            DigestMismatchError: The digest of the bytes is wrong.
         """
         content = self._content(path)
         first, last, _ = slice(start, end).indices(content.size)
@@ -73,10 +73,10 @@ class PagefaultFileSystem(AbstractFileSystem):  # type: ignore[misc]
         *args: Any,  # noqa: ANN401
         **kwargs: Any,  # noqa: ANN401
     ) -> None:
-        """Write a file to a path of this computer, where there is none unless all came.
+        """Copy a file to a local path. If its digest is wrong, the copy is deleted.
 
         Raises:
-            DigestMismatchError: They are not the bytes that were stored.
+            DigestMismatchError: The digest of the bytes is wrong.
         """
         try:
             super().get_file(rpath, lpath, *args, **kwargs)
@@ -86,12 +86,11 @@ class PagefaultFileSystem(AbstractFileSystem):  # type: ignore[misc]
             raise
 
     def created(self, path: str) -> str:
-        """Return when a file was stored."""
-        made: str = self.info(path)["created"]
-        return made
+        """Return the time at which a file was stored."""
+        return str(self.info(path)["created"])
 
     def ukey(self, path: str) -> str:
-        """Return what tells versions apart: there is only one."""
+        """Return the digest, which identifies the content of a file."""
         return str(self.info(path)["digest"])
 
     def _open(
@@ -104,7 +103,7 @@ class PagefaultFileSystem(AbstractFileSystem):  # type: ignore[misc]
         **kwargs: Any,  # noqa: ANN401 - fsspec's
     ) -> "PagefaultFile":
         if mode != "rb":
-            raise NotImplementedError("files are never changed: store new ones with an upload")
+            raise NotImplementedError("files are immutable: create a file with an upload")
         return PagefaultFile(
             self,
             path,
@@ -121,7 +120,7 @@ class PagefaultFileSystem(AbstractFileSystem):  # type: ignore[misc]
 
     def _descriptor(self, path: str) -> ResourceRecord:
         if "/" in path:
-            # No alias has one, and there are no folders.
+            # Ids and aliases have no slash, and there are no folders.
             raise FileNotFoundError(path)
         try:
             uri = path if _ID.fullmatch(path) else self.client.aliases.get(path)["uri"]
@@ -131,9 +130,9 @@ class PagefaultFileSystem(AbstractFileSystem):  # type: ignore[misc]
 
 
 class PagefaultFile(AbstractBufferedFile):  # type: ignore[misc]
-    """A resource as a file of fsspec, which reads ahead as its `cache_type` says.
+    """A resource as a file of fsspec, which reads ahead according to its `cache_type`.
 
-    What is fetched from the beginning to the end is compared with the digest.
+    After a sequential read from the beginning to the end, the digest is checked.
     """
 
     def __init__(self, *args: Any, content: Content, **kwargs: Any) -> None:  # noqa: ANN401
@@ -144,14 +143,14 @@ class PagefaultFile(AbstractBufferedFile):  # type: ignore[misc]
         return self._content.read_at(start, end)
 
 
-def _entry(found: ResourceRecord) -> dict[str, Any]:
-    identity = found["uri"].removeprefix("blob:")
+def _entry(resource: ResourceRecord) -> dict[str, Any]:
+    identity = resource["uri"].removeprefix("blob:")
     return {
         "name": identity,
-        "size": found["size"],
+        "size": resource["size"],
         "type": "file",
-        "filename": found.get("filename"),
-        "mimetype": found["mimeType"],
-        "digest": found["digest"],
-        "created": found["createdAt"],
+        "filename": resource.get("filename"),
+        "mimetype": resource["mimeType"],
+        "digest": resource["digest"],
+        "created": resource["createdAt"],
     }

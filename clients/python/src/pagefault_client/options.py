@@ -1,4 +1,4 @@
-"""What callers choose: of the client, and of a rendering."""
+"""The options of a client and of renderings."""
 
 import os
 import platform
@@ -21,7 +21,7 @@ _LEVELS: tuple[models.LevelName, ...] = ("FULL", "REDUCED", "ABSTRACT", "REFEREN
 
 
 class RenderOptions(TypedDict, total=False):
-    """What a rendering takes beside its target; `docs/targets.md` of the service explains each."""
+    """The options of a rendering; documented in `docs/targets.md` of the service."""
 
     accept: list[str]
     media: models.MediaDelivery
@@ -38,7 +38,7 @@ class RenderOptions(TypedDict, total=False):
 
 
 class SessionRenderOptions(RenderOptions, total=False):
-    """What the rendering of a session takes beside its target."""
+    """The options of the rendering of a session."""
 
     memory: list[models.MemoryPart]
     memory_tokens: int
@@ -50,7 +50,7 @@ class SessionRenderOptions(RenderOptions, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How a client talks to the service."""
+    """The connection options of a client."""
 
     base_url: str
     key: str | None = field(repr=False)
@@ -58,54 +58,54 @@ class Options:
     retries: int
 
     def headers(self) -> httpx.Headers:
-        """Return the headers of every request. Their `repr` hides the key."""
+        """Return the headers of each request, whose `repr` hides the key."""
         key = {"Authorization": f"Bearer {self.key}"} if self.key else {}
         return httpx.Headers({"User-Agent": USER_AGENT, **key})
 
 
-def options_of(
+def load_options(
     base_url: str | None, key: str | None, timeout: float | httpx.Timeout, retries: int
 ) -> Options:
-    """Return options, with those of the environment for what is not given.
+    """Return options; missing ones are read from the environment.
 
     Raises:
-        ValueError: The URL is none, or the key is none that a header can carry.
+        ValueError: The URL is invalid, or the key has characters that a header cannot have.
     """
     url = base_url or os.environ.get("PAGEFAULT_URL") or DEFAULT_URL
     if not url.startswith(("http://", "https://")):
-        # The value is not repeated: a key may have been passed in its place.
+        # The message omits the value, which may be a key that was passed by mistake.
         where = "`base_url`" if base_url else "PAGEFAULT_URL"
-        raise ValueError(f"{where} is no URL of a service; one is {DEFAULT_URL!r}")
-    found = (os.environ.get("PAGEFAULT_API_KEY") if key is None else key) or ""
-    if not re.fullmatch(r"[!-~]*", found.strip()):
+        raise ValueError(f"{where} is not the URL of a service, such as {DEFAULT_URL!r}")
+    key_or_empty = (os.environ.get("PAGEFAULT_API_KEY") if key is None else key) or ""
+    if not re.fullmatch(r"[!-~]*", key_or_empty.strip()):
         where = "PAGEFAULT_API_KEY" if key is None else "`key`"
         raise ValueError(
-            f"{where} is no key of Pagefault: a key has letters, digits and signs of ASCII alone. "
-            "Copy it again, as `pagefault keys create` printed it"
+            f"{where} is not a key of Pagefault: a key has only printable ASCII characters. "
+            "Copy it again from the output of `pagefault keys create`"
         )
     return Options(
         base_url=url.rstrip("/").removesuffix("/api"),
-        key=found.strip() or None,
+        key=key_or_empty.strip() or None,
         timeout=timeout if isinstance(timeout, httpx.Timeout) else httpx.Timeout(timeout),
         retries=max(0, retries),
     )
 
 
 def level_name(level: Level | None) -> models.LevelName | None:
-    """Return a level as an address spells it.
+    """Return the name of a level, as used in queries.
 
     Raises:
-        ValueError: There is no level of this number.
+        ValueError: The number is not that of a level.
     """
     if not isinstance(level, int):
         return level
     if not 0 <= level < len(_LEVELS):
-        raise ValueError(f"there is no level {level}: they are 0 (FULL) to 3 (REFERENCE)")
+        raise ValueError(f"there is no level {level}: levels are 0 (FULL) to 3 (REFERENCE)")
     return _LEVELS[level]
 
 
-def on_the_wire(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options under their names in a body: `max_tokens` is `maxTokens` there."""
+def to_camel_case(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options with their names in JSON: `max_tokens` becomes `maxTokens`."""
     return {
         re.sub(r"_([a-z])", lambda match: match[1].upper(), name): value
         for name, value in options.items()

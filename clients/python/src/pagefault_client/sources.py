@@ -1,4 +1,4 @@
-"""What can be uploaded, and what it is called."""
+"""The sources of uploads, with their names and types."""
 
 import base64
 import io
@@ -31,13 +31,13 @@ PIECE_BYTES = 8 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class UploadProgress:
-    """How far an upload is.
+    """The progress of an upload.
 
     Attributes:
-        sent: How many bytes the service has stored for good.
-        total: How many there are.
-        upload_id: What to go on with, should this process end: `upload(…, upload_id=…)`. None for
-            a small file, which goes in one request.
+        sent: The number of bytes that are stored.
+        total: The total number of bytes.
+        upload_id: The id with which another process can resume: `upload(…, upload_id=…)`. None for
+            a small file, which is sent in one request.
     """
 
     sent: int
@@ -49,73 +49,73 @@ OnProgress: TypeAlias = Callable[[UploadProgress], object]
 
 
 @dataclass(slots=True)
-class Opened:
-    """A source that is being read.
+class OpenedSource:
+    """An open source of an upload.
 
     Attributes:
         file: The file; None for an iterable.
-        length: Its length; None if only its end will tell.
-        name: What it is called, if it is called anything.
-        is_ours: Whether it was opened here, and is to be closed here.
+        length: The length in bytes, if known.
+        name: The filename, if known.
+        is_owned: The client opened the file, and closes it.
         pieces: The reader of an iterable whose length is known.
     """
 
     file: BinaryIO | None
     length: int | None
     name: str | None
-    is_ours: bool = False
+    is_owned: bool = False
     pieces: Any = None
 
     def close(self) -> None:
-        """Close the file if it was opened here."""
-        if self.is_ours and self.file is not None:
+        """Close the file if the client opened it."""
+        if self.is_owned and self.file is not None:
             self.file.close()
 
 
-def opened(source: object) -> Opened:
-    """Return a source, ready to be read.
+def open_source(source: object) -> OpenedSource:
+    """Open a source for reading.
 
     Raises:
-        TypeError: It is none.
+        TypeError: The source has an unsupported type.
         OSError: The file cannot be opened.
     """
     if isinstance(source, bytes | bytearray | memoryview):
-        return Opened(io.BytesIO(source), memoryview(source).nbytes, None)
+        return OpenedSource(io.BytesIO(source), memoryview(source).nbytes, None)
     if isinstance(source, str | os.PathLike):
         file: BinaryIO = Path(source).open("rb")  # noqa: SIM115 - `close` closes it
-        return Opened(file, os.fstat(file.fileno()).st_size, _name(source), is_ours=True)
+        return OpenedSource(file, os.fstat(file.fileno()).st_size, _filename(source), is_owned=True)
     read = getattr(source, "read", None)
     if callable(read):
-        return _of_file(source)
+        return _open_file(source)
     if isinstance(source, Iterable | AsyncIterable):
-        return Opened(None, None, None)
+        return OpenedSource(None, None, None)
     raise TypeError(
-        f"{type(source).__name__} cannot be uploaded: give bytes, a path, a binary file, or an "
+        f"{type(source).__name__} cannot be uploaded: pass bytes, a path, a binary file, or an "
         "iterable of bytes"
     )
 
 
-def _of_file(file: object) -> Opened:
+def _open_file(file: object) -> OpenedSource:
     if isinstance(file, io.TextIOBase):
-        raise TypeError('a file of text cannot be uploaded: open it with mode "rb"')
-    named = getattr(file, "name", None)
-    name = _name(named) if isinstance(named, str) else None
+        raise TypeError('a text file cannot be uploaded: open it with mode "rb"')
+    path = getattr(file, "name", None)
+    name = _filename(path) if isinstance(path, str) else None
     length: int | None = None
     seekable = getattr(file, "seekable", None)
     if seekable is not None and seekable():
         position = file.tell()  # type: ignore[attr-defined]
         length = file.seek(0, io.SEEK_END) - position  # type: ignore[attr-defined]
         file.seek(position)  # type: ignore[attr-defined]
-    return Opened(file, length, name)  # type: ignore[arg-type]
+    return OpenedSource(file, length, name)  # type: ignore[arg-type]
 
 
-def _name(path: str | os.PathLike[str]) -> str:
-    """Return the name of a file in characters, also if its bytes are none."""
+def _filename(path: str | os.PathLike[str]) -> str:
+    """Return the name of a file; bytes that are not UTF-8 are replaced."""
     return os.fsencode(Path(path).name).decode("utf-8", "replace")
 
 
 def type_of_name(filename: str | None) -> str:
-    """Return the MIME type that a name suggests. The service goes by the bytes where they tell."""
+    """Guess a MIME type from a name. Types that the service detects take precedence."""
     guessed = mimetypes.guess_type(filename)[0] if filename else None
     return guessed or "application/octet-stream"
 

@@ -1,11 +1,11 @@
-"""Server-sent events, read from bytes as they come."""
+"""An incremental decoder of server-sent events."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One block of a stream; without data it only says a position."""
+    """A block of a stream. Blocks without data only have a position."""
 
     event: str
     id: str | None
@@ -13,10 +13,10 @@ class Block:
 
 
 class Decoder:
-    """Makes blocks of bytes.
+    """A decoder of bytes to blocks.
 
-    Lines end with LF, CRLF or CR and with nothing else: U+2028 is a character of the data, which
-    `str.splitlines` would cut.
+    Lines end with LF, CRLF or CR only. `str.splitlines` would also split at U+2028, which may be
+    part of the data.
     """
 
     def __init__(self) -> None:
@@ -25,17 +25,19 @@ class Decoder:
         self._data: list[str] = []
 
     def feed(self, piece: bytes) -> list[Block]:
-        """Return the blocks that a piece completes."""
-        # A long event comes in many pieces: what has no end of a line yet is not looked at again.
+        """Add bytes, and return the blocks that they complete."""
+        # A long event has many pieces: an incomplete line is not scanned again for each of them.
         if b"\n" not in piece and b"\r" not in piece and not self._rest.endswith(b"\r"):
             self._rest += piece
             return []
         text = bytes(self._rest) + piece
         # A CR at the end may be the first half of a CRLF.
-        held = text[-1:] if text.endswith(b"\r") else b""
-        lines = text[: len(text) - len(held)].replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        carriage_return = text[-1:] if text.endswith(b"\r") else b""
+        lines = (
+            text[: len(text) - len(carriage_return)].replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        )
         *whole, rest = lines.split(b"\n")
-        self._rest = bytearray(rest + held)
+        self._rest = bytearray(rest + carriage_return)
         blocks = [self._line(line.decode("utf-8", "replace")) for line in whole]
         return [block for block in blocks if block is not None]
 

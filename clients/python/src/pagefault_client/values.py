@@ -1,4 +1,4 @@
-"""What tools return in Python, as JSON."""
+"""The conversion of Python values to JSON."""
 
 import base64
 import dataclasses
@@ -16,17 +16,17 @@ _AS_TEXT = (datetime.date, datetime.time, datetime.timedelta, uuid.UUID, os.Path
 
 
 def jsonable(value: object) -> Any:  # noqa: ANN401 - JSON
-    """Return a value as JSON that the service takes.
+    """Convert a value to JSON for the service.
 
-    Bytes become a data URI, in which the service finds the image or recording that they are; images
-    of Pillow a PNG; models of pydantic and dataclasses their members; NaN and the infinities, which
-    JSON does not have, text. What nothing else fits becomes its `str`.
+    Bytes become a data URI, whose media type the service detects. Pillow images become a PNG.
+    pydantic models and dataclasses become objects. NaN and infinities become text, because JSON
+    cannot represent them. Any other value becomes its `str`.
     """
     if isinstance(value, enum.Enum):
         return jsonable(value.value)
     if value is None or isinstance(value, bool | int | str | float):
-        is_spelled = not isinstance(value, float) or math.isfinite(value)
-        return value if is_spelled else str(value)
+        is_json = not isinstance(value, float) or math.isfinite(value)
+        return value if is_json else str(value)
     if isinstance(value, Mapping):
         return {_key(name): jsonable(member) for name, member in value.items()}
     if isinstance(value, list | tuple | Set):

@@ -101,7 +101,7 @@ async def test_handles_in_arguments_become_files(
         call_tool = remember(client.call_tool, pf, session.id)
         handle = handle_in(await call_tool("shot", {"address": "x"}))
         told = await call_tool("size", {"image": handle})
-        untouched = remember(client.call_tool, pf, session.id, apart_from=["shot"])
+        untouched = remember(client.call_tool, pf, session.id, exclude=["shot"])
         assert (await untouched("shot", {"address": handle})).is_error is False
     assert told.structured_content == {"bytes": len(png)}
 

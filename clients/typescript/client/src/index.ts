@@ -1,6 +1,6 @@
 /** The client of Pagefault: `new Pagefault(url)` has all of it. */
 export { Pagefault, Tools, type RawRequest } from "./pagefault.ts";
-export { Session, Sessions, type FitQuery, type Fitted } from "./sessions.ts";
+export { Session, Sessions, type FitQuery, type FitResult } from "./sessions.ts";
 export {
   Conversation,
   type ProviderMessage,

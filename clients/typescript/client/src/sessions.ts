@@ -85,19 +85,19 @@ export class Sessions {
   }
 }
 
-/** A conversation that was put to a session, and what to send to the model instead. */
-export interface Fitted {
-  /** The session that has it: a new one, if the conversation differed and a fork was wanted. */
+/** The result of `fit`: the session, and the messages for the next request. */
+export interface FitResult {
+  /** The session with the conversation: a fork, if the histories diverged. */
   readonly session: Session;
   readonly messages: ProviderMessage[];
-  /** The system prompt, for providers that take it apart. */
+  /** The system prompt, for providers with a separate member for it. */
   readonly system: string | undefined;
   readonly receipt: HistoryReceipt;
 }
 
 export type FitQuery = Omit<QueryOf<PutHistoryData>, "render" | "onDivergence" | "as"> & {
   readonly target: NonNullable<QueryOf<PutHistoryData>["render"]>;
-  /** What to do if the session has something else: throw `HistoryDiverged`, or go on in a fork. */
+  /** If the session has other messages: throw `HistoryDiverged`, or fork the session. */
   readonly onDivergence?: "throw" | "fork" | undefined;
   /** The id of the fork; by default one is made. */
   readonly as?: string | undefined;
@@ -157,7 +157,7 @@ export class Session {
     messages: unknown,
     { target, onDivergence = "throw", as, ...query }: FitQuery,
     options: RequestOptions = {},
-  ): Promise<Fitted> {
+  ): Promise<FitResult> {
     const fork = onDivergence === "fork" && {
       onDivergence: "fork",
       as: as ?? `${this.id}-${newIdempotencyKey().slice(0, 8)}`,

@@ -1,1 +1,1 @@
-"""The client that awaits. `_sync` is made of it by generate.py."""
+"""The asynchronous client, from which generate.py makes `_sync`."""

@@ -7,44 +7,45 @@ from typing import Any, ParamSpec, Self
 import httpx
 
 from pagefault_client import models, operations
-from pagefault_client._async.listening import AsyncEvents
+from pagefault_client._async.event_stream import AsyncEvents
 from pagefault_client._async.lists import AsyncItems
 from pagefault_client._async.memory import AsyncMemory
 from pagefault_client._async.pages import AsyncPages
 from pagefault_client._async.resources import AsyncAliases, AsyncResources
 from pagefault_client._async.sessions import AsyncSession, AsyncSessions
 from pagefault_client._async.tool_results import AsyncToolResults
+from pagefault_client._async.tool_wrapper import wrap_tool
 from pagefault_client._async.tools import AsyncTools
 from pagefault_client._async.transport import AsyncTransport
-from pagefault_client._async.wrapping import wrapped
 from pagefault_client.calls import Call, T_co
-from pagefault_client.options import Target, options_of
-from pagefault_client.shown import WrapTarget
+from pagefault_client.options import Target, load_options
+from pagefault_client.rendered_content import WrapTarget
 from pagefault_client.values import jsonable
 
 P = ParamSpec("P")
 
 
 class AsyncPagefault:
-    """A client of one service and one project.
+    """A client of one project of a service.
 
     Args:
-        base_url: Where the service is; `PAGEFAULT_URL`, or http://127.0.0.1:8000, by default.
-        key: A key of the project; `PAGEFAULT_API_KEY` by default. None is needed where the service
-            asks for none.
-        timeout: How many seconds to wait for an answer, or `httpx.Timeout`.
-        retries: How often a call is sent again, where that does no harm: after a lost connection,
-            and when the service is busy. What it says in `Retry-After` is kept to.
-        http_client: A client of httpx to send with, for proxies and certificates of your own. It
-            is not closed here.
+        base_url: The URL of the service. Default: `PAGEFAULT_URL`, else http://127.0.0.1:8000.
+        key: An API key of the project. Default: `PAGEFAULT_API_KEY`. A service without
+            authentication needs none.
+        timeout: The timeout of a request in seconds, or an `httpx.Timeout`.
+        retries: The maximum number of retries of a call, after a lost connection or while the
+            service is busy. Only calls that are safe to repeat are retried; `Retry-After` is
+            honoured.
+        http_client: The httpx client to use, for example with a proxy or with certificates. The
+            caller closes it.
 
     Attributes:
         tool_results: Results of tools.
         resources: Stored files.
-        aliases: Further ids of files.
+        aliases: Alternative ids of files.
         pages: Memory pages.
-        sessions: Sessions, to list and to import; `session(id)` is one.
-        tools: The tools of the memory, for a model.
+        sessions: The list and the import of sessions; `session(id)` returns one session.
+        tools: The definitions of the memory tools for a model.
     """
 
     def __init__(
@@ -56,7 +57,7 @@ class AsyncPagefault:
         retries: int = 3,
         http_client: httpx.AsyncClient | None = None,
     ) -> None:
-        options = options_of(base_url, key, timeout, retries)
+        options = load_options(base_url, key, timeout, retries)
         self._owns_http = http_client is None
         self._set_up(AsyncTransport(http_client or httpx.AsyncClient(), options))
 
@@ -70,7 +71,7 @@ class AsyncPagefault:
         self.tools = AsyncTools(transport)
 
     async def __aenter__(self) -> Self:
-        """Return the client; leaving the block closes it."""
+        """Return the client, which is closed at the end of the block."""
         return self
 
     async def __aexit__(
@@ -90,47 +91,47 @@ class AsyncPagefault:
     def with_options(
         self, *, timeout: float | httpx.Timeout | None = None, retries: int | None = None
     ) -> "AsyncPagefault":
-        """Return a client with other patience, over the same connections."""
-        kept = self._transport.options
-        made = object.__new__(AsyncPagefault)
-        made._owns_http = False
-        made._set_up(
+        """Return a client with another timeout or number of retries, over the same connections."""
+        options = self._transport.options
+        client = object.__new__(AsyncPagefault)
+        client._owns_http = False
+        client._set_up(
             AsyncTransport(
                 self._transport.http,
-                options_of(
-                    kept.base_url,
-                    kept.key or "",
-                    kept.timeout if timeout is None else timeout,
-                    kept.retries if retries is None else retries,
+                load_options(
+                    options.base_url,
+                    options.key or "",
+                    options.timeout if timeout is None else timeout,
+                    options.retries if retries is None else retries,
                 ),
             )
         )
-        return made
+        return client
 
     @property
     def base_url(self) -> str:
-        """Return where the service is."""
+        """Return the URL of the service."""
         return self._transport.options.base_url
 
     async def send(self, call: Call[T_co]) -> T_co:
-        """Return the answer to any operation of the service.
+        """Send any operation of the service, and return its result.
 
-        `await pf.send(operations.get_metrics())`; what has a method of its own is better off there.
+        For operations without a method of their own: `await pf.send(operations.get_metrics())`.
         """
         return await self._transport.send(call)
 
     def session(self, session_id: str) -> AsyncSession:
-        """Return a session. Nothing is sent."""
+        """Return a session without sending a request."""
         return AsyncSession(self._transport, session_id)
 
     def events(self, *, after: int | None = None) -> AsyncEvents:
-        """Return the events of the project: from now on, or after a position (0: all)."""
+        """Return the events of the project: new ones, or those after a position (0: all)."""
         return AsyncEvents(
             self._transport, lambda position: operations.stream_events(after=position), after
         )
 
     async def event_ticket(self) -> models.EventTicket:
-        """Return what lets a browser listen to events for a minute."""
+        """Create a ticket with which a browser can open an event stream within a minute."""
         return await self._transport.send(operations.create_event_ticket())
 
     def search(
@@ -141,19 +142,19 @@ class AsyncPagefault:
         session_id: str | None = None,
         limit: int | None = None,
     ) -> AsyncItems[models.SearchResult]:
-        """Return pages, results, messages and files that a query finds, the best first.
+        """Search pages, results, messages and files; return the best matches first.
 
         Args:
             query: Words, a `"phrase"`, `begin*`, an id or a name.
-            kinds: Only these: page, transcript, tool_result, message, interaction, file.
-            session_id: Only what is in this session.
-            limit: How many one request asks for.
+            kinds: The kinds to search: page, transcript, tool_result, message, interaction, file.
+            session_id: Limits the search to one session.
+            limit: The number of matches per request.
         """
-        named = None if kinds is None else ",".join(kinds)
+        kind = None if kinds is None else ",".join(kinds)
         return AsyncItems(
             self._transport,
             lambda cursor: operations.search(
-                q=query, kinds=named, session_id=session_id, limit=limit, cursor=cursor
+                q=query, kinds=kind, session_id=session_id, limit=limit, cursor=cursor
             ),
         )
 
@@ -163,7 +164,7 @@ class AsyncPagefault:
         arguments: Any,  # noqa: ANN401 - JSON
         as_: models.ReferenceForm = "data-uri",
     ) -> models.ResolvedArguments:
-        """Return arguments of a tool with the content of files in place of their handles."""
+        """Replace the handles in the arguments of a tool with the content of their files."""
         return await self._transport.send(
             operations.resolve_references(
                 {"sessionId": session_id, "arguments": jsonable(arguments), "as": as_}
@@ -171,7 +172,7 @@ class AsyncPagefault:
         )
 
     async def render(self, request: models.RenderRequest) -> models.RenderedRecord:
-        """Return a tool result, a page or a session as messages for a model."""
+        """Render a tool result, a page or a session as messages for a model."""
         return await self._transport.send(operations.render_record(request))
 
     async def doctor(
@@ -183,16 +184,16 @@ class AsyncPagefault:
         dialect: models.Dialect | None = None,
         max_tokens: int | None = None,
     ) -> models.Diagnosis:
-        """Examine a history for a provider; with `apply`, heal it. Nothing is stored.
+        """Examine a history for a provider, and repair it with `apply`. Nothing is stored.
 
         Args:
-            history: Messages in any dialect, a provider's request that holds them, or the id of a
+            history: Messages in any dialect, a provider's request with messages, or the id of a
                 session.
-            target: The provider that is to take them; by default that of their dialect, and
-                `openai-chat` for a session, or where there is nothing but words.
-            apply: Whether to return the healed messages too.
-            dialect: Their dialect; it is found out by default.
-            max_tokens: The most tokens that they may have.
+            target: The provider that will receive the messages. Default: that of their dialect, or
+                `openai-chat` for a session and for messages with plain text only.
+            apply: Return the repaired messages as well.
+            dialect: The dialect of the messages; detected by default.
+            max_tokens: The token limit of the messages.
         """
         body: Any = jsonable(history)
         if isinstance(history, str):
@@ -216,28 +217,29 @@ class AsyncPagefault:
         name: str | None = None,
         target: WrapTarget | None = None,
     ) -> Callable[P, Awaitable[Any]]:
-        """Return a tool that stores what it returns, and returns what the model should see of it.
+        """Wrap a tool: store each result, and return its rendering for the model.
 
-        `shot = pf.wrap(shot, session="demo")`: images and long texts are stored, and the model
-        reads a short text that names them.
+        `shot = pf.wrap(shot, session="demo")` stores images and long texts. The model receives a
+        short text with their handles.
 
-        `call_tool = pf.wrap(client.call_tool, session="demo")`: of an MCP client, whose results
-        stay results of MCP, with smaller images and previews of long texts.
+        `call_tool = pf.wrap(client.call_tool, session="demo")` wraps the tools of an MCP client.
+        They still return MCP results, with smaller images and previews of long texts.
 
-        An error of the tool is stored, and raised. If the service fails, a warning is logged and
-        the result is returned as it came: storing never breaks a tool that works.
+        An error of the tool is stored and raised. If the service fails, a warning is logged and
+        the original result is returned.
 
         Args:
             tool: A function, or the `call_tool` of an MCP client or session.
-            session: Where the results belong.
-            name: The name of the tool; that of the function by default.
-            target: Whose content to return: `text` by default, `mcp` for `call_tool`. With another
-                one, images are in it, in that provider's blocks.
+            session: The session in which to store the results.
+            name: The name of the tool. Default: the name of the function.
+            target: The format of the returned content. Default: `text`, or `mcp` for `call_tool`.
+                Other targets return images as blocks of that provider.
 
         Raises:
-            ValueError: There is no such target, or it has results in more than one message.
-            TypeError: When the tool is called: it is no coroutine function, and `Pagefault.wrap`
-                does not await what it returns.
+            ValueError: The target is unknown, or splits a result over several messages.
+            TypeError: On a call: the tool is not a coroutine function but returned an awaitable,
+                which `Pagefault.wrap` cannot await.
         """
-        kept = self.session(session) if isinstance(session, str) else session
-        return wrapped(tool, AsyncMemory(kept, name=name, target=target))
+        if isinstance(session, str):
+            session = self.session(session)
+        return wrap_tool(tool, AsyncMemory(session, name=name, target=target))

@@ -1,13 +1,13 @@
-"""Content as `open` returns it."""
+"""The return type of `resources.open`."""
 
-# `_sync/content_files.py` is written by hand, too.
+# `_sync/content_files.py` is written by hand as well.
 from typing import TypeAlias
 
-from pagefault_client._async.reading import AsyncContent
+from pagefault_client._async.content import AsyncContent
 
 OpenedContent: TypeAlias = AsyncContent
 
 
-def opened(content: AsyncContent) -> AsyncContent:
-    """Return content as it is: its `read` awaits."""
+def open_content(content: AsyncContent) -> AsyncContent:
+    """Return the content itself, whose `read` is a coroutine."""
     return content

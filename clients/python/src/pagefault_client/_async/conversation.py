@@ -1,14 +1,14 @@
-"""A session as one model sees it, kept on this side."""
+"""The messages of a session for one model, kept in the client."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol, Unpack
 
 from pagefault_client import models
 from pagefault_client.errors import PagefaultError
-from pagefault_client.options import SessionRenderOptions, Target, on_the_wire
+from pagefault_client.options import SessionRenderOptions, Target, to_camel_case
 
-# Where everything that one side says is one message, and where its blocks are.
-ONE_MESSAGE = {"bedrock": "content", "gemini": "parts"}
+# Targets that merge the consecutive messages of one role, and the member with the blocks.
+BLOCK_MEMBERS = {"bedrock": "content", "gemini": "parts"}
 
 
 class AsyncSessionTurns(Protocol):
@@ -21,7 +21,7 @@ class AsyncSessionTurns(Protocol):
         expected_seq: int | None = None,
         idempotency_key: str | None = None,
     ) -> models.TurnReceipt:
-        """Append all that one step of an agent says; see `AsyncSession.turn`."""
+        """Append the entries of one step of an agent; see `AsyncSession.turn`."""
         ...
 
     async def render(
@@ -31,24 +31,25 @@ class AsyncSessionTurns(Protocol):
         since: int | None = None,
         **options: Unpack[SessionRenderOptions],
     ) -> models.RenderedRecord:
-        """Return the history as messages for a model; see `AsyncSession.render`."""
+        """Render the history as messages for a model; see `AsyncSession.render`."""
         ...
 
 
 class AsyncConversation:
-    """The messages of a session for one model, of which only what is new is asked for.
+    """The messages of a session for one model, updated with the new messages only.
 
-    The messages that are here stay as they are, so that a provider's cache knows them. Each answer
-    says by a hash what the new ones stand behind. If that is something else, because a budget has
-    evicted old messages or somebody else has written, all are read anew.
+    Messages that were returned before do not change, so the prompt cache of a provider stays
+    valid. Each answer has a hash of the messages before the new ones. If the hash differs from the
+    local one, because old messages were evicted or another client has written, all messages are
+    requested again.
 
     Attributes:
-        messages: What the provider's request holds.
-        system: The system prompt, for providers that take it apart.
-        loss: What was left out or invented in `messages`.
-        rendering: The last answer of the service.
-        refused: The calls of the last turn that must not be run: an argument was cut in an old
-            call. The messages have their answers.
+        messages: The messages of the provider's request.
+        system: The system prompt, for providers with a separate member for it.
+        loss: The omissions and inventions in `messages`.
+        rendering: The last rendering of the service.
+        refused: The calls of the last turn that must not be run, because they have an argument
+            copied from a shortened call. `messages` has their answers.
     """
 
     def __init__(
@@ -56,7 +57,7 @@ class AsyncConversation:
     ) -> None:
         self._session = session
         self._target: Target = target
-        # As in turns, where that is the default.
+        # Handles are the default in turns as well.
         self._options: SessionRenderOptions = {"handles": True, **options}
         self._seq = 0
         self._hash: str | None = None
@@ -69,15 +70,15 @@ class AsyncConversation:
     async def turn(
         self, *entries: models.TurnEntry | dict[str, Any], idempotency_key: str | None = None
     ) -> list[dict[str, Any]]:
-        """Append what was said and returned, and return all messages for the next request.
+        """Append the entries of a turn, and return all messages for the next request.
 
         The entries are those of `AsyncSession.turn`.
 
         Raises:
-            PagefaultError: The turn is stored and cannot be shown, for example because what is
-                never left out has more tokens than `max_tokens`.
+            PagefaultError: The turn is stored but cannot be rendered, for example because the
+                messages that are never evicted exceed `max_tokens`.
         """
-        render: Any = {"target": self._target, **on_the_wire(self._options)}
+        render: Any = {"target": self._target, **to_camel_case(self._options)}
         render |= {"since": self._since()} if self._since() else {}
         receipt = await self._session.turn(*entries, render=render, idempotency_key=idempotency_key)
         self.refused = list(receipt.get("refused") or ())
@@ -85,49 +86,52 @@ class AsyncConversation:
         if rendering is None:
             seqs = receipt["seqs"]
             raise PagefaultError(f"the turn is stored as {seqs}, but: {receipt.get('problem')}")
-        return await self._taken(rendering)
+        return await self._apply(rendering)
 
     async def render(self) -> list[dict[str, Any]]:
-        """Return all messages, with what has been written meanwhile."""
+        """Return all messages, including those that other clients have written."""
         since = self._since() or None
-        return await self._taken(
+        return await self._apply(
             await self._session.render(self._target, since=since, **self._options)
         )
 
     def _since(self) -> int:
-        """Return up to where the messages are here. Marks for a cache are in all or in none."""
+        """Return the `seq` of the last local message; 0 if all messages have to be requested.
+
+        Cache markers move with each rendering, so they need all messages.
+        """
         return 0 if self._hash is None or self._options.get("cache_markers") else self._seq
 
-    async def _taken(self, rendering: models.RenderedRecord) -> list[dict[str, Any]]:
-        """Return all messages, once the new ones are behind those that are here."""
+    async def _apply(self, rendering: models.RenderedRecord) -> list[dict[str, Any]]:
+        """Append the messages of a rendering, and return all messages."""
         since = self._since()
-        told: Mapping[str, Any] = rendering
-        if since and told.get("sinceHash") != self._hash:
+        fields: Mapping[str, Any] = rendering
+        if since and fields.get("sinceHash") != self._hash:
             self._hash = None
             rendering = await self._session.render(self._target, **self._options)
-            since, told = 0, rendering
+            since, fields = 0, rendering
         new, loss = rendering["messages"], rendering["loss"]
-        self.messages = self._joined(new) if since else new
+        self.messages = self._join(new) if since else new
         self.loss = [*self.loss, *loss] if since else loss
         if not since or rendering.get("system"):
             self.system = rendering.get("system")
-        self._seq = told.get("lastSeq") or 0
-        hashes = told.get("prefixHash") or [told.get("sinceHash")]
-        # A service that does not say how far a session has come is asked for all of it.
+        self._seq = fields.get("lastSeq") or 0
+        hashes = fields.get("prefixHash") or [fields.get("sinceHash")]
+        # Without `lastSeq` in the answer, the next request is for all messages.
         self._hash = hashes[-1] if self._seq else None
         self.rendering = rendering
         return self.messages
 
-    def _joined(self, new: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        blocks = ONE_MESSAGE.get(self._target)
+    def _join(self, new: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        blocks = BLOCK_MEMBERS.get(self._target)
         if not blocks or not new or not self.messages:
             return [*self.messages, *new]
         (*kept, last), (first, *rest) = self.messages, new
-        if last["role"] != first["role"] or _answers(last) != _answers(first):
+        if last["role"] != first["role"] or _answers_calls(last) != _answers_calls(first):
             return [*self.messages, *new]
         return [*kept, {**last, blocks: [*last[blocks], *first[blocks]]}, *rest]
 
 
-def _answers(message: dict[str, Any]) -> bool:
-    """Return whether a message of Gemini answers calls: such a one stands by itself."""
+def _answers_calls(message: dict[str, Any]) -> bool:
+    """Return whether a message of Gemini has answers to calls, which are not merged with others."""
     return any("functionResponse" in part for part in message.get("parts", ()))

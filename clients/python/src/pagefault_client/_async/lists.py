@@ -1,4 +1,4 @@
-"""Lists, item by item."""
+"""Iteration over the lists of the service."""
 
 from collections.abc import AsyncIterator, Callable
 from typing import Generic, TypedDict, TypeVar
@@ -9,37 +9,37 @@ from pagefault_client.calls import Call
 Item = TypeVar("Item")
 
 
-class Listed(TypedDict, Generic[Item]):
-    """One answer of a list."""
+class ListAnswer(TypedDict, Generic[Item]):
+    """One answer with a part of a list."""
 
     items: list[Item]
     nextCursor: str | None
 
 
 class AsyncItems(Generic[Item]):
-    """A list of the service, which is asked for as far as it is iterated.
+    """A list of the service, requested in parts as it is iterated.
 
-    It can be iterated several times, each time from the beginning.
+    Each iteration starts at the beginning.
     """
 
     def __init__(
-        self, transport: AsyncTransport, call: Callable[[str | None], Call[Listed[Item]]]
+        self, transport: AsyncTransport, call: Callable[[str | None], Call[ListAnswer[Item]]]
     ) -> None:
         self._transport = transport
         self._call = call
 
     async def __aiter__(self) -> AsyncIterator[Item]:
         """Yield the items in the order of the service."""
-        async for listed in self.lists():
-            for item in listed["items"]:
+        async for answer in self.lists():
+            for item in answer["items"]:
                 yield item
 
-    async def lists(self, cursor: str | None = None) -> AsyncIterator[Listed[Item]]:
-        """Yield the answers, from a cursor (the `nextCursor` of an earlier answer) on."""
+    async def lists(self, cursor: str | None = None) -> AsyncIterator[ListAnswer[Item]]:
+        """Yield the answers, starting at a cursor (the `nextCursor` of an earlier answer)."""
         while True:
-            listed = await self._transport.send(self._call(cursor))
-            yield listed
-            cursor = listed["nextCursor"]
+            answer = await self._transport.send(self._call(cursor))
+            yield answer
+            cursor = answer["nextCursor"]
             if cursor is None:
                 return
 

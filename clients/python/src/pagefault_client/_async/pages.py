@@ -6,7 +6,7 @@ from typing import Any, Unpack
 from pagefault_client import models, operations
 from pagefault_client._async.lists import AsyncItems
 from pagefault_client._async.transport import AsyncTransport
-from pagefault_client.options import Level, RenderOptions, Target, level_name, on_the_wire
+from pagefault_client.options import Level, RenderOptions, Target, level_name, to_camel_case
 
 
 class AsyncPages:
@@ -27,13 +27,13 @@ class AsyncPages:
         if_none_match: str | None = None,
         **page: Unpack[models.PageDraft],
     ) -> models.PageRecord:
-        """Create or replace a page; the same page again changes nothing.
+        """Create or replace a page. Writing an identical page again has no effect.
 
         `put("img_001", modality="image", content="@blob:9a0e…", caption="A sunset")`
 
         Raises:
-            PreconditionFailedError: The page is not the one of `if_match`, or is there in spite of
-                `if_none_match="*"`.
+            PreconditionFailedError: The ETag of the page is not `if_match`, or the page exists and
+                `if_none_match` is `*`.
         """
         return await self._transport.send(
             operations.put_page(page_id, page, if_match=if_match, if_none_match=if_none_match)
@@ -42,36 +42,36 @@ class AsyncPages:
     async def create(
         self, *, idempotency_key: str | None = None, **page: Unpack[models.PageDraft]
     ) -> models.PageRecord:
-        """Create a page, which gets an id unless `page_id` gives one.
+        """Create a page; without `page_id`, an id is generated.
 
         Raises:
-            ConflictError: There is a page with this id.
+            ConflictError: A page with this id exists.
         """
         return await self._transport.send(
             operations.create_page(page, idempotency_key=idempotency_key)
         )
 
     async def create_many(self, pages: Sequence[models.PageDraft]) -> Sequence[models.PageSummary]:
-        """Create up to 1,000 pages, all of them or none."""
-        made = await self._transport.send(operations.create_pages({"pages": [*pages]}))
-        return made["items"]
+        """Create up to 1,000 pages in one transaction."""
+        created = await self._transport.send(operations.create_pages({"pages": [*pages]}))
+        return created["items"]
 
     async def get(
         self, page_id: str, *, media: models.MediaForm | None = None
     ) -> models.PageRecord:
-        """Return a page with its content; `media="inline"` has its media in place of references."""
+        """Return a page with its content; `media="inline"` replaces references with media."""
         return await self._transport.send(operations.get_page(page_id, media=media))
 
     async def patch(
         self, page_id: str, *, if_match: str | None = None, **changes: Unpack[models.PagePatch]
     ) -> models.PageRecord:
-        """Change fields of a page, of all but its content; None clears one."""
+        """Change fields of a page other than its content; None clears a field."""
         return await self._transport.send(
             operations.patch_page(page_id, changes, if_match=if_match)
         )
 
     async def delete(self, page_id: str, *, if_match: str | None = None) -> None:
-        """Delete a page and its levels; histories keep its faults."""
+        """Delete a page and its levels; its faults stay in the histories."""
         await self._transport.send(operations.delete_page(page_id, if_match=if_match))
 
     def list(
@@ -106,7 +106,7 @@ class AsyncPages:
         modality: models.Modality | None = None,
         limit: int | None = None,
     ) -> AsyncItems[models.SearchHit]:
-        """Return the pages that have the words of a query, the best first."""
+        """Search pages by words; return the best matches first."""
         return AsyncItems(
             self._transport,
             lambda cursor: operations.search_pages(
@@ -125,12 +125,12 @@ class AsyncPages:
         offset: int = 0,
         detail: models.ImageDetail = "low",
     ) -> models.PageToolMessage:
-        """Return a page at a level as the message for a model (the shape `openai-compat`).
+        """Load a page at a level, and return it as a message for a model (target `openai-compat`).
 
-        With a session, the fault becomes an entry of its history.
+        With a session, the fault is appended to its history.
 
         Raises:
-            NotFoundError: There is no such page; `tool_message` says it to the model.
+            NotFoundError: The page does not exist; `tool_message` is the message for the model.
         """
         body: models.FaultRequest = {
             "target_level": target_level,
@@ -142,7 +142,7 @@ class AsyncPages:
         }
         call = operations.fault_page(page_id, body)
         is_repeatable = session_id is None or tool_call_id is not None
-        return await self._transport.send(call.changed(is_repeatable=is_repeatable))
+        return await self._transport.send(call.replace(is_repeatable=is_repeatable))
 
     async def content(
         self,
@@ -151,7 +151,7 @@ class AsyncPages:
         level: Level | None = None,
         media: models.MediaForm | None = None,
     ) -> models.PageContent:
-        """Return the content of a level; its `type` is that of the modality."""
+        """Return the content of a level; its `type` depends on the modality."""
         return await self._transport.send(
             operations.get_page_content(page_id, level=level_name(level), media=media)
         )
@@ -166,7 +166,7 @@ class AsyncPages:
         max_chars: int | None = None,
         offset: int | None = None,
     ) -> models.PageBlocksRecord:
-        """Return a level as blocks of a message."""
+        """Render a level as blocks of a message."""
         return await self._transport.send(
             operations.get_page_blocks(
                 page_id,
@@ -179,7 +179,7 @@ class AsyncPages:
         )
 
     async def level(self, page_id: str, level: Level) -> models.PageLevelRecord:
-        """Return one level as it is stored, and where it comes from."""
+        """Return one stored level, with its origin."""
         return await self._transport.send(operations.get_page_representation(page_id, level))
 
     async def put_level(
@@ -190,7 +190,7 @@ class AsyncPages:
         *,
         if_match: str | None = None,
     ) -> models.PageLevelRecord:
-        """Supply a level: a summary, a transcript, a caption, a smaller image."""
+        """Store a level: a summary, a transcript, a caption, a smaller image."""
         return await self._transport.send(
             operations.put_page_representation(
                 page_id, level, {"content": content}, if_match=if_match
@@ -200,7 +200,7 @@ class AsyncPages:
     async def delete_level(
         self, page_id: str, level: Level, *, if_match: str | None = None
     ) -> None:
-        """Remove a supplied level; a derived one takes its place."""
+        """Delete a stored level; a derived one replaces it."""
         await self._transport.send(
             operations.delete_page_representation(page_id, level, if_match=if_match)
         )
@@ -214,13 +214,13 @@ class AsyncPages:
         tool_call_id: str | None = None,
         **options: Unpack[RenderOptions],
     ) -> models.RenderedRecord:
-        """Return a page as messages for a model."""
-        body: Any = {"target": target, "pageId": page_id, **on_the_wire(options)}
-        body |= on_the_wire({"level": level, "tool_call_id": tool_call_id})
+        """Render a page as messages for a model."""
+        body: Any = {"target": target, "pageId": page_id, **to_camel_case(options)}
+        body |= to_camel_case({"level": level, "tool_call_id": tool_call_id})
         return await self._transport.send(operations.render_record(body))
 
     async def download(self, page_id: str, *, level: Level | None = None) -> bytes:
-        """Return the file of a page: media as they are, text as text, data as JSON."""
+        """Return the content of a page as a file: media unchanged, text as text, data as JSON."""
         return await self._transport.send(
             operations.download_page(page_id, level=level_name(level))
         )

@@ -1,4 +1,4 @@
-"""Resources, and aliases for them."""
+"""Resources, and their aliases."""
 
 import os
 from collections.abc import AsyncIterator
@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Literal
 
 from pagefault_client import aio, operations
-from pagefault_client._async.content_files import OpenedContent, opened
+from pagefault_client._async.content import MOST_AHEAD_BYTES, AsyncContent, write_file
+from pagefault_client._async.content_files import OpenedContent, open_content
 from pagefault_client._async.lists import AsyncItems
-from pagefault_client._async.reading import MOST_AHEAD_BYTES, AsyncContent, written
 from pagefault_client._async.transport import AsyncTransport
 from pagefault_client._async.uploads import AsyncUpload
 from pagefault_client.models import (
@@ -20,8 +20,8 @@ from pagefault_client.models import (
 from pagefault_client.sources import OnProgress, Source
 
 
-def bare(uri: str) -> str:
-    """Return a reference (`@blob:…`), URI (`blob:…`) or id as the id alone."""
+def resource_id(uri: str) -> str:
+    """Return the id in a reference (`@blob:…`), a URI (`blob:…`) or an id."""
     return uri.removeprefix("@").removeprefix("blob:")
 
 
@@ -42,22 +42,23 @@ class AsyncResources:
         on_progress: OnProgress | None = None,
         upload_id: str | None = None,
     ) -> ResourceRecord:
-        """Store a file, and return the resource. The same file again is the same resource.
+        """Upload a file, and return the resource. Identical files are one resource.
 
-        Up to 8 MiB go in one request. More goes in pieces of 8 MiB, of which what was stored is not
-        sent again after a cut.
+        Files of up to 8 MiB are sent in one request. Larger files are sent in pieces of 8 MiB, and
+        the upload resumes at the last stored byte after a lost connection.
 
         Args:
             source: Bytes, a path, a binary file, or an iterable of bytes.
-            filename: Its name; that of the file by default.
-            mime_type: Its type; by default what the name suggests. The bytes have the last word.
-            alias: A further id for it, such as another system's.
-            length: How many bytes an iterable has. Without it, they are copied to a file first.
-            on_progress: Called after each piece with an `UploadProgress`.
-            upload_id: An upload that an earlier process began; `source` begins at its first byte.
+            filename: The name of the file. Default: the name of the source.
+            mime_type: The type of the file. Default: guessed from the name. The service detects
+                types from the bytes, and its result takes precedence.
+            alias: An alternative id, such as the id in another system.
+            length: The number of bytes of an iterable. Without it, they are buffered in a file.
+            on_progress: Called with an `UploadProgress` after each piece.
+            upload_id: An upload of an earlier process to resume; `source` is the whole file.
 
         Raises:
-            DigestMismatchError: Something has changed the bytes on the way.
+            DigestMismatchError: The bytes were changed in transit.
         """
         upload = AsyncUpload(
             self._transport,
@@ -69,23 +70,23 @@ class AsyncResources:
         return await upload.run(source, length=length, upload_id=upload_id)
 
     async def get(self, uri: str) -> ResourceRecord:
-        """Return what a resource is: its type, name, size, digest."""
-        return await self._transport.send(operations.get_resource(bare(uri)))
+        """Return the type, name, size and digest of a resource."""
+        return await self._transport.send(operations.get_resource(resource_id(uri)))
 
     def list(self, *, limit: int | None = None) -> AsyncItems[ResourceRecord]:
-        """Return all resources, newest first; `limit` is how many one request asks for."""
+        """Return all resources, newest first; `limit` is the number per request."""
         return AsyncItems(
             self._transport,
             lambda cursor: operations.list_resources(limit=limit, cursor=cursor),
         )
 
     async def delete(self, uri: str) -> None:
-        """Delete a resource that nothing refers to.
+        """Delete a resource without references.
 
         Raises:
-            ConflictError: Something does, and `errors` says what.
+            ConflictError: The resource is referenced; `errors` lists the references.
         """
-        await self._transport.send(operations.delete_resource(bare(uri)))
+        await self._transport.send(operations.delete_resource(resource_id(uri)))
 
     async def signed_url(
         self,
@@ -95,10 +96,10 @@ class AsyncResources:
         disposition: Literal["inline", "attachment"] = "inline",
         filename: str | None = None,
     ) -> SignedUrl:
-        """Return a link that opens one resource without a key, in `<img>` or as a download."""
+        """Create a URL that opens one resource without a key, in `<img>` or as a download."""
         return await self._transport.send(
             operations.create_signed_url(
-                bare(uri),
+                resource_id(uri),
                 {
                     "expiresInSeconds": expires_in_seconds,
                     "disposition": disposition,
@@ -120,7 +121,7 @@ class AsyncResources:
         """Return a part of a text: lines (`10-50`), lines that contain a word, or a JSON value."""
         return await self._transport.send(
             operations.get_resource_text(
-                bare(uri),
+                resource_id(uri),
                 lines=lines,
                 grep=grep,
                 ignore_case=ignore_case,
@@ -130,46 +131,46 @@ class AsyncResources:
         )
 
     async def open(self, uri: str, *, read_ahead: int = MOST_AHEAD_BYTES) -> OpenedContent:
-        """Return the content as a seekable file, of which only what is read is fetched.
+        """Open the content as a seekable file. Only the parts that are read are requested.
 
         Args:
             uri: The resource.
-            read_ahead: How many bytes at most to fetch beyond those that are read in order.
+            read_ahead: The maximum number of bytes to read ahead in sequential reads.
         """
-        return opened(await self._reader(uri, read_ahead))
+        return open_content(await self._reader(uri, read_ahead))
 
     async def _reader(self, uri: str, read_ahead: int = MOST_AHEAD_BYTES) -> AsyncContent:
         return AsyncContent(self._transport, await self.get(uri), read_ahead=read_ahead)
 
     async def content(self, uri: str) -> AsyncIterator[bytes]:
-        """Yield the bytes in pieces as they come. A cut is mended, the digest compared.
+        """Yield the bytes in pieces. Lost connections are resumed, and the digest is checked.
 
         Raises:
-            DigestMismatchError: After the last piece: they are not the bytes that were stored.
+            DigestMismatchError: After the last piece: the digest of the bytes is wrong.
         """
         reader = await self._reader(uri)
         async for piece in reader.stream():
             yield piece
 
     async def bytes(self, uri: str) -> bytes:
-        """Return all bytes, compared with the digest."""
+        """Return all bytes, after a check of their digest."""
         return b"".join([piece async for piece in self.content(uri)])
 
     async def save(self, uri: str, path: str | os.PathLike[str]) -> Path:
-        """Write the content to a file, and return its path; there is no file unless all came.
+        """Write the content to a file, and return its path. If that fails, no file is left behind.
 
-        A folder gets a file of the name under which the resource was stored.
+        In a folder, the file has the filename of the resource.
         """
         reader = await self._reader(uri)
         target = Path(path)
-        if await aio.in_thread(target.is_dir):
-            name = reader.descriptor.get("filename") or bare(reader.descriptor["uri"])
+        if await aio.run_in_thread(target.is_dir):
+            name = reader.descriptor.get("filename") or resource_id(reader.descriptor["uri"])
             target = target / Path(name).name
-        return await written(reader.stream(), target)
+        return await write_file(reader.stream(), target)
 
 
 class AsyncAliases:
-    """Further ids of resources, such as those of another system."""
+    """Alternative ids of resources, such as the ids in another system."""
 
     def __init__(self, transport: AsyncTransport) -> None:
         self._transport = transport
@@ -182,33 +183,32 @@ class AsyncAliases:
         if_match: str | None = None,
         if_none_match: str | None = None,
     ) -> AliasRecord:
-        """Let an alias name a resource; `if_match="*"` moves it from another one.
+        """Create an alias of a resource; with `if_match="*"`, replace its resource.
 
         Raises:
-            ConflictError: It names another one.
+            ConflictError: The alias has another resource.
         """
-        body = {"uri": f"blob:{bare(uri)}"}
         return await self._transport.send(
             operations.put_alias(
                 alias,
-                {"uri": body["uri"]},
+                {"uri": f"blob:{resource_id(uri)}"},
                 if_match=if_match,
                 if_none_match=if_none_match,
             )
         )
 
     async def get(self, alias: str) -> AliasRecord:
-        """Return what an alias names."""
+        """Return an alias with its resource."""
         return await self._transport.send(operations.get_alias(alias))
 
     def list(self, uri: str | None = None, *, limit: int | None = None) -> AsyncItems[AliasRecord]:
         """Return all aliases, or those of one resource, newest first."""
-        named = f"blob:{bare(uri)}" if uri else None
+        target = f"blob:{resource_id(uri)}" if uri else None
         return AsyncItems(
             self._transport,
-            lambda cursor: operations.list_aliases(uri=named, limit=limit, cursor=cursor),
+            lambda cursor: operations.list_aliases(uri=target, limit=limit, cursor=cursor),
         )
 
     async def delete(self, alias: str, *, if_match: str | None = None) -> None:
-        """Delete an alias; its resource stays."""
+        """Delete an alias, but not its resource."""
         await self._transport.send(operations.delete_alias(alias, if_match=if_match))

@@ -1,4 +1,4 @@
-"""Sessions: conversations, and what belongs to one."""
+"""Sessions: histories, turns and renderings."""
 
 import os
 import uuid
@@ -10,19 +10,19 @@ from typing import Any, Literal, Unpack, cast
 import httpx
 
 from pagefault_client import aio, models, operations
+from pagefault_client._async.content import write_file
 from pagefault_client._async.conversation import AsyncConversation
-from pagefault_client._async.listening import AsyncEvents
+from pagefault_client._async.event_stream import AsyncEvents
 from pagefault_client._async.lists import AsyncItems
-from pagefault_client._async.reading import written
 from pagefault_client._async.tool_results import AsyncToolResults
-from pagefault_client._async.transport import AsyncTransport, lost
+from pagefault_client._async.transport import AsyncTransport, stream_error
 from pagefault_client.calls import Body
 from pagefault_client.errors import PagefaultError
-from pagefault_client.options import SessionRenderOptions, Target, on_the_wire
+from pagefault_client.options import SessionRenderOptions, Target, to_camel_case
 from pagefault_client.values import jsonable
 
-# How long a session of more than 10,000 entries is copied, about.
-_COPYING_SECONDS = 0.5
+# Forks of more than 10,000 entries are copied in the background.
+_FORK_POLL_SECONDS = 0.5
 
 
 class AsyncSessions:
@@ -34,31 +34,31 @@ class AsyncSessions:
     def list(
         self, query: str | None = None, *, limit: int | None = None
     ) -> AsyncItems[models.SessionRecord]:
-        """Return sessions, the one last written to first; `query` is a part of their ids."""
+        """Return sessions, most recently written first; `query` matches a part of their ids."""
         return AsyncItems(
             self._transport,
             lambda cursor: operations.list_sessions(q=query, limit=limit, cursor=cursor),
         )
 
     async def import_bundle(self, bundle: Body) -> models.SessionRecord:
-        """Store the session of a bundle, bytes or a file, with the ids and bytes that it had.
+        """Import the session of a bundle, given as bytes or a file, with its original ids.
 
         Raises:
-            ConflictError: The session is there already.
+            ConflictError: The session exists.
         """
         return await self._transport.send(operations.import_session(bundle))
 
 
 @dataclass(frozen=True, slots=True)
-class AsyncFitted:
-    """A conversation that was put to a session, and what to send to the model instead."""
+class AsyncFitResult:
+    """The result of `fit`: the session, and the messages for the next request."""
 
     session: "AsyncSession"
-    """The session that has it: a new one, if the conversation differed and a fork was wanted."""
+    """The session with the conversation: a fork, if the histories diverged."""
     messages: list[dict[str, Any]]
-    """What the provider's request holds."""
+    """The messages of the provider's request."""
     system: str | None
-    """The system prompt, for providers that take it apart."""
+    """The system prompt, for providers with a separate member for it."""
     receipt: models.HistoryReceipt
     """The answer of the service."""
 
@@ -67,7 +67,7 @@ class AsyncSession:
     """One session; the first write creates it.
 
     Attributes:
-        id: Its id, chosen by you.
+        id: The id, chosen by the caller.
     """
 
     def __init__(self, transport: AsyncTransport, session_id: str) -> None:
@@ -76,36 +76,36 @@ class AsyncSession:
         self.id = session_id
 
     async def get(self) -> models.SessionRecord:
-        """Return what the session holds, in numbers."""
+        """Return the session with its counts of entries and pages."""
         return await self._transport.send(operations.get_session(self.id))
 
     async def put(self) -> models.SessionRecord:
-        """Create the session, if it is not there, without writing to it."""
+        """Create the session if it does not exist."""
         return await self._transport.send(operations.put_session(self.id))
 
     async def delete(self) -> models.DeletionReceipt | None:
         """Delete the session with its history and its pages, and return the receipt.
 
-        None if the answer was lost, and the session was gone when the call was sent again: then it
-        is deleted, and nobody has the receipt.
+        If the answer was lost and a retry finds no session, the session is deleted and the receipt
+        is lost: the result is None.
         """
-        call = operations.delete_session(self.id).changed(may_be_gone=True)
+        call = operations.delete_session(self.id).replace(may_be_gone=True)
         return await self._transport.send(call)
 
     async def fork(self, up_to: int, session_id: str) -> models.SessionRecord:
-        """Create another session with the entries of this one up to a `seq`, and return it.
+        """Copy the entries up to a `seq` to a new session, and return it when the copy is complete.
 
-        Returns when all of it is copied. The same fork again returns the same session.
+        A repeated call returns the same session.
 
         Raises:
-            ConflictError: There is another session with that id (`session-exists`).
+            ConflictError: Another session with this id exists (`session-exists`).
         """
         call = operations.fork_session(self.id, {"upTo": up_to, "as": session_id})
         while True:
             forked: Any = await self._transport.send(call)
             if forked.get("status") != "copying":
                 return cast("models.SessionRecord", forked)
-            await aio.sleep(_COPYING_SECONDS)
+            await aio.sleep(_FORK_POLL_SECONDS)
 
     async def fit(
         self,
@@ -116,25 +116,25 @@ class AsyncSession:
         fork_id: str | None = None,
         expected_seq: int | None = None,
         **options: Unpack[SessionRenderOptions],
-    ) -> AsyncFitted:
-        """Put the conversation that an SDK has to the session, and return what to send.
+    ) -> AsyncFitResult:
+        """Append the new messages of an SDK's list, and return the messages for the next request.
 
         Args:
-            messages: The list, or a whole request or response, as any SDK has it.
-            target: Whose model it is for.
-            on_divergence: What to do if the session has something else: raise, or go on in a fork.
-            fork_id: The id of the fork; by default one is made.
-            expected_seq: The last `seq` that you know.
-            options: Those of a rendering, such as `max_tokens`; a frontier by its name.
+            messages: The list of messages, or a whole request or response, of any SDK.
+            target: The provider of the model.
+            on_divergence: If the session has other messages: raise an error, or fork the session.
+            fork_id: The id of the fork; generated by default.
+            expected_seq: The last `seq` that the caller knows.
+            options: Options of the rendering, such as `max_tokens`; a frontier is given by name.
 
         Raises:
-            HistoryDiverged: The session has something else.
-            PagefaultError: The conversation is stored and cannot be shown.
+            HistoryDiverged: The session has other messages.
+            PagefaultError: The messages are stored but cannot be rendered.
         """
         forks = on_divergence == "fork"
-        chosen: dict[str, Any] = {**options}
+        query: dict[str, Any] = {**options}
         for name in ("memory", "accept"):
-            chosen[name] = ",".join(chosen.get(name) or ())
+            query[name] = ",".join(query.get(name) or ())
         body: Any = jsonable(messages)
         receipt = await self._transport.send(
             operations.put_history(
@@ -144,14 +144,14 @@ class AsyncSession:
                 on_divergence="fork" if forks else None,
                 as_=(fork_id or f"{self.id}-{uuid.uuid4().hex[:8]}") if forks else None,
                 expected_seq=expected_seq,
-                **{name: value for name, value in chosen.items() if value not in (None, "")},
+                **{name: value for name, value in query.items() if value not in (None, "")},
             )
         )
         rendering = receipt.get("rendering")
         if rendering is None:
             raise PagefaultError(f"the history is stored, but: {receipt.get('problem')}")
         session = AsyncSession(self._transport, receipt.get("sessionId") or self.id)
-        return AsyncFitted(session, rendering["messages"], rendering.get("system"), receipt)
+        return AsyncFitResult(session, rendering["messages"], rendering.get("system"), receipt)
 
     async def append(
         self,
@@ -159,7 +159,7 @@ class AsyncSession:
         *,
         idempotency_key: str | None = None,
     ) -> models.HistoryMessage:
-        """Append a message, as you send it to your model."""
+        """Append a message in the dialect of any provider."""
         body: Any = jsonable(message)
         return await self._transport.send(
             operations.append_message(self.id, body, idempotency_key=idempotency_key)
@@ -172,7 +172,7 @@ class AsyncSession:
         media: models.MediaForm | None = None,
         limit: int | None = None,
     ) -> AsyncItems[models.HistoryEntry]:
-        """Return the history in order: from the beginning, or after a `seq`."""
+        """Return the entries of the history in order; with `after`, those after a `seq`."""
         return AsyncItems(
             self._transport,
             lambda cursor: operations.list_messages(
@@ -200,7 +200,7 @@ class AsyncSession:
         attachments: Literal["any"] | None = None,
         idempotency_key: str | None = None,
     ) -> models.InteractionRecord:
-        """Store a request of a user, with the files attached to it."""
+        """Store a request of a user with its attachments."""
         body: models.InteractionDraft = {"input": input}
         if output is not None:
             body["output"] = output
@@ -217,7 +217,7 @@ class AsyncSession:
     async def answer(
         self, interaction_id: str, output: models.ChatMessage
     ) -> models.InteractionRecord:
-        """Store the answer to an interaction, which is set once."""
+        """Store the answer to an interaction, which cannot be changed later."""
         return await self._transport.send(
             operations.set_interaction_output(self.id, interaction_id, output)
         )
@@ -240,7 +240,7 @@ class AsyncSession:
     def outline(
         self, *, after: int | None = None, limit: int | None = None
     ) -> AsyncItems[models.OutlineEntry]:
-        """Return what each entry of the history is, in order, without what it says."""
+        """Return the kind and size of each entry of the history, without its content."""
         return AsyncItems(
             self._transport,
             lambda cursor: operations.get_outline(
@@ -249,16 +249,16 @@ class AsyncSession:
         )
 
     async def manifest(self, *, limit: int | None = None) -> models.PageManifest:
-        """Return a line for each page of the session, for a model."""
+        """Return the pages of the session as a list for a model, one line each."""
         return await self._transport.send(operations.get_manifest(self.id, limit=limit))
 
     async def bundle(self) -> bytes:
-        """Return the session as a zip, for `sessions.import_bundle`."""
+        """Export the session as a zip file, for `sessions.import_bundle`."""
         return await self._transport.send(operations.export_session(self.id))
 
     async def save_bundle(self, path: str | os.PathLike[str]) -> Path:
-        """Write the session as a zip to a file, of any size; there is no file unless all came."""
-        return await written(self._bundle_pieces(), Path(path))
+        """Export the session to a zip file. If that fails, no file is left behind."""
+        return await write_file(self._bundle_pieces(), Path(path))
 
     async def _bundle_pieces(self) -> AsyncIterator[bytes]:
         call = operations.export_session(self.id)
@@ -267,7 +267,7 @@ class AsyncSession:
             async for piece in response.aiter_bytes():
                 yield piece
         except httpx.RequestError as error:
-            raise lost(error, call) from error
+            raise stream_error(error, call) from error
         finally:
             await response.aclose()
 
@@ -275,14 +275,14 @@ class AsyncSession:
         self,
         tool_name: str,
         tool_call_id: str,
-        result: Any,  # noqa: ANN401 - whatever a tool returns
+        result: Any,  # noqa: ANN401 - any value
         *,
         success: bool = True,
         new_call: bool = False,
         render: Target | None = None,
         handles: bool | None = None,
     ) -> models.RenderedToolResult:
-        """Store what a tool returned; see `tool_results.create`."""
+        """Store the result of a tool; see `tool_results.create`."""
         return await self._tool_results.create(
             tool_name,
             tool_call_id,
@@ -304,14 +304,14 @@ class AsyncSession:
         scope: models.ToolScope = "session",
         **options: Unpack[SessionRenderOptions],
     ) -> models.RenderedRecord:
-        """Run a call of one of the memory's tools, and return the answer as messages."""
+        """Run a call of a memory tool, and return its answer as messages."""
         body: Any = {
             "target": target,
             "id": tool_call_id,
             "name": name,
             "arguments": {} if arguments is None else arguments,
             "scope": scope,
-            **on_the_wire(options),
+            **to_camel_case(options),
         }
         return await self._transport.send(operations.run_tool_call(self.id, body))
 
@@ -322,25 +322,26 @@ class AsyncSession:
         expected_seq: int | None = None,
         idempotency_key: str | None = None,
     ) -> models.TurnReceipt:
-        """Append all that one step of an agent says, and return what the next request holds.
+        """Append the entries of one step of an agent, and return the messages for the next request.
 
         Args:
             entries: `{"message": …}`, `{"toolResult": {"toolName", "toolCallId", "result"}}` or
-                `{"toolCall": {"id", "name", "arguments"}}`, which is a call of the memory's tools.
-            render: A target, or a target with options as `docs/targets.md` names them.
-            expected_seq: The last `seq` that you know.
-            idempotency_key: Names the turn; made here by default, so that it can be repeated.
+                `{"toolCall": {"id", "name", "arguments"}}`, a call of a memory tool.
+            render: A target, or a target with options as documented in `docs/targets.md`.
+            expected_seq: The last `seq` that the caller knows.
+            idempotency_key: The key of the turn. A generated one is the default, so that the turn
+                can be retried.
 
         Raises:
-            ConflictError: Somebody else has written (`session-moved-on`), or a call is answered
-                already. Nothing of the turn is stored.
+            ConflictError: Another client has written to the session (`session-moved-on`), or a
+                call has an answer already. No entry of the turn is stored.
         """
-        wanted: Any = {"target": render} if isinstance(render, str) else render
-        listed: Any = [jsonable(entry) for entry in entries]
+        rendering: Any = {"target": render} if isinstance(render, str) else render
+        body: Any = [jsonable(entry) for entry in entries]
         return await self._transport.send(
             operations.append_turn(
                 self.id,
-                {"entries": listed, "expectedSeq": expected_seq, "render": wanted},
+                {"entries": body, "expectedSeq": expected_seq, "render": rendering},
                 idempotency_key=idempotency_key,
             )
         )
@@ -352,22 +353,22 @@ class AsyncSession:
         since: int | None = None,
         **options: Unpack[SessionRenderOptions],
     ) -> models.RenderedRecord:
-        """Return the history as messages for a model: all of it, or what came after `since`.
+        """Render the history as messages for a model; with `since`, only the entries after a `seq`.
 
-        With a `frontier`, what has to give way is moved behind it for good.
+        With a `frontier`, evictions are permanent: the frontier moves behind the evicted entries.
         """
-        body: Any = {"target": target, "sessionId": self.id, **on_the_wire(options)}
+        body: Any = {"target": target, "sessionId": self.id, **to_camel_case(options)}
         body |= {"since": since} if since else {}
         return await self._transport.send(operations.render_record(body))
 
     def conversation(
         self, target: Target, **options: Unpack[SessionRenderOptions]
     ) -> AsyncConversation:
-        """Return the session as the messages of one model, kept here between the steps."""
+        """Return a conversation, which keeps the messages of one model between steps."""
         return AsyncConversation(self, target, options)
 
     def events(self, *, after: int | None = None) -> AsyncEvents:
-        """Return the events of the session: from now on, or after a `seq`; 0 is the beginning."""
+        """Return the events of the session: new ones, or those after a position (0: all)."""
         return AsyncEvents(
             self._transport,
             lambda position: operations.stream_session_events(self.id, after=position),

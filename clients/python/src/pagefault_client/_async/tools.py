@@ -1,4 +1,4 @@
-"""The tools of the memory."""
+"""The memory tools."""
 
 from collections.abc import Iterable
 
@@ -8,7 +8,7 @@ from pagefault_client.options import Target
 
 
 class AsyncTools:
-    """What a model gets to use its memory."""
+    """The definitions and instructions with which a model uses its memory."""
 
     def __init__(self, transport: AsyncTransport) -> None:
         self._transport = transport
@@ -16,10 +16,10 @@ class AsyncTools:
     async def list(
         self, target: Target, *, only: Iterable[str] | None = None
     ) -> models.ToolDefinitions:
-        """Return the definitions in the dialect of a provider, as its request takes them."""
-        picked = None if only is None else ",".join(only)
-        return await self._transport.send(operations.list_tools(target=target, only=picked))
+        """Return the tool definitions in the format of a provider's request."""
+        names = None if only is None else ",".join(only)
+        return await self._transport.send(operations.list_tools(target=target, only=names))
 
     async def instructions(self, *, style: models.InstructionStyle = "strict") -> str:
-        """Return the rules that a model needs to use the memory well."""
+        """Return the instructions for a model with memory tools."""
         return await self._transport.send(operations.get_tool_instructions(style=style))

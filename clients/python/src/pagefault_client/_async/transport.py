@@ -1,4 +1,4 @@
-"""Sends calls, and sends them again when that is safe and may help."""
+"""The transport of calls, with retries."""
 
 import httpx
 
@@ -12,36 +12,36 @@ from pagefault_client.errors import (
     problem_of,
 )
 from pagefault_client.options import Options
-from pagefault_client.retrying import Attempts
+from pagefault_client.retries import Attempts
 
 
 class AsyncTransport:
-    """One connection pool, and how to use it."""
+    """A connection pool with the options of its requests."""
 
     def __init__(self, http: httpx.AsyncClient, options: Options) -> None:
         self.http = http
         self.options = options
 
     async def send(self, call: Call[T_co]) -> T_co:
-        """Return the answer to a call.
+        """Send a call, and return its decoded answer.
 
         Raises:
-            ProblemError: The service refused.
-            ConnectionFailedError: It did not answer.
+            ProblemError: The service refused the request.
+            ConnectionFailedError: The service did not answer.
         """
         return call.decode(await self.answer(call))
 
     async def answer(self, call: Call[T_co]) -> httpx.Response:
-        """Return the whole answer to a call, read to its end; see `send`."""
-        prepared = call.prepared()
+        """Send a call, and return the response with its body; see `send`."""
+        prepared = call.prepare()
         attempts = Attempts(prepared, self.options.retries)
         while True:
             try:
-                return await self.once(prepared, stream=False)
+                return await self.send_once(prepared, stream=False)
             except NotFoundError:
                 is_deletion = call.decode is nothing_of or call.may_be_gone
                 if attempts.may_have_happened and is_deletion:
-                    # An attempt before this one has deleted it, and its answer was lost.
+                    # An earlier attempt has deleted it, and its answer was lost.
                     return httpx.Response(200, content=b"null")
                 raise
             except PagefaultError as error:
@@ -51,28 +51,28 @@ class AsyncTransport:
             await aio.sleep(pause)
 
     async def open(
-        self, call: Call[T_co], *, patience: httpx.Timeout | None = None
+        self, call: Call[T_co], *, timeouts: httpx.Timeout | None = None
     ) -> httpx.Response:
-        """Return the answer to a call before its body has come. The caller closes it."""
-        prepared = call.prepared()
+        """Send a call, and return the response before its body. The caller closes it."""
+        prepared = call.prepare()
         attempts = Attempts(prepared, self.options.retries)
         while True:
             try:
-                return await self.once(prepared, stream=True, patience=patience)
+                return await self.send_once(prepared, stream=True, timeouts=timeouts)
             except PagefaultError as error:
                 pause = attempts.pause_after(error)
                 if pause is None:
                     raise
             await aio.sleep(pause)
 
-    async def once(
-        self, call: Call[T_co], *, stream: bool, patience: httpx.Timeout | None = None
+    async def send_once(
+        self, call: Call[T_co], *, stream: bool, timeouts: httpx.Timeout | None = None
     ) -> httpx.Response:
-        """Return the answer to one attempt.
+        """Send a call without retries, and return the response.
 
         Raises:
-            ProblemError: The service refused.
-            ConnectionFailedError: It did not answer.
+            ProblemError: The service refused the request.
+            ConnectionFailedError: The service did not answer.
         """
         content, content_type = call.payload()
         headers = self.options.headers()
@@ -85,7 +85,7 @@ class AsyncTransport:
             params=call.parameters(),
             headers=headers,
             content=aio.body(content),
-            timeout=patience or self.options.timeout,
+            timeout=timeouts or self.options.timeout,
         )
         try:
             response = await self.http.send(request, stream=stream, follow_redirects=True)
@@ -102,6 +102,6 @@ class AsyncTransport:
         await self.http.aclose()
 
 
-def lost(error: httpx.RequestError, call: Call[T_co]) -> ConnectionFailedError:
-    """Return the error of an answer that broke off while it was read."""
+def stream_error(error: httpx.RequestError, call: Call[T_co]) -> ConnectionFailedError:
+    """Return the error of a connection that was lost within a body."""
     return connection_error(error, f"{call.method} {call.path}")

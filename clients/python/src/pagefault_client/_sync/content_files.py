@@ -1,10 +1,10 @@
-"""Content as a file of the standard library."""
+"""The content of a resource as a file of the standard library."""
 
-# `_async/content_files.py` is written by hand, too.
+# `_async/content_files.py` is written by hand as well.
 import io
 from typing import TYPE_CHECKING, TypeAlias
 
-from pagefault_client._sync.reading import Content
+from pagefault_client._sync.content import Content
 from pagefault_client.models import ResourceDescriptor
 
 if TYPE_CHECKING:
@@ -16,12 +16,12 @@ OpenedContent: TypeAlias = io.BufferedReader
 class ContentFile(io.RawIOBase):
     """A resource as a seekable, read-only, binary file.
 
-    `io.BufferedReader` and `io.TextIOWrapper` take it, and so does what reads files: `zipfile`,
-    `PIL.Image.open`, `pandas.read_csv`, `pypdf`.
+    It can be passed to `io.BufferedReader`, `io.TextIOWrapper`, `zipfile.ZipFile`,
+    `PIL.Image.open`, `pandas.read_csv` and other readers of files.
 
     Attributes:
-        name: The name that the resource was stored under, or its URI.
-        descriptor: What the resource is.
+        name: The filename of the resource, or its URI.
+        descriptor: The type, name, size and digest of the resource.
     """
 
     def __init__(self, content: Content) -> None:
@@ -40,7 +40,7 @@ class ContentFile(io.RawIOBase):
         return True
 
     def readinto(self, buffer: "WriteableBuffer", /) -> int:
-        """Fill a buffer, and return how many bytes are in it; 0 at the end."""
+        """Read bytes into a buffer, and return their number; 0 at the end."""
         self._check_open()
         view = memoryview(buffer).cast("B")
         piece = self._content.read(len(view))
@@ -48,7 +48,7 @@ class ContentFile(io.RawIOBase):
         return len(piece)
 
     def readall(self) -> bytes:
-        """Return all that follows."""
+        """Read and return the remaining bytes."""
         self._check_open()
         return self._content.read()
 
@@ -66,6 +66,6 @@ class ContentFile(io.RawIOBase):
             raise ValueError("I/O operation on closed file")
 
 
-def opened(content: Content) -> io.BufferedReader:
-    """Return content as a file."""
+def open_content(content: Content) -> io.BufferedReader:
+    """Return the content as a buffered file."""
     return io.BufferedReader(ContentFile(content))

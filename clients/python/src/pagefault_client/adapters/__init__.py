@@ -1,5 +1,5 @@
-"""Adapters for what runs agents, each a module that needs the package it is named after.
+"""Adapters for agent frameworks; each module needs the package that it is named after.
 
-Each stores what a tool returns, under the id of the model's call, and hands on what the model
-should see of it. They take an `AsyncSession`: `AsyncPagefault().session("demo")`.
+An adapter stores tool results under the id of the model's call, and returns their renderings to
+the framework. It takes an `AsyncSession`: `AsyncPagefault().session("demo")`.
 """

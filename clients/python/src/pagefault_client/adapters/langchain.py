@@ -1,8 +1,8 @@
 """LangChain and LangGraph: `create_agent(tools=[remember(tool, session), …])`.
 
-The message is the one of the tool, with content for the model. Its `artifact` is the stored record;
-a tool that has an artifact itself keeps it, and the record is `response_metadata["pagefault"]`. It
-needs `pagefault-client[langchain]`.
+The tool message has the rendered content for the model. Its `artifact` is the stored record; if the
+tool returns an artifact of its own, the record is `response_metadata["pagefault"]` instead. The
+module needs `pagefault-client[langchain]`.
 """
 
 import copy
@@ -25,11 +25,11 @@ from pagefault_client.models import RenderedToolResult
 
 @dataclass(slots=True)
 class _Outcome:
-    """What a call of a tool came to, before LangChain made a message of it.
+    """The outcome of a tool call, before LangChain converts it to a message.
 
     Attributes:
-        is_result: Whether `value` is what the tool returned; else it came to nothing.
-        error: What the tool raised, also if `handle_tool_error` makes an answer of it.
+        is_result: The tool returned `value`.
+        error: The exception of the tool, even if `handle_tool_error` converts it to a result.
     """
 
     call_id: str
@@ -44,41 +44,42 @@ _outcome: ContextVar[_Outcome | None] = ContextVar("_outcome", default=None)
 class RememberedTool(BaseTool):
     """A tool whose results are stored in a session.
 
-    The inner tool runs as it would alone: with what LangChain injects into its arguments, and with
-    its own handling of errors. With an `AsyncSession` it runs in `ainvoke` alone, with a `Session`
-    in `invoke` as well.
+    The inner tool runs unchanged, with the arguments that LangChain injects and its own handling of
+    errors. An `AsyncSession` supports `ainvoke` only, a `Session` supports `invoke` as well.
     """
 
     inner: BaseTool
     memory: Any
 
     def run(self, tool_input: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - LangChain's
-        """Run the tool, store what it returns, and return what the model should see of it.
+        """Run the tool, store its result, and return the rendered result.
 
         Raises:
             TypeError: The session is an `AsyncSession`.
         """
         if not isinstance(self.memory, Memory):
-            raise TypeError("a tool of an AsyncSession awaits: use `ainvoke`, or a Session")
-        with _listening(kwargs.get("tool_call_id")) as outcome:
+            raise TypeError(
+                "a tool with an AsyncSession is asynchronous: use `ainvoke`, or a Session"
+            )
+        with _expect_outcome(kwargs.get("tool_call_id")) as outcome:
             try:
                 output = self.inner.run(tool_input, *args, **kwargs)
             except Exception as error:
                 if not _is_pause(error):
-                    self.memory.keep_error(self.name, outcome.call_id, error)
+                    self.memory.store_error(self.name, outcome.call_id, error)
                 raise
-        return self._store_and_show(outcome, output)
+        return self._store_and_convert(outcome, output)
 
     async def arun(self, tool_input: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
         """Run the tool; see `run`."""
-        with _listening(kwargs.get("tool_call_id")) as outcome:
+        with _expect_outcome(kwargs.get("tool_call_id")) as outcome:
             try:
                 output = await self.inner.arun(tool_input, *args, **kwargs)
             except Exception as error:
                 if not _is_pause(error):
-                    await self._awaited(self.memory.keep_error, self.name, outcome.call_id, error)
+                    await self._await(self.memory.store_error, self.name, outcome.call_id, error)
                 raise
-        return await self._awaited(self._store_and_show, outcome, output)
+        return await self._await(self._store_and_convert, outcome, output)
 
     def _run(self, **arguments: Any) -> Any:  # noqa: ANN401 - LangChain's
         return self.run(arguments)
@@ -86,20 +87,20 @@ class RememberedTool(BaseTool):
     async def _arun(self, **arguments: Any) -> Any:  # noqa: ANN401 - LangChain's
         return await self.arun(arguments)
 
-    def _store_and_show(self, outcome: _Outcome, output: Any) -> Any:  # noqa: ANN401 - LangChain's
-        """Store an outcome; returns the output for the model, awaited with an `AsyncMemory`."""
+    def _store_and_convert(self, outcome: _Outcome, output: Any) -> Any:  # noqa: ANN401 - LangChain's
+        """Store an outcome, and return the output for the model (with AsyncMemory, awaitable)."""
         result, success = _result_of(self.inner, outcome, output)
-        return self.memory.store_and_show(
+        return self.memory.store_and_convert(
             self.name,
             outcome.call_id,
             result,
             functools.partial(_output_of, output, outcome),
             target="langchain",
             success=success,
-            otherwise=output,
+            fallback=output,
         )
 
-    async def _awaited(self, function: Callable[..., Any], *arguments: Any) -> Any:  # noqa: ANN401
+    async def _await(self, function: Callable[..., Any], *arguments: Any) -> Any:  # noqa: ANN401
         if isinstance(self.memory, Memory):
             return await anyio.to_thread.run_sync(function, *arguments)
         return await function(*arguments)
@@ -110,7 +111,7 @@ def remember(tool: BaseTool | Callable[..., Any], session: AsyncSession | Sessio
 
     Args:
         tool: A tool, or a function as `langchain_core.tools.tool` takes it.
-        session: Where the results belong.
+        session: The session in which to store the results.
     """
     inner: BaseTool = tool if isinstance(tool, BaseTool) else as_tool(tool)
     memory = Memory(session) if isinstance(session, Session) else AsyncMemory(session)
@@ -120,19 +121,19 @@ def remember(tool: BaseTool | Callable[..., Any], session: AsyncSession | Sessio
         args_schema=inner.args_schema or inner.tool_call_schema,
         response_format=inner.response_format,
         return_direct=inner.return_direct,
-        inner=_heard(inner),
+        inner=_copy_with_recording(inner),
         memory=memory,
     )
 
 
 def _is_pause(error: Exception) -> bool:
-    """Return whether LangGraph stops here to go on later, as by `interrupt()`."""
+    """Return whether LangGraph pauses the graph, as with `interrupt()`."""
     return any(kind.__name__ == "GraphBubbleUp" for kind in type(error).__mro__)
 
 
 @contextmanager
-def _listening(call_id: str | None) -> Iterator[_Outcome]:
-    """Yield what will hold the outcome of the tool that is called within."""
+def _expect_outcome(call_id: str | None) -> Iterator[_Outcome]:
+    """Yield the outcome of the tool call in the block, which is filled in by the tool."""
     outcome = _Outcome(call_id or f"call_{uuid4().hex}")
     token = _outcome.set(outcome)
     try:
@@ -141,49 +142,50 @@ def _listening(call_id: str | None) -> Iterator[_Outcome]:
         _outcome.reset(token)
 
 
-def _heard(inner: BaseTool) -> BaseTool:
-    """Return a copy of a tool that notes what it returns or raises.
+def _copy_with_recording(inner: BaseTool) -> BaseTool:
+    """Return a copy of a tool that records its results and exceptions.
 
-    What `run` returns is too late for that: it has made text of bytes, and an answer of an error.
+    They cannot be recorded in `run`, which has already converted bytes to text and errors to
+    results.
     """
-    heard = copy.copy(inner)
+    recording = copy.copy(inner)
     run: Callable[..., Any] = inner._run
     arun: Callable[..., Awaitable[Any]] = inner._arun
 
     @functools.wraps(run)
-    def noted(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - LangChain's
-        with _noting() as note:
-            return note(run(*args, **kwargs))
+    def run_and_record(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - LangChain's
+        with _record_outcome() as record:
+            return record(run(*args, **kwargs))
 
     @functools.wraps(arun)
-    async def anoted(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - LangChain's
-        with _noting() as note:
-            return note(await arun(*args, **kwargs))
+    async def arun_and_record(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - LangChain's
+        with _record_outcome() as record:
+            return record(await arun(*args, **kwargs))
 
-    # Fields of a model can be set; these are no fields.
-    object.__setattr__(heard, "_run", noted)
-    object.__setattr__(heard, "_arun", anoted)
-    return heard
+    # pydantic models only allow their fields to be set.
+    object.__setattr__(recording, "_run", run_and_record)
+    object.__setattr__(recording, "_arun", arun_and_record)
+    return recording
 
 
 @contextmanager
-def _noting() -> Iterator[Callable[[Any], Any]]:
-    """Yield what notes a result and returns it; what is raised within is noted as well."""
+def _record_outcome() -> Iterator[Callable[[Any], Any]]:
+    """Yield a function that records and returns a result; record exceptions of the block."""
     outcome = _outcome.get() or _Outcome("")
 
-    def note(value: Any) -> Any:  # noqa: ANN401 - LangChain's
+    def record(value: Any) -> Any:  # noqa: ANN401 - LangChain's
         outcome.is_result, outcome.value = True, value
         return value
 
     try:
-        yield note
+        yield record
     except Exception as error:
         outcome.error = error
         raise
 
 
 def _result_of(inner: BaseTool, outcome: _Outcome, output: Any) -> tuple[Any, bool]:  # noqa: ANN401
-    """Return what to store of an outcome, and whether it is a success."""
+    """Return the result to store for an outcome, and whether it is a success."""
     if outcome.error is not None:
         return f"{type(outcome.error).__name__}: {outcome.error}", False
     result = outcome.value if outcome.is_result else output
@@ -194,16 +196,16 @@ def _result_of(inner: BaseTool, outcome: _Outcome, output: Any) -> tuple[Any, bo
 
 
 def _output_of(output: Any, outcome: _Outcome, record: RenderedToolResult, content: Any) -> Any:  # noqa: ANN401
-    """Return the output of a tool with the content for the model in it."""
+    """Return the output of a tool with the rendered content for the model."""
     if not outcome.is_result:
         return output
     if not isinstance(output, ToolMessage):
-        # A command of LangGraph, or messages of the tool's own, are more than content.
+        # A LangGraph command or a list of messages is returned unchanged.
         listed = output if isinstance(output, list) else [output]
         is_content = not any(isinstance(each, ToolOutputMixin) for each in listed)
         return content if is_content else output
     stored = record["sanitized"]
     if output.artifact is None:
         return output.model_copy(update={"content": content, "artifact": stored})
-    beside = {**output.response_metadata, "pagefault": stored}
-    return output.model_copy(update={"content": content, "response_metadata": beside})
+    metadata = {**output.response_metadata, "pagefault": stored}
+    return output.model_copy(update={"content": content, "response_metadata": metadata})

@@ -1,8 +1,7 @@
 """The MCP Python SDK: `call_tool = remember(client.call_tool, session)`.
 
-`pf.wrap(client.call_tool, session=…)` stores results. This does so too, and before a call it puts
-files in the place of the handles (`@blob:…`) that a model has written into its arguments. It needs
-`pagefault-client[mcp]`.
+Like `pf.wrap(client.call_tool, session=…)`, it stores results. In addition, it replaces the handles
+(`@blob:…`) in the arguments of a call with their files. The module needs `pagefault-client[mcp]`.
 """
 
 import logging
@@ -24,40 +23,40 @@ def remember(
     session: str,
     *,
     resolve: ReferenceForm | None = "data-uri",
-    apart_from: Iterable[str] = (),
+    exclude: Iterable[str] = (),
 ) -> Callable[..., Awaitable[CallToolResult]]:
-    """Return the `call_tool` of a client or session, with a memory.
+    """Wrap the `call_tool` of an MCP client or session: store and render its results.
 
-    An error that it raises is stored, and raised. What the server asks for before it goes on
-    (`InputRequiredResult`) is returned as it is, and not stored.
+    Exceptions are stored and raised. An `InputRequiredResult`, with which the server requests
+    input before it continues, is returned unchanged and not stored.
 
     Args:
         call_tool: `client.call_tool` or `session.call_tool`.
-        memory: The client of Pagefault.
-        session: Where the results belong, and whose handles are understood.
-        resolve: What takes the place of a handle; None leaves it as it is.
-        apart_from: Tools that understand handles themselves, such as those of the memory.
+        memory: The Pagefault client.
+        session: The session in which to store the results, and whose handles are resolved.
+        resolve: The form that replaces a handle; None keeps handles.
+        exclude: The names of tools that take handles, such as the memory tools.
     """
-    kept = AsyncMemory(memory.session(session), target="mcp")
-    excepted = set(apart_from)
+    results = AsyncMemory(memory.session(session), target="mcp")
+    excluded = set(exclude)
 
-    async def remembered(
+    async def call_and_store(
         name: str,
         arguments: dict[str, Any] | None = None,
-        *args: Any,  # noqa: ANN401 - what else the SDK takes
+        *args: Any,  # noqa: ANN401 - further parameters of the SDK
         **kwargs: Any,  # noqa: ANN401
     ) -> Any:  # noqa: ANN401 - the SDK has several results
         call_id = f"call_{uuid.uuid4().hex}"
-        if resolve and arguments and name not in excepted and "@blob:" in str(arguments):
+        if resolve and arguments and name not in excluded and "@blob:" in str(arguments):
             arguments = await _resolved(memory, session, arguments, resolve)
         try:
             result = await call_tool(name, arguments, *args, **kwargs)
         except Exception as error:
-            await kept.keep_error(name, call_id, error)
+            await results.store_error(name, call_id, error)
             raise
-        return await kept.keep(name, call_id, result)
+        return await results.remember(name, call_id, result)
 
-    return remembered
+    return call_and_store
 
 
 async def _resolved(
@@ -66,7 +65,7 @@ async def _resolved(
     arguments: dict[str, Any],
     form: ReferenceForm,
 ) -> dict[str, Any]:
-    """Return arguments with files in them, or as they are if that fails."""
+    """Replace the handles in arguments; if that fails, return the arguments unchanged."""
     try:
         answer = await memory.resolve(session, arguments, form)
         resolved: dict[str, Any] = answer["arguments"]

@@ -1,6 +1,6 @@
 """The OpenAI Agents SDK: `Agent(tools=[remember(tool, session), …])`.
 
-It needs `pagefault-client[openai-agents]`.
+The module needs `pagefault-client[openai-agents]`.
 """
 
 import copy
@@ -24,44 +24,44 @@ Invoke: TypeAlias = Callable[[ToolContext[Any], str], Awaitable[Any]]
 
 
 def remember(tool: FunctionTool | Callable[..., Any], session: AsyncSession) -> FunctionTool:
-    """Return a tool whose results are stored in a session, images of them included.
+    """Return a tool whose results, including images, are stored in a session.
 
-    If the function raises, its error is stored, and the model sees what the SDK makes of it.
+    If the function raises an exception, the exception is stored, and the SDK handles it as before.
 
     Args:
         tool: A tool, or a function as `function_tool` takes it.
-        session: Where the results belong.
+        session: The session in which to store the results.
     """
     inner = tool if isinstance(tool, FunctionTool) else function_tool(tool)
-    return dataclasses.replace(inner, on_invoke_tool=_remembering(inner, AsyncMemory(session)))
+    return dataclasses.replace(inner, on_invoke_tool=_store_results(inner, AsyncMemory(session)))
 
 
-def _remembering(tool: FunctionTool, memory: AsyncMemory) -> Invoke:
+def _store_results(tool: FunctionTool, memory: AsyncMemory) -> Invoke:
     async def invoke(context: ToolContext[Any], arguments: str) -> Any:  # noqa: ANN401 - the SDK's
         errors: list[Exception] = []
         try:
-            result = await _heard(tool.on_invoke_tool, errors)(context, arguments)
+            result = await _record_errors(tool.on_invoke_tool, errors)(context, arguments)
         except Exception as error:
-            await memory.keep_error(tool.name, context.tool_call_id, error)
+            await memory.store_error(tool.name, context.tool_call_id, error)
             raise
         if errors:
-            # The SDK has made an answer for the model of it.
-            await memory.keep_error(tool.name, context.tool_call_id, errors[-1])
+            # The SDK has converted the exception to a result for the model.
+            await memory.store_error(tool.name, context.tool_call_id, errors[-1])
             return result
-        return await memory.store_and_show(
+        return await memory.store_and_convert(
             tool.name,
             context.tool_call_id,
             result,
             lambda _, content: result if _has_file_ids(result) else _outputs_of(content),
             target="openai-responses",
-            otherwise=result,
+            fallback=result,
         )
 
     return invoke
 
 
 def _has_file_ids(result: object) -> bool:
-    """Return whether a result has files that the provider stores, and that only it can read."""
+    """Return whether a result has files that are stored by the provider."""
     listed = result if isinstance(result, list | tuple) else [result]
     return any(
         each.get("file_id") if isinstance(each, dict) else getattr(each, "file_id", None)
@@ -70,42 +70,42 @@ def _has_file_ids(result: object) -> bool:
 
 
 def _outputs_of(content: str | list[object]) -> str | list[ToolOutput]:
-    """Return the output of a rendered call as the SDK has it."""
+    """Convert the content of a rendered result to the types of the SDK."""
     return content if isinstance(content, str) else [output_of(block) for block in content]
 
 
-def _heard(invoke: Invoke, errors: list[Exception]) -> Invoke:
-    """Return what invokes a tool, and notes what the function raised.
+def _record_errors(invoke: Invoke, errors: list[Exception]) -> Invoke:
+    """Return a copy of a tool's `on_invoke_tool` that records the exceptions of its function.
 
-    The SDK makes an answer of an error, within what `function_tool` returns. What is around that
-    does not see the error, so this goes into a copy of it; where there is nothing of the kind, as
-    in a tool made by hand, nothing is handled there either.
+    The object from `function_tool` converts exceptions to results itself, so a wrapper around it
+    cannot see them; the function inside it is wrapped instead. Tools that were written by hand
+    have no such function and do not convert exceptions.
     """
     inner: Invoke | None = getattr(invoke, "_invoke_tool_impl", None)
     if inner is None:
         return invoke
-    called = inner
+    function = inner
 
-    async def noted(context: ToolContext[Any], arguments: str) -> Any:  # noqa: ANN401 - the SDK's
+    async def invoke_and_record(context: ToolContext[Any], arguments: str) -> Any:  # noqa: ANN401 - the SDK's
         try:
-            return await called(context, arguments)
+            return await function(context, arguments)
         except Exception as error:
             errors.append(error)
             raise
 
-    heard: Any = copy.copy(invoke)
-    heard._invoke_tool_impl = noted
-    return cast("Invoke", heard)
+    recording: Any = copy.copy(invoke)
+    recording._invoke_tool_impl = invoke_and_record
+    return cast("Invoke", recording)
 
 
 def output_of(block: object) -> ToolOutput:
-    """Return a block of `function_call_output` as the SDK has it."""
+    """Convert a block of `function_call_output` to the type of the SDK."""
     match block:
         case {"type": "input_text", "text": str(text)}:
             return ToolOutputText(text=text)
         case {"type": "input_image", "image_url": str(url), **rest}:
             return ToolOutputImage(image_url=url, detail=rest.get("detail"))
         case {"type": "input_file", **rest}:
-            named = {name: rest.get(name) for name in ("file_data", "file_url", "filename")}
-            return ToolOutputFileContent(**named)
+            fields = {name: rest.get(name) for name in ("file_data", "file_url", "filename")}
+            return ToolOutputFileContent(**fields)
     return ToolOutputText(text=str(block))

@@ -1,6 +1,7 @@
 """Pydantic AI: `Agent(toolsets=[RememberingToolset(toolset, session), …])`.
 
-It takes any toolset: functions, MCP servers, others. It needs `pagefault-client[pydantic-ai]`.
+Any toolset can be wrapped, including functions and MCP servers. The module needs
+`pagefault-client[pydantic-ai]`.
 """
 
 import base64
@@ -28,9 +29,9 @@ from pagefault_client.models import RenderedToolResult, SanitizedToolResult
 class RememberingToolset(WrapperToolset[Any]):
     """A toolset whose results are stored in a session.
 
-    The `metadata` of each is the record. Where a tool returns `ToolReturn` with a mapping as its
-    `metadata`, the record is the member `pagefault` of that; any other kind stays as it is, and
-    the record is found by the id of the call alone.
+    The `metadata` of a result is its record. If a tool returns a `ToolReturn` with a mapping as
+    `metadata`, the record is added to it as the member `pagefault`. Metadata of other types are
+    kept; the record can then be found by the id of the call.
     """
 
     session: AsyncSession
@@ -42,19 +43,19 @@ class RememberingToolset(WrapperToolset[Any]):
         ctx: RunContext[Any],
         tool: ToolsetTool[Any],
     ) -> Any:  # noqa: ANN401 - Pydantic AI's
-        """Run a tool, store what it returns, and return what the model should see of it."""
+        """Run a tool, store its result, and return the rendered result."""
         memory = AsyncMemory(self.session)
         call_id = ctx.tool_call_id or f"call_{uuid.uuid4().hex}"
         try:
             result = await super().call_tool(name, tool_args, ctx, tool)
         except (ApprovalRequired, CallDeferred):
-            # The call goes on later, under the same id.
+            # The call continues later, under the same id.
             raise
         except Exception as error:
-            await memory.keep_error(name, call_id, error)
+            await memory.store_error(name, call_id, error)
             raise
 
-        def show(record: RenderedToolResult, content: dict[str, Any]) -> ToolReturn:
+        def convert(record: RenderedToolResult, content: dict[str, Any]) -> ToolReturn:
             value = result.return_value if isinstance(result, ToolReturn) else result
             if not has_links(value):
                 value = [value_of(block) for block in content["content"]]
@@ -64,20 +65,20 @@ class RememberingToolset(WrapperToolset[Any]):
                 metadata=_metadata(result, record["sanitized"]),
             )
 
-        return await memory.store_and_show(
-            name, call_id, raw_of(result), show, target="mcp", otherwise=result
+        return await memory.store_and_convert(
+            name, call_id, raw_of(result), convert, target="mcp", fallback=result
         )
 
 
 def _metadata(result: object, record: SanitizedToolResult) -> object:
-    own = result.metadata if isinstance(result, ToolReturn) else None
-    if own is None:
+    metadata = result.metadata if isinstance(result, ToolReturn) else None
+    if metadata is None:
         return record
-    return {**own, "pagefault": record} if isinstance(own, Mapping) else own
+    return {**metadata, "pagefault": record} if isinstance(metadata, Mapping) else metadata
 
 
 def has_links(value: object) -> bool:
-    """Return whether a value names media by an address, of which nothing is stored."""
+    """Return whether a value has media by URL, which are not stored."""
     if isinstance(value, dict):
         return any(map(has_links, value.values()))
     if isinstance(value, list | tuple):
@@ -86,7 +87,7 @@ def has_links(value: object) -> bool:
 
 
 def raw_of(result: object) -> object:
-    """Return a result with the media of Pydantic AI as data URIs, in which their type is said."""
+    """Convert the media of Pydantic AI in a result to data URIs with their types."""
     if isinstance(result, FileUrl):
         return result.url
     if isinstance(result, ToolReturn):
@@ -101,7 +102,7 @@ def raw_of(result: object) -> object:
 
 
 def value_of(block: dict[str, Any]) -> str | BinaryContent:
-    """Return a block of MCP as Pydantic AI has it."""
+    """Convert an MCP block to the type of Pydantic AI."""
     if block["type"] in {"image", "audio"}:
         data = base64.b64decode(block["data"])
         return BinaryContent(data=data, media_type=block["mimeType"])

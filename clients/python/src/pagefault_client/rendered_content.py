@@ -1,4 +1,4 @@
-"""What a model is shown of one tool result, taken out of the message that holds it."""
+"""The content of a rendered tool result, extracted from its message."""
 
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -19,18 +19,18 @@ WrapTarget: TypeAlias = Literal[
     "pydantic-ai",
     "otel-genai",
 ]
-"""The targets that have all of a result in one message.
+"""The targets that render a result as one message.
 
-`openai-chat` and `mistral` put images into another.
+`openai-chat` and `mistral` put images into a second message.
 """
 
-NOTHING = "The tool returned nothing."
+EMPTY_RESULT = "The tool returned nothing."
 
-_IN_MORE_MESSAGES = {
-    target: f"{target} has images in a message of their own: use a turn, or the target `text`"
+_UNSUPPORTED = {
+    target: f"{target} puts images into a second message: use a turn, or the target `text`"
     for target in ("openai-chat", "mistral")
 }
-_WHERE: dict[str, tuple[str | int, ...]] = {
+_CONTENT_PATHS: dict[str, tuple[str | int, ...]] = {
     "mcp": (),
     "anthropic": ("content", 0, "content"),
     "openai-responses": ("output",),
@@ -44,36 +44,36 @@ _WHERE: dict[str, tuple[str | int, ...]] = {
 }
 
 
-def checked_target(target: WrapTarget | None) -> WrapTarget | None:
-    """Return a target as it is.
+def check_target(target: WrapTarget | None) -> WrapTarget | None:
+    """Return a target unchanged, after a check.
 
     Raises:
-        ValueError: There is none of this name, or it has results in more than one message.
+        ValueError: The target is unknown, or splits a result over several messages.
     """
     if target is None or target in get_args(WrapTarget):
         return target
-    if reason := _IN_MORE_MESSAGES.get(str(target)):
+    if reason := _UNSUPPORTED.get(str(target)):
         raise ValueError(reason)
     known = ", ".join(get_args(WrapTarget))
-    raise ValueError(f"there is no target {target!r}: a result is shown as one of {known}")
+    raise ValueError(f"there is no target {target!r}: a result is rendered as one of {known}")
 
 
-def content_of(rendering: RenderedRecord | None) -> Any:  # noqa: ANN401 - its own
+def extract_content(rendering: RenderedRecord | None) -> Any:  # noqa: ANN401 - the type of the target
     """Return the content of a rendered tool result, in the shape of its target.
 
     Raises:
-        ValueError: There is no rendering, or the target has it in more than one message.
+        ValueError: There is no rendering, or the target splits a result over several messages.
     """
     if rendering is None:
-        raise ValueError("the result is stored, and could not be rendered")
+        raise ValueError("the result is stored, but could not be rendered")
     target = rendering["target"]
-    if reason := _IN_MORE_MESSAGES.get(target):
+    if reason := _UNSUPPORTED.get(target):
         raise ValueError(reason)
     message: Any = rendering["messages"][0]
     if target == "text":
-        # Above the words is a line with the call, of which the caller knows.
-        _, _, words = message["content"].partition("\n")
-        return words or NOTHING
-    for step in _WHERE.get(target, ("content",)):
+        # The first line repeats the call, which the caller knows.
+        _, _, text = message["content"].partition("\n")
+        return text or EMPTY_RESULT
+    for step in _CONTENT_PATHS.get(target, ("content",)):
         message = message[step]
     return message

@@ -1,6 +1,6 @@
-"""Wraps a tool so that its results are stored."""
+"""The wrapper of a tool that stores its results."""
 
-# `_sync/wrapping.py` is written by hand, too.
+# `_sync/wrapping.py` is written by hand as well.
 import functools
 import inspect
 from collections.abc import Awaitable, Callable
@@ -11,21 +11,21 @@ from pagefault_client._async.memory import AsyncMemory
 P = ParamSpec("P")
 
 
-def wrapped(
+def wrap_tool(
     tool: Callable[P, Awaitable[object] | object], memory: AsyncMemory
 ) -> Callable[P, Awaitable[Any]]:
-    """Return a function that runs a tool and returns what the model should see of its result."""
+    """Return a function that runs a tool and returns its rendered result."""
 
     @functools.wraps(tool)
-    async def remembered(*args: P.args, **kwargs: P.kwargs) -> Any:  # noqa: ANN401 - the target's
-        name, call_id = memory.call_of(tool, args, kwargs)
+    async def call_and_store(*args: P.args, **kwargs: P.kwargs) -> Any:  # noqa: ANN401 - the target's
+        name, call_id = memory.identify_call(tool, args, kwargs)
         try:
             result = tool(*args, **kwargs)
             if inspect.isawaitable(result):
                 result = await result
         except Exception as error:
-            await memory.keep_error(name, call_id, error)
+            await memory.store_error(name, call_id, error)
             raise
-        return await memory.keep(name, call_id, result)
+        return await memory.remember(name, call_id, result)
 
-    return remembered
+    return call_and_store

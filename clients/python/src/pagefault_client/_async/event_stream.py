@@ -1,4 +1,4 @@
-"""Events, for as long as they are iterated."""
+"""Event streams that reconnect."""
 
 import json
 from collections.abc import AsyncIterator, Callable
@@ -10,15 +10,15 @@ from pagefault_client._async.transport import AsyncTransport
 from pagefault_client.calls import Call
 from pagefault_client.errors import ConnectionFailedError, ProblemError
 from pagefault_client.events import SILENCE_SECONDS, Event, event_of, position_of
-from pagefault_client.retrying import AGAIN, LONGEST_PAUSE_SECONDS
+from pagefault_client.retries import LONGEST_PAUSE_SECONDS, RETRY_STATUSES
 from pagefault_client.sse import Decoder
 
 
 class AsyncEvents:
-    """A stream of events, which goes on where it was when its connection is lost.
+    """A stream of events, which resumes after its last event when the connection is lost.
 
     Attributes:
-        position: The last position that came; None before the first one.
+        position: The position of the last event; None before the first one.
     """
 
     def __init__(
@@ -32,14 +32,14 @@ class AsyncEvents:
         self.position = after
 
     async def __aiter__(self) -> AsyncIterator[Event]:
-        """Yield events, and never end.
+        """Yield events without end.
 
-        Once the stream has begun, lost connections, restarts of the service and full services are
-        waited for. Any other refusal ends the iteration.
+        After the first connection, the stream reconnects when the connection is lost or the service
+        restarts or is overloaded. Other errors are raised.
 
         Raises:
-            ProblemError: The stream is refused, for example because the key was revoked.
-            ConnectionFailedError: The service cannot be reached at the beginning.
+            ProblemError: The service refused the stream, for example because the key was revoked.
+            ConnectionFailedError: The first connection failed.
         """
         failures = 0
         has_begun = False
@@ -54,21 +54,21 @@ class AsyncEvents:
                 finally:
                     await response.aclose()
             except (ConnectionFailedError, ProblemError) as error:
-                is_refused = isinstance(error, ProblemError) and error.status not in AGAIN
+                is_refused = isinstance(error, ProblemError) and error.status not in RETRY_STATUSES
                 if is_refused or not has_begun:
                     raise
             except (httpx.RequestError, json.JSONDecodeError):
-                # It broke off, perhaps within an event.
+                # The connection was lost, perhaps within an event.
                 pass
             await aio.sleep(min(LONGEST_PAUSE_SECONDS, 0.1 * 2 ** min(failures, 8)))
             failures += 1
 
     async def _open(self) -> httpx.Response:
-        usual = self._transport.options.timeout
-        patient = httpx.Timeout(
-            connect=usual.connect, write=usual.write, pool=usual.pool, read=SILENCE_SECONDS
+        base = self._transport.options.timeout
+        timeouts = httpx.Timeout(
+            connect=base.connect, write=base.write, pool=base.pool, read=SILENCE_SECONDS
         )
-        return await self._transport.open(self._call(self.position), patience=patient)
+        return await self._transport.open(self._call(self.position), timeouts=timeouts)
 
     async def _read(self, response: httpx.Response) -> AsyncIterator[Event]:
         decoder = Decoder()
