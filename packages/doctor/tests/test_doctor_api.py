@@ -24,7 +24,7 @@ DOCTOR = "/api/doctor"
 NO_CALL = {
     "rule": "no-call",
     "demands": "A result answers a call.",
-    "fix": "a call without arguments is written before it",
+    "fix": "a call without arguments is inserted before it",
     "source": "every provider",
 }
 
@@ -151,7 +151,7 @@ def test_findings_and_loss_point_into_what_was_sent(client: httpx.Client) -> Non
             "rule": "unreadable",
             "demands": "A medium is whole and can be read.",
             "actual": report["loss"][0]["reason"],
-            "fix": "a smaller image, words, or a line stands for it",
+            "fix": "it is replaced by a smaller image, its words, or a line",
             "source": "every provider",
         },
         {"pointer": "/messages/1", "callId": "c1", **NO_CALL},

@@ -41,240 +41,237 @@ _lost = partial(Rule, is_fault=False)
 
 
 _SPEAKING_FIRST = "Anthropic, Gemini and Bedrock"
-_STEPS_DOWN = "a smaller image, words, or a line stands for it"
+_REPLACED = "it is replaced by a smaller image, its words, or a line"
 
 RULES: Mapping[str, Rule] = MappingProxyType(
     {
         "not-a-message": Rule(
             "Every entry is a message of a known dialect.",
-            "it is left out",
+            "it is removed",
             "the dialects",
             reason="It is no message of a known dialect.",
         ),
-        "unknown-role": Rule("A role is one that the dialects know.", "it is read as the user's"),
+        "unknown-role": Rule("A role is known to a dialect.", "the role is changed to user"),
         "mixed-dialects": Rule(
-            "All messages are of one dialect.", "it is written as the others are"
+            "All messages are of one dialect.", "it is converted to the dialect of the others"
         ),
         "split-calls": Rule(
-            "Calls that are answered together stand in one message.", "they are put into one"
+            "Calls with common results are in one message.", "they are merged into one message"
         ),
         "no-call": Rule(
             "A result answers a call.",
-            "a call without arguments is written before it",
+            "a call without arguments is inserted before it",
             reason="The history has no call that this answers; one without arguments stands before "
             "it.",
         ),
         "late-answer": Rule(
-            "A result stands directly behind its call.",
-            "its call is written before it once more",
+            "A result follows its call directly.",
+            "a copy of its call is inserted before it",
             reason="The answer came when the conversation had gone on; its call stands before it "
             "once more.",
         ),
         "answered-before": Rule(
             "A call has one result.",
-            "the call is left out; the one that was written stays",
+            "the call is removed; the inserted one is kept",
             reason="Its answer was shown before it, behind a call that was written for it, and "
             "stays there.",
         ),
         "duplicate-answer": Rule(
             "A call has one result.",
-            "the first one stays, and the other is left out",
+            "the first one is kept, and the other is removed",
             reason="The call has its result already, which is told once.",
         ),
         "no-answer": Rule(
             "A call has a result before the conversation goes on.",
-            "a line is written as its result",
+            "a line is inserted as its result",
             reason="No answer to a call was recorded before the conversation went on; a line "
             "stands for it.",
         ),
-        "wrong-order": Rule("A result stands directly behind its call.", "it is moved there"),
+        "wrong-order": Rule("A result follows its call directly.", "it is moved there"),
         "duplicate-id": Rule(
-            "No two calls have the same id.",
-            "one that is repeated whole is left out, and any other gets a number",
+            "Ids of calls are unique.",
+            "an identical call is removed, and any other id gets a number",
         ),
         "bad-id": Rule(
-            "Ids of calls have the characters and the length that the target takes.",
-            "it is written anew, in calls and results alike",
+            "Ids of calls have the characters and the length that the target accepts.",
+            "it is replaced, in calls and results alike",
             "the target",
         ),
         "bad-name": Rule(
-            "Names of tools have the characters and the length that the target takes.",
-            "it is written anew",
+            "Names of tools have the characters and the length that the target accepts.",
+            "it is replaced",
             "the target",
         ),
         "bad-arguments": Rule(
-            "The arguments of a call are a JSON object.", "they become the member `input` of one"
+            "The arguments of a call are a JSON object.",
+            "they become the member `input` of an object",
         ),
         "unspelled-arguments": Rule(
-            "Arguments are a text, the JSON of an object.", "they are written as a text", "OpenAI"
+            "Arguments are the JSON text of an object.", "they are serialised", "OpenAI"
         ),
-        "no-id": Rule("A call has an id, and a result that of its call.", "ids are written"),
-        "empty-calls": Rule("A list of calls has a call.", "it is left out", "OpenAI"),
+        "no-id": Rule("A call has an id, and a result that of its call.", "ids are added"),
+        "empty-calls": Rule("A list of calls is not empty.", "the list is removed", "OpenAI"),
         "results-not-first": Rule(
-            "The results of calls stand before all else that the user says.",
+            "The results of calls precede other content of the user.",
             "they are moved there",
             "Anthropic and Bedrock",
         ),
         "media-in-result": Rule(
             "The result of a call is text.",
-            "a message of the user behind the results has its media",
+            "its media are moved to a message of the user after the results",
             "OpenAI's Chat Completions",
         ),
         "media-in-error": Rule(
             "The result of a call that failed is text.",
-            "its media stand behind the results",
+            "its media are moved after the results",
             "Anthropic and Bedrock",
         ),
         "trailing-space": Rule(
             "The last message of a history does not end in white space if it is the assistant's.",
-            "the white space is cut off",
+            "the white space is removed",
             "Anthropic",
         ),
         "system-among-messages": Rule(
-            "What the system says stands beside the messages.",
+            "System messages are outside of the list of messages.",
             "it is moved there",
             "Anthropic, Gemini, Bedrock and MCP",
         ),
         "same-side-twice": Rule(
-            "The user and the assistant speak by turns.", "they are one message", "Bedrock"
+            "Messages of the user and the assistant alternate.", "they are merged", "Bedrock"
         ),
         "half-surrogate": Rule(
-            "A text has whole characters.", "U+FFFD stands for half a surrogate pair"
+            "A text has no half of a surrogate pair.", "it is replaced by U+FFFD"
         ),
-        "repeated-key": Rule("An object has each key once.", "the last value stays"),
+        "repeated-key": Rule("The keys of an object are unique.", "the last value is kept"),
         "empty-content": Rule(
-            "What is said is not empty.",
-            "it is left out; behind the assistant, a line stands for a turn of the user",
+            "Content is not empty.",
+            "it is removed; a turn of the user after the assistant becomes a line",
             "Anthropic and Bedrock",
             reason="The user's turn is empty; a line stands for it, so that the history does not "
             "end on the assistant.",
         ),
         "no-beginning": Rule(
-            "The user speaks first.",
-            "a line is written before it",
+            "The first message is the user's.",
+            "a line is inserted before it",
             _SPEAKING_FIRST,
             reason="The target wants the user to speak first, who does not; a line stands before "
             "it.",
         ),
         "late-system": Rule(
-            "The system speaks before all others.",
-            "the user's turn says it, behind a line",
+            "System messages come first.",
+            "its text is moved to the turn of the user, after a line",
             "Anthropic, Gemini, Bedrock and Mistral",
             reason="The target knows no message of the system here; the user's turn says it, "
             "behind a line.",
         ),
         "no-reply": Rule(
-            "The assistant speaks between the results of calls and the user.",
-            "a line of the assistant is written before the user's turn",
+            "A message of the assistant follows the results of calls.",
+            "a line of the assistant is inserted before the turn of the user",
             "Mistral",
             reason="The target wants the assistant to speak behind the results of calls, which it "
             "does not; a line stands there.",
         ),
         "late-call": Rule(
-            "A call stands directly behind the user or behind results.",
-            "it is put into the message before it",
+            "A call follows the user or results directly.",
+            "it is merged into the message before it",
             "Gemini",
         ),
         "unsigned-call": Rule(
-            "The first call of a message behind the user's newest words is signed.",
-            "the signature for calls of other models is written",
+            "The first call of each message after the newest text of the user is signed.",
+            "the signature for calls of other models is added",
             "Gemini 3",
         ),
         "unsigned-thought": Rule(
-            "A thought has the signature of its model.", "it is left out", "Anthropic"
+            "A thought has the signature of its model.", "it is removed", "Anthropic"
         ),
         "misplaced-thought": Rule(
-            "A thought is the assistant's, and what the assistant says or calls follows it.",
-            "it is left out",
+            "A thought is the assistant's, and a text or call of the assistant follows it.",
+            "it is removed",
             "Anthropic and OpenAI's Responses",
         ),
-        "base64-in-text": Rule("A medium is no part of a text.", "it becomes a medium of its own"),
+        "base64-in-text": Rule("A text has no base64 of media.", "it becomes a medium of its own"),
         "mislabelled-media": Rule(
-            "A medium is called what its bytes are.", "its own type is written"
+            "The declared type of a medium is that of its bytes.", "the type is corrected"
         ),
         "damaged-media": Rule(
-            "What stands beside a picture in its file is whole.", "the picture is written anew"
+            "The chunks of an image file besides its picture are intact.", "the file is rewritten"
         ),
-        "encrypted-media": Rule("A document can be opened.", _STEPS_DOWN),
-        "unreadable": Rule("A medium is whole and can be read.", _STEPS_DOWN),
+        "encrypted-media": Rule("A document is not encrypted.", _REPLACED),
+        "unreadable": Rule("A medium is complete and can be decoded.", _REPLACED),
         "expired-link": Rule(
-            "A link has not ended.", "a line stands for it", "the link's own parameters"
+            "A link is not expired.", "it is replaced by a line", "the link's own parameters"
         ),
-        "no-media-here": Rule(
-            "Media stand in turns that may hold them.", _STEPS_DOWN, "the target"
-        ),
-        "type-not-taken": Rule("The target takes the type.", _STEPS_DOWN, "the target", "types"),
+        "no-media-here": Rule("Media are in turns that may have them.", _REPLACED, "the target"),
+        "type-not-taken": Rule("The target accepts the type.", _REPLACED, "the target", "types"),
         "address-not-taken": Rule(
             "The target loads media from such an address.",
-            "a line stands for it; nothing is fetched here",
+            "it is replaced by a line; the doctor fetches no URLs",
             "the target",
             "addresses",
         ),
         "too-many-bytes": Rule(
-            "A medium has no more base64 than the target takes.",
-            _STEPS_DOWN,
+            "The base64 of a medium is within the limit of the target.",
+            _REPLACED,
             "the target",
             "most_base64",
         ),
         "too-many-pixels": Rule(
-            "No side of an image is longer than the target takes.",
-            _STEPS_DOWN,
+            "Each side of an image is within the limit of the target.",
+            _REPLACED,
             "the target",
             "most_side",
         ),
         "too-few-pixels": Rule(
-            "No side of an image is shorter than the target takes.",
-            "a larger image, words, or a line stands for it",
+            "No side of an image is shorter than the minimum of the target.",
+            "it is replaced by a larger image, its words, or a line",
             "Anthropic",
             "least_side",
         ),
         "too-many-media": Rule(
-            "There are no more media of a kind than the target takes.",
-            "words or a line stand for the oldest",
+            "The number of media of a kind is within the limit of the target.",
+            "the oldest are replaced by their words or a line",
             "the target",
             "most",
         ),
         "request-too-large": Rule(
             "All media together fit into one request.",
-            "smaller images, words or a line stand for the oldest",
+            "the oldest are replaced by smaller images, their words or a line",
             "the target",
         ),
         "evicted": Rule(
-            "A history has no more tokens than were asked for.",
-            "smaller levels stand for the oldest",
+            "A history is within its limit of tokens.",
+            "the oldest parts are replaced by smaller levels",
             "`maxTokens`",
         ),
         "folded": _lost(
-            "A history has no more tokens than were asked for.",
-            "a line stands for a run of old steps",
+            "A history is within its limit of tokens.",
+            "a run of old steps is replaced by a line",
             "`maxTokens`",
             reason="The conversation has to fit its limits; a line stands for its oldest steps.",
         ),
-        "not-accepted": _lost("The type is among what was asked for.", _STEPS_DOWN, "`accept`"),
+        "not-accepted": _lost("The type is among the accepted ones.", _REPLACED, "`accept`"),
         "reasoning": _lost(
-            "What a model thought is read by its own provider.", "it is left out", "the dialects"
+            "Thoughts are sent to the provider of their model only.",
+            "it is removed",
+            "the dialects",
         ),
-        "no-place": _lost(
-            "What is said has a place in every dialect.", "it is left out", "the dialects"
-        ),
+        "no-place": _lost("Content has a form in every dialect.", "it is removed", "the dialects"),
         "other-audience": _lost(
-            "What is said is for whom the history is.", "it is left out", "`audience` of MCP"
+            "Content is for the audience of the history.", "it is removed", "`audience` of MCP"
         ),
         "stored-apart": _lost(
-            "A result is short enough to be read.", "a preview stands for it", "Pagefault"
+            "A result is short enough for a model.", "it is replaced by a preview", "Pagefault"
         ),
         "text-too-long": _lost(
-            "A text is no longer than was asked for, and that of a file than 32,768 characters.",
-            "a preview stands for it",
+            "A text is within its limit, and that of a file within 32,768 characters.",
+            "it is replaced by a preview",
             "`maxText`, Pagefault",
         ),
-        "decoded": _lost(
-            "A text is in UTF-8.", "it is decoded from the charset that it is in", "Pagefault"
-        ),
+        "decoded": _lost("A text is in UTF-8.", "it is decoded from its charset", "Pagefault"),
         "base64-left-out": _lost(
-            "A text has words and no files in base64.", "a mark stands for each", "Pagefault"
+            "A text has words and no files in base64.", "each is replaced by a mark", "Pagefault"
         ),
-        "not-stored": _lost("A medium was stored.", "a line stands for it", "Pagefault"),
+        "not-stored": _lost("A medium was stored.", "it is replaced by a line", "Pagefault"),
     }
 )
 
