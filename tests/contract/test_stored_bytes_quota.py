@@ -413,7 +413,7 @@ def test_upload_in_pieces_is_counted_as_it_comes(full: Project) -> None:
     last = send(full.client, path, 300, pieces[1])
     assert outcome(last) == FULL
     # The piece itself has been kept, so nobody is told that nothing was stored.
-    assert last.json()["detail"].startswith("The bytes of this piece were kept")
+    assert last.json()["detail"].startswith("The bytes of this piece were stored")
     assert full.client.head(path, headers=TUS).status_code == 507
     assert full.total().reserved_bytes == 0
     first = full.client.get(RESOURCES).json()["items"][0]["uri"]

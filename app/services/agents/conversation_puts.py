@@ -194,8 +194,8 @@ class ConversationPuts:
             except _MovedOnError:
                 continue
         raise ConflictError(
-            "The session is written to all the time, so the history cannot be compared with it. "
-            "Nothing was appended: send it again.",
+            f"The session was changed by other requests {_ATTEMPTS} times in a row. Nothing was "
+            "appended: send the request again.",
             code="session-moved-on",
         )
 
@@ -218,8 +218,8 @@ class ConversationPuts:
             origin = fork.forked_from
             if origin is None or (origin.session_id, origin.up_to) != (session_id, up_to):
                 raise ConflictError(
-                    f"There is a session with the id {fork_id} in this project already, which is "
-                    "not this fork. Take another id. Nothing was appended.",
+                    f"A session with the id {fork_id} exists already in this project, and is not "
+                    "this fork. Use another id. Nothing was appended.",
                     code="session-exists",
                 )
             return True
@@ -233,7 +233,7 @@ class ConversationPuts:
         if len(comparison.new) > MOST_NEW:
             raise PayloadTooLargeError(
                 f"The session lacks {len(comparison.new):,} of these messages, and {MOST_NEW:,} "
-                "are appended at once. Nothing was: put the beginning of the list first."
+                "are appended at once. Nothing was appended: send the beginning of the list first."
             )
         prepared = [await self._prepare(put, target, index, comparison) for index in comparison.new]
         stored = target.stored
@@ -318,8 +318,8 @@ def _diverged_error(put: _Put, difference: Difference) -> ConflictError:
     pointer = put.sent.end if is_end else messages[difference.place].pointer + difference.pointer
     what = "is missing" if is_end else "differs"
     return ConflictError(
-        f"The session has something else from seq {difference.seq} on. Nothing was appended. Send "
-        "the history as it is stored, delete the session, or let a fork begin with what both have: "
+        f"The stored history differs from seq {difference.seq} on. Nothing was appended. Send the "
+        "history as it is stored, delete the session, or create a fork of the common beginning: "
         "`onDivergence=fork&as=NEWID`.",
         faults=[Fault(pointer, f"{what} from the entry with seq {difference.seq}")],
         code="history-diverged",

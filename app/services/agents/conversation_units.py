@@ -94,9 +94,9 @@ def read_sent(value: JsonValue) -> SentConversation:
     ]
     if not reading.entries and not prompt:
         raise InvalidPayloadError(
-            "There is no message in this. Send the list of messages as your SDK has it, the "
+            "The body has no message. Send the list of messages as your SDK has it, the "
             "request with it, or a response.",
-            faults=[Fault("", "holds nothing that is said")],
+            faults=[Fault("", "has no message")],
         )
     last = reading.entries[-1][0] if reading.entries else ""
     parent, _, index = last.rpartition("/")

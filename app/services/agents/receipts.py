@@ -32,8 +32,8 @@ def check_expected_seq(expected_seq: int | None, last_seq: int, *, sent: str) ->
     """
     if expected_seq not in (None, last_seq):
         raise ConflictError(
-            f"The session has come to seq {last_seq} meanwhile; nothing was appended. Read what is "
-            f"new, and send the {sent} again with that number.",
+            f"The session is at seq {last_seq} by now; nothing was appended. Read the new entries, "
+            f"and send the {sent} again with that number.",
             code="session-moved-on",
         )
 

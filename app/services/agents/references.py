@@ -356,9 +356,9 @@ class ReferenceResolver:
             return
         largest = sorted(resolved.items(), key=lambda each: -each[1].size_bytes)
         raise PayloadTooLargeError(
-            f"The references stand for {size_bytes} bytes, and {limit} are put into one "
-            "answer at most. Ask with `as: signed-url`, or for fewer of them at once; `errors` "
-            "names the largest first.",
+            f"The contents of the references have {size_bytes} bytes, and one answer has at most "
+            f"{limit}. Use `as: signed-url`, or send fewer references at once; `errors` names the "
+            "largest first.",
             code="medium-too-large",
             faults=[
                 Fault(f"/arguments{mention.pointer}", f"has {resource.size_bytes} bytes")

@@ -176,7 +176,7 @@ class PageDownloads:
                 current.page_number, resource.resource_id, digest=view.stored.digest
             ):
                 raise ConflictError(
-                    "The page was changed while its file was fetched. Ask again.",
+                    "The page was changed while its file was fetched. Send the request again.",
                     code="page-changed",
                 )
             unit[ResourceRecords].ensure_linked(
@@ -200,8 +200,8 @@ class PageDownloads:
             mime_type = detect_type(bytes(head), response.mime_type, filename)
             if not fits(page.fields.modality, mime_type):
                 raise UpstreamError(
-                    f"The server the URL leads to answered with {mime_type}, which is not what a "
-                    f"page of modality {page.fields.modality} holds. Nothing was kept."
+                    f"The server of the URL returned {mime_type}, but the page has the modality "
+                    f"{page.fields.modality}. Nothing was stored."
                 )
             blob = await writer.commit()
         return await describe_stored(self.blobs, project_id, blob, mime_type, filename)

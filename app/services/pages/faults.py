@@ -142,9 +142,9 @@ def missing_page_error(
     )
     error = f"{reason} {instead or _ID_RULE}"
     return InvalidPayloadError(
-        "The page id cannot be one; `content` is the tool message for the model.",
+        "The page id is invalid; `content` is the tool message for the model.",
         members=failure(page_id, error, request.tool_call_id),
-        faults=[Fault("/path/page_id", "must be the id of a page, without anything around it")],
+        faults=[Fault("/path/page_id", "must be the id of a page, without other characters")],
     )
 
 

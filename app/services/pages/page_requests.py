@@ -61,7 +61,7 @@ _NOT_PATCHED = frozenset({"page_id", "modality", "content"})
 
 def _not_reserved(page_id: str | None) -> str | None:
     if page_id in RESERVED_IDS:
-        msg = "is part of another address and cannot be a page's id"
+        msg = "is the path of another route and cannot be a page's id"
         raise ValueError(msg)
     return page_id
 
@@ -146,14 +146,14 @@ def read_page_draft(value: JsonValue, page_id: str | None) -> PageDraft:
     """
     if page_id in RESERVED_IDS:
         raise InvalidPayloadError(
-            "No page can have this id: it is part of another address.",
-            faults=[Fault("/path/page_id", "is part of another address; take another id")],
+            "No page can have this id: it is the path of another route.",
+            faults=[Fault("/path/page_id", "is the path of another route; use another id")],
         )
     draft = _validate_draft(as_object(value))
     if page_id is not None and draft.page_id not in (None, page_id):
         raise InvalidPayloadError(
-            "The body is the page of another address.",
-            faults=[Fault("/page_id", "must be the id in the address, or left out")],
+            "The body has the id of another page.",
+            faults=[Fault("/page_id", "must be the id in the path, or left out")],
         )
     return draft
 
@@ -181,7 +181,9 @@ def read_page_batch(value: JsonValue) -> list[PageDraft]:
             faults += [Fault(f"/pages/{index}{fault.pointer}", fault.detail) for fault in found]
     faults += _repeated_ids(drafts) if not faults else []
     if faults:
-        raise InvalidPayloadError("Not all of them are pages; nothing was stored.", faults=faults)
+        raise InvalidPayloadError(
+            "Some of the items are not pages; nothing was stored.", faults=faults
+        )
     return drafts
 
 
@@ -269,7 +271,7 @@ def _repeated_ids(drafts: list[PageDraft]) -> list[Fault]:
     faults = []
     for index, draft in enumerate(drafts):
         if draft.page_id is not None and draft.page_id in earlier:
-            faults.append(Fault(f"/pages/{index}/page_id", "is the id of a page before it"))
+            faults.append(Fault(f"/pages/{index}/page_id", "is the id of an earlier page"))
         earlier.add(draft.page_id or "")
     return faults
 

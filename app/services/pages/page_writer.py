@@ -67,7 +67,8 @@ class PageChangedError(Exception):
 def contended_error() -> ConflictError:
     """Return the error for a page that other requests changed on every attempt."""
     return ConflictError(
-        "Others are changing this page all the time. Nothing was changed: send it again.",
+        f"The page was changed by other requests {_ATTEMPTS} times in a row. Nothing was changed: "
+        "send the request again.",
         code="page-contended",
     )
 

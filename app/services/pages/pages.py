@@ -179,7 +179,7 @@ class Pages:
         except PageChangedError as exc:
             places = [f"/pages/{index}" if len(changes) > 1 else "" for index in exc.existing]
             raise ConflictError(
-                "There is a page with this id already. PUT replaces it; another id, or none, makes "
+                "A page with this id exists already. PUT replaces it; another id, or none, creates "
                 "a new page. Nothing was stored.",
                 faults=[Fault(f"{each}/page_id", "is the id of a page already") for each in places],
                 code="page-exists",

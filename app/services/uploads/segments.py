@@ -243,7 +243,7 @@ class _SegmentDraft:
 def wrong_offset_error(upload: ResumableUpload) -> ConflictError:
     """Return the error for a piece that does not begin at the offset of the upload."""
     return ConflictError(
-        f"The upload is at offset {upload.received_bytes}. Ask for its offset with HEAD, and go on "
+        f"The upload is at offset {upload.received_bytes}. Read its offset with HEAD, and continue "
         "from there.",
         code="upload-offset",
     )
@@ -251,8 +251,8 @@ def wrong_offset_error(upload: ResumableUpload) -> ConflictError:
 
 def _superseded_error() -> ConflictError:
     return ConflictError(
-        "Somebody has asked where to go on with this upload, so this request has ended. Without a "
-        "checksum, what came of it is kept.",
+        "Another request has read the offset of this upload, so this request was ended. If it has "
+        "no checksum, its bytes so far are stored.",
         code="upload-superseded",
     )
 
@@ -260,6 +260,5 @@ def _superseded_error() -> ConflictError:
 def beyond_end_error() -> PayloadTooLargeError:
     """Return the error for bytes past the length that an upload was created with."""
     return PayloadTooLargeError(
-        "The body goes beyond the length the upload was created with. Nothing of what lies beyond "
-        "it was kept."
+        "The body goes beyond the length of the upload. The bytes beyond it were dropped."
     )

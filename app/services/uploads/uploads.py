@@ -50,9 +50,9 @@ from pagefault_dialects.media.file_type import HEAD_BYTES
 from pagefault_dialects.model.resource import Resource
 
 _COMPLETION_FAILED = (
-    "The bytes of this piece were kept, and what was to follow has failed: a store did not answer, "
-    "or there is no room for the whole file. Nothing is lost: ask for the offset with HEAD, later, "
-    "and go on from there."
+    "The bytes of this piece were stored, but the upload could not be completed: a store did not "
+    "answer, or has no room for the whole file. Nothing is lost: read the offset with HEAD later, "
+    "and continue from there."
 )
 
 
@@ -229,7 +229,7 @@ class Uploads:
             )
         upload = require_found(found, "upload")
         if utc_now() >= upload.expires_at:
-            raise GoneError("The time for this upload is over. Begin a new one.")
+            raise GoneError("The upload has expired. Create a new one.")
         return upload
 
     async def _complete_received(self, project_id: str, upload: ResumableUpload) -> ResumableUpload:
@@ -334,8 +334,8 @@ def _explain_alias_conflict() -> Iterator[None]:
         yield
     except ConflictError as exc:
         exc.detail = (
-            "All bytes of the file have come and are kept, and its alias cannot be given to it: it "
-            "names another resource, or the resource has as many as it may. Delete that alias, or "
-            "one of those, and ask for the offset with HEAD, which completes the upload."
+            "All bytes of the file are stored, but the resource cannot have this alias: it names "
+            "another resource, or the resource has too many aliases. Delete the alias or one of "
+            "the others, and read the offset with HEAD, which completes the upload."
         )
         raise
