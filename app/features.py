@@ -58,13 +58,13 @@ FEATURES = (
         services=("app.wiring.shared_services:SERVICES", "app.wiring.media_services:SERVICES"),
         repositories=("app.stores.records.idempotency:IdempotencyRecords",),
     ),
-    Feature(name="access", commands={"keys": "app.cli.key_commands:commands"}),
+    Feature(name="access", commands={"keys": "app.cli.commands:keys"}),
     Feature(
         name="results",
         routers=("app.routers.tool_results:router",),
         services=("app.wiring.result_services:SERVICES",),
         repositories=("app.stores.records.tool_results:ToolResultRecords",),
-        commands={"ingest": "app.cli.result_commands:commands"},
+        commands={"ingest": "app.cli.commands:commands"},
     ),
     Feature(
         name="resources",
@@ -73,7 +73,7 @@ FEATURES = (
             "app.routers.resource_content:router",
             "app.routers.aliases:router",
         ),
-        services=("app.wiring.resource_services:SERVICES",),
+        services=("app.wiring.feature_services:RESOURCES",),
         repositories=(
             "app.stores.records.resources:ResourceRecords",
             "app.stores.records.aliases:AliasRecords",
@@ -94,21 +94,21 @@ FEATURES = (
             "app.routers.page_downloads:router",
             "app.routers.page_representations:router",
         ),
-        services=("app.wiring.page_services:SERVICES",),
+        services=("app.wiring.feature_services:PAGES",),
         repositories=(
             "app.stores.records.pages:PageRecords",
             "app.stores.records.pages:PageLevelRecords",
             "app.stores.records.page_accesses:PageAccessRecords",
             "app.stores.records.pinned_pages:PinnedPageRecords",
         ),
-        commands={"page": "app.cli.page_commands:commands"},
+        commands={"page": "app.cli.commands:pages"},
     ),
     Feature(
         name="search",
         routers=("app.routers.search:router",),
-        services=("app.wiring.search_services:SERVICES",),
+        services=("app.wiring.feature_services:SEARCH",),
         repositories=("app.stores.records.search_entries:SearchEntryRecords",),
-        commands={"search": "app.cli.search_commands:commands"},
+        commands={"search": "app.cli.commands:commands"},
     ),
     Feature(
         name="sessions",
@@ -132,7 +132,7 @@ FEATURES = (
     Feature(
         name="renders",
         routers=("app.routers.renders:router",),
-        services=("app.wiring.render_services:SERVICES",),
+        services=("app.wiring.feature_services:RENDERS",),
         repositories=(
             "app.stores.records.frontiers:FrontierRecords",
             "app.stores.records.frontier_moves:FrontierMoveRecords",
@@ -147,12 +147,12 @@ FEATURES = (
             "app.routers.turns:router",
             "app.routers.conversations:router",
         ),
-        services=("app.wiring.tool_services:SERVICES",),
+        services=("app.wiring.feature_services:TOOLS",),
     ),
     Feature(
         name="uploads",
         routers=("app.routers.uploads:router",),
-        services=("app.wiring.upload_services:SERVICES",),
+        services=("app.wiring.feature_services:UPLOADS",),
         repositories=("app.stores.records.uploads:UploadRecords",),
     ),
     Feature(
@@ -160,7 +160,7 @@ FEATURES = (
         routers=("app.routers.events:router",),
         services=("app.wiring.event_services:SERVICES",),
         repositories=("app.stores.records.events:EventRecords",),
-        commands={"tail": "app.cli.event_commands:commands"},
+        commands={"tail": "app.cli.commands:commands"},
     ),
     Feature(
         name="operations",
@@ -168,7 +168,7 @@ FEATURES = (
         services=("app.wiring.maintenance_services:SERVICES",),
         repositories=("app.stores.records.project_totals:ProjectTotalRecords",),
         commands=dict.fromkeys(
-            ("serve", "migrate", "gc", "fsck", "stats"), "app.cli.service_commands:commands"
+            ("serve", "migrate", "gc", "fsck", "stats"), "app.cli.commands:commands"
         ),
     ),
 )

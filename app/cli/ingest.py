@@ -16,8 +16,13 @@ from rich.table import Table
 
 from app.cli.terminal import ERR, CommandError, count_of, format_faults, printable, truncate
 from app.config.settings import Settings
+from app.services.access.callers import Access
 from app.services.tool_results.prepared_results import Ingested
-from app.wiring.ingest import open_tool_results
+from app.services.tool_results.tool_results import ToolResults
+from app.wiring import media_services, result_services, session_services, shared_services
+from app.wiring.open_stores import Stores, open_stored_bytes
+from app.wiring.services import Services
+from app.wiring.stores import open_records
 from pagefault_dialects.errors import InvalidJsonError, InvalidPayloadError
 from pagefault_dialects.json.values import JsonValue, json_bytes, parse_json
 from pagefault_dialects.streams.json_digests import SCHEME, json_digest
@@ -130,8 +135,19 @@ async def _ingest(
     call_ids: Sequence[str],
 ) -> Ingested:
     """Store the result under a call id that exists already, or else under the first one."""
-    async with open_tool_results(settings) as (access, tool_results):
-        await access.ensure_project(project_id)
+    providers = (
+        *shared_services.SERVICES,
+        *media_services.SERVICES,
+        *session_services.SERVICES,
+        *result_services.SERVICES,
+    )
+    async with (
+        open_records(settings) as (records, blobs),
+        open_stored_bytes(settings, records, blobs) as stored_bytes,
+    ):
+        values = Stores(records, blobs, stored_bytes).values(settings)
+        tool_results = Services(providers, values)[ToolResults]
+        await Access(records, None).ensure_project(project_id)
         call_id = call_ids[0]
         for older_id in call_ids[1:]:
             if await tool_results.has_call(project_id, session_id, older_id):

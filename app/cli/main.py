@@ -1,6 +1,6 @@
 """The `pagefault` command: loads its commands and prints their errors.
 
-The modules `…_commands` of the features declare commands, their options and their help. A command
+`app.cli.commands` and the packages declare commands, their options and their help. A command
 imports its implementation when it runs: loading the whole service takes longer than most commands.
 """
 

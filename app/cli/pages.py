@@ -15,7 +15,10 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColum
 
 from app.cli.terminal import ERR, CommandError, print_line
 from app.config.settings import Settings
-from app.wiring.page_reading import open_page_reading
+from app.services.media.media_checks import MediaChecks
+from app.services.pages.accesses import AccessCounts
+from app.services.pages.page_answers import PageReading
+from app.wiring.stores import open_records
 from pagefault_dialects.model.page import LEVEL_NAMES, Level, parse_level
 
 if TYPE_CHECKING:
@@ -28,8 +31,17 @@ def show_page(settings: Settings, project_id: str, page_id: str) -> None:
     """Print the fields of a page."""
 
     async def read() -> str:
-        async with open_page_reading(settings) as reading:
-            return await reading.detail(project_id, page_id)
+        async with open_records(settings) as (records, blobs):
+            accesses = AccessCounts(records)
+            async with accesses.flushing():
+                reading = PageReading(
+                    records,
+                    blobs,
+                    accesses=accesses,
+                    checks=MediaChecks(blobs),
+                    limits=settings.limits,
+                )
+                return await reading.detail(project_id, page_id)
 
     typer.echo(anyio.run(read))
 

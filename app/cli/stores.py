@@ -13,9 +13,11 @@ from app.cli.terminal import ERR, OUT, count_of, existing_store_settings, print_
 from app.config.settings import Settings
 from app.errors import StoreUnavailableError
 from app.services.maintenance.fsck import StoreCheck, StoreCheckReport, StoreFault
-from app.services.maintenance.sweep import SweepReport
+from app.services.maintenance.sweep import Sweep, SweepReport
 from app.telemetry.logs import configure_logging
-from app.wiring.open_sweep import open_sweep
+from app.wiring import maintenance_services
+from app.wiring.open_stores import Stores, open_stored_bytes
+from app.wiring.services import Services
 from app.wiring.stores import migrate_database, open_records
 
 _DURATION = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,6})?)([smhd]?)\Z")
@@ -74,7 +76,12 @@ def check_stores(data_dir: Path | None, env_file: Path | None, *, repair: bool) 
 
 
 async def _sweep(settings: Settings, grace_seconds: float, dry_run: bool) -> SweepReport:
-    async with open_sweep(settings) as sweep:
+    async with (
+        open_records(settings) as (records, blobs),
+        open_stored_bytes(settings, records, blobs) as stored_bytes,
+    ):
+        values = Stores(records, blobs, stored_bytes).values(settings)
+        sweep = Services(maintenance_services.SERVICES, values)[Sweep]
         with _progress(BarColumn(), TextColumn("{task.fields[counts]}")) as progress:
             task = progress.add_task("sweeping", total=None, counts="")
 

@@ -4,23 +4,29 @@ Source: spec 002, "Event Flow & Consumers": command-line subscribers receive all
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import anyio
+import anyio.to_thread
 from rich.filesize import decimal
 
 from app.cli.error_output import check_session
 from app.cli.terminal import ERR, count_of, one_line, print_line, truncate
 from app.config.settings import Settings
 from app.models.identity import utc_now
-from app.services.access.callers import Caller, LinkGrant, LinkSigner, link_expiry
+from app.services.access.callers import Access, Caller, LinkGrant, LinkSigner, link_expiry
 from app.services.access.published_content import PublishedContent
+from app.services.events.broker import EventBroker
 from app.services.events.streams import EventStreams
 from app.services.events.subscriptions import EventItem
-from app.wiring.listening import open_listening
+from app.stores.records.records import Records
+from app.wiring import event_services, shared_services
+from app.wiring.open_stores import Stores, signing_keys
 from app.wiring.services import Services
+from app.wiring.stores import open_blob_store, open_broker, open_checked_database
 
 _LINK_SECONDS = 3600
 _TEXT_CHARS = 80
@@ -49,7 +55,7 @@ async def _follow(
     settings: Settings, project_id: str, session_id: str | None, after: int | None, as_json: bool
 ) -> None:
     caller = Caller(project_id, is_operator=True)
-    async with open_listening(settings) as services:
+    async with _open_event_streams(settings) as services:
         lines = _Lines(services, project_id, needs_key=settings.auth != "none")
         if ERR.is_terminal:
             scope = f"session {session_id}" if session_id else f"project {project_id}"
@@ -148,3 +154,22 @@ def _first_text(value: object) -> str:
         value = next(texts, value)
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return truncate(" ".join(text.split()), _TEXT_CHARS)
+
+
+@asynccontextmanager
+async def _open_event_streams(settings: Settings) -> AsyncIterator[Services]:
+    """Open the database and the event streams. Media are linked to, and not read.
+
+    Raises: as `open_stores` does, except for errors of the blob store.
+    """
+    async with open_checked_database(settings) as engines, open_broker(settings, engines) as broker:
+        blobs = open_blob_store(settings.blobs, settings.data_dir)
+        records = Records(engines, blob_size=blobs.size, announce=broker.announce)
+        keys = await anyio.to_thread.run_sync(signing_keys, settings)
+        services = Services(
+            (*shared_services.SERVICES, *event_services.SERVICES),
+            Stores(records, blobs, None).values(settings)
+            | {Access: Access(records, None), LinkSigner: LinkSigner(keys), EventBroker: broker},
+        )
+        async with services.running(EventStreams):
+            yield services

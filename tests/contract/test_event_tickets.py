@@ -12,7 +12,7 @@ import pytest
 
 from app.models.identity import utc_now
 from app.services.access.callers import Caller, LinkSigner, SigningKey
-from app.wiring.signing_keys import signing_keys
+from app.wiring.open_stores import signing_keys
 from app.wiring.stores import open_access
 from tests.contract.page_requests import outcome
 from tests.contract.session_requests import append, upload

@@ -342,7 +342,7 @@ def test_bad_link_is_not_saved_by_a_good_key(linked: Linked) -> None:
 @pytest.mark.promise(
     "security.md#links-and-keys",
     "Two signing keys are valid at once, and no `Host` decides where a link leads",
-    kept_by="app/wiring/signing_keys.py",
+    kept_by="app/wiring/open_stores.py",
     tried="2 keys",
 )
 def test_old_signing_key_opens_links_while_the_new_one_signs(settings: Settings) -> None:

@@ -98,12 +98,12 @@ def test_command_loads_nothing_that_it_does_not_need(command: str, data_dir: Pat
     assert loaded & (UNNEEDED[command] | NEVER) == set()
 
 
-@pytest.mark.parametrize(("command", "module"), [("tail", "app.cli.event_commands"), ("", "")])
-def test_command_loads_the_options_of_its_own_feature_alone(command: str, module: str) -> None:
+@pytest.mark.parametrize(("command", "module"), [("tail", "app.cli.commands"), ("", "")])
+def test_command_of_the_service_loads_no_options_of_packages(command: str, module: str) -> None:
     program = (
         "import sys; from typer.main import get_command; from app.cli.main import cli\n"
         f"get_command(cli).get_command(None, {command!r}) if {command!r} else None\n"
-        "print(*[name for name in sys.modules if name.endswith('_commands')])"
+        "print(*[name for name in sys.modules if name.endswith(('cli.commands', '_commands'))])"
     )
     done = subprocess.run(  # noqa: S603 - our own modules
         [sys.executable, "-c", program],

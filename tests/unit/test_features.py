@@ -23,7 +23,6 @@ NAMES = [
         feature.routers,
         feature.services,
         feature.repositories,
-        set(feature.commands.values()),
         feature.middleware,
     )
     for name in names
@@ -32,15 +31,17 @@ NAMES = [
 
 def test_every_name_of_a_feature_leads_to_something_and_stands_once() -> None:
     assert len(NAMES) == len(set(NAMES))
-    assert all(resolve_name(name) is not None for name in NAMES)
+    commands = {name for feature in FOUND for name in feature.commands.values()}
+    assert all(resolve_name(name) is not None for name in {*NAMES, *commands})
 
 
 def test_every_module_of_routes_and_of_services_belongs_to_a_feature() -> None:
     routers = {f"app.routers.{module.name}:router" for module in iter_modules(app.routers.__path__)}
     services = {
-        f"app.wiring.{module.name}:SERVICES"
+        f"app.wiring.{module.name}:{name}"
         for module in iter_modules(app.wiring.__path__)
-        if hasattr(import_module(f"app.wiring.{module.name}"), "SERVICES")
+        for name, value in vars(import_module(f"app.wiring.{module.name}")).items()
+        if isinstance(value, tuple) and all(isinstance(each, Provider) for each in value)
     }
     # The viewer is made by the settings, and takes what no other route does.
     assert routers | services - {"app.routers.viewer:router"} <= {

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from app.config.settings import Settings
-from app.wiring.signing_keys import signing_keys
+from app.wiring.open_stores import signing_keys
 
 
 @pytest.mark.promise(
     "security.md#links-and-keys",
     "The signing key that a data directory has of its own can be read by its owner alone",
-    kept_by="app/wiring/signing_keys.py",
+    kept_by="app/wiring/open_stores.py",
     tried="the mode of the file: 600",
 )
 def test_own_key_is_made_once_and_only_its_owner_may_read_it(tmp_path: Path) -> None:
