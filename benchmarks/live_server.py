@@ -104,7 +104,7 @@ def serving(
         folder: For its data and its log; made if need be.
         env: More settings, by variable: another database, another store.
         cores: Those it may use.
-        command: What it is started with; another one is a module that changes its surroundings.
+        command: What it is started with; another one is a module that changes its merge_config.
     """
     data_dir = folder / "data"
     data_dir.mkdir(parents=True, exist_ok=True)

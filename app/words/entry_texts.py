@@ -19,7 +19,7 @@ from pagefault_dialects.errors import InvalidJsonError, InvalidPayloadError
 from pagefault_dialects.json.values import JsonValue, parse_stored_json
 from pagefault_dialects.messages.entry_reading import entry_turns, read_stored
 from pagefault_dialects.model.conversation import ComposedTurn, DataItem, Item, Medium, TextItem
-from pagefault_dialects.pages.words import readable_texts
+from pagefault_dialects.pages.page_text import readable_texts
 
 # Members with ids, types and addresses, which are not indexed.
 _ABOUT = frozenset(

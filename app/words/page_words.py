@@ -2,7 +2,7 @@
 
 from app.words.search_terms import SearchableText
 from pagefault_dialects.model.page import Body, Page
-from pagefault_dialects.pages.words import page_texts
+from pagefault_dialects.pages.page_text import page_texts
 
 
 def searchable_text(page: Page, text: str | None) -> SearchableText:

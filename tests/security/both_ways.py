@@ -164,7 +164,7 @@ class Reader:
 
 def _feed(stream: JsonStream[BlobDraft], body: bytes, piecing: Piecing | None) -> None:
     if piecing is None or len(body) <= piecing.piece_bytes:
-        stream.take(body)
+        stream.feed_whole(body)
     else:
         for start in range(0, len(body), piecing.piece_bytes):
             stream.feed(body[start : start + piecing.piece_bytes])

@@ -35,7 +35,7 @@ from pagefault_dialects.json.values import (
     parse_repaired_json,
 )
 from pagefault_dialects.media.base64_text import decode_base64, decode_percent_encoded_base64
-from pagefault_dialects.media.data_uris import bare_base64, split_data_uri
+from pagefault_dialects.media.data_uris import recognize_base64, split_data_uri
 from pagefault_dialects.media.embedded_data_uris import movable_media
 from pagefault_dialects.media.file_names import disposition_filename, safe_file_name
 from pagefault_dialects.media.soundness import damage_of
@@ -48,9 +48,9 @@ from pagefault_dialects.model.page import Body, Modality, Page, PageFields
 from pagefault_dialects.pages.levels import derive_levels
 from pagefault_dialects.pages.one_line import one_line, quoted, quoted_short, without_base64
 from pagefault_dialects.pages.page_blocks import page_blocks
+from pagefault_dialects.pages.page_text import page_texts
 from pagefault_dialects.pages.sizes import page_tokens
 from pagefault_dialects.pages.typed_content import page_json
-from pagefault_dialects.pages.words import page_texts
 from pagefault_dialects.targets.base64_leaves import json_pieces
 from pagefault_dialects.text_windows import parse_line_range, without_lone_surrogates
 from pagefault_dialects.texts.cuts import excerpt, head_and_tail, needs_preview, preview, sentences
@@ -158,7 +158,7 @@ def _read_message(text: str) -> None:
 def _move_media(text: str) -> None:
     movable_media([text, f"data:{text}", f"data:image/png;base64,{text}"])
     split_data_uri(text)
-    bare_base64(text)
+    recognize_base64(text)
 
 
 def _read_call(text: str) -> None:

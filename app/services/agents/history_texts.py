@@ -19,7 +19,7 @@ from app.stores.records.records import Records
 from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_dialects.context.cut_marks import parse_argument_handle
 from pagefault_dialects.context.entry_refs import EntryRange, argument_text, entry_line, entry_words
-from pagefault_dialects.context.recalls import ENTRY_NAMED
+from pagefault_dialects.context.recalls import ENTRY_HANDLE
 from pagefault_dialects.model.conversation import ComposedTurn
 from pagefault_dialects.tools.tool_arguments import WrongArgumentsError
 
@@ -65,7 +65,7 @@ class HistoryTexts:
             turns = await self._load_turns(project_id, session_id, handle.seq)
             text = await anyio.to_thread.run_sync(argument_text, turns, handle)
             return f"argument of a call in entry {handle.seq}", text
-        named = ENTRY_NAMED.search(ref)
+        named = ENTRY_HANDLE.search(ref)
         if named is None or named.group(2) is not None or ref[named.end() :].startswith("/arg"):
             return None
         seq = int(named.group(1))

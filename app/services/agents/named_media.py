@@ -13,7 +13,7 @@ from app.stores.blobs.store import BlobStore
 from app.stores.records.records import Records
 from app.stores.records.resources import ResourceRecords
 from app.stores.records.unit_of_work import UnitOfWork
-from pagefault_dialects.context.recalls import ENTRY_NAMED, MEDIUM_NAMED
+from pagefault_dialects.context.recalls import ENTRY_HANDLE, MEDIUM_HANDLE
 from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.media.headers import hints_of
 from pagefault_dialects.media.legacy_charsets import LegacyText, decode_any_text
@@ -30,7 +30,7 @@ _LONGEST_ID_CHARS = 100
 
 async def find_resource(records: Records, place: ToolPlace, ref: str) -> Resource | None:
     """Return the resource of a handle, which may be part of a longer text."""
-    found = MEDIUM_NAMED.search(ref)
+    found = MEDIUM_HANDLE.search(ref)
     if found is None:
         return None
     resource_id = found.group(1)
@@ -104,7 +104,7 @@ async def find_inline_medium(
     Raises:
         StoreUnavailableError: A store did not answer.
     """
-    named = ENTRY_NAMED.search(ref)
+    named = ENTRY_HANDLE.search(ref)
     if named is None or named.group(2) is None:
         return None
     seq = int(named.group(1))

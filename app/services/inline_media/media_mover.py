@@ -9,7 +9,7 @@ from app.services.media.media_keeper import MediaKeeper
 from app.stores.blobs.draft_media import DraftMedia, StreamedMedia
 from pagefault_dialects.errors import PayloadTooLargeError
 from pagefault_dialects.json.values import JsonValue
-from pagefault_dialects.media.data_uris import DataUriSpan, DataUriText
+from pagefault_dialects.media.data_uris import DataUriSpan, SplitDataUri
 from pagefault_dialects.media.embedded_data_uris import InlineForm, Movable, inline_form, put_member
 from pagefault_dialects.media.file_names import safe_file_name
 from pagefault_dialects.media.file_type import HEAD_BYTES, detect_type
@@ -61,7 +61,7 @@ class MediaMover:
             value = put_member(value, each.pointer, moved.value)
         return MovedValue(value, forms, tuple(resources))
 
-    async def move(self, uri: DataUriText, pointer: str) -> MovedValue:
+    async def move(self, uri: SplitDataUri, pointer: str) -> MovedValue:
         """Replace a text that is one data URI, at a pointer, by a reference.
 
         The first resource is the medium.
@@ -77,14 +77,14 @@ class MediaMover:
         form = form.model_copy(update={"head": uri.head})
         return MovedValue(resource.reference, {pointer: form}, (resource, kept))
 
-    def source(self, uri: DataUriText) -> MediaSource:
+    def source(self, uri: SplitDataUri) -> MediaSource:
         """Return the medium of a data URI: its draft if it was streamed, else its bytes."""
         data = uri.data or b""
         if self.streamed and (string := self.streamed.get(data)) is not None:
             return DraftMedia(string.draft, uri.mime_type)
         return InMemoryMedia(data, uri.mime_type)
 
-    def _form(self, uri: DataUriText, resource_id: str) -> InlineForm | None:
+    def _form(self, uri: SplitDataUri, resource_id: str) -> InlineForm | None:
         string = self.streamed.get(uri.data or b"") if self.streamed else None
         if string is None or string.plain_spelling is None:
             return inline_form(uri, resource_id)

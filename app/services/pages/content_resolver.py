@@ -23,9 +23,9 @@ from pagefault_dialects.errors import (
 )
 from pagefault_dialects.json.values import JsonValue, json_text, parse_json
 from pagefault_dialects.media.data_uris import (
-    DataUriText,
-    bare_base64,
+    SplitDataUri,
     find_data_uris,
+    recognize_base64,
     split_data_uri,
 )
 from pagefault_dialects.media.embedded_data_uris import (
@@ -109,7 +109,7 @@ class ContentResolver:
     async def _resolve_medium(self, modality: Modality, content: str) -> ResolvedContent:
         """Resolve an image, audio or video: the medium, its URL, or a text about it."""
         uri = await run_in_loop_if(
-            self.is_quick, lambda: split_data_uri(content) or bare_base64(content)
+            self.is_quick, lambda: split_data_uri(content) or recognize_base64(content)
         )
         if uri is not None:
             return await self._resolve_data_uri(modality, uri)
@@ -121,7 +121,7 @@ class ContentResolver:
             raise PayloadTooLargeError(f"A URL may have {_LONGEST_URL_CHARS} characters.")
         return ResolvedContent(Body("url", content))
 
-    async def _resolve_data_uri(self, modality: Modality, uri: DataUriText) -> ResolvedContent:
+    async def _resolve_data_uri(self, modality: Modality, uri: SplitDataUri) -> ResolvedContent:
         if uri.data is None and len(uri.text) > _LONGEST_BROKEN_CHARS:
             raise InvalidPayloadError(
                 "The content announces base64, but is none.",
@@ -147,7 +147,7 @@ class ContentResolver:
         )
         return ResolvedContent(Body("data", uri.text, media), source=source)
 
-    async def _move(self, uri: DataUriText) -> ResolvedContent:
+    async def _move(self, uri: SplitDataUri) -> ResolvedContent:
         moved = await self.mover.move(uri, "")
         body = blob_body(moved.resources[0])
         return ResolvedContent(body, moved.forms, moved.resources, self.mover.source(uri))

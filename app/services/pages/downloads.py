@@ -31,7 +31,7 @@ from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.json.values import json_text
 from pagefault_dialects.media.code_languages import extension_of_language
-from pagefault_dialects.media.data_uris import DataUriText, split_data_uri
+from pagefault_dialects.media.data_uris import SplitDataUri, split_data_uri
 from pagefault_dialects.media.file_names import download_name, safe_file_name
 from pagefault_dialects.media.file_type import HEAD_BYTES, detect_type
 from pagefault_dialects.media.types import is_textual
@@ -221,7 +221,7 @@ def _decode_file(view: PageView, body: Body) -> PageFile:
     return _file_of_uri(view, uri, uri.data, mime_type)
 
 
-def _file_of_uri(view: PageView, uri: DataUriText, data: bytes, mime_type: str) -> PageFile:
+def _file_of_uri(view: PageView, uri: SplitDataUri, data: bytes, mime_type: str) -> PageFile:
     claimed = _claimed_type(view, mime_type)
     name = download_name(view.page.page_id, claimed, uri.declared_type, mime_type)
     return _file_in_memory(data, mime_type, name, view.stored)

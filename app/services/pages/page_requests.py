@@ -10,7 +10,7 @@ from app.models.limits import Limits
 from app.services.requests.validation import as_object, read_value, validated
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.json.values import JsonValue
-from pagefault_dialects.media.data_uris import DataUriText, bare_base64, split_data_uri
+from pagefault_dialects.media.data_uris import SplitDataUri, recognize_base64, split_data_uri
 from pagefault_dialects.media.embedded_data_uris import is_to_be_moved, movable_media
 from pagefault_dialects.model.base import ClientId, FrozenModel
 from pagefault_dialects.model.page import MOST_PARENTS, RARE_FIELDS, PageFields
@@ -289,22 +289,24 @@ def _merge(target: JsonValue, patch: JsonValue) -> JsonValue:
     return merged
 
 
-def media_of_page(draft: PageDraft) -> list[DataUriText]:
+def media_of_page(draft: PageDraft) -> list[SplitDataUri]:
     """Return the data URIs in the content of a page that are moved to the blob store."""
     content = draft.content
     if draft.modality == "structured":
         return [each.uri for each in movable_media(content) if each.uri is not None]
     if draft.modality == "text":
         return _data_uri(content)
-    uri = (split_data_uri(content) or bare_base64(content)) if isinstance(content, str) else None
+    uri = (
+        (split_data_uri(content) or recognize_base64(content)) if isinstance(content, str) else None
+    )
     return [uri] if uri is not None and (is_to_be_moved(uri) or not uri.head) else []
 
 
-def media_of_representation(draft: RepresentationDraft) -> list[DataUriText]:
+def media_of_representation(draft: RepresentationDraft) -> list[SplitDataUri]:
     """Return the data URI of a supplied level that is moved, whatever the page's modality."""
     return _data_uri(draft.content)
 
 
-def _data_uri(content: object) -> list[DataUriText]:
+def _data_uri(content: object) -> list[SplitDataUri]:
     uri = split_data_uri(content) if isinstance(content, str) else None
     return [uri] if uri is not None and uri.is_base64 and is_to_be_moved(uri) else []

@@ -19,7 +19,7 @@ from pagefault_dialects.model.page import (
     StoredPage,
     StoredRepresentation,
 )
-from pagefault_dialects.pages.words import page_texts
+from pagefault_dialects.pages.page_text import page_texts
 
 # Stored JSON was checked against the limits when it was written.
 _OWN_DEPTH = 10_000

@@ -12,7 +12,7 @@ from app.services.renders.queries import RenderQuery
 from app.services.renders.session_renders import SessionRenders
 from app.wire.outlines import Priority, StepLevel, WorkingSet, WorkingSetEntry, WorkingSetPage
 from pagefault_dialects.context.eviction import EvictableTurns, RenderedPassage
-from pagefault_dialects.context.recalls import Recalled
+from pagefault_dialects.context.recalls import RecalledObject
 from pagefault_dialects.context.steps import FoldSummary
 from pagefault_dialects.model.conversation import (
     ComposedTurn,
@@ -126,9 +126,9 @@ class _Reading:
             key = _key(turn)
             self._tokens[key] += profile.tokens.turn(turn)
             self._media[key] += sum(isinstance(item, MediaItem) for item in turn.items)
-        self._calls: defaultdict[Recalled, list[int]] = defaultdict(list)
+        self._calls: defaultdict[RecalledObject, list[int]] = defaultdict(list)
         for recall in history.recalls.values():
-            self._calls[recall.what].append(recall.index)
+            self._calls[recall.target].append(recall.index)
 
     def entries(self) -> Iterator[WorkingSetEntry]:
         """Yield an entry for each turn in order; added turns count with their first one."""
@@ -201,16 +201,16 @@ class _Reading:
         answers: defaultdict[str, list[tuple[int, Level]]] = defaultdict(list)
         for index, turn in enumerate(self._history.turns):
             recall = self._history.recall_of(turn)
-            if recall is not None and recall.what.kind == "page" and not turn.is_error:
+            if recall is not None and recall.target.kind == "page" and not turn.is_error:
                 level = _LEVELS.get(_step_level(self._rendered[index]) or "", Level.FULL)
-                answers[recall.what.name].append((index, max(recall.level, level)))
+                answers[recall.target.name].append((index, max(recall.level, level)))
         for page_id, levels in answers.items():
             newest, _ = levels[-1]
             yield WorkingSetPage(
                 page_id=page_id,
                 seq=self._history.turns[newest].seq,
                 level=min(level for _, level in levels).name,
-                faults=len(self._calls[Recalled("page", page_id)]),
+                faults=len(self._calls[RecalledObject("page", page_id)]),
                 priority=self._priority(newest),
             )
 
@@ -225,16 +225,16 @@ class _Reading:
         return sum(at > index for what in names for at in self._calls.get(what, ()))
 
 
-def _recall_names(history: EvictableTurns, turn: ComposedTurn) -> Iterator[Recalled]:
+def _recall_names(history: EvictableTurns, turn: ComposedTurn) -> Iterator[RecalledObject]:
     """Yield all names under which a turn, or something in it, can be recalled."""
     if turn.seq is not None:
-        yield Recalled("entry", str(turn.seq))
+        yield RecalledObject("entry", str(turn.seq))
     page_id = history.page_of(turn)
     if page_id is not None:
-        yield Recalled("page", page_id)
+        yield RecalledObject("page", page_id)
     for item in turn.items:
         if isinstance(item, Medium) and isinstance(item.source, StoredBytes):
-            yield Recalled("medium", item.source.resource_id)
+            yield RecalledObject("medium", item.source.resource_id)
 
 
 def _step_level(rendered: ComposedTurn) -> StepLevel | None:

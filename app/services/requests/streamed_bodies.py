@@ -44,7 +44,7 @@ class ReceivedBody:
     @property
     def is_quick(self) -> bool:
         """Return whether the event loop can work on its text: `finish`, parsing and more."""
-        if self.json.is_begun or size_of(self.last_piece) > QUICK_BYTES:
+        if self.json.has_data or size_of(self.last_piece) > QUICK_BYTES:
             return False
         self.last_piece[:] = [b"".join(self.last_piece)]
         return is_quick(self.last_piece[0])
@@ -61,10 +61,10 @@ class ReceivedBody:
         """
         data = b"".join(self.last_piece)
         self.last_piece.clear()
-        if self.json.is_begun:
+        if self.json.has_data:
             self.json.feed(data)
         else:
-            self.json.take(data)
+            self.json.feed_whole(data)
         self.json.finish()
         self.memory.hold_work(self.json.kept_bytes)
         return self.json

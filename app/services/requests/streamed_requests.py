@@ -17,7 +17,7 @@ from app.services.requests.streamed_bodies import ReceivedBody, StreamedBodies
 from app.stores.blobs.draft_media import StreamedMedia
 from app.stores.blobs.store import BlobDraft
 from pagefault_dialects.json.values import JsonValue
-from pagefault_dialects.media.data_uris import DataUriText
+from pagefault_dialects.media.data_uris import SplitDataUri
 from pagefault_dialects.streams.json_stream import JsonStream
 from pagefault_dialects.streams.placeholder_reading import read_with_placeholders, stream_digest
 from pagefault_dialects.streams.placeholders import Placeholder, PlaceholderMarks
@@ -53,7 +53,7 @@ class StreamedRequests:
         parse: Callable[[bytes], JsonValue],
         read: Callable[[JsonValue], _T],
         *,
-        media_of: Callable[[_T], Iterable[DataUriText]],
+        media_of: Callable[[_T], Iterable[SplitDataUri]],
         identity_prefix: bytes = b"",
     ) -> AsyncIterator[StreamedRequest[_T]]:
         """Return what `read` makes of a body; its media last as long as the block.
@@ -85,7 +85,7 @@ def _read_streamed(
     body: ReceivedBody,
     parse: Callable[[bytes], JsonValue],
     read: Callable[[JsonValue], _T],
-    media_of: Callable[[_T], Iterable[DataUriText]],
+    media_of: Callable[[_T], Iterable[SplitDataUri]],
     identity_prefix: bytes,
 ) -> StreamedRequest[_T]:
     json = body.finish()

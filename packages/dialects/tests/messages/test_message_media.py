@@ -8,7 +8,7 @@ import hypothesis
 import pytest
 from hypothesis import strategies as st
 
-from pagefault_dialects.media.data_uris import DataUriText
+from pagefault_dialects.media.data_uris import SplitDataUri
 from pagefault_dialects.messages.message_media import media_in_message, media_of_reading
 from pagefault_dialects.messages.message_references import references_in
 from tests.kit.media import b64, flac, jpeg, mp3, pdf, png, wav
@@ -289,6 +289,6 @@ def test_medium_that_only_its_dialect_declares_is_found_where_it_was_sent() -> N
     assert media_in_message(sent) == []
     (found,) = media_of_reading(sent, [{"role": "user", "content": [block]}])
     assert (found.pointer, found.text) == ("/parts/0/pcm", b64(sound))
-    assert found.uri == DataUriText("", b64(sound), "audio/pcm", sound, None, is_base64=True)
+    assert found.uri == SplitDataUri("", b64(sound), "audio/pcm", sound, None, is_base64=True)
     uri = {"type": "image_url", "image_url": {"url": f"data:audio/pcm;base64,{b64(sound)}"}}
     assert media_of_reading(sent, [{"role": "user", "content": [uri]}]) == [found]

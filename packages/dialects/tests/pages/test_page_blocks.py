@@ -23,7 +23,7 @@ from packages.dialects.tests.pages.page_factory import (
 )
 from pagefault_dialects.model.page import Body, Level, Page
 from pagefault_dialects.pages.page_blocks import PageBlocks, page_blocks
-from pagefault_dialects.pages.words import visible_text
+from pagefault_dialects.pages.page_text import visible_text
 
 
 def note(page_id: str) -> str:

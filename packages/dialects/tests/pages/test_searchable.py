@@ -6,7 +6,7 @@ from hypothesis import given
 from packages.dialects.tests.pages.page_factory import JSON_VALUES
 from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.model.page import BodyKind, PageFields
-from pagefault_dialects.pages.words import page_texts, readable_texts
+from pagefault_dialects.pages.page_text import page_texts, readable_texts
 
 READ = {
     "keys, texts and numbers in order": (

@@ -16,8 +16,8 @@ from packages.dialects.tests.pages.page_factory import (
 )
 from pagefault_dialects.model.page import AudioContent, Body, Level, Page, PageContent, VideoContent
 from pagefault_dialects.pages.page_blocks import page_blocks
+from pagefault_dialects.pages.page_text import image_text, visible_text
 from pagefault_dialects.pages.typed_content import typed_content
-from pagefault_dialects.pages.words import image_text, visible_text
 
 # What FULL, REDUCED and ABSTRACT show of an image of which no medium is attached.
 CAPTIONS: dict[str, tuple[Page, list[str | None]]] = {

@@ -199,17 +199,17 @@ def test_audio_and_video_stand_behind_all_answers_of_the_turn() -> None:
         turn("user", said("And?")),
     )
     sound_words = f"Audio: a.mp3 ({size(MP3)})"
-    video_words = f"Video: video/mp4 ({size(clip)})"
+    video_text = f"Video: video/mp4 ({size(clip)})"
     output = {"output": f"First:\n\n[{sound_words}, {AFTER}]\n\n."}
     assert messages == [
         from_user({"text": "Shoot."}),
         from_model({"text": "Two at once."}, *called("a", "b")),
         from_user(
             response(output, blob(PNG, "image/png"), call_id="a"),
-            response({"error": f"[{video_words}, {AFTER}]"}, call_id="b"),
+            response({"error": f"[{video_text}, {AFTER}]"}, call_id="b"),
             {"text": f"{sound_words}, from the tool shoot, call a:"},
             blob(MP3, "audio/mpeg"),
-            {"text": f"{video_words}, from the tool shoot, call b:"},
+            {"text": f"{video_text}, from the tool shoot, call b:"},
             blob(clip, "video/mp4"),
         ),
         from_user({"text": "And?"}),

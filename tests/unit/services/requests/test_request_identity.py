@@ -44,7 +44,7 @@ def identity_in_one_piece(text: bytes) -> RequestIdentity:
         return HeldDraft(blobs, "p", limit_bytes=MIB)
 
     json_stream = JsonStream(new_draft, lambda _: None)
-    json_stream.take(text)
+    json_stream.feed_whole(text)
     json_stream.finish()
     assert json_stream.long_strings
 

@@ -28,7 +28,7 @@ from pagefault_dialects.context.floor_turns import (
     protected_messages,
 )
 from pagefault_dialects.context.folded_fronts import NO_FRONT, FrontFacts
-from pagefault_dialects.context.recalls import Recall, recalls_in
+from pagefault_dialects.context.recalls import Recall, find_recalls
 from pagefault_dialects.context.steps import (
     FoldSummary,
     Passage,
@@ -179,7 +179,7 @@ class EvictableTurns:
     def page_of(self, turn: ComposedTurn) -> str | None:
         """Return the page of an answer to a page fault; `None` for other turns."""
         recall = self.recall_of(turn)
-        return recall.what.name if recall is not None and recall.what.kind == "page" else None
+        return recall.target.name if recall is not None and recall.target.kind == "page" else None
 
     def is_raised(self, turn: ComposedTurn) -> bool:
         """Return whether an answer is evicted after all others."""
@@ -310,7 +310,7 @@ def history_of(
         front: The facts about folded runs, each of which is one step of the conversation.
     """
     passages = [*passages_in(turns, front.runs)]
-    recalls = recalls_in(turns, front.recalled)
+    recalls = find_recalls(turns, front.recalled)
     late = dict(_late_steps(turns, passages))
     steps = [number for number, each in enumerate(passages) if isinstance(each, Step)]
     newest = max((each for each in steps if each not in late), default=min(steps, default=0))
@@ -359,7 +359,7 @@ def indexes_of(passage: Passage) -> range:
 
 def faulted_pages(turns: Sequence[ComposedTurn]) -> set[str]:
     """Return the ids of the pages that calls of `page_fault` name."""
-    named = (recall.what for recall in recalls_in(turns).values())
+    named = (recall.target for recall in find_recalls(turns).values())
     return {what.name for what in named if what.kind == "page"}
 
 

@@ -60,8 +60,8 @@ def newest_showings(
     newest: dict[str, int] = {}
     for at, turn in enumerate(turns):
         recall = recalls.get(turn.call_id) if turn.role == "tool" else None
-        if recall is None or recall.what.kind != "page" or turn.is_error:
+        if recall is None or recall.target.kind != "page" or turn.is_error:
             continue
-        if recall.what.name in pinned:
-            newest[recall.what.name] = at
+        if recall.target.name in pinned:
+            newest[recall.target.name] = at
     return sorted(newest.values())

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pagefault_dialects.context.recalls import Recalled, recalls_in
+from pagefault_dialects.context.recalls import RecalledObject, find_recalls
 from pagefault_dialects.context.steps import FoldSummary, SaidTurn, Step, passages_in, summary_of
 from pagefault_dialects.model.conversation import ComposedTurn, Turn, TurnCall
 from pagefault_dialects.model.frontier import Frontier
@@ -46,7 +46,7 @@ class FoldedFront:
 
     passages: tuple[FrontPassage, ...] = ()
     """Its passages in order; no two runs are adjacent."""
-    recalled: Mapping[Recalled, int] = field(default_factory=dict)
+    recalled: Mapping[RecalledObject, int] = field(default_factory=dict)
     """The number of recalls of each object."""
     steps: int = 0
     """The number of its steps."""
@@ -81,7 +81,7 @@ class FoldedFront:
                     return None
                 passages.append(entry)
         recalled = Counter(self.recalled)
-        recalled.update(each.what for each in recalls_in(turns).values())
+        recalled.update(each.target for each in find_recalls(turns).values())
         return FoldedFront(tuple(_merged(passages)), dict(recalled), steps)
 
     def passages_at(self, frontier: Frontier) -> Sequence[FrontPassage]:
@@ -109,7 +109,7 @@ class FrontFacts:
 
     runs: Mapping[str, FoldSummary] = field(default_factory=dict)
     """The runs, each by the id of the call of the step that replaces it."""
-    recalled: Mapping[Recalled, int] = field(default_factory=dict)
+    recalled: Mapping[RecalledObject, int] = field(default_factory=dict)
     """The number of recalls of each object in them."""
 
 

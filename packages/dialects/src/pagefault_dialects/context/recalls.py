@@ -21,15 +21,15 @@ from pagefault_dialects.model.page import Level, parse_level
 RecallKind: TypeAlias = Literal["page", "medium", "entry"]
 
 RAISED_AT = 3
-"""From this recall of an object on, answers are evicted last."""
+"""The number of recalls of an object after which its answers are evicted last."""
 
 PAGE_FAULT = "page_fault"
 _READ_TEXT, _VIEW_MEDIA = "read_text", "view_media"
 WORD_END = r"(?![_.~%/-]*+[0-9A-Za-z])"
-"""The end of a reference: only punctuation follows it in its word."""
-MEDIUM_NAMED = re.compile(r"(?<![0-9A-Za-z])(?:@?blob:)?([0-9a-f]{32})(?![0-9A-Za-z])")
+"""The end of a handle: up to the next blank only punctuation follows."""
+MEDIUM_HANDLE = re.compile(r"(?<![0-9A-Za-z])(?:@?blob:)?([0-9a-f]{32})(?![0-9A-Za-z])")
 """The handle of a medium, in any text."""
-ENTRY_NAMED = re.compile(
+ENTRY_HANDLE = re.compile(
     rf"@?entry:([0-9]{{1,15}})(?:/([0-9a-f]{{12}}))?"
     rf"(?:{WORD_END}|(?=/arguments/[0-9]{{1,9}}(?![0-9A-Za-z])))"
 )
@@ -37,7 +37,7 @@ ENTRY_NAMED = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Recalled:
+class RecalledObject:
     """An object that calls return: a page or a medium by its id, or an entry by its `seq`."""
 
     kind: RecallKind
@@ -48,54 +48,55 @@ class Recalled:
 class Recall:
     """A call that recalls an object."""
 
-    what: Recalled
-    """The object."""
+    target: RecalledObject
+    """The recalled object."""
     level: Level
     """The requested level of a page."""
     times: int
     """The number of calls up to this one that named the object."""
     index: int
-    """The index of the turn that calls."""
+    """The index of the turn with the call."""
 
     @property
     def is_raised(self) -> bool:
-        """The answer is evicted last."""
+        """Return whether the answer is evicted last."""
         return self.times >= RAISED_AT
 
 
-def recalls_in(
-    turns: Sequence[ComposedTurn], before: Mapping[Recalled, int] = MappingProxyType({})
+def find_recalls(
+    turns: Sequence[ComposedTurn],
+    earlier_counts: Mapping[RecalledObject, int] = MappingProxyType({}),
 ) -> Mapping[str, Recall]:
     """Return the recalls of a conversation in order, by the ids of their calls.
 
     Args:
         turns: The conversation.
-        before: The number of earlier recalls of each object.
+        earlier_counts: The number of recalls of each object before the conversation.
     """
-    counts = Counter(before)
+    counts = Counter(earlier_counts)
     recalls: dict[str, Recall] = {}
     for index, turn in enumerate(turns):
         for call in turn.calls:
-            what = _recalled(call)
-            if what is not None:
-                counts[what] += 1
+            target = _recalled_object(call)
+            if target is not None:
+                counts[target] += 1
                 level = _level(call.arguments.get("target_level"))
-                recalls[call.call_id] = Recall(what, level, counts[what], index)
+                recalls[call.call_id] = Recall(target, level, counts[target], index)
     return recalls
 
 
-def _recalled(call: TurnCall) -> Recalled | None:
+def _recalled_object(call: TurnCall) -> RecalledObject | None:
     # Hosts prefix the name of a tool with that of its server.
     if call.name.endswith(PAGE_FAULT):
         page_id = call.arguments.get("page_id")
-        return Recalled("page", page_id) if isinstance(page_id, str) else None
+        return RecalledObject("page", page_id) if isinstance(page_id, str) else None
     ref = call.arguments.get("ref")
     if not isinstance(ref, str) or not call.name.endswith((_READ_TEXT, _VIEW_MEDIA)):
         return None
-    if (entry := ENTRY_NAMED.search(ref)) is not None:
-        return Recalled("entry", str(int(entry.group(1))))
-    medium = MEDIUM_NAMED.search(ref)
-    return None if medium is None else Recalled("medium", medium.group(1))
+    if (entry := ENTRY_HANDLE.search(ref)) is not None:
+        return RecalledObject("entry", str(int(entry.group(1))))
+    medium = MEDIUM_HANDLE.search(ref)
+    return None if medium is None else RecalledObject("medium", medium.group(1))
 
 
 def _level(value: JsonValue) -> Level:

@@ -38,7 +38,7 @@ class ForeignMessage:
     """The message, with a known role; `None` for other values."""
     dialect: Dialect | None = None
     """The dialect, if the message is unique to it."""
-    said_role: str | None = None
+    unknown_role: str | None = None
     """The unknown role, if its role is unknown."""
     places: Mapping[str, str] = field(default_factory=dict)
     """The original places of blocks, by their places in `message`."""

@@ -135,7 +135,7 @@ class _Reader:
             pointer,
             _with_ids(message),
             _TARGETS.get(reader),
-            said_role=None if role or not isinstance(role_name, str) else role_name,
+            unknown_role=None if role or not isinstance(role_name, str) else role_name,
             places=places,
             reader=reader,
         )

@@ -1,4 +1,4 @@
-"""Numbers of JSON of any length, which keep their spelling."""
+"""JSON numbers that keep their spelling (`1.10`), and integers of any length."""
 
 import math
 from collections.abc import Callable
@@ -7,28 +7,29 @@ from typing import Any, Self
 
 from pagefault_dialects.errors import InvalidJsonError
 
-_LARGEST_INT_DIGITS = 4_000
+# Python limits `int` to 4,300 digits by default.
+_MAX_INT_DIGITS = 4_000
 
 
-def number_value(node: int | float | Decimal) -> int | float | Decimal:
-    """Return the value of a number that one of these parsers returned, without its spelling.
+def number_value(number: int | float | Decimal) -> int | float | Decimal:
+    """Return the value of a parsed number, without its spelling.
 
-    Whole numbers are integers, or a `Decimal` if too long for `int`; others are the nearest
-    doubles.
+    The value is an `int` for whole numbers (a `Decimal` beyond the limit of `int`), and otherwise
+    the nearest double.
     """
-    number = float(node.literal) if isinstance(node, SpelledNumber) else node
-    if isinstance(number, float):
-        return int(number) if number.is_integer() else number
-    return number
+    value = float(number.literal) if isinstance(number, SpelledNumber) else number
+    if isinstance(value, float):
+        return int(value) if value.is_integer() else value
+    return value
 
 
-def refuse_constant(name: str) -> None:
-    """Raise for `NaN` and the infinities, which JSON does not have."""
+def reject_constant(name: str) -> None:
+    """Raise `InvalidJsonError` for `NaN` and `Infinity`, which JSON does not have."""
     raise InvalidJsonError(f"{name} is not a JSON value. Send null or a string instead.")
 
 
-def finite_float(literal: str) -> float:
-    """Return the double nearest to a literal; raise if it is too large for one."""
+def parse_finite_float(literal: str) -> float:
+    """Return the double nearest to a literal; raise `InvalidJsonError` if it overflows."""
     number = float(literal)
     if math.isinf(number):
         raise InvalidJsonError("A number is too large for any JSON reader. Send it as a string.")
@@ -36,41 +37,42 @@ def finite_float(literal: str) -> float:
 
 
 class SpelledNumber(Decimal):
-    """A number that keeps its spelling."""
+    """A decimal with the literal that it was parsed from."""
 
     literal: str
 
     def __new__(cls, literal: str) -> Self:
-        """Make the number of a literal."""
+        """Create the number of a literal."""
         number = super().__new__(cls, literal)
         number.literal = literal
         return number
 
 
-def spelled_number(literal: str) -> float | Decimal:
-    """Return the number of a literal such as `1.10`, which keeps its spelling."""
-    number = finite_float(literal)
+def parse_spelled_number(literal: str) -> float | Decimal:
+    """Parse a literal with a fraction or an exponent, and keep its spelling."""
+    number = parse_finite_float(literal)
     return number if repr(number) == literal else SpelledNumber(literal)
 
 
-def spelled_integer(literal: str) -> int | Decimal:
-    """Return the number of a literal without a fraction; `-0` keeps its spelling as well."""
+def parse_spelled_integer(literal: str) -> int | Decimal:
+    """Parse an integer literal; `-0` keeps its spelling."""
     return SpelledNumber(literal) if literal == "-0" else int(literal)
 
 
-def exact_integer(literal: str) -> int | Decimal:
-    """Return the number of a literal without a fraction, a `Decimal` if too long for `int`."""
-    return spelled_integer(literal) if len(literal) < _LARGEST_INT_DIGITS else Decimal(literal)
+def parse_exact_integer(literal: str) -> int | Decimal:
+    """Parse an integer literal; a very long one becomes a `Decimal`."""
+    is_short = len(literal) < _MAX_INT_DIGITS
+    return parse_spelled_integer(literal) if is_short else Decimal(literal)
 
 
 SPELLED_HOOKS: dict[str, Callable[[Any], object]] = {
-    "parse_float": spelled_number,
-    "parse_int": spelled_integer,
+    "parse_float": parse_spelled_number,
+    "parse_int": parse_spelled_integer,
 }
-"""Hooks of a decoder for numbers that keep their spelling."""
+"""Arguments of `json.loads` for numbers that keep their spelling."""
 EXACT_HOOKS: dict[str, Any] = {
-    "parse_constant": refuse_constant,
-    "parse_float": spelled_number,
-    "parse_int": exact_integer,
+    "parse_constant": reject_constant,
+    "parse_float": parse_spelled_number,
+    "parse_int": parse_exact_integer,
 }
-"""Hooks of a decoder for integers of any length; constants are refused."""
+"""Arguments of `json.loads` that also allow integers of any length, and reject `NaN`."""

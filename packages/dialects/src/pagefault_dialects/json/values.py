@@ -29,10 +29,10 @@ from pagefault_dialects.json.large_json import (
 from pagefault_dialects.json.numbers import (
     SPELLED_HOOKS,
     SpelledNumber,
-    exact_integer,
-    finite_float,
-    refuse_constant,
-    spelled_number,
+    parse_exact_integer,
+    parse_finite_float,
+    parse_spelled_number,
+    reject_constant,
 )
 from pagefault_dialects.text_windows import WINDOW_CHARS, match_end, without_lone_surrogates
 
@@ -148,7 +148,7 @@ def parse_embedded_json(text: str, *, max_depth: int, max_nodes: int) -> JsonVal
     """
     check_shape(text, max_depth, max_nodes)
     try:
-        return _decode(text, parse_float=spelled_number, object_pairs_hook=_whole_object)
+        return _decode(text, parse_float=parse_spelled_number, object_pairs_hook=_whole_object)
     except json.JSONDecodeError as exc:
         raise InvalidJsonError("The text is not JSON.") from exc
 
@@ -243,7 +243,7 @@ def _too_deep(max_depth: int) -> PayloadTooLargeError:
 
 
 def _decode(text: str, **others: Callable[[Any], object]) -> JsonValue:
-    hooks: dict[str, Any] = {"parse_constant": refuse_constant, "parse_float": finite_float}
+    hooks: dict[str, Any] = {"parse_constant": reject_constant, "parse_float": parse_finite_float}
     hooks |= others
     try:
         return _decoded(text, hooks)
@@ -251,7 +251,7 @@ def _decode(text: str, **others: Callable[[Any], object]) -> JsonValue:
         raise
     except ValueError:
         # The interpreter refuses integers of more than 4,300 digits.
-        return _decoded(text, {**hooks, "parse_int": exact_integer})
+        return _decoded(text, {**hooks, "parse_int": parse_exact_integer})
 
 
 def _decoded(text: str, hooks: dict[str, Any]) -> JsonValue:

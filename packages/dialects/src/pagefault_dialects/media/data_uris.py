@@ -1,7 +1,8 @@
-"""Data URIs (RFC 2397) as tools and clients write them: any case, any parameters, blanks.
+"""Data URIs (RFC 2397), also with unusual case, parameters and white space.
 
-One grammar defines their head. `parse_data_uri` and `find_data_uris` decode them, alone or in a
-sentence; `split_data_uri` splits one so that it can be restored.
+The *head* is all up to the comma. `parse_data_uri` decodes a text that is a data URI,
+`find_data_uris` decodes those within a text, and `split_data_uri` splits one so that it can be
+restored.
 """
 
 import re
@@ -26,11 +27,11 @@ from pagefault_dialects.media.types import (
 )
 from pagefault_dialects.text_windows import WINDOW_CHARS, match_end, percent_decoded, search_windows
 
-# Bounded and unambiguous: a text full of half-written heads must not take quadratic time. A
-# sentence that begins with "Data: in 2024, …" does not match.
+# All repetitions are bounded and possessive, so that a text full of incomplete heads does not take
+# quadratic time. A sentence that begins with "Data: in 2024, …" does not match.
 # Inside of a URL the punctuation is percent-encoded. Only base64 is searched there, since other
-# content would be encoded twice. Blanks around `base64` are accepted: some programs write them, and
-# they are never ambiguous.
+# content would be encoded twice. White space around `base64` is accepted, as some programs write
+# it.
 _WORD = r"(?:[\w.+!#$&^-]|%2[bB]){1,127}+"
 _TYPE = rf"(?:{_WORD}(?:/|%2[fF]){_WORD})?+"
 _SEMICOLON = r"(?:;|%3[bB])"
@@ -50,7 +51,7 @@ _KEPT_PARAMETER = re.compile(r";\s*(?!(?:file)?name=|base64\Z)([\w.+-]+=[^;]+)",
 _ODD_PARAMETER = re.compile(r'(?:"[^"]*"|[^"])*?;(?![\w.+!#$&^-]{1,127}(?:[;=]|\Z))')
 _NAME = re.compile(r";\s*(?:file)?name=\"?([^;\"]+)", re.IGNORECASE)
 _CHARSET = re.compile(r";\s*charset=([^;]+)", re.IGNORECASE)
-# Python knows many more, among them codecs that are no charsets, and slow ones.
+# An allow-list: Python also has codecs that are slow, or not character sets.
 _CHARSETS = frozenset(
     (
         *("utf-8", "utf-16", "utf-16le", "utf-16be", "us-ascii", "latin1", "koi8-r", "koi8-u"),
@@ -62,12 +63,12 @@ _CHARSETS = frozenset(
 _SHORTEST_CHARS = 16
 _LONG_CHARS = 64
 _DEFAULT_TYPE = "text/plain"
-# Three for each of 512 bytes.
-_SHOWN_CHARS = 1_536
+# Up to three characters for each of the 512 bytes of a signature.
+_SNIFFED_CHARS = 1_536
 _BLANK = re.compile(r"\s")
 _PLAIN_HEAD = re.compile(r"data:[\w.+!#$&^-]{1,127}/[\w.+!#$&^-]{1,127};base64,")
 _NOT_PLAIN = re.compile(r"[^A-Za-z0-9+/=]")
-_UNQUOTED = re.compile(r"[^\s\"'<>`()\[\]{}|\\^]*+")
+_URI_CHARS = re.compile(r"[^\s\"'<>`()\[\]{}|\\^]*+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +96,8 @@ class DataUriSpan:
 
 
 @dataclass(frozen=True, slots=True)
-class DataUriText:
-    """A split data URI: `head` ends with its comma, and `data` is `None` for invalid base64."""
+class SplitDataUri:
+    """A data URI as head and payload. `data` is `None` for invalid base64."""
 
     head: str
     payload: str
@@ -107,28 +108,28 @@ class DataUriText:
 
     @property
     def text(self) -> str:
-        """The data URI as it was written."""
+        """Return the original data URI."""
         return self.head + self.payload
 
     @property
     def declared_type(self) -> str | None:
-        """The declared type, if there is one: by RFC 2397 the default is plain text."""
+        """Return the declared type, without the default type of RFC 2397."""
         is_typed = self.head.strip()[5:].lstrip()[:1] not in ("", ",", ";")
         return self.mime_type if is_typed and self.mime_type != OCTET_STREAM else None
 
     @property
     def is_plain(self) -> bool:
-        """True for the usual spelling: a type, standard base64, nothing else."""
+        """Return whether it has the usual spelling: a type and standard base64."""
         return is_plain_head(self.head) and not _NOT_PLAIN.search(self.payload)
 
 
 def is_data_uri(text: str) -> bool:
-    """Return whether the text begins like a data URI; a sentence about "data: …" does not."""
+    """Return whether the text begins with the head of a data URI."""
     return _head(text) is not None
 
 
-def announces_media(text: str) -> bool:
-    """Return whether the text begins like a data URI of anything but readable text."""
+def declares_media(text: str) -> bool:
+    """Return whether the text begins with the head of a data URI that is not readable text."""
     head = _head(text)
     if head is None:
         return False
@@ -139,7 +140,7 @@ def announces_media(text: str) -> bool:
 def parse_data_uri(text: str) -> DataUri | None:
     """Return the data URI that is the whole text; `None` for other texts and for plain text.
 
-    Text without base64 and without a file name (`data:,hello`) is left to `parse_text_uri`.
+    `parse_text_uri` parses data URIs of text without base64 and without a file name.
     """
     head = _head(text)
     if head is None:
@@ -158,10 +159,10 @@ def parse_data_uri(text: str) -> DataUri | None:
 
 
 def parse_text_uri(text: str) -> tuple[str | None, str] | None:
-    """Return the type and the text of a percent-encoded data URI that is the whole text.
+    """Return the type and the content of a percent-encoded data URI that is the whole text.
 
-    Return `None` for base64, for bytes that are no text, and for characters that are not allowed in
-    URIs, such as blanks.
+    Return `None` for base64, for content that is not text, and for white space, which URIs do not
+    have.
     """
     head = _head(text)
     if head is None or head["base64"] or _filename(head) is not None:
@@ -183,42 +184,46 @@ def _has_blanks(body: str) -> bool:
 
 
 def _charset(head: re.Match[str], body: str) -> str:
-    """Return the charset of a body; a body with characters outside of ASCII is UTF-8 already."""
-    named = _CHARSET.search(unquote(_described(head))) if body.isascii() else None
+    """Return the charset of a body: the declared one for ASCII text, else UTF-8."""
+    named = _CHARSET.search(unquote(_media_type(head))) if body.isascii() else None
     charset = named.group(1).strip().lower() if named else ""
     return charset if charset in _CHARSETS else "utf-8"
 
 
-def split_data_uri(text: str) -> DataUriText | None:
-    """Return the data URI that is the whole text, split; `None` for other texts."""
+def split_data_uri(text: str) -> SplitDataUri | None:
+    """Split a text that is a data URI; return `None` for other texts."""
     head = _head(text)
     if head is None or head["encoded"] or _ODD_PARAMETER.match(head["of_text"] or ""):
         return None
     payload, is_base64 = text[head.end() :], head["base64"] is not None
-    data = _decoded(payload) if is_base64 else percent_decoded(payload.encode("utf-8", "replace"))
-    name = _NAME.search(_described(head))
-    return DataUriText(
+    data = (
+        _decode_payload(payload)
+        if is_base64
+        else percent_decoded(payload.encode("utf-8", "replace"))
+    )
+    name = _NAME.search(_media_type(head))
+    return SplitDataUri(
         head=text[: head.end()],
         payload=payload,
-        mime_type=canonical_mime_type(unquote(_described(head))) or _DEFAULT_TYPE,
+        mime_type=canonical_mime_type(unquote(_media_type(head))) or _DEFAULT_TYPE,
         data=data,
         filename=name.group(1) if name else None,
         is_base64=is_base64,
     )
 
 
-def bare_base64(text: str) -> DataUriText | None:
-    """Return a medium written as bare base64, recognised by its signature; `None` for others."""
+def recognize_base64(text: str) -> SplitDataUri | None:
+    """Return a text that is base64 of a known file format; `None` for other texts."""
     if len(text) < CERTAIN_BASE64_CHARS:
         return None
     data = decode_base64(text)
     mime_type = sniff(data[:512]) if data and is_strong_signature(data[:512]) else None
     if data is None or mime_type is None:
         return None
-    return DataUriText("", text, mime_type, data, None, is_base64=True)
+    return SplitDataUri("", text, mime_type, data, None, is_base64=True)
 
 
-def _decoded(payload: str) -> bytes | None:
+def _decode_payload(payload: str) -> bytes | None:
     data = decode_percent_encoded_base64(payload)
     if data is None or "%" in payload or len(without_blanks(payload)) % 4 == 0:
         return data
@@ -227,20 +232,20 @@ def _decoded(payload: str) -> bytes | None:
 
 
 def is_plain_head(head: str) -> bool:
-    """Return whether a head has the usual spelling: a type, base64, nothing else."""
+    """Return whether a head has only a type and `base64`."""
     return _PLAIN_HEAD.fullmatch(head) is not None
 
 
 def base64_head_end(text: str) -> int:
-    """Return where the base64 of a leading data URI begins; 0 if the text has none."""
+    """Return the start of the base64 of a leading data URI; 0 without one."""
     head = _HEAD.match(text)
     return head.end() if head and head["base64"] else 0
 
 
 def has_scheme(text: str) -> bool:
-    """Return whether a text may contain a data URI, in a fifth of the time of finding one.
+    """Return whether a text may contain a data URI. This takes a fifth of the time of a search.
 
-    Only ASCII letters match, whatever the bytes of other characters are.
+    Bytes of other characters never match ASCII letters in UTF-8.
     """
     for start in range(0, len(text), WINDOW_CHARS):
         window = text[start : start + WINDOW_CHARS + _SCHEME_CHARS]
@@ -255,7 +260,7 @@ def find_data_uris(text: str) -> Iterator[DataUriSpan]:
     if not has_scheme(text):
         return
     position = 0
-    # A new search for each head, so that a text full of heads is not one long step.
+    # One bounded search for each head: a text full of heads would be one long search otherwise.
     while scheme := search_windows(_SCHEME, text, position, len(text), reach=_SCHEME_CHARS):
         head = _HEAD.match(text, scheme.start())
         span_of = _base64_span if head and head["base64"] else _percent_encoded_span
@@ -270,7 +275,7 @@ def _base64_span(text: str, head: re.Match[str]) -> DataUriSpan | None:
     if end is None:
         return None
     length = end - head.end()
-    # Short or broken ones are examples in a text about data URIs.
+    # Short payloads, or payloads that end with "…", are examples in prose about data URIs.
     is_example = length < _LONG_CHARS and text.startswith(("...", "…"), end)
     if is_example or length < _SHORTEST_CHARS:
         return None
@@ -284,19 +289,19 @@ def _percent_encoded_span(text: str, head: re.Match[str]) -> DataUriSpan | None:
     mime_type = _mime_type(head)
     if mime_type is None or is_textual(mime_type):
         return None
-    # In a sentence only obvious files count: "use data:image/png,… for pixels" is none. The first
-    # bytes decide, so a text full of heads is not read to its end for each.
-    first = _unquoted(text, head.end(), head.end() + _SHOWN_CHARS)
+    # Within a text only content with a file signature counts, unlike "use data:image/png,… for
+    # pixels". Only its first bytes are checked, so that a text full of heads takes linear time.
+    first = _decode_unquoted(text, head.end(), head.end() + _SNIFFED_CHARS)
     is_markup = mime_type == "image/svg+xml" and first.lstrip().startswith(b"<")
     if not (is_markup or sniff(first[:512])):
         return None
-    end = match_end(_UNQUOTED, text, head.end(), len(text))
-    data = _unquoted(text, head.end(), end)
+    end = match_end(_URI_CHARS, text, head.end(), len(text))
+    data = _decode_unquoted(text, head.end(), end)
     return DataUriSpan(head.start(), end, mime_type, data, _filename(head))
 
 
-def _unquoted(text: str, start: int, end: int) -> bytes:
-    body = text[start : match_end(_UNQUOTED, text, start, end)]
+def _decode_unquoted(text: str, start: int, end: int) -> bytes:
+    body = text[start : match_end(_URI_CHARS, text, start, end)]
     return percent_decoded(body.encode("utf-8", "replace"))
 
 
@@ -305,20 +310,20 @@ def _head(text: str) -> re.Match[str] | None:
     return _HEAD.match(text, start.end()) if start else None
 
 
-def _described(head: re.Match[str]) -> str:
-    """Return the part between the scheme and the comma, without the declaration of base64."""
-    described: str = head["of_text"] if head["base64"] is None else head["of_base64"]
-    return described
+def _media_type(head: re.Match[str]) -> str:
+    """Return the media type with its parameters, without `;base64`."""
+    media_type: str = head["of_text"] if head["base64"] is None else head["of_base64"]
+    return media_type
 
 
 def _mime_type(head: re.Match[str]) -> str | None:
-    described = unquote(_described(head))
-    claimed = described.partition(";")[0].strip().lower()
-    if not canonical_mime_type(claimed):
+    media_type = unquote(_media_type(head))
+    declared = media_type.partition(";")[0].strip().lower()
+    if not canonical_mime_type(declared):
         return None
-    return claimed + "".join(f";{each.strip()}" for each in _KEPT_PARAMETER.findall(described))
+    return declared + "".join(f";{each.strip()}" for each in _KEPT_PARAMETER.findall(media_type))
 
 
 def _filename(head: re.Match[str]) -> str | None:
-    name = _NAME.search(_described(head))
+    name = _NAME.search(_media_type(head))
     return unquote(name.group(1)) if name else None

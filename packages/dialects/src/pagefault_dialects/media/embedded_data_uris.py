@@ -16,7 +16,7 @@ from pagefault_dialects.json.pointers import json_pointer, unescape
 from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.media.data_uris import (
     DataUriSpan,
-    DataUriText,
+    SplitDataUri,
     find_data_uris,
     is_plain_head,
     split_data_uri,
@@ -65,7 +65,7 @@ class InlineForm(FrozenModel):
 _FORMS = TypeAdapter(dict[str, InlineForm])
 
 
-def inline_form(uri: DataUriText, resource_id: str) -> InlineForm | None:
+def inline_form(uri: SplitDataUri, resource_id: str) -> InlineForm | None:
     """Return the spelling of a data URI, or `None` if only its text has it."""
     if uri.data is None:
         return None
@@ -95,7 +95,7 @@ def load_forms(text: str | None) -> dict[str, InlineForm]:
     return _FORMS.validate_json(text) if text else {}
 
 
-def is_to_be_moved(uri: DataUriText) -> bool:
+def is_to_be_moved(uri: SplitDataUri) -> bool:
     """Return whether the medium of a data URI has to be moved out of a value."""
     if uri.data is None:
         return False
@@ -109,7 +109,7 @@ class Movable:
 
     pointer: str
     text: str
-    uri: DataUriText | None
+    uri: SplitDataUri | None
     spans: tuple[DataUriSpan, ...] = ()
 
 

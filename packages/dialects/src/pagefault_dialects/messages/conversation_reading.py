@@ -8,13 +8,13 @@ from pagefault_dialects.dialects.message_forms import ConversationForm
 from pagefault_dialects.dialects.message_registry import find_conversation, read_message
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.json.values import JsonObject, JsonValue
-from pagefault_dialects.messages.entry_reading import EntryReading, entry_of
+from pagefault_dialects.messages.entry_reading import EntryReading, make_entry
 from pagefault_dialects.messages.histories import (
     SYSTEM_NAMES,
     body_dialect,
     find_messages,
     list_name,
-    surroundings,
+    merge_config,
 )
 
 _PROMPT = (*SYSTEM_NAMES, "tools", "toolConfig", "tool_config", "model", "modelId")
@@ -52,7 +52,7 @@ def read_conversation(value: JsonValue) -> ConversationReading:
     form = find_conversation(body) if name is None or isinstance(body, list) else None
     is_response = is_message or (form is not None and form[1].is_response)
     dialect = _dialect(value, [entry for _, _, entry in entries], form)
-    envelope = surroundings(value) if isinstance(value, dict) and not is_response else {}
+    envelope = merge_config(value) if isinstance(value, dict) and not is_response else {}
     continues = is_response or any(envelope.get(name) for name in _CONTINUES)
     prompt = {name: envelope[name] for name in _PROMPT if envelope.get(name) is not None}
     passed_over = 0
@@ -79,7 +79,7 @@ def _read_entries(
     faults: list[Fault] = []
     for pointer, each in messages:
         try:
-            entries.append((pointer, each, entry_of(read_message(each, ""), sent=each)))
+            entries.append((pointer, each, make_entry(read_message(each, ""), sent=each)))
         except InvalidPayloadError as exc:
             faults += (Fault(pointer + fault.pointer, fault.detail) for fault in exc.faults)
     if faults:

@@ -1,7 +1,7 @@
-"""Readings of single messages of any dialect, when they are sent and when they are rendered.
+"""Single messages of any dialect, read when they are stored and when they are rendered.
 
-read_entry      reads a message that is sent
-read_stored     reads a stored message with the dialect and the version of its first reading
+read_entry      reads a message of a request
+read_stored     reads a stored message with the dialect of its first reading
 entry_turns     returns the turns of either
 """
 
@@ -32,14 +32,14 @@ from pagefault_dialects.model.render_options import Audience
 from pagefault_dialects.model.resource import Resource
 
 READING = 1
-"""The version of readings, which changes only with the reading of stored messages."""
+"""The version of the reader. It changes if stored messages have to be read differently."""
 
 EntryRole = Literal["system", "user", "assistant", "tool"]
 
 _FLAT = frozenset({"role", "content", "name", "tool_calls", "tool_call_id"})
 _NONE: Mapping[str, Resource] = {}
-PLAIN = "openai-chat"
-"""The dialect of plain messages, which every dialect has."""
+PLAIN_DIALECT = "openai-chat"
+"""The dialect of messages that have the same form in every dialect."""
 _ROLES: Mapping[str, EntryRole] = {
     "system": "system",
     "developer": "system",
@@ -48,7 +48,7 @@ _ROLES: Mapping[str, EntryRole] = {
     "tool": "tool",
     "function": "tool",
 }
-_SAYING = (
+_CONTENT_MEMBERS = (
     *("content", "parts", "images", "tool_calls", "function_call", "refusal", "audio"),
     *("reasoning", "reasoning_content", "reasoning_details", "thinking"),
 )
@@ -64,11 +64,11 @@ class EntryReading:
     role: EntryRole
     """The role; `tool` if it contains only answers."""
     messages: tuple[ForeignMessage, ...]
-    """Several, if a dialect has several roles in one message."""
+    """The messages; more than one if the original has several roles."""
 
     @property
     def joins(self) -> bool:
-        """It belongs to the turn before it, if both are the assistant's."""
+        """Return whether it continues the assistant's turn before it."""
         return self.messages[0].joins
 
 
@@ -76,25 +76,25 @@ def read_entry(value: JsonObject) -> EntryReading:
     """Read a message of any dialect.
 
     Raises:
-        InvalidPayloadError: No dialect knows it; the faults say where.
+        InvalidPayloadError: It is not a message of any dialect; `faults` has the places.
     """
-    return entry_of(read_message(value, ""), sent=value)
+    return make_entry(read_message(value, ""), sent=value)
 
 
 def read_stored(value: JsonObject, dialect: str, reading: int, pointer: str = "") -> EntryReading:
-    """Read a stored message again with its first reading.
+    """Read a stored message with the dialect of its first reading.
 
     Args:
         value: The message, in which references may replace media.
         dialect: The dialect of its first reading.
-        reading: The version of its first reading.
+        reading: The version of its first reading. There is only one so far.
         pointer: The place of the message in its entry.
     """
     del reading
-    return replace(entry_of(read_message(value, pointer, dialect), sent=value), dialect=dialect)
+    return replace(make_entry(read_message(value, pointer, dialect), sent=value), dialect=dialect)
 
 
-def entry_of(
+def make_entry(
     messages: Sequence[ForeignMessage], pointer: str = "", *, sent: JsonValue = None
 ) -> EntryReading:
     """Return the entry of the messages that were read from one value.
@@ -102,13 +102,13 @@ def entry_of(
     Args:
         messages: The messages.
         pointer: The place of the value.
-        sent: The value. The content of a message may be null.
+        sent: The value. If it has a content member, even null, its messages may be empty.
 
     Raises:
         InvalidPayloadError: One of them is not a message.
     """
-    is_silent = isinstance(sent, dict) and any(name in sent for name in _SAYING)
-    faults = [fault for each in messages for fault in _faults(each, is_silent=is_silent)]
+    allows_null = isinstance(sent, dict) and any(name in sent for name in _CONTENT_MEMBERS)
+    faults = [fault for each in messages for fault in _faults(each, allows_null=allows_null)]
     if faults or not messages:
         faults = faults or [Fault(pointer, "holds nothing that is said")]
         raise InvalidPayloadError(
@@ -116,20 +116,20 @@ def entry_of(
             "as its SDK or its provider writes it.",
             faults=faults,
         )
-    dialect = next((each.reader for each in messages if each.reader), PLAIN)
+    dialect = next((each.reader for each in messages if each.reader), PLAIN_DIALECT)
     return EntryReading(dialect, _role(messages), tuple(messages))
 
 
-def _faults(foreign: ForeignMessage, *, is_silent: bool) -> list[Fault]:
+def _faults(foreign: ForeignMessage, *, allows_null: bool) -> list[Fault]:
     message = foreign.message
     if message is None:
         return [Fault(foreign.pointer, "is no message")]
-    if foreign.said_role is not None:
+    if foreign.unknown_role is not None:
         return [Fault(f"{foreign.pointer}/role", "is the role of no dialect")]
     if not isinstance(message.get("content"), str | list | dict | NoneType):
         return [Fault(f"{foreign.pointer}/content", "is no text, block or list of blocks")]
-    is_known = is_silent or message.keys() <= _FLAT
-    if not (is_known or any(name in message for name in _SAYING)):
+    is_known = allows_null or message.keys() <= _FLAT
+    if not (is_known or any(name in message for name in _CONTENT_MEMBERS)):
         return [Fault(foreign.pointer, "has no content, parts or calls")]
     return []
 
@@ -139,7 +139,7 @@ def _role(messages: Sequence[ForeignMessage]) -> EntryRole:
     roles = [_ROLES.get(each["role"], "user") for each in found if not _only_answers(each)]
     if not roles:
         return "tool"
-    # A system prompt before another role has that role.
+    # A system prompt with messages of another role has that role.
     return next((role for role in roles if role != "system"), roles[0])
 
 
@@ -152,8 +152,8 @@ def _only_answers(message: Mapping[str, Any]) -> bool:
         for each in (message[name] if isinstance(message.get(name), list) else ())
     ]
     blocks = [each for each in blocks if not is_cache_block(each)]
-    is_said = any(isinstance(message.get(name), str) and message[name] for name in _CONTENTS)
-    return bool(blocks) and not is_said and all(as_answer(each) is not None for each in blocks)
+    has_text = any(isinstance(message.get(name), str) and message[name] for name in _CONTENTS)
+    return bool(blocks) and not has_text and all(as_answer(each) is not None for each in blocks)
 
 
 def entry_turns(
@@ -175,7 +175,7 @@ def entry_turns(
         resources: The resources that it refers to, by id.
         audience: The reader of the turns.
         moved_out: The ids of media that were moved out of its texts when it was stored.
-        finds_media: Whether texts are searched for base64, which is moved out of stored ones.
+        finds_media: Search texts for base64. Stored texts have none: it was moved out of them.
     """
     read = partial(
         foreign_turns,
@@ -215,9 +215,9 @@ def foreign_turns(
     turns: list[ComposedTurn] = []
     for turn in read:
         if len(read) > 1 and turn.role == "assistant" and not turn.items and not turn.calls:
-            # No content follows the answers.
+            # An empty turn after the answers.
             continue
-        placed = _with_places(turn, foreign)
+        placed = _with_pointers(turn, foreign)
         if any(isinstance(item, ProviderBlock) for item in placed.items):
             is_in_answer = placed.role == "tool"
             items = tuple(
@@ -233,15 +233,15 @@ def foreign_turns(
     return turns if native is None else [replace(turn, natives=(native,)) for turn in turns]
 
 
-def _with_places(turn: ComposedTurn, foreign: ForeignMessage) -> ComposedTurn:
+def _with_pointers(turn: ComposedTurn, foreign: ForeignMessage) -> ComposedTurn:
     """Return a turn with pointers into the original message."""
     if not foreign.places and not foreign.pointer:
         return turn
-    items = tuple([_with_place(item, foreign) for item in turn.items])
+    items = tuple([_with_pointer(item, foreign) for item in turn.items])
     return replace(turn, items=items)
 
 
-def _with_place(item: Item, foreign: ForeignMessage) -> Item:
+def _with_pointer(item: Item, foreign: ForeignMessage) -> Item:
     if isinstance(item, SyntheticNote):
         return item
     place = foreign.place(item.pointer)
@@ -251,26 +251,26 @@ def _with_place(item: Item, foreign: ForeignMessage) -> Item:
 def join_turns(
     turns: Iterable[tuple[ComposedTurn, bool]], *, joins_calls: bool = False
 ) -> list[ComposedTurn]:
-    """Return turns, with one for each run that was sent as several items.
+    """Join runs of turns that were sent as several items of one message.
 
     Args:
-        turns: The turns in order, each with a flag: it belongs to the assistant's turn before it.
-        joins_calls: Whether consecutive turns of calls are one as well.
+        turns: The turns in order, each with a flag: it continues the assistant's turn before it.
+        joins_calls: Join consecutive turns with calls as well.
     """
     joined: list[ComposedTurn] = []
     run: list[ComposedTurn] = []
-    calls = False
+    has_calls = False
     for turn, joins in turns:
         is_next = bool(run) and run[0].role == "assistant" == turn.role
-        if not (is_next and (joins or (joins_calls and calls and turn.calls))):
-            joined += _as_one(run)
-            run, calls = [], False
+        if not (is_next and (joins or (joins_calls and has_calls and turn.calls))):
+            joined += _merge_run(run)
+            run, has_calls = [], False
         run.append(turn)
-        calls = calls or bool(turn.calls)
-    return [*joined, *_as_one(run)]
+        has_calls = has_calls or bool(turn.calls)
+    return [*joined, *_merge_run(run)]
 
 
-def _as_one(run: Sequence[ComposedTurn]) -> Sequence[ComposedTurn]:
+def _merge_run(run: Sequence[ComposedTurn]) -> Sequence[ComposedTurn]:
     if len(run) < 2:
         return run
     first = run[0]
@@ -279,15 +279,15 @@ def _as_one(run: Sequence[ComposedTurn]) -> Sequence[ComposedTurn]:
         for turn in run
         for item in turn.items
     )
-    is_of_one = all(turn.seq == first.seq for turn in run)
-    calls = (call for turn in run for call in turn.calls) if is_of_one else placed_calls(run)
+    is_one_entry = all(turn.seq == first.seq for turn in run)
+    calls = (call for turn in run for call in turn.calls) if is_one_entry else placed_calls(run)
     natives = tuple(native for turn in run for native in turn.natives)
-    # Only items of Responses can be sent back unchanged as one turn.
-    is_of_items = all(each.dialect == "openai-responses" for each in natives)
-    return [replace(first, items=items, calls=tuple(calls), natives=natives if is_of_items else ())]
+    # Several originals can be sent back as one turn only if they are items of Responses.
+    are_items = all(each.dialect == "openai-responses" for each in natives)
+    return [replace(first, items=items, calls=tuple(calls), natives=natives if are_items else ())]
 
 
 def is_flat(value: JsonObject) -> bool:
-    """Return whether a message has only members of spec 000, and its content is no block."""
+    """Return whether a message has only members of spec 000, and no block as its content."""
     content = value.get("content")
     return value.keys() <= _FLAT and not (isinstance(content, dict) and "type" in content)

@@ -1,6 +1,6 @@
-"""Messages of histories: found in requests, lists, and files of SDKs and hosts.
+"""Messages of histories in requests, lists, and files of SDKs and hosts.
 
-The modules in `dialects` know the form of each message.
+The modules in `dialects` read the messages themselves.
 """
 
 from collections import Counter
@@ -21,12 +21,12 @@ __all__ = [
     "foreign_messages",
     "list_name",
     "main_dialect",
+    "merge_config",
     "sent_messages",
-    "surroundings",
 ]
 
-_LISTS = ("messages", "input", "contents", "history")
-_OF_LISTS: Mapping[str, Dialect] = {"input": "openai-responses", "contents": "gemini"}
+_LIST_NAMES = ("messages", "input", "contents", "history")
+_LIST_DIALECTS: Mapping[str, Dialect] = {"input": "openai-responses", "contents": "gemini"}
 SYSTEM_NAMES = (
     *("system", "instructions", "systemInstruction", "system_instruction"),
     *("systemPrompt", "system_prompt"),
@@ -35,10 +35,10 @@ SYSTEM_NAMES = (
 
 
 def foreign_messages(value: JsonValue) -> list[ForeignMessage] | None:
-    """Return the messages of a history, in order; `None` if there is none in a value.
+    """Return the messages of a history in order; `None` if the value has no history.
 
     Args:
-        value: A list of messages, or an object that holds one: a request, a file of a host.
+        value: A list of messages, or an object that has one, such as a request or a file of a host.
     """
     found = find_messages(value)
     if found is None:
@@ -73,7 +73,7 @@ def foreign_message(value: JsonValue, pointer: str) -> ForeignMessage:
 
 
 def sent_messages(value: JsonValue) -> list[JsonValue]:
-    """Return the original messages of a body."""
+    """Return the messages of a body unchanged."""
     name = list_name(value)
     body = value if name is None else value[name]
     if name == "contents" and not isinstance(body, list):
@@ -85,28 +85,28 @@ def sent_messages(value: JsonValue) -> list[JsonValue]:
 
 
 def _as_content(value: JsonValue) -> JsonValue:
-    """Return a Content of Gemini, whose SDK accepts a text as well."""
+    """Return a Content of Gemini. Its SDK accepts a string in place of one."""
     return {"role": "user", "parts": [{"text": value}]} if isinstance(value, str) else value
 
 
 def list_name(value: JsonValue) -> str | None:
-    """Return the member of a body that has the messages; `None` for a list of them."""
+    """Return the name of the member with the messages; `None` if the body is a list."""
     if not isinstance(value, dict):
         return None
-    found = next((each for each in _LISTS if isinstance(value.get(each), list | str)), None)
+    found = next((each for each in _LIST_NAMES if isinstance(value.get(each), list | str)), None)
     is_content = found is None and isinstance(value.get("contents"), dict)
     return "contents" if is_content else found
 
 
 def body_dialect(value: JsonValue, messages: Sequence[ForeignMessage]) -> Dialect | None:
-    """Return the dialect of a body, by its other members or by most of its messages."""
+    """Return the dialect of a body: by its system prompt, its messages, or their member."""
     system = value.get("system") if isinstance(value, dict) else None
     if system and "max_tokens" in value and (isinstance(system, str) or _are_typed(system)):
         return "anthropic"
     if isinstance(system, list) and system and not _are_typed(system):
         return "bedrock"
     found = main_dialect(messages)
-    return _OF_LISTS.get(list_name(value) or "") if found is None else found
+    return _LIST_DIALECTS.get(list_name(value) or "") if found is None else found
 
 
 def _are_typed(blocks: JsonValue) -> bool:
@@ -115,25 +115,25 @@ def _are_typed(blocks: JsonValue) -> bool:
     )
 
 
-def surroundings(request: JsonObject) -> JsonObject:
-    """Return a request with the members of `config`, which Gemini's SDK has beside messages."""
+def merge_config(request: JsonObject) -> JsonObject:
+    """Return a request of Gemini's SDK with the members of its `config` moved up."""
     config = request.get("config")
     return {**config, **request} if "contents" in request and isinstance(config, dict) else request
 
 
 def _system(request: JsonObject) -> Iterator[ForeignMessage]:
-    members = surroundings(request)
+    members = merge_config(request)
     for name in SYSTEM_NAMES:
         prompt = members.get(name)
         if not prompt:
             continue
-        whole = f"/{name}" if name in request else f"/config/{name}"
+        pointer = f"/{name}" if name in request else f"/config/{name}"
         parts = prompt.get("parts") if isinstance(prompt, dict) else None
         content, inner = (prompt, "") if parts is None else (parts, "/parts")
         count = len(content) if isinstance(content, list) else 0
         places = {f"/content/{index}": f"{inner}/{index}" for index in range(count)}
         message = {"role": "system", "content": content}
-        yield ForeignMessage(whole, message, places={"/content": "", **places}, is_apart=True)
+        yield ForeignMessage(pointer, message, places={"/content": "", **places}, is_apart=True)
 
 
 def main_dialect(messages: Sequence[ForeignMessage]) -> Dialect | None:

@@ -31,8 +31,8 @@ def message_faults(messages: Sequence[ForeignMessage], main: Dialect | None) -> 
     """
     dialect: Dialect = main or "openai-chat"
     for each in messages:
-        if each.said_role is not None:
-            yield found("unknown-role", f"{each.pointer}/role", actual=quoted(each.said_role))
+        if each.unknown_role is not None:
+            yield found("unknown-role", f"{each.pointer}/role", actual=quoted(each.unknown_role))
         if each.message is None:
             yield found("not-a-message", each.pointer)
             continue

@@ -18,7 +18,7 @@ from pagefault_dialects.media.block_table import (
     MEDIA_ONLY_NAMES,
     MEDIUM_NAMES,
 )
-from pagefault_dialects.media.data_uris import DataUriSpan, DataUriText
+from pagefault_dialects.media.data_uris import DataUriSpan, SplitDataUri
 from pagefault_dialects.media.embedded_data_uris import (
     INLINE_LIMIT_BYTES,
     SOUND,
@@ -81,7 +81,7 @@ def _begins_as_words(text: str) -> bool:
     return " " in text[:80].strip()
 
 
-def _in_block(holder: JsonValue, place: ValuePath | None, text: str) -> DataUriText | None:
+def _in_block(holder: JsonValue, place: ValuePath | None, text: str) -> SplitDataUri | None:
     """Return the medium of a base64 text, by its block or its first bytes."""
     if _begins_as_words(text):
         return None
@@ -94,7 +94,7 @@ def _in_block(holder: JsonValue, place: ValuePath | None, text: str) -> DataUriT
     if declared and is_textual(declared) and not _is_text(data):
         # The string itself is the declared text, and happens to be valid base64.
         return None
-    return DataUriText("", text, declared or sniffed or "", data, None, is_base64=True)
+    return SplitDataUri("", text, declared or sniffed or "", data, None, is_base64=True)
 
 
 def _among_words(text: str) -> tuple[DataUriSpan, ...]:

@@ -22,7 +22,7 @@ _COMPAT = "openai-compat"
 
 def native_message(foreign: ForeignMessage, turns: Sequence[ComposedTurn]) -> NativeMessage | None:
     """Return the original of a message; `None` if it is a part of one, or has faults."""
-    is_sound = foreign.said_role is None and not any(call_faults(foreign))
+    is_sound = foreign.unknown_role is None and not any(call_faults(foreign))
     if not isinstance(foreign.sent, dict) or not is_sound or any(map(_has_no_medium, turns)):
         return None
     return NativeMessage(_dialect(foreign), foreign.sent, tuple(turns), model_of(foreign.sent))

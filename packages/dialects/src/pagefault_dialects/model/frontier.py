@@ -1,4 +1,4 @@
-"""The frontier of a session: how far its history has been evicted to smaller levels."""
+"""The frontier of a session: the positions up to which its history is evicted."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from pydantic import Field
 from pagefault_dialects.model.base import JsonCount, WireModel
 
 MOST_ORPHANS = 10_000
-"""The most synthetic calls that a frontier remembers."""
+"""The maximum number of orphans of a frontier."""
 
 
 class Frontier(WireModel):
@@ -40,7 +40,7 @@ class Frontier(WireModel):
     """The `seq` of answers that keep their synthetic call."""
 
     def with_orphans(self, orphans: Sequence[int]) -> "Frontier":
-        """Return the frontier with the newest `MOST_ORPHANS` of these answers added."""
+        """Return the frontier with these orphans, limited to the newest `MOST_ORPHANS`."""
         return self.model_copy(update={"orphans": tuple(orphans[-MOST_ORPHANS:])})
 
     def up_to(self, seq: int) -> "Frontier":
@@ -51,7 +51,7 @@ class Frontier(WireModel):
 
 
 NOTHING_EVICTED = Frontier()
-"""The frontier of a new history."""
+"""The frontier of a new session."""
 
 
 @dataclass(frozen=True, slots=True)

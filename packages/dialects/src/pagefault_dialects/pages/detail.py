@@ -22,8 +22,8 @@ from pagefault_dialects.pages.descriptors import (
     schema_name_of,
 )
 from pagefault_dialects.pages.one_line import duration_words, one_line, quoted_short, without_base64
+from pagefault_dialects.pages.page_text import caption_of, scene_lines, transcript_of, visible_text
 from pagefault_dialects.pages.sizes import page_tokens
-from pagefault_dialects.pages.words import caption_of, scene_lines, transcript_of, visible_text
 from pagefault_dialects.texts.cuts import boundary_at_or_before
 
 _LINE_CHARS = 200

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from pagefault_dialects.json.values import values_in
 from pagefault_dialects.model.page import Body, Level, Page
-from pagefault_dialects.pages.words import image_text, visible_text, words_level
+from pagefault_dialects.pages.page_text import image_text, level_with_text, visible_text
 
 _RECORDINGS = frozenset({"audio", "video"})
 
@@ -101,7 +101,7 @@ def _standing_in(page: Page, level: Level) -> Level:
     if page.at(level) is not None:
         return level
     if level is Level.REDUCED:
-        return words_level(page, level)
+        return level_with_text(page, level)
     if level is not Level.FULL or page.fields.modality in _RECORDINGS:
         return level
     if page.fields.modality == "image":

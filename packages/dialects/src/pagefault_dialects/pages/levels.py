@@ -10,6 +10,14 @@ from dataclasses import dataclass
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.model.page import Body, Level, Modality, Page, PageFields, Representation
 from pagefault_dialects.pages.descriptors import facts, measured_dimensions, tags
+from pagefault_dialects.pages.page_text import (
+    body_text,
+    caption_of,
+    scene_lines,
+    structured_data,
+    transcript_of,
+    video_text,
+)
 from pagefault_dialects.pages.reduced_data import (
     ABSTRACT_LIMIT_CHARS,
     REDUCED_LIMIT_CHARS,
@@ -17,14 +25,6 @@ from pagefault_dialects.pages.reduced_data import (
     truncated,
 )
 from pagefault_dialects.pages.sizes import body_size_bytes, is_longer
-from pagefault_dialects.pages.words import (
-    body_text,
-    caption_of,
-    scene_lines,
-    structured_data,
-    transcript_of,
-    video_words,
-)
 from pagefault_dialects.texts.cuts import cut_short, head_and_tail, sentences
 
 DERIVED_LEVELS = (Level.REDUCED, Level.ABSTRACT, Level.REFERENCE)
@@ -179,7 +179,7 @@ def _reduced(source: _Source) -> list[Body]:
         case "audio":
             return _text(transcript_of(fields, full))
         case "video":
-            return _text(video_words(fields, full))
+            return _text(video_text(fields, full))
         case "structured":
             return [Body("json", truncated(structured_data(full)))] if _is_data(full) else []
 

@@ -23,7 +23,7 @@ from pagefault_dialects.pages.descriptors import (
 from pagefault_dialects.pages.effective_level import effective_level
 from pagefault_dialects.pages.languages import fenced, visible_language
 from pagefault_dialects.pages.one_line import duration_words, one_line, quoted
-from pagefault_dialects.pages.words import image_text, passages, visible_text, words_level
+from pagefault_dialects.pages.page_text import image_text, level_with_text, passages, visible_text
 from pagefault_dialects.texts.cuts import Excerpt, excerpt
 
 INDENT = "  "
@@ -76,7 +76,7 @@ def _recording_facts(page: Page, level: Level, *, has_words: bool) -> str:
     if has_words:
         size = dimension_words(fields, page.full) if fields.modality == "video" else None
         known += filter(None, [mime_type(fields, page.full), size])
-        is_summary = words_level(page, level) is Level.ABSTRACT
+        is_summary = level_with_text(page, level) is Level.ABSTRACT
         known.append("summary below" if is_summary else _words_below(page, level))
     else:
         known.append(_MISSING["audio"])

@@ -4,7 +4,7 @@ from pagefault_dialects.media.types import is_textual
 from pagefault_dialects.model.page import Body, Level, Page, PageFields
 from pagefault_dialects.model.resource import resource_kind
 from pagefault_dialects.pages.descriptors import body_mime_type, measured_dimensions
-from pagefault_dialects.pages.words import body_text, visible_text
+from pagefault_dialects.pages.page_text import body_text, visible_text
 
 _CHARS_PER_TOKEN = 4
 _PIXELS_PER_TOKEN = 750

@@ -30,7 +30,7 @@ from pagefault_dialects.pages.descriptors import (
 from pagefault_dialects.pages.effective_level import effective_level
 from pagefault_dialects.pages.languages import visible_language
 from pagefault_dialects.pages.page_blocks import missing, note
-from pagefault_dialects.pages.words import (
+from pagefault_dialects.pages.page_text import (
     Passage,
     caption_of,
     level_data,

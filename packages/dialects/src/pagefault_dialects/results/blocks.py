@@ -31,7 +31,7 @@ from pagefault_dialects.media.block_table import (
     is_of_langchain,
     without_frame,
 )
-from pagefault_dialects.media.data_uris import announces_media
+from pagefault_dialects.media.data_uris import declares_media
 from pagefault_dialects.media.types import is_textual, mime_type_for_filename
 from pagefault_dialects.model.normalized import (
     NO_PROVENANCE,
@@ -146,7 +146,7 @@ def _declared_plain_object(block: JsonBlock) -> MediaMatch | None:
     if not isinstance(match.payload, str):
         known = isinstance(match.payload, bytes) and is_recognised(match.payload, claim.kind)
         return match if claimed or known else None
-    if announces_media(match.payload) or own_reference(match.payload):
+    if declares_media(match.payload) or own_reference(match.payload):
         return match
     is_text = claim.mime_type is not None and is_textual(claim.mime_type)
     if claimed and (is_text or not is_loosely_named(match.path)):

@@ -19,35 +19,35 @@ from pagefault_dialects.streams.long_strings import (
 )
 
 LONG_CHARS = 65_536
-"""The least number of characters of a long string, with escapes as they are spelled."""
+"""The minimum length of a long string in characters; each character of an escape counts."""
 
 _TO_STRING_END = re.compile(rb"(?:[^\"\\]++|\\.)*+", re.DOTALL)
 _BACKSLASHES = re.compile(rb"\\*\Z")
-# The end of base64 may have padding, which may be escaped.
-_LONGEST_END = 12
+# The end of base64 may have padding, two characters that may be escaped as `\u003d`.
+_MAX_PADDING_BYTES = 12
 
 
 class JsonStream(Generic[DraftT]):
     """A body as pieces of JSON text and long strings.
 
-    Blocks; one thread at a time.
+    Calls block, and must not run in two threads at once.
 
     Args:
         new_draft: Creates a draft for a long string. The caller discards it.
-        keep_text: Reserves memory for the number of bytes of text with a string put back; raises an
-            error if they are too many.
-        long_chars: The least number of characters of a long string.
+        reserve_text: Reserves memory for a number of bytes of text, or raises an error. Called when
+            a draft is discarded and its string becomes text again.
+        long_chars: The minimum length of a long string in characters.
     """
 
     def __init__(
         self,
         new_draft: Callable[[], DraftT],
-        keep_text: Callable[[int], None],
+        reserve_text: Callable[[int], None],
         *,
         long_chars: int = LONG_CHARS,
     ) -> None:
         self._new_draft = new_draft
-        self._keep_text = keep_text
+        self._reserve_text = reserve_text
         self._long_chars = long_chars
         self._short_strings = _short_strings(long_chars)
         self._pieces: list[bytes | LongString[DraftT]] = []
@@ -57,10 +57,10 @@ class JsonStream(Generic[DraftT]):
         self._raw = b""
         self._is_escaped = False
         self.is_whole = False
-        """The body was added at once, without files."""
+        """The body was added by one call of `feed_whole`."""
 
     @property
-    def is_begun(self) -> bool:
+    def has_data(self) -> bool:
         """Return whether the stream has data."""
         return bool(self._pieces)
 
@@ -69,7 +69,7 @@ class JsonStream(Generic[DraftT]):
         """Return the number of bytes in memory."""
         return sum(map(len, self.texts))
 
-    def take(self, data: bytes) -> None:
+    def feed_whole(self, data: bytes) -> None:
         """Add a whole body.
 
         Raises:
@@ -93,14 +93,14 @@ class JsonStream(Generic[DraftT]):
             position = self._scan(data, position)
 
     def finish(self) -> None:
-        """End the body. A string without an end stays as it is."""
+        """End the body. A string without a closing quotation mark is kept as it is."""
         if self._long is not None and self._scan == self._in_base64:
             self._pieces.append(self._long)
         self._pieces += (bytes(self._opening), self._raw)
         self._opening.clear()
 
     def clear(self) -> None:
-        """Release all bytes at once: a stream has reference cycles."""
+        """Release all bytes now. Reference cycles would delay it until garbage collection."""
         self._pieces.clear()
         self._opening.clear()
         self._long, self._raw = None, b""
@@ -118,9 +118,9 @@ class JsonStream(Generic[DraftT]):
     def digest_of_bytes(self, prefix: bytes = b"") -> str:
         """Return the SHA-256 of a prefix and the body as 64 hex digits.
 
-        Earlier versions stored it as the identity of requests, and it is compared with theirs. In a
-        body that was added in pieces, each long string is replaced by its `raw_identity`, so that
-        no byte is hashed twice.
+        Earlier versions stored this digest as the identity of a request, so it must not change. In
+        a body that was added in pieces, each long string is replaced by its `raw_identity`, so
+        that no byte is hashed twice.
         """
         sha256 = hashlib.sha256(prefix)
         if self.is_whole:
@@ -131,13 +131,13 @@ class JsonStream(Generic[DraftT]):
         return sha256.hexdigest()
 
     def body(self, raw_strings: Iterable[bytes]) -> bytes:
-        """Return the body with raw JSON in the places of the long strings, in their order.
+        """Return the body with its long strings replaced by raw JSON, in order.
 
-        The raw JSON of the strings themselves gives the original body, byte for byte.
+        With the raw JSON of the strings themselves it is the original body, byte for byte.
         """
-        following = iter(raw_strings)
+        replacements = iter(raw_strings)
         joined = b"".join(
-            piece if isinstance(piece, bytes) else next(following) for piece in self._pieces
+            piece if isinstance(piece, bytes) else next(replacements) for piece in self._pieces
         )
         if not self.long_strings:
             # Frees the separate pieces.
@@ -145,8 +145,8 @@ class JsonStream(Generic[DraftT]):
         return joined
 
     def _outside(self, data: bytes, start: int) -> int:
-        passed = self._short_strings.match(data, start)
-        quote = data.find(b'"', passed.end() if passed else start)
+        skipped = self._short_strings.match(data, start)
+        quote = data.find(b'"', skipped.end() if skipped else start)
         end = quote + 1 or len(data)
         self._pieces.append(data[start:end])
         if quote >= 0:
@@ -155,14 +155,14 @@ class JsonStream(Generic[DraftT]):
 
     def _at_start(self, data: bytes, start: int) -> int:
         """Read until the string has ended or is long."""
-        most = start + self._long_chars - len(self._opening)
-        quote = data.find(b'"', start, most)
-        end = min(most, len(data)) if quote < 0 else quote
+        limit = start + self._long_chars - len(self._opening)
+        quote = data.find(b'"', start, limit)
+        end = min(limit, len(data)) if quote < 0 else quote
         self._opening += data[start:end]
         if quote >= 0:
-            self._continue_as_text(self._taken_opening())
+            self._continue_as_text(self._pop_opening())
         elif len(self._opening) >= self._long_chars:
-            self._begin_long(self._taken_opening())
+            self._begin_long(self._pop_opening())
         return end
 
     def _in_text(self, data: bytes, start: int) -> int:
@@ -171,8 +171,8 @@ class JsonStream(Generic[DraftT]):
             self._pieces.append(data[start : quote + 1])
             self._scan = self._outside
             return quote + 1
-        passed = _TO_STRING_END.match(data, start + self._is_escaped)
-        end = passed.end() if passed else start
+        match = _TO_STRING_END.match(data, start + self._is_escaped)
+        end = match.end() if match else start
         self._is_escaped = data[end : end + 1] == b"\\"
         if end < len(data):
             # The match ends at the quotation mark, or at a backslash at the end of the data.
@@ -184,7 +184,7 @@ class JsonStream(Generic[DraftT]):
     def _in_base64(self, data: bytes, start: int) -> int:
         quote = data.find(b'"', start)
         end = len(data) if quote < 0 else quote
-        plain_end = end if quote < 0 else max(start, end - _LONGEST_END)
+        plain_end = end if quote < 0 else max(start, end - _MAX_PADDING_BYTES)
         if not self._raw and self._long is not None:
             if self._long.take_plain(data, start, plain_end):
                 start = plain_end
@@ -221,10 +221,10 @@ class JsonStream(Generic[DraftT]):
             self._pieces.append(long)
             self._scan = self._in_text
         except NotStrictBase64Error:
-            self._keep_text(self.kept_bytes + long.raw_bytes)
+            self._reserve_text(self.kept_bytes + long.raw_bytes)
             self._pieces += long.abandoned()
-            rest, self._raw = self._raw, b""
-            self._continue_as_text(raw + rest)
+            unread, self._raw = self._raw, b""
+            self._continue_as_text(raw + unread)
 
     def _continue_as_text(self, raw: bytes) -> None:
         self._pieces.append(raw)
@@ -232,7 +232,7 @@ class JsonStream(Generic[DraftT]):
         self._is_escaped = backslashes is not None and len(backslashes[0]) % 2 == 1
         self._scan = self._in_text
 
-    def _taken_opening(self) -> bytes:
+    def _pop_opening(self) -> bytes:
         raw = bytes(self._opening)
         self._opening.clear()
         return raw

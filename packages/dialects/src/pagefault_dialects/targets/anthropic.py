@@ -111,7 +111,7 @@ def as_request(native: NativeMessage, options: RenderOptions) -> JsonObject | No
     return request if isinstance(content, str) else None
 
 
-def has_block(block: JsonObject, role: TurnRole) -> bool:
+def accepts_block(block: JsonObject, role: TurnRole) -> bool:
     """Return whether requests accept a block in a rewritten message."""
     is_accepted = _is_own(block) and _are_blocks_of(role, [block]) and _are_answers_sound([block])
     return is_accepted and _is_known(block)

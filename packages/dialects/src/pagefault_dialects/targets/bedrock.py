@@ -146,7 +146,7 @@ def as_request(native: NativeMessage, options: RenderOptions) -> JsonObject | No
     return members_of_request(sent, _MEMBERS, frozenset())
 
 
-def has_block(block: JsonObject, role: TurnRole) -> bool:
+def accepts_block(block: JsonObject, role: TurnRole) -> bool:
     """Return whether requests accept a block in a rewritten message."""
     return _is_own(block)
 

@@ -43,7 +43,7 @@ def as_request(native: NativeMessage, options: RenderOptions) -> JsonObject | No
     return sent if is_own and (is_list or isinstance(content, str)) else None
 
 
-def has_block(block: JsonObject, role: TurnRole) -> bool:
+def accepts_block(block: JsonObject, role: TurnRole) -> bool:
     """Return whether the library accepts a block in a rewritten message."""
     return _is_block(block)
 

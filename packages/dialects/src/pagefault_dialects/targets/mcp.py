@@ -67,7 +67,7 @@ def of_revision(profile: Profile, revision: McpRevision) -> Profile:
         profile,
         revision=revision,
         takes_structured=partial(takes_structured, revision=revision),
-        has_block=partial(has_block, revision=revision),
+        accepts_block=partial(accepts_block, revision=revision),
     )
     if revision >= _LINKS_AND_STRUCTURED_OBJECTS:
         return profile
@@ -97,7 +97,7 @@ def as_request(native: NativeMessage, options: RenderOptions) -> JsonObject | No
     return sent if is_typed and is_whole and "jsonrpc" not in sent else None
 
 
-def has_block(
+def accepts_block(
     block: JsonObject, role: TurnRole, revision: McpRevision = _ANY_STRUCTURED_VALUE
 ) -> bool:
     """Return whether a revision accepts a resource or a link in a rewritten message."""

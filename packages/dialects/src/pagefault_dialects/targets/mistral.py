@@ -1,9 +1,9 @@
 """The messages of `mistral`: those of Chat Completions, in a stricter order.
 
-An answer has only text, and is followed by another answer or the assistant. If answers have media,
-a line of the assistant follows them, then a user message with the media, each after a line that
-names its call. If the user follows an answer, `opening_turns` inserts a line of the assistant.
-System messages come first.
+Tool messages have only text, and a tool or assistant message has to follow. Media of tool results
+are sent in a user message after a line of the assistant, each behind a line that names its call. If
+a user message follows a tool message, `opening_turns` inserts a line of the assistant. System
+messages come first.
 
 Source: mistralai 3.7; `mistral-common`, `MistralRequestValidatorV3`.
 """
@@ -29,13 +29,13 @@ from pagefault_dialects.targets.media_lines import attached_line, frame_line
 from pagefault_dialects.targets.profile import Profile
 from pagefault_dialects.targets.request_shapes import Shape, fits, is_listed
 
-_THOUGHT: Shape = {"type": re.compile("thinking"), "thinking": list}
-_THOUGHTS: Mapping[str, Shape] = {
+_THINKING: Shape = {"type": re.compile("thinking"), "thinking": list}
+_THINKING_ITEMS: Mapping[str, Shape] = {
     "text": {"text": str},
     "reference": {"reference_ids": list},
     "tool_reference": {"tool": str, "title": str},
 }
-_WHERE = "attached after the tool messages"
+_PLACE = "attached after the tool messages"
 MEDIA_FOLLOW = "[The media of these results follow.]"
 
 
@@ -59,10 +59,10 @@ def write(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail) 
     return messages
 
 
-def has_block(block: JsonObject, role: TurnRole) -> bool:
-    """Return whether requests accept a block, which is a thought of the assistant."""
-    is_thought = role == "assistant" and fits(block, _THOUGHT)
-    return is_thought and all(is_listed(each, _THOUGHTS) for each in block["thinking"])
+def accepts_block(block: JsonObject, role: TurnRole) -> bool:
+    """Return whether requests accept a block: only thoughts of the assistant."""
+    is_thought = role == "assistant" and fits(block, _THINKING)
+    return is_thought and all(is_listed(each, _THINKING_ITEMS) for each in block["thinking"])
 
 
 def _call(call: TurnCall, profile: Profile) -> Node:
@@ -84,7 +84,7 @@ def _answers(group: Iterable[ResolvedTurn], profile: Profile) -> list[Node]:
         texts: list[str | None] = []
         for item in turn.items:
             if isinstance(item, MediaItem):
-                texts.append(attached_line(item, _WHERE))
+                texts.append(attached_line(item, _PLACE))
                 media += [*text_block(frame_line(turn, item, call_id)), _medium(item)]
             else:
                 texts.append(text_of(item))

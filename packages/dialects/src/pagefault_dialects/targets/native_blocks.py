@@ -112,7 +112,7 @@ def _written(
     is_whole = all(each is first for each in blocks)
     if first is None or not is_whole or first.items != len(items):
         return None
-    is_taken = profile.has_block is not None and profile.has_block(first.value, turn.role)
+    is_taken = profile.accepts_block is not None and profile.accepts_block(first.value, turn.role)
     named = turn.call_id if turn.role == "tool" else None
     if not is_taken or first.value.get("tool_use_id") != named:
         return None

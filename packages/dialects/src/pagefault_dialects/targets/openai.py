@@ -291,7 +291,7 @@ def _says_more(request: JsonObject) -> bool:
     return any(request.get(name) for name in ("refusal", "audio"))
 
 
-def has_block(block: JsonObject, role: TurnRole) -> bool:
+def accepts_block(block: JsonObject, role: TurnRole) -> bool:
     """Return whether requests of `openai-chat` accept a block in a rewritten message.
 
     Blocks that an answer cannot have follow in a user message.

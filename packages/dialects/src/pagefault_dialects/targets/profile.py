@@ -166,14 +166,16 @@ class Profile:
     """True if calls and answers may also match by name."""
     as_request: Callable[[NativeMessage, RenderOptions], JsonObject | None] | None = None
     """Returns a sent message as requests have it; `None` if it has no such form."""
-    has_block: Callable[[JsonObject, TurnRole], bool] | None = None
+    accepts_block: Callable[[JsonObject, TurnRole], bool] | None = None
     """Checks whether requests accept a block of `home` in a rewritten message of this role; `None`
     if they accept none."""
 
     def takes_block(self, block: ProviderBlock, role: TurnRole) -> bool:
         """Return whether requests accept a provider's block in a turn of this role."""
         form = block.forms.get(self.home)
-        return form is not None and self.has_block is not None and self.has_block(form, role)
+        return (
+            form is not None and self.accepts_block is not None and self.accepts_block(form, role)
+        )
 
     def detail(self, requested: ImageDetail | None) -> ImageDetail | None:
         """Return the detail of an image as the target names it."""

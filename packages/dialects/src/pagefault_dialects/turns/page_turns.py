@@ -21,7 +21,7 @@ from pagefault_dialects.pages.page_blocks import (
     image_missing,
     page_blocks,
 )
-from pagefault_dialects.pages.words import image_text, visible_text
+from pagefault_dialects.pages.page_text import image_text, visible_text
 from pagefault_dialects.targets.media_lines import placeholder
 
 PAGE_FAULT_TOOL = "page_fault"

@@ -8,7 +8,7 @@ from dataclasses import replace
 from operator import is_
 
 from pagefault_dialects.context.evicted_forms import entry_call
-from pagefault_dialects.context.recalls import recalls_in
+from pagefault_dialects.context.recalls import find_recalls
 from pagefault_dialects.model.conversation import ComposedTurn, Item, Omission, TextItem
 from pagefault_dialects.texts.cuts import needs_preview, shortened, whole_length, whole_text_uri
 
@@ -20,7 +20,7 @@ def limited_answers(turns: Sequence[ComposedTurn]) -> Mapping[int, ComposedTurn]
 
     These are the answers to all calls except those that recall a page or a text.
     """
-    recalls = recalls_in(turns)
+    recalls = find_recalls(turns)
     return {
         index: turn
         for index, turn in enumerate(turns)

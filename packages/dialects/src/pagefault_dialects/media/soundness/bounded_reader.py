@@ -1,25 +1,25 @@
-"""A bounded random-access reader of files.
+"""A random-access reader of files with limits.
 
-Bytes, reads and steps are limited, so that no file blocks a thread and no video is read twice. The
-limits do not depend on where the bytes are stored, so the same bytes always give the same result.
-Files beyond them are not checked.
+Bytes, reads and steps are limited, so that a check ends soon and does not read a whole video. The
+limits are the same for every store, so the same bytes always have the same result. Files beyond
+the limits are not checked.
 """
 
 from collections.abc import Callable
 
 _FIRST_READ_BYTES = 64 * 1024
 _NEXT_READ_BYTES = 1024 * 1024
-_MOST_BYTES = 64 * 1024 * 1024
-_MOST_READS = 256
-_MOST_STEPS = 100_000
+_MAX_BYTES = 64 * 1024 * 1024
+_MAX_READS = 256
+_MAX_STEPS = 100_000
 
 
 class TooComplexError(Exception):
-    """The file needs more steps or reads than allowed."""
+    """The check exceeds a limit of the reader."""
 
 
 class DamagedError(Exception):
-    """The file is damaged; the message says how, as the end of "The file is damaged: …"."""
+    """The file is damaged; the message completes "The file is damaged: …"."""
 
 
 class BoundedReader:
@@ -30,7 +30,7 @@ class BoundedReader:
         size_bytes: The size of the file.
 
     Raises:
-        EOFError: On reading, if fewer bytes are returned than the file has.
+        EOFError: From reading methods, if the store returns fewer bytes than the file has.
     """
 
     def __init__(self, read_at: Callable[[int, int], bytes], size_bytes: int) -> None:
@@ -38,29 +38,29 @@ class BoundedReader:
         self._read_at = read_at
         self._start = 0
         self._buffer = memoryview(b"")
-        self._bytes_left = _MOST_BYTES
-        self._reads_left = _MOST_READS
-        self._steps_left = _MOST_STEPS
+        self._bytes_left = _MAX_BYTES
+        self._reads_left = _MAX_READS
+        self._steps_left = _MAX_STEPS
 
     def step(self, count: int = 1) -> None:
         """Count a step from one structure of the file to the next.
 
         Raises:
-            TooComplexError: There were too many.
+            TooComplexError: The limit of steps is exceeded.
         """
         self._steps_left -= count
         if self._steps_left < 0:
             raise TooComplexError
 
-    def piece(self, start: int, size_bytes: int) -> bytes:
+    def read(self, start: int, size_bytes: int) -> bytes:
         """Return `size_bytes` bytes from a position, fewer only at the end of the file.
 
         Raises:
-            TooComplexError: The limit of reads or bytes is reached.
+            TooComplexError: The limit of reads or bytes is exceeded.
         """
         offset = start - self._start
         if offset < 0 or offset + size_bytes > len(self._buffer):
-            self._hold(start, size_bytes)
+            self._fill_buffer(start, size_bytes)
             offset = 0
         return bytes(self._buffer[offset : offset + size_bytes])
 
@@ -68,18 +68,18 @@ class BoundedReader:
         """Return buffered bytes from a position on; empty only at the end of the file.
 
         Raises:
-            TooComplexError: The limit of reads or bytes is reached.
+            TooComplexError: The limit of reads or bytes is exceeded.
         """
         offset = start - self._start
         if not 0 <= offset < len(self._buffer):
-            self._hold(start, 1)
+            self._fill_buffer(start, 1)
             offset = 0
         return self._buffer[offset:]
 
-    def _hold(self, start: int, size_bytes: int) -> None:
+    def _fill_buffer(self, start: int, size_bytes: int) -> None:
         end = self._start + len(self._buffer)
-        goes_on = bool(self._buffer) and self._start <= start <= end
-        ahead = _NEXT_READ_BYTES if goes_on else _FIRST_READ_BYTES
+        is_sequential = bool(self._buffer) and self._start <= start <= end
+        ahead = _NEXT_READ_BYTES if is_sequential else _FIRST_READ_BYTES
         size = max(0, min(self.size_bytes - start, max(size_bytes, ahead)))
         if size:
             self._reads_left -= 1
@@ -89,6 +89,6 @@ class BoundedReader:
         self._buffer = memoryview(self._read_at(start, size) if size else b"")
         self._start = start
         if len(self._buffer) != size:
-            # A part that was lost says nothing about the file.
-            msg = "The file ends before its end."
+            # Not a `DamagedError`: the store failed, and the file may be intact.
+            msg = "The store returned fewer bytes than the file has."
             raise EOFError(msg)

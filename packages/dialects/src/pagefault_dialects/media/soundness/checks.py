@@ -72,8 +72,8 @@ def check(file: BoundedReader, mime_type: str) -> Damage | None:
         `None` for a sound file, for types that are not checked, and for files beyond the limits of
         the reader.
     """
-    detected = sniff(file.piece(0, _HEAD_BYTES))
-    if mime_type == "application/pdf" and b"%PDF-" in file.piece(0, _HEAD_BYTES_OF_PDF):
+    detected = sniff(file.read(0, _HEAD_BYTES))
+    if mime_type == "application/pdf" and b"%PDF-" in file.read(0, _HEAD_BYTES_OF_PDF):
         detected = mime_type
     if not _may_be(detected, mime_type):
         return Damage(

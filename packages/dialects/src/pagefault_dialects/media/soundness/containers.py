@@ -83,7 +83,7 @@ def check_boxes(file: BoundedReader, *, header: bytes) -> None:
         has_media = has_media or kind in _MEDIA
         if kind == PICTURE == header:
             # Small pictures are stored in the box that describes them.
-            has_media = has_media or _INSIDE in file.piece(at, min(size, _LONGEST_LOOK))
+            has_media = has_media or _INSIDE in file.read(at, min(size, _LONGEST_LOOK))
         at += size
     if not has_header:
         raise DamagedError(f"it has no {header.decode()} box")
@@ -93,7 +93,7 @@ def check_boxes(file: BoundedReader, *, header: bytes) -> None:
 
 def _box(file: BoundedReader, at: int) -> tuple[bytes, int]:
     """Return the type and the size of a box, with its header; a size below 8 if there is no box."""
-    head = file.piece(at, 16)
+    head = file.read(at, 16)
     if len(head) < 8:
         return b"", 0
     size, kind = int.from_bytes(head[:4], "big"), head[4:8]
@@ -112,7 +112,7 @@ def check_webp(file: BoundedReader) -> None:
         DamagedError: It was cut, or has no picture.
         TooComplexError: It is too long to be looked at.
     """
-    if 8 + int.from_bytes(file.piece(4, 4), "little") > file.size_bytes:
+    if 8 + int.from_bytes(file.read(4, 4), "little") > file.size_bytes:
         raise DamagedError("it is shorter than it says")
     for kind, start, size in _chunks(file, "little"):
         if start + size > file.size_bytes:
@@ -129,11 +129,11 @@ def check_wav(file: BoundedReader) -> None:
         DamagedError: It was cut, or has no samples.
         TooComplexError: It is too long to be looked at.
     """
-    is_large, large_size = file.piece(0, 4) == _RF64, None
+    is_large, large_size = file.read(0, 4) == _RF64, None
     has_format = False
     for kind, start, size in _chunks(file, "little"):
         if kind == b"ds64" and is_large:
-            large_size = int.from_bytes(file.piece(start + 8, 8), "little")
+            large_size = int.from_bytes(file.read(start + 8, 8), "little")
         has_format = has_format or kind == b"fmt "
         if kind == b"data":
             if not has_format:
@@ -166,7 +166,7 @@ def _chunks(
 ) -> Iterator[tuple[bytes, int, int]]:
     """Yield the type of each chunk, where its content begins, and the size of that."""
     at = 12
-    while len(head := file.piece(at, 8)) == 8:
+    while len(head := file.read(at, 8)) == 8:
         file.step()
         size = int.from_bytes(head[4:], order)
         yield head[:4], at + 8, size
@@ -180,7 +180,7 @@ def check_ogg(file: BoundedReader) -> None:
         DamagedError: It was cut.
     """
     start = max(0, file.size_bytes - _LARGEST_PAGE)
-    tail = file.piece(start, _LARGEST_PAGE)
+    tail = file.read(start, _LARGEST_PAGE)
     page = tail.rfind(b"OggS")
     if page < 0:
         return
@@ -200,7 +200,7 @@ def check_flac(file: BoundedReader) -> None:
     at, is_last = 4, False
     while not is_last:
         file.step()
-        head = file.piece(at, 4)
+        head = file.read(at, 4)
         at += 4 + int.from_bytes(head[1:], "big")
         if len(head) < 4 or at >= file.size_bytes:
             raise DamagedError("it ends before its first frame")
@@ -215,7 +215,7 @@ def check_pdf(file: BoundedReader) -> Damage | None:
         TooComplexError: It has too many tables of objects.
     """
     start = max(0, file.size_bytes - _TAIL_BYTES)
-    tail = file.piece(start, _TAIL_BYTES)
+    tail = file.read(start, _TAIL_BYTES)
     ends = [*_END.finditer(tail)]
     if not ends:
         raise DamagedError("it has no end: no `startxref` with `%%EOF` behind it")
@@ -234,17 +234,17 @@ def check_pdf(file: BoundedReader) -> Damage | None:
 
 def _trailer(file: BoundedReader, table: int) -> bytes:
     """Return the trailer after a table of objects, or the dictionary of a stream that is one."""
-    head = file.piece(table, _TRAILER_BYTES)
+    head = file.read(table, _TRAILER_BYTES)
     opening = _TABLE.match(head)
     if opening is None:
         stream = _STREAM.search(head)
         return head[: stream.start()] if stream else head
     at = table + opening.end()
-    while section := _SECTION.match(file.piece(at, 64)):
+    while section := _SECTION.match(file.read(at, 64)):
         file.step()
         at += section.end() + int(section.group(1)) * _ENTRY_BYTES
         if at >= file.size_bytes:
             return b""
-    head = file.piece(at, _TRAILER_BYTES)
+    head = file.read(at, _TRAILER_BYTES)
     end = head.find(b"startxref")
     return head if end < 0 else head[:end]

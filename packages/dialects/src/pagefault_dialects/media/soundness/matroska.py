@@ -63,7 +63,7 @@ def _check_elements(file: BoundedReader, start: int) -> None:
 
 def _element(file: BoundedReader, at: int) -> tuple[int | None, int, int | None] | None:
     """Return the id of an element, the start of its content, and its size, if known."""
-    head = file.piece(at, _LONGEST_HEAD)
+    head = file.read(at, _LONGEST_HEAD)
     try:
         element, after = ebml_number(head, 0, keeps_marker=True)
         size, after = ebml_number(head, after, keeps_marker=False)

@@ -43,11 +43,11 @@ def check_mp3(file: BoundedReader) -> None:
     start = _first_frame(file)
     if start >= file.size_bytes:
         raise DamagedError("it ends before its first frame")
-    total = _frame_bytes(file.piece(start, _HEAD_BYTES))
+    total = _frame_bytes(file.read(start, _HEAD_BYTES))
     if total is not None and start + total > file.size_bytes + _TOLERANCE_BYTES:
         raise DamagedError("it is shorter than it says")
     at = max(start, file.size_bytes - _TAIL_BYTES)
-    tail = file.piece(at, _TAIL_BYTES)
+    tail = file.read(at, _TAIL_BYTES)
     if tail[-_TAG_BYTES:].startswith(_TAG):
         return
     if _ends_inside(tail, least=1 if at == start else _LEAST_FRAMES):
@@ -55,7 +55,7 @@ def check_mp3(file: BoundedReader) -> None:
 
 
 def _first_frame(file: BoundedReader) -> int:
-    head = file.piece(0, 10)
+    head = file.read(0, 10)
     if not head.startswith(b"ID3"):
         return 0
     size = 0

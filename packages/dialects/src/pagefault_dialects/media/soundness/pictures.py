@@ -61,7 +61,7 @@ def check_png(file: BoundedReader) -> Damage | None:
         if end > file.size_bytes:
             raise DamagedError(f"it ends inside of its {kind.decode()} chunk")
         if not size[0]:
-            size = struct.unpack(">II", file.piece(at + 8, 8))
+            size = struct.unpack(">II", file.read(at + 8, 8))
         if not _is_checked(file, at, length):
             if not kind[0] & _ANCILLARY:
                 raise DamagedError(f"the checksum of a {kind.decode()} chunk is wrong")
@@ -113,7 +113,7 @@ def without_damaged_chunks(data: bytes) -> bytes:
 
 
 def _chunk(file: BoundedReader, at: int) -> tuple[int, bytes]:
-    head = file.piece(at, 8)
+    head = file.read(at, 8)
     if len(head) < 8:
         raise DamagedError("it ends before its IEND chunk")
     length, kind = int.from_bytes(head[:4], "big"), head[4:]
@@ -125,14 +125,14 @@ def _chunk(file: BoundedReader, at: int) -> tuple[int, bytes]:
 def _is_checked(file: BoundedReader, at: int, length: int) -> bool:
     """Return whether the checksum of a chunk is right, reading it in pieces."""
     if length < 4_096:
-        return _has_checksum(memoryview(file.piece(at + 4, length + 8)))
+        return _has_checksum(memoryview(file.read(at + 4, length + 8)))
     checksum, remaining, start = 0, length + 4, at + 4
     while remaining:
         window = file.window(start)[:remaining]
         checksum = zlib.crc32(window, checksum)
         remaining -= len(window)
         start += len(window)
-    return checksum == int.from_bytes(file.piece(start, 4), "big")
+    return checksum == int.from_bytes(file.read(start, 4), "big")
 
 
 def _has_checksum(typed: memoryview) -> bool:
@@ -146,17 +146,17 @@ def check_gif(file: BoundedReader) -> None:
         DamagedError: It was cut, or has no picture.
         TooComplexError: It is too long to be checked.
     """
-    at = _GIF_HEADER_BYTES + _colours(file.piece(10, 1))
+    at = _GIF_HEADER_BYTES + _colours(file.read(10, 1))
     pictures = 0
     while True:
         file.step()
-        introducer = file.piece(at, 1)
+        introducer = file.read(at, 1)
         if not introducer:
             break
         if introducer[0] == _EXTENSION:
             at = _past_blocks(file, at + 2)
         elif introducer[0] == _IMAGE:
-            colours = _colours(file.piece(at + 9, 1))
+            colours = _colours(file.read(at + 9, 1))
             # One byte has the length of the codes.
             at = _past_blocks(file, at + 10 + colours + 1)
             pictures += 1
@@ -207,7 +207,7 @@ def check_jpeg(file: BoundedReader) -> None:
             continue
         if marker == _END_OF_IMAGE:
             raise DamagedError("it has no scan")
-        length = int.from_bytes(file.piece(at, 2), "big")
+        length = int.from_bytes(file.read(at, 2), "big")
         if length < 2 and at + 2 <= file.size_bytes:
             raise DamagedError("one of its segments has no length")
         at += length
@@ -225,7 +225,7 @@ def check_jpeg(file: BoundedReader) -> None:
 def _marker(file: BoundedReader, at: int) -> tuple[int, int]:
     """Return the next marker and its end, skipping bytes before it, as decoders do."""
     while True:
-        two = file.piece(at, 2)
+        two = file.read(at, 2)
         if len(two) < 2:
             raise DamagedError("it ends before its first scan")
         if two[0] == 0xFF and two[1] not in (0x00, 0xFF):

@@ -1,8 +1,8 @@
-"""The text of a page: as it was stored, as it is rendered at a level, and as it is indexed.
+"""The text of a page: the stored text, the text of a level, and the searchable text.
 
 The text of a recording consists of passages: scenes, transcript, stored content. A higher level
-never has more text than a lower one. JSON text is not searchable as it is: its escapes join
-neighbouring words.
+never has more text than a lower one. JSON text is parsed before it is indexed, since escapes would
+join neighbouring words.
 """
 
 from collections.abc import Iterable, Iterator
@@ -17,10 +17,10 @@ from pagefault_dialects.pages.descriptors import scenes_of, tags
 from pagefault_dialects.pages.one_line import clock, moment, one_line
 from pagefault_dialects.texts.cuts import cut_short
 
-# The limits of a request body; deeper or wider JSON text stays a string.
-_DEEPEST = 4_000
-_MOST_NODES = 250_000
-_LONGEST_ODD_SCENE = 200
+# The limits of a request body. JSON text beyond them stays a string.
+_MAX_DEPTH = 4_000
+_MAX_NODES = 250_000
+_MAX_SCENE_CHARS = 200
 
 _SUMMARY_NAMES = ("summary", "caption", "description", "text")
 PassageName = Literal["scene", "transcript", "content", "supplied"]
@@ -30,7 +30,7 @@ _RECORDINGS = frozenset({"audio", "video"})
 
 
 def body_text(body: Body) -> str:
-    """Return the text of a body that is text or data; of a medium its reference, never bytes."""
+    """Return the text of a body; of a medium its reference, never its bytes."""
     if body.kind == "json":
         return json_text(body.value)
     if body.kind == "data":
@@ -38,19 +38,19 @@ def body_text(body: Body) -> str:
     return "" if body.value is None else str(body.value)
 
 
-def content_words(full: Body) -> str | None:
-    """Return a content that is plain text, unless it is blank."""
+def content_text(full: Body) -> str | None:
+    """Return the content if it is plain text and not blank."""
     return str(full.value) if full.kind == "text" and str(full.value).strip() else None
 
 
 def caption_of(fields: PageFields, full: Body) -> str | None:
     """Return an image's caption, or its content if that is plain text."""
-    return _first_words(fields.caption, full)
+    return _field_or_content(fields.caption, full)
 
 
 def transcript_of(fields: PageFields, full: Body) -> str | None:
     """Return the transcript of a recording, or its content if that is plain text."""
-    return _first_words(fields.transcript, full)
+    return _field_or_content(fields.transcript, full)
 
 
 def scene_line(scene: str | dict[str, JsonValue]) -> str | None:
@@ -60,12 +60,12 @@ def scene_line(scene: str | dict[str, JsonValue]) -> str | None:
 
 
 def scene_lines(fields: PageFields) -> list[str]:
-    """Return the scenes that have text, a line each."""
+    """Return a line for each scene that has text."""
     return [line for scene in scenes_of(fields) or () if (line := scene_line(scene)) is not None]
 
 
-def video_words(fields: PageFields, full: Body) -> str | None:
-    """Return a video's scenes, a line each, and its transcript; `None` if it has neither."""
+def video_text(fields: PageFields, full: Body) -> str | None:
+    """Return the lines of a video's scenes and its transcript; `None` if it has neither."""
     transcript = transcript_of(fields, full)
     parts = [*scene_lines(fields), *([transcript] if transcript else [])]
     return "\n".join(parts) or None
@@ -81,15 +81,15 @@ def structured_data(body: Body) -> JsonValue:
         return value
     try:
         return parse_repaired_json(
-            value.encode("utf-8", "surrogatepass"), max_depth=_DEEPEST, max_nodes=_MOST_NODES
+            value.encode("utf-8", "surrogatepass"), max_depth=_MAX_DEPTH, max_nodes=_MAX_NODES
         )
     except (InvalidJsonError, PayloadTooLargeError):
         return value
 
 
-def _first_words(value: str | None, full: Body) -> str | None:
+def _field_or_content(value: str | None, full: Body) -> str | None:
     """Return the value of a field, else a content that is plain text; `None` for blank text."""
-    return value if value is not None and value.strip() else content_words(full)
+    return value if value is not None and value.strip() else content_text(full)
 
 
 def _scene_summary(scene: str | dict[str, JsonValue]) -> str:
@@ -99,7 +99,7 @@ def _scene_summary(scene: str | dict[str, JsonValue]) -> str:
         summary = scene.get(name)
         if isinstance(summary, str) and summary.strip():
             return summary.strip()
-    return cut_short(json_text(scene), _LONGEST_ODD_SCENE) if scene else ""
+    return cut_short(json_text(scene), _MAX_SCENE_CHARS) if scene else ""
 
 
 def _scene_moment(scene: str | dict[str, JsonValue]) -> str:
@@ -113,9 +113,9 @@ def _scene_moment(scene: str | dict[str, JsonValue]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A passage of a level's text: `text` begins at `start`, after its label.
+    """A passage of a level's text.
 
-    `scene` is the scene of a line.
+    `text` begins at `start`, after the label. `scene` is the scene, if the passage is its line.
     """
 
     name: PassageName
@@ -125,21 +125,20 @@ class Passage:
 
     @property
     def end(self) -> int:
-        """Its end in the level's text."""
+        """Return its end in the level's text."""
         return self.start + len(self.text)
 
 
-def words_level(page: Page, level: Level) -> Level:
-    """Return the level with the text of a requested level: itself or, without text, one above it.
+def level_with_text(page: Page, level: Level) -> Level:
+    """Return a requested level of a recording, or the next higher one if it has no text.
 
-    A recording without a transcript may still have a transcript or a summary that the client
-    supplied as a level. It is rendered at lower levels too, so that requesting more never returns
-    less.
+    The client may have supplied a transcript or a summary as a higher level only. Lower levels
+    render it as well, so that a lower level never has less text than a higher one.
     """
-    if level >= Level.ABSTRACT or (level is Level.FULL and _stored(page)):
+    if level >= Level.ABSTRACT or (level is Level.FULL and _stored_passages(page)):
         return level
-    above = [at for at in (Level.REDUCED, Level.ABSTRACT) if page.at(at) is not None]
-    return above[0] if above else level
+    higher = (Level.REDUCED, Level.ABSTRACT)
+    return next((each for each in higher if page.at(each) is not None), level)
 
 
 def passages(page: Page, level: Level) -> list[Passage]:
@@ -149,73 +148,74 @@ def passages(page: Page, level: Level) -> list[Passage]:
     transcript, then a supplied level if it is longer than all of them. At other levels it is the
     level's text, which includes the scenes only if it was derived from them.
     """
-    existing = words_level(page, level)
+    existing = level_with_text(page, level)
     if existing is Level.FULL:
-        return _placed(_whole(page))
+        return _with_starts(_full_passages(page))
     representation = page.at(existing)
     if representation is None or representation.body.is_media:
         return []
     text = body_text(representation.body)
-    if existing is Level.REDUCED and text == video_words(page.fields, page.full):
-        return _placed(_described(page))
-    return _placed([Passage("transcript", text)])
+    if existing is Level.REDUCED and text == video_text(page.fields, page.full):
+        return _with_starts(_description_passages(page))
+    return _with_starts([Passage("transcript", text)])
 
 
 def passages_text(parts: Iterable[Passage]) -> str:
-    """Return the text of passages, a line or more each."""
+    """Return passages as one text, each on lines of its own."""
     return "\n".join(_LABELS.get(passage.name, "") + passage.text for passage in parts)
 
 
-def _placed(named: Iterable[Passage]) -> list[Passage]:
-    """Return the passages with their places in one text."""
-    placed: list[Passage] = []
-    at = 0
-    for passage in named:
-        placed.append(replace(passage, start=at + len(_LABELS.get(passage.name, ""))))
-        at = placed[-1].end + 1
-    return placed
+def _with_starts(parts: Iterable[Passage]) -> list[Passage]:
+    """Return passages with their positions in the joined text."""
+    result: list[Passage] = []
+    position = 0
+    for passage in parts:
+        start = position + len(_LABELS.get(passage.name, ""))
+        result.append(replace(passage, start=start))
+        position = result[-1].end + 1
+    return result
 
 
-def _described(page: Page) -> list[Passage]:
+def _description_passages(page: Page) -> list[Passage]:
     """Return the scenes, of a video, and the transcript."""
     fields = page.fields
     scenes = (scenes_of(fields) or ()) if fields.modality == "video" else ()
     lines = ((scene_line(scene), scene) for scene in scenes)
-    named = [Passage("scene", line, scene) for line, scene in lines if line is not None]
+    parts = [Passage("scene", line, scene) for line, scene in lines if line is not None]
     transcript = transcript_of(fields, page.full)
-    return [*named, *([] if transcript is None else [Passage("transcript", transcript)])]
+    return [*parts, *([] if transcript is None else [Passage("transcript", transcript)])]
 
 
-def _stored(page: Page) -> list[Passage]:
+def _stored_passages(page: Page) -> list[Passage]:
     """Return the stored text: scenes, transcript, and content that is not the transcript."""
-    named = _described(page)
+    parts = _description_passages(page)
     transcript = transcript_of(page.fields, page.full)
-    content = content_words(page.full)
+    content = content_text(page.full)
     if content is None or transcript is None or content.strip() == transcript.strip():
-        return named
-    return [*named, Passage("content", content)]
+        return parts
+    return [*parts, Passage("content", content)]
 
 
-def _whole(page: Page) -> list[Passage]:
-    named = _stored(page)
+def _full_passages(page: Page) -> list[Passage]:
+    parts = _stored_passages(page)
     reduced = page.levels.get(Level.REDUCED)
     if reduced is None or reduced.origin != "supplied" or reduced.body.is_media:
-        return named
+        return parts
     supplied = body_text(reduced.body)
-    if all(passage.name != "transcript" for passage in named):
-        return [*named, Passage("transcript", supplied)]
-    is_longer = len(supplied) > len(passages_text(named))
-    return [*named, Passage("supplied", supplied)] if is_longer else named
+    if all(passage.name != "transcript" for passage in parts):
+        return [*parts, Passage("transcript", supplied)]
+    is_longer = len(supplied) > len(passages_text(parts))
+    return [*parts, Passage("supplied", supplied)] if is_longer else parts
 
 
 def visible_text(page: Page, level: Level) -> str | None:
     """Return the text of a level, without notes about it; `None` if there is none.
 
-    `max_chars` and `offset` count it: the text, the JSON, the transcript (of a video after its
-    scenes), the caption, the tag. A REDUCED level that does not exist has the text of ABSTRACT.
+    `max_chars` and `offset` count characters of it: of the text, the JSON, the scenes and the
+    transcript, the caption, or the tag. A missing REDUCED level has the text of ABSTRACT.
     """
     modality = page.fields.modality
-    representation = page.at(_held_level(page, level))
+    representation = page.at(_existing_level(page, level))
     if level is Level.REFERENCE:
         tag = tags(page.page_id, page.fields, page.full)[0]
         return body_text(representation.body) if representation else tag
@@ -223,7 +223,7 @@ def visible_text(page: Page, level: Level) -> str | None:
         parts = passages(page, level)
         return passages_text(parts) if parts else None
     if level is Level.FULL and modality == "image":
-        return content_words(page.full)
+        return content_text(page.full)
     if representation is None:
         return None
     if modality == "structured":
@@ -234,17 +234,17 @@ def visible_text(page: Page, level: Level) -> str | None:
 
 
 def image_text(page: Page, level: Level) -> str | None:
-    """Return the text in place of an image that is not attached: the level's, else its caption.
+    """Return the text that replaces an image which is not attached: of the level, else its caption.
 
-    If the level is a medium, or FULL is empty, it is the longest description at the level or above
-    it. A text derived from the descriptor alone is not a caption.
+    If the level is a medium, or FULL has no text, return the longest description at this level or
+    a higher one. A text derived from the descriptor alone does not count as a caption.
     """
     if level is Level.REFERENCE:
         return visible_text(page, level)
     representation = page.at(level)
-    is_words = representation is not None and not representation.body.is_media
-    has_own = level is not Level.FULL or content_words(page.full) is not None
-    if has_own and (is_words or representation is None):
+    is_text = representation is not None and not representation.body.is_media
+    has_own_text = level is not Level.FULL or content_text(page.full) is not None
+    if has_own_text and (is_text or representation is None):
         return _caption_at(page, level)
     above = (_caption_at(page, at) for at in (Level.REDUCED, Level.ABSTRACT) if at > level)
     described = [caption_of(page.fields, page.full), *above]
@@ -253,29 +253,29 @@ def image_text(page: Page, level: Level) -> str | None:
 
 def level_data(page: Page, level: Level) -> JsonValue:
     """Return the data of a structured page at a level; `None` if there is none."""
-    representation = page.at(_held_level(page, level))
+    representation = page.at(_existing_level(page, level))
     if representation is None:
         return None
     body = representation.body
     is_as_sent = isinstance(body.value, str) and body.value == page.full.value
-    # Derived data is parsed already: a string in it is a string.
+    # Derived data is parsed already, so its strings are not JSON text.
     if representation.origin == "derived" and not is_as_sent:
         return body.value
     return structured_data(body)
 
 
-def _held_level(page: Page, level: Level) -> Level:
-    """Return ABSTRACT for a REDUCED level that does not exist, any other level itself."""
-    return words_level(page, level) if level is Level.REDUCED else level
+def _existing_level(page: Page, level: Level) -> Level:
+    """Return ABSTRACT for a missing REDUCED level, and any other level unchanged."""
+    return level_with_text(page, level) if level is Level.REDUCED else level
 
 
 def _caption_at(page: Page, level: Level) -> str | None:
-    is_abstract = _held_level(page, level) is Level.ABSTRACT
-    return None if is_abstract and _is_nameless(page) else visible_text(page, level)
+    is_abstract = _existing_level(page, level) is Level.ABSTRACT
+    return None if is_abstract and _has_derived_caption(page) else visible_text(page, level)
 
 
-def _is_nameless(page: Page) -> bool:
-    """Return whether an image's ABSTRACT level could only be made of its descriptor."""
+def _has_derived_caption(page: Page) -> bool:
+    """Return whether an image's ABSTRACT level was derived from its descriptor alone."""
     abstract = page.levels.get(Level.ABSTRACT)
     if abstract is None or abstract.origin != "derived":
         return False
@@ -292,28 +292,28 @@ def readable_texts(value: JsonValue) -> Iterator[str]:
     """
     parsed = structured_data(Body("json", value))
     is_plain = isinstance(value, str) and not isinstance(parsed, dict | list | str)
-    parts: list[Iterator[JsonValue]] = [iter([value if is_plain else parsed])]
-    while parts:
-        for part in parts[-1]:
+    stack: list[Iterator[JsonValue]] = [iter([value if is_plain else parsed])]
+    while stack:
+        for part in stack[-1]:
             if isinstance(part, str):
                 yield part
             elif isinstance(part, int | float | Decimal) and not isinstance(part, bool):
                 yield json_text(part)
             elif isinstance(part, dict | list):
-                parts.append(_parts(part))
+                stack.append(_children(part))
                 break
         else:
-            parts.pop()
+            stack.pop()
 
 
 def page_texts(
     fields: PageFields, content_kind: BodyKind, content: JsonValue
 ) -> tuple[list[str], list[str]]:
-    """Return the searchable texts of a page, in the order in which passages are taken from them.
+    """Return the searchable texts of a page, in the order in which snippets are taken from them.
 
     Args:
         fields: The client's description of the page.
-        content_kind: The kind of the content; only "text" and "json" have text.
+        content_kind: The kind of the content. Only "text" and "json" are searchable.
         content: The text, or the JSON value.
 
     Returns:
@@ -325,16 +325,16 @@ def page_texts(
     if content_kind == "text":
         texts.append(content)
     elif content_kind == "json":
-        # One text: a key and its value match together and are shown together.
+        # One text, so that a key and its value match together and are in the same snippet.
         texts.append("\n".join(readable_texts(content)))
-    return _filled([fields.hint, fields.caption]), _filled(texts)
+    return _non_empty([fields.hint, fields.caption]), _non_empty(texts)
 
 
-def _parts(value: dict[str, JsonValue] | list[JsonValue]) -> Iterator[JsonValue]:
+def _children(value: dict[str, JsonValue] | list[JsonValue]) -> Iterator[JsonValue]:
     if isinstance(value, list):
         return iter(value)
     return (part for member in value.items() for part in member)
 
 
-def _filled(texts: Iterable[str | None]) -> list[str]:
+def _non_empty(texts: Iterable[str | None]) -> list[str]:
     return [text for text in texts if text]
