@@ -149,7 +149,7 @@ def test_findings_and_loss_point_into_what_was_sent(client: httpx.Client) -> Non
         {
             "pointer": "/messages/0/content/1",
             "rule": "unreadable",
-            "demands": "A medium is whole and can be read.",
+            "demands": "A medium is complete and can be decoded.",
             "actual": report["loss"][0]["reason"],
             "fix": "it is replaced by a smaller image, its words, or a line",
             "source": "every provider",
