@@ -1,4 +1,4 @@
-"""Which lines a range spells."""
+"""Parsing of ranges of lines."""
 
 import pytest
 
@@ -20,9 +20,9 @@ from pagefault_dialects.text_windows import parse_line_range
     ],
 )
 def test_range_is_held_to_the_lines_there_are(text: str, expected: tuple[int, int]) -> None:
-    wanted = parse_line_range(text)
-    assert wanted is not None
-    assert wanted.within(100) == expected
+    line_range = parse_line_range(text)
+    assert line_range is not None
+    assert line_range.within(100) == expected
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The package as its users meet it: its front page, and what it loads."""
+"""The package for its users: its front page, and the modules that it loads."""
 
 import ast
 import doctest
@@ -13,7 +13,7 @@ MODULES = sorted((PACKAGE / "src").rglob("*.py"))
 
 
 def loaded_by(statement: str) -> set[str]:
-    """The packages that a statement loads in a new process."""
+    """Return the packages that a statement loads in a new process."""
     program = f"import sys; {statement}; print(*sys.modules)"
     done = subprocess.run(  # noqa: S603 - our own program
         [sys.executable, "-c", program], capture_output=True, text=True, check=True

@@ -1,4 +1,4 @@
-"""What stands for the messages that were sent, and how many of them are the same."""
+"""Hashes of the messages that were sent, and the number of equal ones."""
 
 import pytest
 
@@ -20,8 +20,8 @@ HINTS = MediaHints(4_000, 3_000)
 MEDIUM = Medium("/parts/0", StoredBytes("a" * 32, "a" * 64), "image", "image/png", None, 9, HINTS)
 
 
-def shown(digest: str, *, address: str | None = None) -> list[bytes]:
-    """The hashes of a conversation with an image that was made smaller."""
+def hashes_with(digest: str, *, address: str | None = None) -> list[bytes]:
+    """Return the hashes of a conversation with a smaller image."""
     made = StoredBytes(digest[:32], digest)
     smaller = MediaItem(
         MEDIUM, made, "image", "image/jpeg", 500, MediaHints(800, 600), address=address
@@ -32,21 +32,23 @@ def shown(digest: str, *, address: str | None = None) -> list[bytes]:
         Turn("user", (smaller,), seq=3),
         Turn("assistant", (TextItem("/content", "A fox."),), seq=4),
     )
-    settled = ResolvedTurns(turns, (), (0,) * len(turns))
-    document = session_document(settled, TARGETS["anthropic"], RenderOptions(), last_seq=4, since=0)
+    resolved = ResolvedTurns(turns, (), (0,) * len(turns))
+    document = session_document(
+        resolved, TARGETS["anthropic"], RenderOptions(), last_seq=4, since=0
+    )
     return [*document.hashes]
 
 
 @pytest.mark.parametrize(
     ("now", "stable"),
     [
-        (shown("b" * 64), 4),
-        # As another version of the encoder makes it.
-        (shown("c" * 64), 2),
-        (shown("b" * 64, address="https://one.example/?signature=1"), 2),
+        (hashes_with("b" * 64), 4),
+        # The image of another version of the encoder.
+        (hashes_with("c" * 64), 2),
+        (hashes_with("b" * 64, address="https://one.example/?signature=1"), 2),
     ],
 )
 def test_image_that_is_made_anew_is_as_far_as_messages_are_the_same(
     now: list[bytes], stable: int
 ) -> None:
-    assert equal_hashes(b"".join(shown("b" * 64)), now) == stable
+    assert equal_hashes(b"".join(hashes_with("b" * 64)), now) == stable

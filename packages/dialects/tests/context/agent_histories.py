@@ -1,4 +1,4 @@
-"""Histories of agents at work, made from a seed: long arguments, screenshots, late results."""
+"""Histories of agents, generated from a seed: long arguments, screenshots, late results."""
 
 import hashlib
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ _SIGNED = {
 
 @dataclass
 class AgentHistory:
-    """A history in the order in which it is stored, and what waits to be stored."""
+    """A history in the order of its entries, and the results that are not stored yet."""
 
     random: Random
     turns: list[ComposedTurn] = field(default_factory=list)
@@ -48,7 +48,7 @@ class AgentHistory:
         self.turns.append(Turn(role, tuple(items), origin, seq, **more))  # type: ignore[arg-type]
 
     def text(self, *lengths: int) -> TextItem:
-        """Return a text of about one of these lengths, which stands nowhere else."""
+        """Return a unique text of about one of these lengths."""
         number = self.random.getrandbits(40)
         length = self.random.choice(lengths)
         words = " ".join(self.random.choices(_WORDS, k=max(1, length // 5)))
@@ -94,11 +94,11 @@ class AgentHistory:
         call_id, page = f"call_{self.calls}", self.random.choice(PAGES)
         call = TurnCall(call_id, "page_fault", {"page_id": page, "target_level": 0})
         self.add("assistant", calls=(call,))
-        shown = [self.text(400, 3_000, 20_000)]
-        self.add("tool", shown, call_id=call_id, tool_name="page_fault")
+        page_items = [self.text(400, 3_000, 20_000)]
+        self.add("tool", page_items, call_id=call_id, tool_name="page_fault")
 
     def step(self) -> None:
-        """Append calls and what comes back of them: at once, late, or never."""
+        """Append calls and their results: at once, late, or never."""
         calls = tuple(self.call() for _ in range(self.random.choice([1, 1, 1, 2, 3])))
         items: list[Item] = []
         if self.random.random() < 0.2:
@@ -123,7 +123,7 @@ class AgentHistory:
                 self.late.append((self.random.randrange(1, 12), answer))
 
     def talk(self) -> None:
-        """Append what people say, and the system."""
+        """Append messages of the user, the assistant and the system."""
         kind = self.random.choice(["user", "user", "assistant", "system", "both"])
         if kind == "system":
             self.add("system", [self.text(30, 300)])
@@ -134,7 +134,7 @@ class AgentHistory:
             self.add("assistant", [self.text(20, 300, 3_000)])
 
     def store_late(self) -> None:
-        """Append the results whose time has come."""
+        """Append the late results that are due."""
         waiting = [(after - 1, answer) for after, answer in self.late]
         self.late = [each for each in waiting if each[0] > 0]
         for after, answer in waiting:
@@ -170,7 +170,7 @@ def agent_history(seed: int) -> AgentHistory:
         elif luck < share_of_talk + 0.12:
             history.recall()
         elif luck < share_of_talk + 0.15:
-            # Of a call that was stored nowhere.
+            # A result without a stored call.
             history.add("tool", history.result(), call_id=f"lost_{luck}", tool_name="look")
         else:
             history.step()

@@ -1,4 +1,4 @@
-"""Generated histories that are long enough to have to give way."""
+"""Generated histories that are long enough to be evicted from."""
 
 import hashlib
 from dataclasses import replace
@@ -41,7 +41,7 @@ def _pictures(draw: st.DrawFn) -> Item:
 
 
 def _recalls() -> st.SearchStrategy[TurnCall]:
-    """Calls that get a page back, a medium, or an entry."""
+    """Calls that read a page, a medium, or an entry."""
     pages = st.builds(
         lambda name, level: TurnCall("", "page_fault", {"page_id": name, "target_level": level}),
         st.sampled_from(PAGES),
@@ -75,7 +75,7 @@ _KINDS = (
 
 @st.composite
 def long_histories(draw: st.DrawFn) -> tuple[ComposedTurn, ...]:
-    """A history of an agent at work: results before and far behind their calls, and without any."""
+    """Return a history whose results stand before, directly behind, or far behind their calls."""
     turns: list[ComposedTurn] = []
 
     def add(role: str, items: tuple[Item, ...] = (), **more: object) -> None:

@@ -1,4 +1,4 @@
-"""Long arguments of old calls, and the mark that is found where a model copies it."""
+"""Long arguments of old calls are cut, and the mark of a cut is found in a copy."""
 
 import json
 from collections.abc import Callable
@@ -32,12 +32,12 @@ objects = st.dictionaries(keys, values, max_size=5)
 
 
 def marked(left_out: int, handle: str) -> str:
-    """The mark behind the beginning of a string."""
+    """Return the mark behind the beginning of a string."""
     return f"[... {left_out} characters left out; read_text {handle} shows all of it ...]"
 
 
 def shape(value: Any) -> Any:  # noqa: ANN401 - JSON
-    """A value with the type of each string in its place."""
+    """Return a value in which each string is replaced by its type."""
     if isinstance(value, dict):
         return {key: shape(member) for key, member in value.items()}
     if isinstance(value, list):
@@ -46,7 +46,7 @@ def shape(value: Any) -> Any:  # noqa: ANN401 - JSON
 
 
 def strings(value: Any) -> list[str]:  # noqa: ANN401 - JSON
-    """The strings of a value, in order."""
+    """Return the strings of a value, in order."""
     return [node for node, _ in values_in(value) if isinstance(node, str)]
 
 

@@ -1,4 +1,4 @@
-"""What of a history gives way, in which order, and what stands in its place."""
+"""Eviction: its order, and the lines that replace evicted content."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -31,14 +31,14 @@ from pagefault_dialects.texts.cuts import preview
 from pagefault_dialects.turns.pairing import paired
 from pagefault_dialects.turns.text_limits import with_texts_within
 
-# All results are lines, and what was said is short.
+# All results are lines, and messages are short.
 LINES = Frontier(tool_results=49, recalled=49, said_media=9, said_texts=49)
 LONG = "a word " * 500
 PICTURE = medium(size_bytes=2_520_000)
 REASON = "The conversation has to fit its limits; the oldest gives way."
 
 
-def said(seq: int, *items: TextItem | Medium, role: str = "user") -> ComposedTurn:
+def message(seq: int, *items: TextItem | Medium, role: str = "user") -> ComposedTurn:
     whose: TurnRole = "assistant" if role == "assistant" else "user"
     return Turn(whose, items, f"/api/messages/{seq}", seq)
 
@@ -60,7 +60,7 @@ def text(words: str) -> TextItem:
     return TextItem("/parts/0", words)
 
 
-FIRST = said(1, text("Begin."), PICTURE)
+FIRST = message(1, text("Begin."), PICTURE)
 IN_PROGRESS = (calling(50), result(51, text(LONG), PICTURE))
 
 
@@ -70,15 +70,17 @@ def history_from(
     return history_of(turns, TARGETS["text"], RenderOptions(max_tokens=most), pinned)
 
 
-def shown(turn: ComposedTurn, *before: ComposedTurn, frontier: Frontier = LINES) -> ComposedTurn:
-    """An old turn as a frontier has it."""
+def reduce_turn(
+    turn: ComposedTurn, *before: ComposedTurn, frontier: Frontier = LINES
+) -> ComposedTurn:
+    """Return an old turn as a frontier reduces it."""
     history = history_from([FIRST, *before, turn, *IN_PROGRESS])
     return history.turns_at(frontier)[1 + len(before)]
 
 
 def items_of(turn: ComposedTurn, *before: ComposedTurn, **more: int) -> list[object]:
     frontier = Frontier.model_validate(more) if more else LINES
-    return list(shown(turn, *before, frontier=frontier).items)
+    return list(reduce_turn(turn, *before, frontier=frontier).items)
 
 
 def test_medium_of_a_result_gives_way_to_a_line_with_the_way_back() -> None:
@@ -109,7 +111,7 @@ def test_medium_that_is_not_stored_apart_gives_way_to_a_line() -> None:
 
 
 def test_medium_that_the_user_sent_gives_way_when_there_is_a_newer_message() -> None:
-    history = history_from([FIRST, said(3, PICTURE), said(4, text("And?")), *IN_PROGRESS])
+    history = history_from([FIRST, message(3, PICTURE), message(4, text("And?")), *IN_PROGRESS])
     [item] = history.turns_at(Frontier(said_media=3))[1].items
     assert isinstance(item, Medium)
     assert item.is_evicted
@@ -151,8 +153,8 @@ def test_text_within_a_limit_that_gives_way_says_how_long_all_of_it_is(many: int
     [item] = [
         each for each in items_of(turn, calling(2), tool_texts=3) if isinstance(each, TextItem)
     ]
-    shown = f'shortened from {7 * many} characters; read_text("@entry:3") shows all of it]'
-    assert item.text.endswith(shown)
+    notice = f'shortened from {7 * many} characters; read_text("@entry:3") shows all of it]'
+    assert item.text.endswith(notice)
 
 
 def test_piece_of_a_page_that_gives_way_says_how_long_the_page_is() -> None:
@@ -168,7 +170,7 @@ def test_piece_of_a_page_that_gives_way_says_how_long_the_page_is() -> None:
 
 def test_structured_content_that_is_long_goes_with_the_texts() -> None:
     turn = replace(result(3, DataItem("/meta/structuredContent", [LONG])), structured=([LONG],))
-    evicted = shown(turn, calling(2), frontier=Frontier(tool_texts=3))
+    evicted = reduce_turn(turn, calling(2), frontier=Frontier(tool_texts=3))
     assert evicted.structured is None
     assert isinstance(evicted.items[1], TextItem)
 
@@ -217,8 +219,8 @@ def test_short_result_stays() -> None:
 
 
 def test_long_words_of_people_give_way_to_their_beginning() -> None:
-    told = said(3, text(LONG), role="assistant")
-    history = history_from([FIRST, told, said(4, text("Go on.")), *IN_PROGRESS])
+    long_answer = message(3, text(LONG), role="assistant")
+    history = history_from([FIRST, long_answer, message(4, text("Go on.")), *IN_PROGRESS])
     [_, item] = history.turns_at(LINES)[1].items
     assert isinstance(item, TextItem)
     assert item.text.endswith('read_text("@entry:3") shows all of it]')
@@ -226,8 +228,8 @@ def test_long_words_of_people_give_way_to_their_beginning() -> None:
 
 def test_what_begins_and_what_is_in_progress_is_never_folded() -> None:
     system: ComposedTurn = Turn("system", (text(LONG),), "/api/messages/1", 1)
-    first = said(2, text(LONG))
-    turns = [system, first, said(9, text("So?")), said(10, text(LONG), PICTURE), *IN_PROGRESS]
+    first = message(2, text(LONG))
+    turns = [system, first, message(9, text("So?")), message(10, text(LONG), PICTURE), *IN_PROGRESS]
     folded = history_from(turns).turns_at(Frontier(folded=49, said_folded=49))
     assert [turn.seq for turn in folded] == [1, 2, 9, 10, 50, 51]
     assert words(folded[2]) == ["1 message. read_text @entries:9-9 lists it."]
@@ -235,8 +237,8 @@ def test_what_begins_and_what_is_in_progress_is_never_folded() -> None:
 
 
 def test_line_that_the_assistant_begins_with_is_never_folded() -> None:
-    greeting = said(1, text("Hello."), role="assistant")
-    turns = [greeting, calling(2), result(3, text("Ten.")), said(4, text("So?")), *IN_PROGRESS]
+    greeting = message(1, text("Hello."), role="assistant")
+    turns = [greeting, calling(2), result(3, text("Ten.")), message(4, text("So?")), *IN_PROGRESS]
     folded = history_from(turns).turns_at(Frontier(folded=49, said_folded=49))
     assert [turn.seq for turn in folded] == [1, 3, 4, 50, 51]
 
@@ -260,8 +262,8 @@ def test_fold_is_one_message_of_the_user_and_one_entry_of_the_loss() -> None:
 
 
 def test_folded_messages_and_steps_between_them_are_one_run() -> None:
-    steps = [calling(2), result(3), said(4, text("Good.")), calling(5), result(6)]
-    turns = [FIRST, *steps, said(9, text("And?")), *IN_PROGRESS]
+    steps = [calling(2), result(3), message(4, text("Good.")), calling(5), result(6)]
+    turns = [FIRST, *steps, message(9, text("And?")), *IN_PROGRESS]
     history = history_from(turns)
     assert [words(turn) for turn in history.turns_at(Frontier(folded=5))[1:4]] == [
         ["Step 1: look 1. read_text @entries:2-3 lists it."],
@@ -275,12 +277,12 @@ def test_folded_messages_and_steps_between_them_are_one_run() -> None:
 
 def test_late_result_of_a_folded_call_is_a_message_of_the_user() -> None:
     late = result(9, text("Forty-two."), name="bash", call=2)
-    turns = paired([FIRST, calling(2, "bash"), said(4, text("Go on.")), late, *IN_PROGRESS])
+    turns = paired([FIRST, calling(2, "bash"), message(4, text("Go on.")), late, *IN_PROGRESS])
     history = history_from(turns)
     assert [turn.seq for turn in history.turns_at(NOTHING_EVICTED)] == [1, 2, 4, 4, 9, 9, 50, 51]
-    shown = history.turns_at(Frontier(folded=2))
-    assert [turn.role for turn in shown[1:4]] == ["user", "user", "user"]
-    assert words(shown[3]) == ["Result of bash, step 1: Forty-two."]
+    rendered = history.turns_at(Frontier(folded=2))
+    assert [turn.role for turn in rendered[1:4]] == ["user", "user", "user"]
+    assert words(rendered[3]) == ["Result of bash, step 1: Forty-two."]
     later = history.turns_at(Frontier(folded=9))
     assert words(later[3]) == ["Step 2. read_text @entries:9-9 lists it."]
 
@@ -298,9 +300,15 @@ def test_long_strings_in_arguments_are_cut_behind_their_results() -> None:
 
 def test_call_that_is_cut_stays_so_where_it_is_repeated_before_its_late_result() -> None:
     late = result(9, text("Done."), name="write", call=2)
-    turns = [FIRST, calling(2, "write", content=LONG), said(4, text("Go on.")), late, *IN_PROGRESS]
-    shown = history_from(paired(turns)).turns_at(Frontier(arguments=2))
-    calls = [turn.calls[0] for turn in shown if turn.seq in (2, 9) and turn.calls]
+    turns = [
+        FIRST,
+        calling(2, "write", content=LONG),
+        message(4, text("Go on.")),
+        late,
+        *IN_PROGRESS,
+    ]
+    rendered = history_from(paired(turns)).turns_at(Frontier(arguments=2))
+    calls = [turn.calls[0] for turn in rendered if turn.seq in (2, 9) and turn.calls]
     assert [call.call_id for call in calls] == ["c2", "c2-2"]
     assert calls[0].arguments == calls[1].arguments
     assert "@entry:2/arguments/0/content" in str(calls[0].arguments["content"])
@@ -314,18 +322,18 @@ def test_step_with_signed_thoughts_keeps_its_arguments() -> None:
 
 
 def test_call_that_was_joined_from_another_entry_names_that_entry() -> None:
-    text_first = said(2, text("I write."), role="assistant")
+    text_first = message(2, text("I write."), role="assistant")
     [_, turn] = [FIRST, *join_turns([(text_first, False), (calling(3, content=LONG), True)])]
     history = history_from([FIRST, turn, result(4, call=3), *IN_PROGRESS])
     [call] = history.turns_at(Frontier(arguments=2))[1].calls
     assert "read_text @entry:3/arguments/0/content shows" in str(call.arguments["content"])
 
 
-def frontier_after(wanted: Load, *turns: ComposedTurn, most: int | None = None) -> Frontier:
+def frontier_after(target_load: Load, *turns: ComposedTurn, most: int | None = None) -> Frontier:
     history = history_from([FIRST, *turns, *IN_PROGRESS], most=most)
-    # Nothing is attached: what a medium weighs is only known of one that is.
+    # No media: the weight of a medium is known only if it is attached.
     weighing = Weighing(TARGETS["text"], [])
-    return advance_frontier(history, NOTHING_EVICTED, wanted, weighing)
+    return advance_frontier(history, NOTHING_EVICTED, target_load, weighing)
 
 
 def test_frontier_moves_no_further_than_it_has_to_oldest_first() -> None:
@@ -349,9 +357,9 @@ def test_old_lines_are_folded_before_a_newer_result_becomes_one() -> None:
     ]
     whole = frontier_after(Load(tokens=1_200), *steps, most=9_000)
     assert whole.folded == 0
-    held = frontier_after(Load(tokens=1_200), *steps, most=200)
-    assert held.tool_results >= held.arguments >= held.folded > 0
-    assert held.tool_results < whole.tool_results
+    moved_frontier = frontier_after(Load(tokens=1_200), *steps, most=200)
+    assert moved_frontier.tool_results >= moved_frontier.arguments >= moved_frontier.folded > 0
+    assert moved_frontier.tool_results < whole.tool_results
 
 
 def test_no_text_gives_way_to_media() -> None:
@@ -360,9 +368,9 @@ def test_no_text_gives_way_to_media() -> None:
 
 
 def test_words_of_people_behind_the_newest_of_the_user_stay() -> None:
-    turns = [said(2, text(LONG)), said(3, text(LONG), role="assistant")]
+    turns = [message(2, text(LONG)), message(3, text(LONG), role="assistant")]
     assert frontier_after(Load(tokens=9_999), *turns) == NOTHING_EVICTED
-    spoken = [*turns, said(6, text("And?"))]
+    spoken = [*turns, message(6, text("And?"))]
     moved_to = frontier_after(Load(tokens=9_999), *spoken)
     assert moved_to == Frontier(said_texts=3, said_folded=3)
 

@@ -1,4 +1,4 @@
-"""What holds for every history that is rendered turn by turn with a frontier, whatever the target.
+"""Properties of every history that is rendered turn by turn with a frontier, for each target.
 
 The long form tries 20,000 histories.
 """
@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from packages.dialects.tests.context.long_histories import PAGES, long_histories
-from packages.dialects.tests.targets.histories import Rendered, settle, written
+from packages.dialects.tests.targets.histories import Rendered, resolve_turns, write_messages
 from pagefault_dialects.context.eviction import EvictableTurns, history_of
 from pagefault_dialects.context.token_budget import next_frontier
 from pagefault_dialects.errors import InvalidPayloadError
@@ -49,15 +49,15 @@ TRIED: Counter[str] = Counter()
 
 
 @pytest.fixture(scope="module", autouse=True)
-def told() -> Iterator[None]:
+def report_figures() -> Iterator[None]:
     yield
     figures = f"{TRIED['histories']} histories, {TRIED['turns']} turns: 0 wrong"
     tell("Histories with a frontier, over all targets", figures)
 
 
 @dataclass(frozen=True)
-class Shown:
-    """A rendering, and what became of its frontier."""
+class Rendering:
+    """A rendering and its moved frontier."""
 
     rendered: Rendered
     frontier: Frontier
@@ -67,44 +67,48 @@ class Shown:
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What is asked for at every turn."""
+class RenderRequest:
+    """The options of the rendering after each turn."""
 
     target: str
     query: RenderOptions
     pinned: Collection[str]
 
 
-def fitted(
-    turns: Sequence[ComposedTurn], asked: Asked, frontier: Frontier
+def fit_turns(
+    turns: Sequence[ComposedTurn], request: RenderRequest, frontier: Frontier
 ) -> tuple[ResolvedTurns, Frontier]:
-    """A history that fits, and how far its frontier had to move."""
-    profile, query = TARGETS[asked.target], asked.query
+    """Return turns that fit, and the frontier that they needed."""
+    profile, query = TARGETS[request.target], request.query
     conversation = paired(turns, kept=frontier.orphans)
-    history = history_of(conversation, profile, query, asked.pinned)
+    history = history_of(conversation, profile, query, request.pinned)
     while True:
-        settled = settle(history.turns_at(frontier), asked.target, query)
-        further = next_frontier(history, frontier, settled)
+        resolved = resolve_turns(history.turns_at(frontier), request.target, query)
+        further = next_frontier(history, frontier, resolved)
         if further == frontier:
             orphans = orphans_in(conversation)
-            check_account(history, frontier, settled.loss)
-            return settled, frontier.model_copy(update={"orphans": orphans})
+            check_account(history, frontier, resolved.loss)
+            return resolved, frontier.model_copy(update={"orphans": orphans})
         frontier = further
 
 
-def show(turns: Sequence[ComposedTurn], asked: Asked, frontier: Frontier) -> Shown:
-    settled, moved_to = fitted(turns, asked, frontier)
-    document = session_document(settled, TARGETS[asked.target], asked.query, last_seq=0, since=0)
+def render_turns(
+    turns: Sequence[ComposedTurn], request: RenderRequest, frontier: Frontier
+) -> Rendering:
+    resolved, moved_to = fit_turns(turns, request, frontier)
+    document = session_document(
+        resolved, TARGETS[request.target], request.query, last_seq=0, since=0
+    )
     tokens = document.answer["tokensEst"]
     assert isinstance(tokens, int)
-    rendered = written(settled, asked.target, asked.query)
-    called = {call.call_id for turn in settled.turns for call in turn.calls}
-    is_open = bool(called - {turn.call_id for turn in settled.turns})
-    return Shown(rendered, moved_to, [*document.hashes], tokens, is_open)
+    rendered = write_messages(resolved, request.target, request.query)
+    called = {call.call_id for turn in resolved.turns for call in turn.calls}
+    is_open = bool(called - {turn.call_id for turn in resolved.turns})
+    return Rendering(rendered, moved_to, [*document.hashes], tokens, is_open)
 
 
 def check_account(history: EvictableTurns, frontier: Frontier, loss: Sequence[LossEntry]) -> None:
-    """Every evicted thing is in the account, once, with the request that reads it whole."""
+    """Check that each evicted item is in the account once, with the request that reads it."""
     expected: list[tuple[object, ...]] = []
     for passage in history.passages_at(frontier):
         if (fold := passage.fold) is not None:
@@ -115,14 +119,14 @@ def check_account(history: EvictableTurns, frontier: Frontier, loss: Sequence[Lo
         whole = history.turns[first.start : first.stop][-len(passage.turns) :]
         for turn, smaller in zip(whole, passage.turns, strict=True):
             expected += evicted_things(turn, smaller)
-    told = [
+    reported = [
         (each.seq, each.pointer, each.to if each.to in ("line", "preview") else "", each.restore)
         if each.code == "evicted"
         else (each.from_seq, each.to_seq, each.to, each.restore)
         for each in loss
         if each.code in ("evicted", "folded")
     ]
-    assert sorted(told, key=repr) == sorted(expected, key=repr)
+    assert sorted(reported, key=repr) == sorted(expected, key=repr)
 
 
 def evicted_things(turn: ComposedTurn, smaller: ComposedTurn) -> Iterator[tuple[object, ...]]:
@@ -178,38 +182,38 @@ def test_history_fits_at_every_turn_and_changes_only_when_its_frontier_moves(
     query: RenderOptions,
     pinned: Collection[str],
 ) -> None:
-    asked = Asked(target, replace(query, max_tokens=most), pinned)
+    request = RenderRequest(target, replace(query, max_tokens=most), pinned)
     frontier, renderings = NOTHING_EVICTED, []
     TRIED.update({"histories": 1, "turns": len(turns)})
     for end in range(1, len(turns) + 1):
         try:
-            shown = show(turns[:end], asked, frontier)
+            rendering = render_turns(turns[:end], request, frontier)
         except InvalidPayloadError as exc:
-            # It says how large a limit has to be, and with that one it fits.
+            # The error names the smallest limit. The history fits it.
             [fault] = exc.faults
             least = int(fault.detail.split()[2])
-            assert least > (asked.query.max_tokens or 0)
-            asked = replace(asked, query=replace(asked.query, max_tokens=least))
-            shown = show(turns[:end], asked, frontier)
-        assert shown.tokens <= (asked.query.max_tokens or 0)
-        assert all(getattr(shown.frontier, each) >= getattr(frontier, each) for each in PLACES)
+            assert least > (request.query.max_tokens or 0)
+            request = replace(request, query=replace(request.query, max_tokens=least))
+            rendering = render_turns(turns[:end], request, frontier)
+        assert rendering.tokens <= (request.query.max_tokens or 0)
+        assert all(getattr(rendering.frontier, each) >= getattr(frontier, each) for each in PLACES)
         if end in (len(turns) // 2, len(turns)):
-            if not shown.is_open:
-                CHECKS[target](shown.rendered.messages)
-            # The same inputs give the same, and what it has moved to needs no further move.
-            assert show(turns[:end], asked, shown.frontier) == shown
-        renderings.append(shown)
-        frontier = shown.frontier
+            if not rendering.is_open:
+                CHECKS[target](rendering.rendered.messages)
+            # Rendering is deterministic, and the moved frontier is stable.
+            assert render_turns(turns[:end], request, rendering.frontier) == rendering
+        renderings.append(rendering)
+        frontier = rendering.frontier
     for old, new in pairwise(renderings):
         stable = equal_hashes(b"".join(old.hashes), new.hashes)
         assert stable == equal_beginning(old.rendered, new.rendered)
-        # Where not even what stays has so few media, the oldest of them step down all the same.
+        # If the media that stay exceed the limit, the oldest of them are reduced.
         is_crowded = any(entry.code == "too-many-media" for entry in new.rendered.loss)
         is_unmoved = all(
             getattr(old.frontier, each) == getattr(new.frontier, each) for each in PLACES
         )
-        # A newer showing of a pinned page lets the older one go, and a share of the budget changes
-        # with what has the others.
+        # A newer rendering of a pinned page evicts the older one, and the shares of the budget
+        # depend on each other.
         has_shares = new.frontier.floor > 0 or bool(pinned)
         if is_unmoved and not is_crowded and not has_shares:
             assert stable >= len(old.rendered.messages) - MOST_IN_A_BATCH

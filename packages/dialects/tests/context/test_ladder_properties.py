@@ -1,14 +1,14 @@
-"""What holds for the history of every agent, target, budget and frontier.
+"""Properties of the history of every agent, for all targets, budgets and frontiers.
 
-- A rendering is within its budget, and uses at least half of it where there is more to show
+- A rendering is within its budget, and uses at least half of it if more could be rendered
   (`check_budget`).
-- It is valid by the types of its provider and by the rules of its order (`check_messages`).
-- Every entry is shown, or inside an entry of the account of the loss (`check_account`).
-- Every handle in it leads to something (`check_handles`).
-- After an append, the hashes say how many of the old messages stand in front (`check_prefix`).
-- A frontier never goes back, and needs no further move where it came to (`check_frontier`).
-- A budget is refused only where the system or lines take too much of it, and
-  with the one that is named it fits (`check_refusal`).
+- It satisfies the types of its provider and the rules of order (`check_messages`).
+- Every entry is rendered whole or covered by the account of the loss (`check_account`).
+- Every handle in it can be resolved (`check_handles`).
+- After an append, the hashes give the length of the unchanged prefix (`check_prefix`).
+- A frontier never moves back, and a moved frontier is stable (`check_frontier`).
+- A budget is refused only if the system message or the lines take too much of it, and
+  the history fits the budget that the error names (`check_refusal`).
 
 The long form tries 10,000 histories.
 """
@@ -23,7 +23,12 @@ from random import Random
 import pytest
 
 from packages.dialects.tests.context.agent_histories import PAGES, AgentHistory, agent_history
-from packages.dialects.tests.targets.histories import Rendered, settle, strings_of, written
+from packages.dialects.tests.targets.histories import (
+    Rendered,
+    resolve_turns,
+    strings_of,
+    write_messages,
+)
 from pagefault_dialects.context.cut_marks import parse_argument_handle
 from pagefault_dialects.context.entry_refs import argument_text
 from pagefault_dialects.context.eviction import EvictableTurns, history_of
@@ -53,7 +58,7 @@ pytestmark = pytest.mark.timeout(TIMEOUT_SECONDS)
 CASES = times(300, 10_000)
 BUDGETS = (500, 1_000, 2_000, 4_000, 8_000, 20_000, 60_000)
 LINES = 1_000
-"""What the lines of any of these histories may take, where all else is left out."""
+"""The most tokens that the lines of such a history take if everything else is evicted."""
 RENDERINGS = 6
 LEVELS = [name for name in Frontier.model_fields if name not in ("orphans", "floor")]
 
@@ -67,7 +72,7 @@ TRIED: Counter[str] = Counter()
 
 
 @pytest.fixture(scope="module", autouse=True)
-def figures() -> Iterator[None]:
+def report_figures() -> Iterator[None]:
     yield
     tell(
         "Histories of agents, over all targets",
@@ -76,12 +81,12 @@ def figures() -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class Shown:
-    """A rendering within a budget, and what became of its frontier."""
+class Rendering:
+    """A rendering within a budget, and its moved frontier."""
 
     turns: Sequence[ComposedTurn]
     history: EvictableTurns
-    settled: ResolvedTurns
+    resolved: ResolvedTurns
     rendered: Rendered
     frontier: Frontier
     hashes: Sequence[bytes]
@@ -91,39 +96,39 @@ class Shown:
 
 @dataclass(frozen=True)
 class Case:
-    """What is asked for at every turn."""
+    """The options of the rendering after each append."""
 
     target: str
     query: RenderOptions
     pinned: Sequence[str]
     frontier: Frontier = NOTHING_EVICTED
-    """Where it begins: a stored one may be at any entries."""
+    """The first frontier. A stored one may be at any entries."""
 
     def within(self, most_tokens: int) -> "Case":
-        """Return the same within another budget."""
+        """Return this case with another budget."""
         return replace(self, query=replace(self.query, max_tokens=most_tokens))
 
-    def show(self, turns: Sequence[ComposedTurn], frontier: Frontier) -> Shown:
-        """Return a rendering, with its frontier moved as far as it has to be."""
+    def render(self, turns: Sequence[ComposedTurn], frontier: Frontier) -> Rendering:
+        """Return a rendering, with its frontier moved as far as needed."""
         profile = TARGETS[self.target]
         conversation = paired(turns, kept=frontier.orphans)
         history = history_of(conversation, profile, self.query, self.pinned)
         while True:
-            settled = settle(history.turns_at(frontier), self.target, self.query)
-            further = next_frontier(history, frontier, settled)
+            resolved = resolve_turns(history.turns_at(frontier), self.target, self.query)
+            further = next_frontier(history, frontier, resolved)
             if further == frontier:
                 break
             frontier = further
         frontier = frontier.model_copy(update={"orphans": orphans_in(conversation)})
-        document = session_document(settled, profile, self.query, last_seq=0, since=0)
+        document = session_document(resolved, profile, self.query, last_seq=0, since=0)
         tokens, open_calls = document.answer["tokensEst"], document.answer.get("openCalls", [])
         assert isinstance(tokens, int)
         assert isinstance(open_calls, list)
-        return Shown(
+        return Rendering(
             turns,
             history,
-            settled,
-            written(settled, self.target, self.query),
+            resolved,
+            write_messages(resolved, self.target, self.query),
             frontier,
             document.hashes,
             tokens,
@@ -132,7 +137,7 @@ class Case:
 
 
 def case_of(seed: int, target: str) -> tuple[AgentHistory, Case, Sequence[int]]:
-    """Return a history, what is asked for, and after how many entries."""
+    """Return a history, its case, and the numbers of entries at which it is rendered."""
     history = agent_history(seed)
     random = Random(seed)  # noqa: S311 - not for secrets
     query = RenderOptions(
@@ -150,53 +155,59 @@ def case_of(seed: int, target: str) -> tuple[AgentHistory, Case, Sequence[int]]:
     return history, Case(target, query, history.pinned, begins), ends
 
 
-def check_budget(case: Case, shown: Shown) -> None:
-    """What is shown takes half of the budget; or what gave way was more than half by itself."""
+def check_budget(case: Case, rendering: Rendering) -> None:
+    """Check that half of the budget is used, unless one evicted step alone needs the other half."""
     most = case.query.max_tokens or 0
-    assert shown.tokens <= most
-    codes = {each.code for each in shown.settled.loss}
+    assert rendering.tokens <= most
+    codes = {each.code for each in rendering.resolved.loss}
     is_whole = codes.isdisjoint(("evicted", "folded"))
     if case.frontier != NOTHING_EVICTED:
-        # It may have been made by a smaller budget.
+        # The frontier may come from a smaller budget.
         return
-    assert is_whole or shown.tokens >= most // 2 or shown.tokens + largest(case, shown) >= most // 2
-
-
-def largest(case: Case, shown: Shown) -> int:
-    """Return about what the largest step or message takes, whole."""
-    weighing = Weighing(TARGETS[case.target])
-    turns = shown.history.turns
-    return max(
-        weighing.turns(turns[each.start : each.stop]).tokens for each in shown.history.passages
+    assert (
+        is_whole
+        or rendering.tokens >= most // 2
+        or rendering.tokens + largest(case, rendering) >= most // 2
     )
 
 
-def check_messages(case: Case, shown: Shown) -> None:
-    messages = shown.rendered.messages
-    found = sequence_faults(messages, case.target, open_calls=shown.open_calls)
+def largest(case: Case, rendering: Rendering) -> int:
+    """Return about how many tokens the largest step or message takes."""
+    weighing = Weighing(TARGETS[case.target])
+    turns = rendering.history.turns
+    return max(
+        weighing.turns(turns[each.start : each.stop]).tokens for each in rendering.history.passages
+    )
+
+
+def check_messages(case: Case, rendering: Rendering) -> None:
+    messages = rendering.rendered.messages
+    found = sequence_faults(messages, case.target, open_calls=rendering.open_calls)
     assert [(each.rule, each.pointer, each.actual) for each in found] == []
-    if not shown.open_calls:
+    if not rendering.open_calls:
         CHECKS[case.target](messages)
-    folds = [each for each in shown.history.passages_at(shown.frontier) if each.fold is not None]
+    folds = [
+        each for each in rendering.history.passages_at(rendering.frontier) if each.fold is not None
+    ]
     assert all([turn.role for turn in each.turns] == ["user"] for each in folds)
 
 
-def check_account(shown: Shown) -> None:
-    """Everything that a history says stands there whole, or its entry is in the account."""
-    said = strings_of(shown.rendered.messages) + shown.rendered.system
+def check_account(rendering: Rendering) -> None:
+    """Check that each text of a history is rendered, or that the account has its entry."""
+    rendered_text = strings_of(rendering.rendered.messages) + rendering.rendered.system
     attached = [
         (item.medium.seq or turn.seq, item.medium.pointer)
-        for turn in shown.settled.turns
+        for turn in rendering.resolved.turns
         for item in turn.items
         if isinstance(item, MediaItem)
     ]
-    told = {each.seq for each in shown.settled.loss}
-    folds = [each for each in shown.settled.loss if each.code == "folded"]
-    for turn in shown.turns:
+    reported = {each.seq for each in rendering.resolved.loss}
+    folds = [each for each in rendering.resolved.loss if each.code == "folded"]
+    for turn in rendering.turns:
         seq = turn.seq or 0
-        if seq in told or any((f.from_seq or 0) <= seq <= (f.to_seq or 0) for f in folds):
+        if seq in reported or any((f.from_seq or 0) <= seq <= (f.to_seq or 0) for f in folds):
             continue
-        missing = [text for text in _texts(turn) if _mark(text) and not _stands_in(text, said)]
+        missing = [text for text in _texts(turn) if _mark(text) and text not in rendered_text]
         missing += [
             item.pointer
             for item in turn.items
@@ -216,34 +227,30 @@ def _mark(text: str) -> bool:
     return text.startswith("<")
 
 
-def _stands_in(text: str, said: str) -> bool:
-    return text in said
-
-
-def check_handles(shown: Shown) -> None:
-    last = len(shown.turns)
+def check_handles(rendering: Rendering) -> None:
+    last = len(rendering.turns)
     stored = {
         item.source.resource_id
-        for turn in shown.turns
+        for turn in rendering.turns
         for item in turn.items
         if isinstance(item, Medium) and isinstance(item.source, StoredBytes)
     }
-    said = strings_of(shown.rendered.messages)
-    for seq, arguments in _NAMED_ENTRY.findall(said):
-        entry = [turn for turn in shown.turns if turn.seq == int(seq)]
+    rendered_text = strings_of(rendering.rendered.messages)
+    for seq, arguments in _NAMED_ENTRY.findall(rendered_text):
+        entry = [turn for turn in rendering.turns if turn.seq == int(seq)]
         assert entry, f"@entry:{seq}"
         if arguments:
             handle = parse_argument_handle(f"@entry:{seq}{arguments}")
             assert handle is not None
             assert argument_text(entry, handle)
-    for first, until in _NAMED_ENTRIES.findall(said):
+    for first, until in _NAMED_ENTRIES.findall(rendered_text):
         assert 1 <= int(first) <= int(until) <= last
-    assert {*_NAMED_BLOB.findall(said)} <= stored
-    assert {*_NAMED_PAGE.findall(said)} <= {*PAGES}
+    assert {*_NAMED_BLOB.findall(rendered_text)} <= stored
+    assert {*_NAMED_PAGE.findall(rendered_text)} <= {*PAGES}
 
 
-def check_prefix(case: Case, old: Shown, new: Shown) -> None:
-    """The hashes say how much of what was sent stands in front, unchanged."""
+def check_prefix(case: Case, old: Rendering, new: Rendering) -> None:
+    """Check that the hashes give the length of the unchanged prefix."""
     pairs = zip(old.rendered.messages, new.rendered.messages, strict=False)
     equal = 0
     for one, other in pairs:
@@ -251,23 +258,25 @@ def check_prefix(case: Case, old: Shown, new: Shown) -> None:
             break
         equal += 1
     assert equal_hashes(b"".join(old.hashes), new.hashes) == equal
-    # One that was made here comes no further than the steps that were old already.
+    # A frontier that began here moves no further than the steps that were old already.
     is_own = case.frontier == NOTHING_EVICTED and new.frontier.floor == 0
     are_same = all(getattr(old.frontier, each) == getattr(new.frontier, each) for each in LEVELS)
-    # An older showing of a pinned page ages once there is a newer one.
+    # An older rendering of a pinned page is evicted once there is a newer one.
     if is_own and are_same and not old.open_calls and not case.pinned:
-        # Where a target has each side speak once, more may follow in the last one.
+        # If a target joins the turns of one side, the last message may grow.
         assert equal >= len(old.rendered.messages) - 1
 
 
-def check_frontier(case: Case, old: Frontier, shown: Shown) -> None:
-    assert all(getattr(shown.frontier, each) >= getattr(old, each) for each in (*LEVELS, "floor"))
-    again = case.show(shown.turns, shown.frontier)
-    assert (again.frontier, again.rendered) == (shown.frontier, shown.rendered)
+def check_frontier(case: Case, old: Frontier, rendering: Rendering) -> None:
+    assert all(
+        getattr(rendering.frontier, each) >= getattr(old, each) for each in (*LEVELS, "floor")
+    )
+    again = case.render(rendering.turns, rendering.frontier)
+    assert (again.frontier, again.rendered) == (rendering.frontier, rendering.rendered)
 
 
 def check_refusal(case: Case, exc: InvalidPayloadError) -> int:
-    """Return a budget that is large enough."""
+    """Check the error and return the budget that it names."""
     assert exc.problem_code == "budget-too-small", exc.detail
     [fault] = exc.faults
     least, most = int(fault.detail.split()[2]), case.query.max_tokens or 0
@@ -292,21 +301,21 @@ def test_history_of_an_agent_is_rendered_within_every_budget(target: str) -> Non
 def check_case(seed: int, target: str) -> None:
     history, case, ends = case_of(seed, target)
     TRIED["histories"] += 1
-    frontier, renderings = case.frontier, list[Shown]()
+    frontier, renderings = case.frontier, list[Rendering]()
     for end in ends:
         turns = history.turns[:end]
         try:
-            shown = case.show(turns, frontier)
+            rendering = case.render(turns, frontier)
         except InvalidPayloadError as exc:
             case = case.within(check_refusal(case, exc))
-            shown = case.show(turns, frontier)
+            rendering = case.render(turns, frontier)
         TRIED["renderings"] += 1
-        check_budget(case, shown)
-        check_messages(case, shown)
-        check_account(shown)
-        check_handles(shown)
-        check_frontier(case, frontier, shown)
-        renderings.append(shown)
-        frontier = shown.frontier
+        check_budget(case, rendering)
+        check_messages(case, rendering)
+        check_account(rendering)
+        check_handles(rendering)
+        check_frontier(case, frontier, rendering)
+        renderings.append(rendering)
+        frontier = rendering.frontier
     for old, new in pairwise(renderings):
         check_prefix(case, old, new)

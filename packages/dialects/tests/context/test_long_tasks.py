@@ -1,4 +1,4 @@
-"""Tasks of a thousand steps within a budget: what is left of them, and what holds for each."""
+"""Tasks of a thousand steps, rendered within a budget."""
 
 import hashlib
 import json
@@ -9,7 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from packages.dialects.tests.context.test_frontiers import EVERY, PLACES, Asked, fitted, show
+from packages.dialects.tests.context.test_frontiers import (
+    EVERY,
+    PLACES,
+    RenderRequest,
+    fit_turns,
+    render_turns,
+)
 from packages.dialects.tests.targets.composed import medium
 from pagefault_dialects.context.eviction import history_of
 from pagefault_dialects.errors import InvalidPayloadError
@@ -43,7 +49,7 @@ CALL = "A call of about sixty tokens, with its answer: "
 
 
 class History:
-    """A history being written."""
+    """A history to which messages and steps are appended."""
 
     def __init__(self, first: str = "Begin.") -> None:
         self.turns: list[ComposedTurn] = []
@@ -51,10 +57,10 @@ class History:
             self.say("user", first)
 
     def say(self, role: str, *items: str | Item) -> None:
-        said = tuple(
+        parts = tuple(
             TextItem("/content", each) if isinstance(each, str) else each for each in items
         )
-        self._add(role, said)
+        self._add(role, parts)
 
     def step(self, arguments: str, *results: str | Item, names: Sequence[str] = ("bash",)) -> None:
         seq = len(self.turns) + 1
@@ -73,7 +79,7 @@ class History:
         self.turns.append(Turn(role, items, origin, seq, **more))  # type: ignore[arg-type]
 
 
-def rendered(history: History, target: str, most: int) -> RenderedMessages:
+def render_within(history: History, target: str, most: int) -> RenderedMessages:
     found = render(history.turns, target, RenderOptions(max_tokens=most))
     assert found.tokens is not None
     assert found.tokens <= most
@@ -93,7 +99,7 @@ def thousand_calls() -> History:
 @EVERY
 @pytest.mark.parametrize("most", [4_000, 20_000])
 def test_thousand_calls_of_one_turn_fit(target: str, most: int) -> None:
-    found = rendered(thousand_calls(), target, most)
+    found = render_within(thousand_calls(), target, most)
     assert (found.tokens or 0) > most * 3 // 4
     [entry] = found.loss
     assert (entry.code, entry.from_seq) == ("folded", 2)
@@ -108,7 +114,7 @@ def test_long_writes_fit_with_the_beginning_of_each(target: str) -> None:
     history = History()
     for number in range(12):
         history.step(f"{number} " + "x = 1\n" * 2_000, "Written.", names=["write_file"])
-    found = rendered(history, target, 8_000)
+    found = render_within(history, target, 8_000)
     text = json.dumps(found.messages)
     for seq in range(2, 25, 2):
         assert f"read_text @entry:{seq}/arguments/0/content shows all of it" in text
@@ -119,7 +125,7 @@ def test_newest_fifteen_of_steps_of_three_hundred_tokens_have_their_results(targ
     history = History()
     for number in range(400):
         history.step(f"{CALL}{number}", f"result-{number} " + WORDS * 25)
-    found = rendered(history, target, 20_000)
+    found = render_within(history, target, 20_000)
     text = json.dumps(found.messages)
     assert all(f"result-{number} " + WORDS * 25 in text for number in range(385, 400))
 
@@ -131,7 +137,7 @@ def test_result_larger_than_the_budget_keeps_its_ends(target: str, most: int) ->
     for number in range(20):
         history.step(f"{CALL}{number}", WORDS * 8)
     history.step("all of it", "It begins. " + WORDS * 8_000 + "It ends.")
-    found = rendered(history, target, most)
+    found = render_within(history, target, most)
     text = json.dumps(found.messages)
     assert "It begins. The quick brown fox" in text
     assert 'read_text(\\"@entry:43\\") shows all of it' in text or "entry:43" in text
@@ -145,7 +151,7 @@ def test_messages_larger_than_the_budget_have_a_quarter_each(target: str) -> Non
     history.step("a", "b")
     history.say("user", "The newest. " + WORDS * 2_000)
     history.step("a", "The result.")
-    found = rendered(history, target, 4_000)
+    found = render_within(history, target, 4_000)
     text = json.dumps(found.messages)
     assert "The task. The quick" in text
     assert "The newest. The quick" in text
@@ -156,7 +162,7 @@ def test_messages_larger_than_the_budget_have_a_quarter_each(target: str) -> Non
 def test_last_words_of_the_assistant_have_what_is_left() -> None:
     history = History("Hello.")
     history.say("assistant", WORDS * 3_000)
-    found = rendered(history, "anthropic", 2_000)
+    found = render_within(history, "anthropic", 2_000)
     assert (found.tokens or 0) > 1_000
 
 
@@ -164,14 +170,14 @@ def test_message_that_was_shortened_stays_so_when_it_is_no_longer_the_newest() -
     history = History("Begin.")
     history.step("a", "b")
     history.say("user", WORDS * 2_000)
-    asked = Asked("anthropic", RenderOptions(max_tokens=4_000, frontier="main"), ())
-    before = show(history.turns, asked, NOTHING_EVICTED)
+    request = RenderRequest("anthropic", RenderOptions(max_tokens=4_000, frontier="main"), ())
+    before = render_turns(history.turns, request, NOTHING_EVICTED)
     assert before.frontier.floor == 4
     history.say("user", "And then?")
     history.step("a", "b")
-    after = show(history.turns, asked, before.frontier)
-    said = before.rendered.messages[-1]
-    assert said in after.rendered.messages
+    after = render_turns(history.turns, request, before.frontier)
+    last_message = before.rendered.messages[-1]
+    assert last_message in after.rendered.messages
     assert after.rendered.messages[: len(before.rendered.messages)] == before.rendered.messages
 
 
@@ -184,7 +190,7 @@ def test_history_that_the_assistant_begins_keeps_its_first_line() -> None:
         "content": [{"type": "text", "text": "[The conversation begins here.]"}],
     }
     for most in (1_000, 100_000):
-        assert rendered(history, "anthropic", most).messages[0] == first
+        assert render_within(history, "anthropic", most).messages[0] == first
 
 
 def test_budget_below_the_lines_of_the_floor_is_refused_with_each_part() -> None:
@@ -198,7 +204,7 @@ def test_budget_below_the_lines_of_the_floor_is_refused_with_each_part() -> None
         assert part in str(refused.value)
     assert "pinned pages " not in str(refused.value)
     [fault] = refused.value.faults
-    rendered(history, "anthropic", int(fault.detail.split()[2]))
+    render_within(history, "anthropic", int(fault.detail.split()[2]))
 
 
 def test_message_that_is_partly_folded_is_written_anew() -> None:
@@ -217,12 +223,12 @@ def test_message_that_is_partly_folded_is_written_anew() -> None:
     found = render(turns, "anthropic", RenderOptions(max_tokens=2_600))
     assert not sequence_faults(found.messages, "anthropic")
     assert found.messages[-2:] == messages[-2:]
-    [first, fold, said, *_] = found.messages
+    [first, fold, user_message, *_] = found.messages
     assert first == messages[0]
     assert "Step 1: bash 1." in json.dumps(fold)
     assert "@entr" not in json.dumps(fold)
-    assert "Go on 0." in json.dumps(said)
-    assert "tool_result" not in json.dumps(said)
+    assert "Go on 0." in json.dumps(user_message)
+    assert "tool_result" not in json.dumps(user_message)
 
 
 @EVERY
@@ -239,7 +245,7 @@ def test_call_larger_than_the_budget_is_cut_at_the_floor(
     call = replace(history.turns[1].calls[0], arguments=arguments)
     thoughts = (_THOUGHT,) if is_signed else ()
     history.turns[1] = replace(history.turns[1], calls=(call,), items=thoughts)
-    found = rendered(history, target, 4_000)
+    found = render_within(history, target, 4_000)
     assert "read_text @entry:2/arguments/0" in json.dumps(found.messages)
     assert "evicted" in {each.code for each in found.loss}
 
@@ -254,8 +260,8 @@ def test_frontier_from_before_folds_reads_as_it_is() -> None:
     for _ in range(6):
         history.step("a", WORDS * 60)
     query = RenderOptions(max_tokens=9_000, frontier="main")
-    shown = history_of(history.turns, TARGETS["text"], query).passages_at(frontier)
-    assert [(each.levels.results, each.levels.texts) for each in shown] == [
+    passages = history_of(history.turns, TARGETS["text"], query).passages_at(frontier)
+    assert [(each.levels.results, each.levels.texts) for each in passages] == [
         (False, False),
         *[(True, True)] * 2,
         (False, True),
@@ -284,7 +290,7 @@ _THOUGHT = ProviderBlock(
 
 @st.composite
 def tasks(draw: st.DrawFn) -> list[ComposedTurn]:
-    """Steps with long arguments, pictures, calls at once, late and missing results, thoughts."""
+    """Return a task: long arguments, pictures, parallel calls, late and missing results."""
     history = History(draw(st.sampled_from(["Begin.", WORDS * 30, ""])))
     late: list[ComposedTurn] = []
     for _ in range(draw(st.integers(1, 12))):
@@ -325,34 +331,34 @@ def test_task_fits_at_every_turn_and_is_valid(
     target: str, turns: list[ComposedTurn], most: int, batch: int | None
 ) -> None:
     query = RenderOptions(max_tokens=most, evict_batch=batch, frontier="main")
-    asked, frontier = Asked(target, query, ()), NOTHING_EVICTED
+    request, frontier = RenderRequest(target, query, ()), NOTHING_EVICTED
     for end in range(1, len(turns) + 1):
         try:
-            shown = show(turns[:end], asked, frontier)
+            rendering = render_turns(turns[:end], request, frontier)
         except InvalidPayloadError as exc:
             least = int(exc.faults[0].detail.split()[2])
-            assert least > (asked.query.max_tokens or 0)
-            asked = replace(asked, query=replace(asked.query, max_tokens=least))
-            shown = show(turns[:end], asked, frontier)
-        assert shown.tokens <= (asked.query.max_tokens or 0)
-        assert all(getattr(shown.frontier, each) >= getattr(frontier, each) for each in PLACES)
+            assert least > (request.query.max_tokens or 0)
+            request = replace(request, query=replace(request.query, max_tokens=least))
+            rendering = render_turns(turns[:end], request, frontier)
+        assert rendering.tokens <= (request.query.max_tokens or 0)
+        assert all(getattr(rendering.frontier, each) >= getattr(frontier, each) for each in PLACES)
         levels = ("folded", "arguments", "tool_results", "tool_texts", "tool_media")
-        places = [getattr(shown.frontier, each) for each in levels]
+        places = [getattr(rendering.frontier, each) for each in levels]
         assert places == sorted(places)
-        settled, _ = fitted(turns[:end], asked, shown.frontier)
-        answered = {turn.call_id for turn in settled.turns}
-        calls = (call for turn in settled.turns for call in turn.calls)
+        resolved, _ = fit_turns(turns[:end], request, rendering.frontier)
+        answered = {turn.call_id for turn in resolved.turns}
+        calls = (call for turn in resolved.turns for call in turn.calls)
         waiting = [
             TARGETS[target].call_id.fit(call.call_id)
             for call in calls
             if call.call_id not in answered
         ]
-        assert not [*sequence_faults(shown.rendered.messages, target, open_calls=waiting)]
-        folds = [each for each in settled.loss if each.code == "folded"]
+        assert not [*sequence_faults(rendering.rendered.messages, target, open_calls=waiting)]
+        folds = [each for each in resolved.loss if each.code == "folded"]
         for turn in turns[:end]:
             assert turn.seq is not None
             is_folded = any(
                 (each.from_seq or 0) <= turn.seq <= (each.to_seq or 0) for each in folds
             )
-            assert is_folded or any(each.seq == turn.seq for each in settled.turns)
-        frontier = shown.frontier
+            assert is_folded or any(each.seq == turn.seq for each in resolved.turns)
+        frontier = rendering.frontier

@@ -1,4 +1,4 @@
-"""Which turns are one step, and the line that stands for a run of steps."""
+"""Steps of turns, and the line that summarises a run of steps."""
 
 from functools import reduce
 from operator import add
@@ -14,7 +14,7 @@ from pagefault_dialects.model.conversation import ComposedTurn, TextItem, Turn, 
 from pagefault_dialects.turns.pairing import paired
 
 
-def said(seq: int | None, role: str = "user") -> ComposedTurn:
+def message(seq: int | None, role: str = "user") -> ComposedTurn:
     return Turn(role, (TextItem("", "Hello."),), "/", seq)  # type: ignore[arg-type]
 
 
@@ -34,11 +34,11 @@ def step_text(number: int, *turns: ComposedTurn) -> str:
 
 def test_step_is_a_call_and_its_answers_and_all_else_is_said() -> None:
     turns = [
-        said(1),
+        message(1),
         calling(2, "bash", "bash"),
         answer(3, "c2.0"),
         answer(4, "c2.1"),
-        said(5, "assistant"),
+        message(5, "assistant"),
         calling(6, "bash"),
     ]
     assert list(steps_in(turns)) == [Step(1, 1, 4, 2), Step(2, 5, 6, 6)]
@@ -46,16 +46,16 @@ def test_step_is_a_call_and_its_answers_and_all_else_is_said() -> None:
 
 
 def test_answer_that_came_first_is_of_the_step_of_its_call() -> None:
-    turns = paired([said(1), answer(2, "c3.0"), calling(3, "bash"), said(4)])
+    turns = paired([message(1), answer(2, "c3.0"), calling(3, "bash"), message(4)])
     assert list(steps_in(turns)) == [Step(1, 1, 3, 3)]
 
 
 def test_turns_outside_of_a_session_have_the_places_of_their_order() -> None:
-    assert places_of_turns([said(None), calling(None, "bash")]) == range(1, 3)
+    assert places_of_turns([message(None), calling(None, "bash")]) == range(1, 3)
 
 
 def test_what_is_said_of_the_memory_stands_with_the_first_entry() -> None:
-    assert places_of_turns([said(None, "system"), said(1), said(2)]) == [1, 1, 2]
+    assert places_of_turns([message(None, "system"), message(1), message(2)]) == [1, 1, 2]
 
 
 def test_answer_without_a_call_before_it_is_a_step() -> None:
@@ -79,7 +79,7 @@ def test_fold_names_the_six_most_frequent_tools_and_counts_the_others() -> None:
 def test_fold_of_two_runs_is_their_sum() -> None:
     runs = [
         summary_of([calling(2, "bash"), answer(3, "c2.0")], 1),
-        summary_of([said(4, "assistant")], 0),
+        summary_of([message(4, "assistant")], 0),
         summary_of([calling(5, "look", "bash"), answer(6, "c5.0", is_error=True)], 2),
     ]
     assert reduce(add, runs) == FoldSummary(
@@ -98,9 +98,9 @@ def test_fold_of_two_runs_is_their_sum() -> None:
 
 
 def test_fold_of_messages_alone_counts_them() -> None:
-    run = summary_of([said(2, "assistant")], 0) + summary_of([said(9)], 0)
+    run = summary_of([message(2, "assistant")], 0) + summary_of([message(9)], 0)
     assert run.text == "2 messages. read_text @entries:2-9 lists them."
-    assert summary_of([said(2)], 0).text == "1 message. read_text @entries:2-2 lists it."
+    assert summary_of([message(2)], 0).text == "1 message. read_text @entries:2-2 lists it."
 
 
 def test_fold_outside_of_a_session_names_no_entries() -> None:
@@ -108,7 +108,7 @@ def test_fold_outside_of_a_session_names_no_entries() -> None:
 
 
 def test_answer_that_nobody_recorded_has_not_failed() -> None:
-    turns = paired([calling(2, "bash"), said(3)])
+    turns = paired([calling(2, "bash"), message(3)])
     assert step_text(1, *turns[:2]) == "Step 1: bash 1. read_text @entries:2-2 lists it."
 
 

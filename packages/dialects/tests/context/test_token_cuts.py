@@ -17,8 +17,8 @@ words = st.sampled_from(
 texts = st.lists(words, max_size=400).map("".join)
 
 
-def way(offset: int) -> str:
-    """The words that say how to go on."""
+def continuation(offset: int) -> str:
+    """Return the line that names the next offset."""
     return f"go on at {offset}"
 
 
@@ -31,7 +31,7 @@ def test_no_more_characters_are_kept_than_have_that_many_tokens(text: str, most:
 
 @given(texts, st.integers(100, 2_000))
 def test_beginning_and_end_fit_and_say_where_to_go_on(text: str, most: int) -> None:
-    cut = head_and_tail_within(text, most, way)
+    cut = head_and_tail_within(text, most, continuation)
     assert count_tokens(cut.text) <= most
     if cut.text == text:
         assert (cut.end, cut.has_gap) == (len(text), False)
@@ -46,7 +46,7 @@ def test_beginning_and_end_fit_and_say_where_to_go_on(text: str, most: int) -> N
 
 def test_cut_of_a_long_text_counts_no_more_than_fits() -> None:
     text = "0 GET /cart 200\n" * 2_000_000
-    cut = head_and_tail_within(text, 500, way)
+    cut = head_and_tail_within(text, 500, continuation)
     assert 400 <= count_tokens(cut.text) <= 500
 
 

@@ -1,6 +1,6 @@
-"""Messages and histories that real packages built and dumped, each with what is expected.
+"""Messages and histories that real packages dumped, each with its expected content.
 
-`peers/dialects/build.py` makes the files; `make peers-check` makes them anew.
+`peers/dialects/build.py` writes the files; `make peers-check` rebuilds them.
 """
 
 import base64
@@ -26,15 +26,15 @@ TARGETS = ("openai-chat", "anthropic")
 
 _DIGEST_CHARS = 12
 _BESIDE = re.compile(r"\[[^\]]*\]|^Image: .*:$", re.MULTILINE)
-"""Notes of a rendering: of what it moved, and of what a target cannot have."""
+"""Notes of a rendering about moved items and about items that a target does not support."""
 
 Json = Any
 Call = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """What a model is told by a message or a history."""
+class ExpectedContent:
+    """The texts, media and calls that a model reads in a message or a history."""
 
     texts: tuple[str, ...] = ()
     calls: tuple[Call, ...] = ()
@@ -50,31 +50,31 @@ class Case:
     package: str
     value: Json
     role: str | None
-    expect: Said
+    expect: ExpectedContent
 
     @property
     def dialect(self) -> str:
-        """The dialect that built it."""
+        """Return the dialect that built it."""
         return self.name.rpartition("-")[0]
 
 
 def read_cases(text: str) -> list[Case]:
-    """The cases of a file."""
+    """Return the cases of a file."""
     return [_case(**json.loads(line)) for line in text.splitlines()]
 
 
 def _case(*, name: str, package: str, value: Json, expect: dict[str, Any]) -> Case:
-    said = Said(
+    expected_content = ExpectedContent(
         tuple(expect.get("texts", ())),
         tuple((name, json.dumps(arguments)) for name, arguments in expect.get("calls", ())),
         tuple((call, text) for call, text in expect.get("answers", ())),
         tuple(sorted(expect.get("media", ()))),
     )
-    return Case(name, package, value, expect.get("role"), said)
+    return Case(name, package, value, expect.get("role"), expected_content)
 
 
 def faults_of(case: Case) -> list[str]:
-    """What is wrong in how a case is read, and rendered for targets."""
+    """Return the faults in how a case is read, and how it is rendered for targets."""
     try:
         entries = _entries(case)
     except InvalidPayloadError as exc:
@@ -94,7 +94,7 @@ def _entries(case: Case) -> list[EntryReading]:
 
 
 def turns_of(entries: list[EntryReading]) -> Sequence[ComposedTurn]:
-    """The turns that entries are, paired."""
+    """Return the paired turns of entries."""
     messages = [each for entry in entries for each in entry.messages]
     recorded = [
         turn for index, each in enumerate(messages) for turn in foreign_turns(each, index + 1)
@@ -103,13 +103,13 @@ def turns_of(entries: list[EntryReading]) -> Sequence[ComposedTurn]:
 
 
 def _rendered(case: Case, entries: list[EntryReading], target: str) -> list[str]:
-    """Return what a rendering has wrong: what is not there once, and what stands beside it."""
+    """Yield the faults of a rendering: content that is missing, repeated or unexpected."""
     rendered = render(turns_of(entries), target)
     if any(_is_as_sent(case.value, each) for each in rendered.messages):
-        # It went out as it came, which `targets/test_home.py` is about.
+        # The message is unchanged, which `targets/test_home.py` tests.
         return []
-    seen = [each for message in rendered.messages for each in _shown(message)]
-    words = "\n".join([rendered.system, *(text for kind, text in seen if kind == "text")])
+    strings = [each for message in rendered.messages for each in _visible_strings(message)]
+    words = "\n".join([rendered.system, *(text for kind, text in strings if kind == "text")])
     expected = [*case.expect.texts, *(text for _, text in case.expect.answers)]
     faults = [
         f"{text!r} {words.count(text)} times"
@@ -120,7 +120,7 @@ def _rendered(case: Case, entries: list[EntryReading], target: str) -> list[str]
         words = words.replace(text, "")
     if _BESIDE.sub("", words).strip():
         faults.append(f"beside it {words.strip()!r}")
-    media = tuple(sorted(digest for kind, digest in seen if kind == "media"))
+    media = tuple(sorted(digest for kind, digest in strings if kind == "media"))
     calls = [*_calls(rendered.messages)]
     if media != case.expect.media:
         faults.append(f"media {media}")
@@ -131,21 +131,21 @@ def _rendered(case: Case, entries: list[EntryReading], target: str) -> list[str]
 
 
 def _is_as_sent(value: Json, message: Json) -> bool:
-    """Whether a message is the one that was sent, with blocks or members of its own dialect."""
+    """Return whether a message is the one that was sent, with members of its own dialect."""
     if not isinstance(value, dict) or message["role"] != value.get("role"):
         return False
     content = message.get("content")
     return content == value.get("content") and not isinstance(content, str)
 
 
-def _missing_answers(expect: Said, messages: list[Json]) -> Iterator[str]:
+def _missing_answers(expect: ExpectedContent, messages: list[Json]) -> Iterator[str]:
     tools = [
-        (each["tool_call_id"], "".join(text for _, text in _shown(each)))
+        (each["tool_call_id"], "".join(text for _, text in _visible_strings(each)))
         for each in messages
         if each["role"] == "tool"
     ]
     for call, text in expect.answers:
-        if not any(call in (None, known) and text in told for known, told in tools):
+        if not any(call in (None, known) and text in answer_texts for known, answer_texts in tools):
             yield f"answer {call} not among {tools}"
 
 
@@ -160,13 +160,13 @@ def _calls(messages: list[Json]) -> Iterator[Call]:
                 yield block["name"], json.dumps(block["input"])
 
 
-def _shown(node: Json) -> Iterator[tuple[str, str]]:
-    """Yield the texts that a model reads in what is rendered, and the digests of its media."""
+def _visible_strings(node: Json) -> Iterator[tuple[str, str]]:
+    """Yield the texts and the digests of media that a model reads in rendered messages."""
     if isinstance(node, str):
         yield "text", node
     elif isinstance(node, list):
         for each in node:
-            yield from _shown(each)
+            yield from _visible_strings(each)
     elif isinstance(node, dict):
         kind = node.get("type")
         if kind == "text":
@@ -176,7 +176,7 @@ def _shown(node: Json) -> Iterator[tuple[str, str]]:
         elif kind == "image":
             yield "media", _digest(node["source"]["data"])
         elif kind not in ("tool_use", "thinking", "redacted_thinking"):
-            yield from _shown(node.get("content"))
+            yield from _visible_strings(node.get("content"))
 
 
 def _digest(base64_data: str) -> str:

@@ -1,6 +1,6 @@
-"""Results of tools that real packages built and dumped, each with what is expected.
+"""Results of tools that real packages dumped, each with its expected content.
 
-`peers/dialects/build.py` makes the file; `make peers-check` makes it anew.
+`peers/dialects/build.py` writes the file; `make peers-check` rebuilds it.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ _DIGEST_CHARS = 12
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """Texts and media that a model is told, and the call that they answer."""
+    """The texts and media that a model reads, and the call that they answer."""
 
     texts: tuple[str, ...] = ()
     media: tuple[str, ...] = ()
@@ -38,12 +38,12 @@ class Case:
 
 
 def read_cases(text: str) -> list[Case]:
-    """The cases of a file."""
+    """Return the cases of a file."""
     return [_case(**json.loads(line)) for line in text.splitlines()]
 
 
 def observe(value: object) -> Expectation:
-    """Normalize a result; empty texts stand for a tool that returned nothing."""
+    """Normalize a result; a tool that returned nothing has empty texts."""
     result = normalize(value)
     texts = ["".join(map(str, p.template)) for p in result.parts if isinstance(p, NormalizedText)]
     media = [

@@ -6,9 +6,9 @@ from pagefault_dialects.messages.entry_reading import READING, read_entry, read_
 
 CASES = [case for file in FILES for case in read_cases(file.read_text())]
 _MESSAGES = [case for case in CASES if case.role is not None]
-# What others than OpenAI write in its form is read as its own.
+# Messages in the form of OpenAI are read as OpenAI's, whichever package wrote them.
 _AS_OPENAI = {"mistral", "ollama"}
-# Those that write blocks of another, and words alone, are read as what they write.
+# Blocks of another dialect, and texts alone, are read as that dialect.
 _AS_OTHERS = {
     "ag-ui": {"openai-chat"},
     "anthropic": {"openai-chat"},
@@ -36,13 +36,13 @@ def test_stored_messages_of_real_packages_are_read_as_when_they_arrived() -> Non
 
 
 def test_messages_of_real_packages_are_of_the_dialect_that_wrote_them() -> None:
-    others = {
+    mismatches = {
         case.name: dialect
         for case in _MESSAGES
         if (dialect := read_entry(case.value).dialect)
         not in {case.dialect, *_AS_OTHERS.get(case.dialect, ())}
     }
-    assert others == {}
+    assert mismatches == {}
 
 
 def test_every_dialect_has_messages_or_histories_of_real_packages() -> None:

@@ -1,4 +1,4 @@
-"""What providers and protocols put around a result: opened, read for failure, and kept."""
+"""Envelopes of providers and protocols: opened, read for failures, and stored."""
 
 import json
 from collections.abc import Mapping
@@ -12,10 +12,10 @@ from packages.dialects.tests.results.samples import (
     PNG64,
     PNG_URI,
     Medium,
-    Seen,
+    Result,
     json_part,
     medium,
-    seen,
+    result_of,
     text,
 )
 from pagefault_dialects.errors import InvalidPayloadError
@@ -26,7 +26,7 @@ WORD = {"type": "text", "text": "a"}
 
 
 def response(result: object) -> dict[str, object]:
-    """A response of JSON-RPC."""
+    """Return a response of JSON-RPC."""
     return {"jsonrpc": "2.0", "id": 7, "result": result}
 
 
@@ -44,18 +44,18 @@ def response(result: object) -> dict[str, object]:
     ],
 )
 def test_a_response_of_json_rpc_is_its_result(result: object) -> None:
-    expected = replace(seen(result), envelope={"dialect": "mcp", "response": {"id": 7}})
-    assert seen(response(result)) == expected
-    assert seen({**response(response(result)), "error": None}) == expected
+    expected = replace(result_of(result), envelope={"dialect": "mcp", "response": {"id": 7}})
+    assert result_of(response(result)) == expected
+    assert result_of({**response(response(result)), "error": None}) == expected
 
 
 def test_responses_in_responses_are_opened_to_the_last() -> None:
     result: object = {"content": [{"type": "image", "data": "***"}], "isError": True}
     for _ in range(900):
         result = response(result)
-    opened = seen(result)
+    opened = result_of(result)
     assert opened.is_error
-    # The pointer ends where it would become too long.
+    # The pointer ends before it becomes too long.
     assert opened.warnings == (("undecodable-media", "/result" * 142),)
 
 
@@ -77,7 +77,7 @@ def test_an_error_of_json_rpc_is_its_words_and_a_failure(
     error: object, parts: tuple[object, ...], kept: dict[str, object]
 ) -> None:
     answer = {"jsonrpc": "2.0", "id": None, "error": error}
-    assert seen(answer) == Seen(parts, is_error=True, envelope={"dialect": "mcp", **kept})
+    assert result_of(answer) == Result(parts, is_error=True, envelope={"dialect": "mcp", **kept})
 
 
 BEDROCK = {"toolUseId": "t", "content": [{"text": "a"}, {"json": {"b": 1}}]}
@@ -96,19 +96,19 @@ VERCEL = {"type": "tool-result", "toolCallId": "c", "toolName": "t"}
 def test_bedrock_says_by_its_status_whether_the_tool_failed(
     status: str | None, is_error: bool | None
 ) -> None:
-    expected = Seen(
+    expected = Result(
         (text("a"), json_part('{"b":1}')),
         is_error=is_error,
         envelope={"dialect": "bedrock", "toolCallId": "t"},
     )
     block = {"toolResult": {**BEDROCK, "status": status}}
     message = {"role": "user", "content": [block]}
-    assert [seen(each) for each in (block, [block], message)] == [expected] * 3
+    assert [result_of(each) for each in (block, [block], message)] == [expected] * 3
 
 
 def test_the_object_of_a_tool_result_alone_needs_a_status() -> None:
-    assert seen({**BEDROCK, "status": "error"}).is_error
-    assert seen(BEDROCK).envelope is None
+    assert result_of({**BEDROCK, "status": "error"}).is_error
+    assert result_of(BEDROCK).envelope is None
 
 
 @pytest.mark.parametrize(("status", "is_error"), STATUSES)
@@ -124,20 +124,20 @@ def test_a_tool_message_of_langchain_is_its_content_in_every_dump(
         [message],
     ]
     kept = {"dialect": "langchain", "toolCallId": "c"}
-    expected = Seen((text("a"),), is_error=is_error, envelope=kept)
-    assert [seen(each) for each in dumps] == [expected] * 4
+    expected = Result((text("a"),), is_error=is_error, envelope=kept)
+    assert [result_of(each) for each in dumps] == [expected] * 4
 
 
 def test_what_a_tool_message_holds_besides_is_kept() -> None:
     message = {**LANGCHAIN, "content": "a", "artifact": {"n": None}, "name": "t"}
     kept = {"artifact": {"n": None}, "dialect": "langchain", "toolCallId": "c", "toolName": "t"}
-    assert seen(message) == Seen((text("a"),), envelope=kept)
+    assert result_of(message) == Result((text("a"),), envelope=kept)
 
 
 def test_a_medium_that_is_only_kept_is_stored_and_no_part() -> None:
     message = {**LANGCHAIN, "content": "a", "artifact": {"plot": PNG_URI}}
     kept = {"dialect": "langchain", "toolCallId": "c", "artifact": {"plot": MediaSlot(0)}}
-    assert seen(message) == Seen(
+    assert result_of(message) == Result(
         (text("a"),), (Medium(PNG, "image/png", must_be_stored=True),), envelope=kept
     )
 
@@ -145,7 +145,7 @@ def test_a_medium_that_is_only_kept_is_stored_and_no_part() -> None:
 def test_a_constructor_with_members_of_its_own_is_a_record() -> None:
     kind = ["langchain", "schema", "messages", "ToolMessage"]
     record = {"lc": 1, "type": "constructor", "id": kind, "kwargs": LANGCHAIN, "extra": "more"}
-    assert "more" in str(seen(record).parts)
+    assert "more" in str(result_of(record).parts)
 
 
 @pytest.mark.parametrize(
@@ -157,14 +157,14 @@ def test_gemini_says_by_an_error_in_its_response_that_the_tool_failed(
 ) -> None:
     function = {"name": "f", "response": {"error": error}}
     for key in ("functionResponse", "function_response"):
-        assert seen({key: function}).is_error is is_error
-        assert seen({"role": "user", "parts": [{key: function}]}).is_error is is_error
+        assert result_of({key: function}).is_error is is_error
+        assert result_of({"role": "user", "parts": [{key: function}]}).is_error is is_error
 
 
 def test_what_a_function_of_gemini_returned_stands_before_its_media() -> None:
     inline = {"inlineData": {"mimeType": "image/png", "data": PNG64}, "fileData": None}
     function = {"name": "f", "response": {"error": "boom"}, "parts": [inline]}
-    assert seen({"functionResponse": function}) == Seen(
+    assert result_of({"functionResponse": function}) == Result(
         (text("boom"), medium()),
         (Medium(PNG, "image/png"),),
         is_error=True,
@@ -191,7 +191,7 @@ def test_a_response_of_gemini_is_its_output_or_all_of_it(
     kept = {"dialect": "gemini", "toolName": "f"}
     for key in ("functionResponse", "function_response"):
         part = {key: {"name": "f", "response": response}}
-        assert seen(part) == Seen(parts, envelope=kept)
+        assert result_of(part) == Result(parts, envelope=kept)
 
 
 @pytest.mark.parametrize(
@@ -206,11 +206,11 @@ def test_a_response_of_gemini_is_its_output_or_all_of_it(
 def test_outputs_of_the_vercel_ai_sdk_say_that_the_tool_failed(
     output: dict[str, object], part: object
 ) -> None:
-    assert seen(output) == Seen((part,), is_error=True, envelope={"dialect": "vercel"})
+    assert result_of(output) == Result((part,), is_error=True, envelope={"dialect": "vercel"})
     kept: dict[str, object] = {"dialect": "vercel", "toolCallId": "c", "toolName": "t"}
     kept["output"] = {"type": output["type"]}
     within = {"role": "tool", "content": [{**VERCEL, "output": output}]}
-    assert seen(within) == Seen((part,), is_error=True, envelope=kept)
+    assert result_of(within) == Result((part,), is_error=True, envelope=kept)
 
 
 @pytest.mark.parametrize("kind", ["json", "error-json"])
@@ -223,34 +223,34 @@ def test_output_of_the_vercel_ai_sdk_is_the_mcp_result_that_it_holds(kind: str) 
         (True, {"is_error": True, "result_type": "complete"}),
     ):
         output = {"type": kind, "value": {**result, **flags}, "providerOptions": {"p": 1}}
-        expected = Seen(
+        expected = Result(
             (text("a"),),
             is_error=kind == "error-json" or is_error,
             structured_content=({"result": "a"},),
             envelope={"dialect": "vercel", "providerOptions": {"p": 1}},
         )
-        assert seen(output) == expected
+        assert result_of(output) == expected
         kept: dict[str, object] = {"dialect": "vercel", "toolCallId": "c", "toolName": "t"}
         kept |= {"output": {"type": kind, "providerOptions": {"p": 1}}}
-        assert seen({**VERCEL, "output": output}) == replace(expected, envelope=kept)
+        assert result_of({**VERCEL, "output": output}) == replace(expected, envelope=kept)
 
 
 def test_output_of_the_vercel_ai_sdk_that_holds_a_record_is_its_json() -> None:
     record = {"content": "a", "score": 1}
     output = {"type": "json", "value": record}
-    shown = json_part('{"content":"a","score":1}')
-    assert seen(output) == Seen((shown,), envelope={"dialect": "vercel"})
+    record_part = json_part('{"content":"a","score":1}')
+    assert result_of(output) == Result((record_part,), envelope={"dialect": "vercel"})
 
 
 def test_a_tool_error_of_the_vercel_ai_sdk_is_a_failure() -> None:
     part = {**VERCEL, "type": "tool-error", "input": {"a": None}, "error": "boom"}
     kept = {"dialect": "vercel", "toolCallId": "c", "toolName": "t", "input": {"a": None}}
-    assert seen(part) == Seen((text("boom"),), is_error=True, envelope=kept)
+    assert result_of(part) == Result((text("boom"),), is_error=True, envelope=kept)
 
 
 def test_media_in_an_envelope_are_media() -> None:
     image = {"type": "image", "data": PNG64, "mimeType": "image/png"}
-    assert seen({**LANGCHAIN, "content": [image]}) == Seen(
+    assert result_of({**LANGCHAIN, "content": [image]}) == Result(
         (medium(),),
         (Medium(PNG, "image/png", "image"),),
         envelope={"dialect": "langchain", "toolCallId": "c"},
@@ -279,7 +279,7 @@ def test_media_in_an_envelope_are_media() -> None:
     ],
 )
 def test_a_record_outside_of_an_envelope_says_nothing_of_success(record: str) -> None:
-    assert seen(json.loads(record)) == Seen((json_part(record),))
+    assert result_of(json.loads(record)) == Result((json_part(record),))
 
 
 TWO = [{**LANGCHAIN, "content": f"of {call}", "tool_call_id": call} for call in ("c1", "c2")]
@@ -304,24 +304,24 @@ TWO = [{**LANGCHAIN, "content": f"of {call}", "tool_call_id": call} for call in 
     ],
 )
 def test_of_several_answers_that_of_the_call_is_taken(result: object) -> None:
-    answer = seen(result, call_id="c2")
+    answer = result_of(result, call_id="c2")
     assert answer.parts == (text("of c2"),)
     assert answer.warnings == (("other-answers", ""),)
     with pytest.raises(InvalidPayloadError) as caught:
-        seen(result, call_id="c3")
+        result_of(result, call_id="c3")
     assert "/messages" in caught.value.detail
 
 
 def test_two_answers_to_the_call_are_not_one() -> None:
     with pytest.raises(InvalidPayloadError):
-        seen([TWO[0], TWO[0]], call_id="c1")
+        result_of([TWO[0], TWO[0]], call_id="c1")
 
 
 def test_call_and_tool_of_an_envelope_are_kept_where_they_differ() -> None:
     message = {**LANGCHAIN, "name": "t"}
-    alike = seen(message, call_id="c", tool_name="t")
+    alike = result_of(message, call_id="c", tool_name="t")
     assert (alike.envelope, alike.warnings) == ({"dialect": "langchain"}, ())
-    other = seen(message, call_id="d", tool_name="u")
+    other = result_of(message, call_id="d", tool_name="u")
     assert other.envelope == {"dialect": "langchain", "toolCallId": "c", "toolName": "t"}
     assert other.warnings == (
         ("envelope-differs", "/tool_call_id"),
@@ -329,7 +329,7 @@ def test_call_and_tool_of_an_envelope_are_kept_where_they_differ() -> None:
     )
 
 
-# Each is one member away from an envelope.
+# Each differs from an envelope by one member.
 _UPDATE = {"sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "completed"}
 _NOTE = {"method": "session/update", "params": {"sessionId": "s", "update": _UPDATE}}
 
@@ -383,12 +383,12 @@ NEAR_MISSES: list[object] = [
 
 @pytest.mark.parametrize("record", NEAR_MISSES)
 def test_an_object_that_is_nearly_an_envelope_is_none(record: object) -> None:
-    assert seen(record).envelope is None
+    assert result_of(record).envelope is None
 
 
 def test_an_object_of_a_thousand_members_is_looked_up_by_none_of_them() -> None:
     record = {f"m{number}": number for number in range(1_000)} | {"type": "tool_result"}
-    assert seen(record).envelope is None
+    assert result_of(record).envelope is None
 
 
 @pytest.mark.parametrize(
@@ -411,7 +411,7 @@ def test_a_block_that_only_its_provider_understands_is_kept_and_told_in_words(
 ) -> None:
     result = {"type": "tool_result", "tool_use_id": "c", "content": [WORD, block]}
     kept = Provenance(meta={"block": block})
-    assert seen(result, call_id="c").parts == (text("a"), text(words, beside=kept))
+    assert result_of(result, call_id="c").parts == (text("a"), text(words, provenance=kept))
 
 
 _FILE = {"type": "document", "source": {"type": "file", "file_id": "f"}}
@@ -436,33 +436,33 @@ _VIDEO = {"format": "mp4", "source": {"s3Location": {"uri": "s3://b/k.mp4"}}}
 def test_a_file_that_only_its_provider_has_is_read_in_words_without_an_envelope(
     block: dict[str, object], words: str
 ) -> None:
-    part = text(words, beside=Provenance(meta={"block": block}))
-    assert seen(block).parts == (part,)
-    assert seen([WORD, block]).parts == (text("a"), part)
-    assert seen({"content": [WORD, block]}).parts == (text("a"), part)
+    part = text(words, provenance=Provenance(meta={"block": block}))
+    assert result_of(block).parts == (part,)
+    assert result_of([WORD, block]).parts == (text("a"), part)
+    assert result_of({"content": [WORD, block]}).parts == (text("a"), part)
     record = {**block, "rows": 3}
-    assert seen(record).parts == (json_part(json.dumps(record, separators=(",", ":"))),)
+    assert result_of(record).parts == (json_part(json.dumps(record, separators=(",", ":"))),)
 
 
 def test_data_among_the_blocks_of_a_dialect_are_data() -> None:
     result = {"type": "tool_result", "tool_use_id": "c", "content": [WORD, {"degrees": 4}, 4]}
     parts = (text("a"), json_part('{"degrees":4}'), text("4"))
-    assert seen(result, call_id="c").parts == parts
-    # What a function returned may be anything.
+    assert result_of(result, call_id="c").parts == parts
+    # A function may return any value.
     output = {"name": "f", "response": {"output": {"type": "weather"}}}
-    assert seen({"functionResponse": output}).parts == (json_part('{"type":"weather"}'),)
+    assert result_of({"functionResponse": output}).parts == (json_part('{"type":"weather"}'),)
 
 
 def test_what_a_document_of_anthropic_says_besides_is_kept() -> None:
-    beside = {"context": "of a report", "citations": {"enabled": True}}
+    members = {"context": "of a report", "citations": {"enabled": True}}
     source = {"type": "text", "media_type": "text/plain", "data": "Four degrees."}
-    document = {"type": "document", "source": source, "title": "Weather", **beside}
+    document = {"type": "document", "source": source, "title": "Weather", **members}
     result = {"type": "tool_result", "tool_use_id": "c", "content": [document]}
-    shown = text("Four degrees.", beside=Provenance(name="Weather", meta=beside))
-    assert seen(result, call_id="c").parts == (shown,)
+    document_text = text("Four degrees.", provenance=Provenance(name="Weather", meta=members))
+    assert result_of(result, call_id="c").parts == (document_text,)
 
 
 def test_a_file_of_a2a_is_a_medium_without_its_kind() -> None:
     file = {"bytes": PNG64, "mimeType": "image/png"}
     artifact = {"artifactId": "a", "parts": [{"file": file}]}
-    assert seen(artifact).media == (Medium(PNG, "image/png"),)
+    assert result_of(artifact).media == (Medium(PNG, "image/png"),)

@@ -1,4 +1,4 @@
-"""Messages with a member of another kind than their package writes are read, or refused."""
+"""Messages with a member of an unexpected type are read or refused."""
 
 from collections.abc import Iterator
 from contextlib import suppress

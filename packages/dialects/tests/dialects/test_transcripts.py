@@ -1,4 +1,4 @@
-"""Transcripts and streams of updates: pieces are joined, and what is no message is counted."""
+"""Transcripts and streams of updates: pieces are joined, and other events are counted."""
 
 from typing import Any
 
@@ -30,14 +30,14 @@ SEEN = line("2", "1", {"role": "assistant", "id": "m", "content": [BLOCK]})
 CALL: Json = {"type": "tool_use", "id": "t", "name": "look", "input": {}}
 
 
-def told(body: object) -> list[tuple[str, Json]]:
+def read_messages(body: object) -> list[tuple[str, Json]]:
     """Return the messages of a body, with their pointers."""
     return [(pointer, message) for pointer, message, _ in read_conversation(body).entries]
 
 
 def test_lines_of_one_message_are_one_message() -> None:
     rest = line("3", "2", {"role": "assistant", "id": "m", "content": [CALL]})
-    assert told([ASKED, SEEN, rest]) == [
+    assert read_messages([ASKED, SEEN, rest]) == [
         ("/0/message", {"role": "user", "content": "look"}),
         ("/1/message", {"role": "assistant", "id": "m", "content": [BLOCK, CALL]}),
     ]
@@ -45,20 +45,20 @@ def test_lines_of_one_message_are_one_message() -> None:
 
 def test_the_newest_line_says_which_way_the_conversation_went() -> None:
     again = line("1b", None, {"role": "user", "content": "look again"})
-    assert told([ASKED, SEEN, again]) == [("/2/message", again["message"])]
+    assert read_messages([ASKED, SEEN, again]) == [("/2/message", again["message"])]
 
 
 def test_lines_of_subagents_are_left_out_and_read_where_there_are_no_others() -> None:
     side = [{**each, "isSidechain": True} for each in (ASKED, SEEN)]
     other = line("9", None, {"role": "user", "content": "wait"})
-    assert told([*side, other]) == [("/2/message", other["message"])]
-    assert [message for _, message in told(side)] == [ASKED["message"], SEEN["message"]]
+    assert read_messages([*side, other]) == [("/2/message", other["message"])]
+    assert [message for _, message in read_messages(side)] == [ASKED["message"], SEEN["message"]]
 
 
 def test_a_compaction_stands_for_what_was_before_it() -> None:
     boundary = {"type": "system", "subtype": "compact_boundary", "uuid": "b", "parentUuid": None}
     summary = line("c", "b", {"role": "user", "content": "so far"}, isCompactSummary=True)
-    assert told([ASKED, SEEN, {**boundary, "sessionId": "s"}, summary]) == [
+    assert read_messages([ASKED, SEEN, {**boundary, "sessionId": "s"}, summary]) == [
         ("/3/message", summary["message"])
     ]
 
@@ -114,7 +114,7 @@ def test_updates_of_a_call_are_one_message_with_what_is_said_around_it() -> None
     end = {"sessionUpdate": "tool_call_update", "toolCallId": "t", "status": "completed"}
     content = [{"type": "content", "content": BLOCK}]
     updates = [chunk("I "), chunk("look."), start, {**end, "content": content}, chunk("So.")]
-    assert told(updates) == [
+    assert read_messages(updates) == [
         ("/0", {**chunk(""), "content": [{"type": "text", "text": "I look."}]}),
         ("/2", {**start, "status": "completed", "content": content}),
         ("/4", chunk("So.")),
@@ -136,60 +136,60 @@ def test_events_of_ag_ui_are_the_messages_they_are_pieces_of() -> None:
     ]
     function = {"name": "look", "arguments": '{"at":1}'}
     call = {"id": "c", "type": "function", "function": function}
-    assert told(events) == [
+    assert read_messages(events) == [
         ("/1", {"id": "m", "role": "assistant", "content": "I look.", "toolCalls": [call]}),
         ("/7", events[7]),
     ]
     assert read_conversation(events).passed_over == 2
-    asked = {"id": "a", "role": "user", "content": "look"}
-    snapshot = {"type": "MESSAGES_SNAPSHOT", "messages": [asked]}
-    assert told([*events, snapshot]) == [("/9/messages/0", asked)]
-    # The next run begins with what was said, and says more in pieces.
-    run = {"type": "RUN_STARTED", "threadId": "t", "runId": "s", "input": {"messages": [asked]}}
+    question = {"id": "a", "role": "user", "content": "look"}
+    snapshot = {"type": "MESSAGES_SNAPSHOT", "messages": [question]}
+    assert read_messages([*events, snapshot]) == [("/9/messages/0", question)]
+    # The next run repeats the messages and continues in pieces.
+    run = {"type": "RUN_STARTED", "threadId": "t", "runId": "s", "input": {"messages": [question]}}
     piece = {"type": "TEXT_MESSAGE_CHUNK", "messageId": "a", "delta": "So."}
     more = ("/11", {"id": "a", "role": "assistant", "content": "So."})
-    assert told([*events, snapshot, run, piece])[1:] == [more]
+    assert read_messages([*events, snapshot, run, piece])[1:] == [more]
 
 
 def test_parts_of_gemini_in_a_list_are_what_one_says_in_a_row() -> None:
     call = {"function_call": {"name": "look", "args": {}}}
     answer = {"function_response": {"name": "look", "response": {"output": "a cat"}}}
-    said = {"role": "model", "parts": [{"text": "So."}]}
+    answer_message = {"role": "model", "parts": [{"text": "So."}]}
     parts = [{"text": "look"}, {"inline_data": {"mime_type": "image/png", "data": "iVBO"}}]
-    body = {"contents": [*parts, call, answer, said, "Thanks."]}
-    assert told(body) == [
+    body = {"contents": [*parts, call, answer, answer_message, "Thanks."]}
+    assert read_messages(body) == [
         ("/contents/0", {"role": "user", "parts": parts}),
         ("/contents/2", {"role": "model", "parts": [call]}),
         ("/contents/3", {"role": "user", "parts": [answer]}),
-        ("/contents/4", said),
+        ("/contents/4", answer_message),
         ("/contents/5", {"role": "user", "parts": [{"text": "Thanks."}]}),
     ]
-    assert told(parts) == [("/0", {"role": "user", "parts": parts})]
+    assert read_messages(parts) == [("/0", {"role": "user", "parts": parts})]
 
 
 def test_what_the_sdk_of_gemini_called_by_itself_is_the_history_before_its_answer() -> None:
-    asked = {"role": "user", "parts": [{"text": "look"}]}
-    said = {"role": "model", "parts": [{"text": "a cat"}]}
+    question = {"role": "user", "parts": [{"text": "look"}]}
+    reply = {"role": "model", "parts": [{"text": "a cat"}]}
     body = {
-        "automatic_function_calling_history": [asked],
-        "candidates": [{"content": said, "finish_reason": "STOP"}],
+        "automatic_function_calling_history": [question],
+        "candidates": [{"content": reply, "finish_reason": "STOP"}],
     }
     read = read_conversation(body)
     assert [entry[:2] for entry in read.entries] == [
-        ("/automatic_function_calling_history/0", asked),
-        ("/candidates/0/content", said),
+        ("/automatic_function_calling_history/0", question),
+        ("/candidates/0/content", reply),
     ]
     assert not read.continues
     assert read_conversation({**body, "automatic_function_calling_history": []}).continues
 
 
-@pytest.mark.parametrize("around", ["params", "result"])
-def test_what_is_sent_by_json_rpc_is_read_without_it(around: str) -> None:
+@pytest.mark.parametrize("envelope", ["params", "result"])
+def test_what_is_sent_by_json_rpc_is_read_without_it(envelope: str) -> None:
     request = {"jsonrpc": "2.0", "id": 1, "method": "message/send"}
     parts = [{"kind": "text", "text": "look"}]
     message = {"kind": "message", "messageId": "m", "role": "user", "parts": parts}
-    held = {"message": message} if around == "params" else message
-    entry = read_conversation({**request, around: held}).entries[0][2]
+    request_params = {"message": message} if envelope == "params" else message
+    entry = read_conversation({**request, envelope: request_params}).entries[0][2]
     assert (entry.dialect, entry.role) == ("a2a", "user")
     update = {"sessionUpdate": "agent_message_chunk", "content": BLOCK}
     params = {"sessionId": "s", "update": update}
@@ -197,7 +197,9 @@ def test_what_is_sent_by_json_rpc_is_read_without_it(around: str) -> None:
     entry = read_conversation(body).entries[0][2]
     assert (entry.dialect, entry.role) == ("acp", "assistant")
     task = {"id": "t", "contextId": "c", "status": {"state": "completed"}, "history": [message]}
-    assert told({"jsonrpc": "2.0", "id": 1, "result": task}) == [("/result/history/0", message)]
+    assert read_messages({"jsonrpc": "2.0", "id": 1, "result": task}) == [
+        ("/result/history/0", message)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -230,11 +232,11 @@ def test_an_object_that_is_nearly_a_message_is_none(record: Json) -> None:
 
 def test_instructions_are_what_stands_around_a_history() -> None:
     request = {"kind": "request", "instructions": "be brief", "parts": []}
-    asked = {"part_kind": "user-prompt", "content": "look"}
-    read = read_conversation([{**request, "parts": [asked]}, {**request, "parts": [asked]}])
+    question = {"part_kind": "user-prompt", "content": "look"}
+    read = read_conversation([{**request, "parts": [question]}, {**request, "parts": [question]}])
     assert read.prompt == {"instructions": "be brief"}
     system = {"part_kind": "system-prompt", "content": "you look"}
-    read = read_conversation([{**request, "parts": [system, asked]}])
+    read = read_conversation([{**request, "parts": [system, question]}])
     assert read.prompt == {"instructions": "you look\n\nbe brief"}
     message = {"role": "user", "parts": [{"type": "text", "content": "look"}]}
     attributes = {

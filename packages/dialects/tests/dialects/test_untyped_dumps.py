@@ -1,4 +1,4 @@
-"""Dumps without what is unset, which lack the member that says what they are."""
+"""Dumps without unset members, which therefore lack their type."""
 
 import hashlib
 from typing import Any
@@ -17,7 +17,7 @@ RETURN: Json = {"tool_name": "f", "tool_call_id": "c1", "part_kind": "tool-retur
 
 
 def output(*blocks: Json) -> Json:
-    """An output of LlamaIndex."""
+    """Return an output of LlamaIndex."""
     return {"blocks": [*blocks], "tool_name": "f", "raw_input": {}, "raw_output": "x"}
 
 
@@ -54,8 +54,8 @@ def test_a_dump_without_its_type_is_told_as_with_it(dump: Json, expected: Expect
     ],
 )
 def test_what_nearly_is_such_a_dump_is_a_record(record: Json) -> None:
-    told = observe(record)
-    assert (told.call, told.failed, len(told.texts)) == (None, False, 1)
+    observed = observe(record)
+    assert (observed.call, observed.failed, len(observed.texts)) == (None, False, 1)
 
 
 def test_a_message_of_langchain_without_its_type_is_a_result() -> None:

@@ -1,4 +1,4 @@
-"""JSON texts as nobody writes them: repeated keys, escapes, halves of characters, odd blanks."""
+"""Unusual JSON texts: repeated keys, escapes, lone surrogates, odd whitespace."""
 
 from hypothesis import strategies as st
 

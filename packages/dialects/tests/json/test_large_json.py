@@ -1,4 +1,4 @@
-"""JSON of many values, parsed in pieces: what the library's parser makes of it, or refuses."""
+"""JSON of many values, parsed in pieces: read or refused as `json.loads` does."""
 
 import json
 from collections.abc import Callable
@@ -34,7 +34,7 @@ WIDE: dict[str, str] = {
 
 
 def outcome(read: Callable[[], object]) -> tuple[object, ...]:
-    """What is read, spelled out with its types, or the error."""
+    """Return the parsed value with its types, or the error."""
     try:
         return ("value", repr(read()))
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""A pointer followed through a text leads to what it leads to in the value of it."""
+"""A pointer finds the same value in a text as in the parsed text."""
 
 import json
 import tracemalloc
@@ -28,7 +28,7 @@ def scan(
 
 
 def repaired(value: Any) -> Any:  # noqa: ANN401 - any JSON
-    """A value without halves of characters; of keys that become one, the last one wins."""
+    """Return a value without lone surrogates; of keys that become equal, the last one is used."""
     if isinstance(value, dict):
         return {without_lone_surrogates(key): repaired(each) for key, each in value.items()}
     if isinstance(value, list):
@@ -69,7 +69,7 @@ def test_large_value_is_described_as_the_built_one_would_be(
         return
     whole: Any = scan(text, *names, piece_chars=piece_chars).value
     if repeats_keys(text):
-        # Members of one name are counted each.
+        # Repeated members are counted.
         return
     members = whole.items() if isinstance(whole, dict) else enumerate(whole)
     assert (found.is_array, found.length, found.size_bytes) == (
@@ -122,5 +122,5 @@ def test_value_is_not_built(text: str, names: tuple[str, ...]) -> None:
         _, peak_bytes = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    # Of a piece, there are its text and its values. Built, all values take 6 to 20 MB.
+    # One piece has its text and its values in memory. All values take 6 to 20 MB.
     assert peak_bytes < 3_000_000

@@ -1,4 +1,4 @@
-"""Repeated keys are noted while a text is parsed, and not longer."""
+"""Repeated keys are recorded only while a text is parsed."""
 
 import gc
 import weakref
@@ -13,7 +13,7 @@ def test_nothing_keeps_what_was_noted_of_a_text_that_was_parsed() -> None:
         b'{"a":[{"b":1,"b":2}]}', max_depth=9, max_nodes=99, make_object=keys.make_object
     )
     assert [*keys.places(value)] == [("/a/0", "b")]
-    gone = weakref.ref(keys)
+    reference = weakref.ref(keys)
     del keys
     gc.collect()
-    assert gone() is None
+    assert reference() is None

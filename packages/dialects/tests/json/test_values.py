@@ -1,4 +1,4 @@
-"""JSON inside of strings: written back as it stood, or refused."""
+"""JSON inside of strings: written back unchanged, or refused."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Data URIs in sentences: found whole where they hold a file, and cheaply where they do not."""
+"""Data URIs in sentences are found whole if they hold a file, and rejected cheaply if not."""
 
 from urllib.parse import quote
 

@@ -1,4 +1,4 @@
-"""What decoding an image costs, found before it is decoded."""
+"""The cost of decoding an image, estimated before it is decoded."""
 
 import io
 import struct
@@ -20,7 +20,7 @@ from tests.kit.images import jpeg_in_three_scans, picture, saved, see_through
 ROWS = saved(picture(), "JPEG")
 PROGRESSIVE = saved(picture(), "JPEG", progressive=True)
 PIXELS = 300 * 200
-# What is made of it: the smaller image and its file.
+# The smaller image and its file.
 OUTPUT = 9 * PIXELS
 
 
@@ -63,7 +63,7 @@ def test_passes_over_the_pixels_are_counted(data: bytes, mime_type: str, passes:
         (b"\xff\xff" + scan(), 1),
         (segment(0xE1, scan() * 5) + scan(), 1),
         (scan() + b"\xff\xd9" + scan() * 5, 1),
-        # Where a decoder looks for a restart, it passes over what is no marker, byte by byte.
+        # A decoder that searches a restart marker skips other bytes one by one.
         (scan() + b"\xff\x02\x00\x20" + scan(), 2),
         (scan() + b"\xff\xfe\x00\x00" + scan(), 2),
         (scan()[:-3], 1),
@@ -89,7 +89,7 @@ def test_scans_are_found_as_a_decoder_finds_them(tail: bytes, scans: int) -> Non
         (saved(picture().quantize(64), "GIF"), "image/gif", 11),
         (saved(picture(), "WEBP"), "image/webp", 20),
         (saved(picture(), "WEBP")[:1_000], "image/webp", 20),
-        # The bytes decide what it is.
+        # The bytes decide the type.
         (saved(picture(), "WEBP"), "image/png", 20),
     ],
     ids=[

@@ -1,4 +1,4 @@
-"""When links end, by their own parameters."""
+"""Expiry of links, read from their own parameters."""
 
 from datetime import UTC, datetime
 

@@ -94,7 +94,7 @@ def test_the_extension_survives(stem: str) -> None:
 
 
 def test_long_run_of_combining_marks_costs_no_more_than_its_length() -> None:
-    # Normalized as it is, this name alone would take minutes.
+    # Without a limit, normalizing this name would take minutes.
     name = safe_file_name("a" + "\u0301\u0323" * 500_000 + ".png")
     assert name is not None
     assert (name[-4:], len(name.encode()) <= 255) == (".png", True)

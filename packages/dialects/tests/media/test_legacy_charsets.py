@@ -1,4 +1,4 @@
-"""Texts in charsets of before UTF-8 are decoded, and what is no text is not."""
+"""Texts in legacy charsets are decoded, and binary data are not."""
 
 import os
 
@@ -46,7 +46,7 @@ def test_a_text_that_arrives_in_pieces_is_decoded(name: str, size: int) -> None:
     text, encoding, charset = TEXTS[name]
     whole = "# Plain words come first.\n" * 20_000 + text * 50
     data = whole.encode(encoding)
-    # A charset is found in what is there by then.
+    # The charset is detected in the bytes that have arrived.
     first = max(size, len(data) - len((text * 50).encode(encoding)) + 4_096)
     decoder = TextDecoder()
     pieces = [data[:first], *(data[at : at + size] for at in range(first, len(data), size))]

@@ -1,4 +1,4 @@
-"""Files that are no media, whatever they are announced as."""
+"""Files that are not media, although they are declared as such."""
 
 import pytest
 

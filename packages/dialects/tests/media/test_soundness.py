@@ -1,4 +1,4 @@
-"""Whether files are whole: real ones, cut ones, and ones that are meant to be trouble."""
+"""Damage in files: real, truncated and hostile ones."""
 
 import io
 import random
@@ -54,7 +54,7 @@ RECORDINGS = {
     "WebM": ("video/webm", media.webm()),
     "WebM of a pipe": ("video/webm", media.webm(open_sizes=True)),
 }
-# Of which nothing but a valid head is needed by players, or that are told by little else. A WebM of
+# Files of which players need only a valid head, or that have few other marks. A WebM of
 # open sizes is whole at the end of each of its elements, which players may need the next of.
 WHATEVER_IS_LEFT = {"FLAC", "WebM of a pipe"}
 WITHOUT_A_NUMBER = media.mp3(says_size=False)
@@ -76,7 +76,7 @@ def is_decoded(data: bytes) -> bool:
     try:
         for frame in ImageSequence.Iterator(Image.open(io.BytesIO(data))):
             frame.load()
-    except Exception:  # noqa: BLE001 - what is no image raises anything
+    except Exception:  # noqa: BLE001 - other files raise any exception
         return False
     return True
 
@@ -96,13 +96,13 @@ def chunk(kind: bytes, data: bytes = b"", *, checksum: int | None = None) -> byt
 
 
 def with_chunk(png: bytes, added: bytes) -> bytes:
-    """The PNG with a chunk more behind its header."""
+    """Return the PNG with one more chunk behind its header."""
     return png[:33] + added + png[33:]
 
 
 @pytest.mark.parametrize("name", [*IMAGES, *RECORDINGS, "PDF"])
 def test_whatever_a_file_has_become_is_judged(name: str) -> None:
-    """Cut anywhere in its beginning, and with bytes replaced, moved, doubled and left out."""
+    """Truncate a file anywhere, and replace, move, repeat and delete its bytes."""
     mime_type, whole = {**IMAGES, **RECORDINGS, "PDF": ("application/pdf", PDF)}[name]
     for data in [*(whole[:end] for end in range(400)), *changed(whole, times=200)]:
         damage = judged(data, mime_type)
@@ -115,7 +115,7 @@ def changed(data: bytes, *, times: int) -> Iterator[bytes]:
     for _ in range(times):
         made = bytearray(data)
         for _ in range(chosen.randint(1, 4)):
-            # Most of what is read stands at the beginning or at the end.
+            # Most of the bytes that are read are at the beginning or the end.
             span = chosen.choice([64, 400, len(made)])
             start = chosen.randrange(min(span, len(made)))
             start = chosen.choice([start, len(made) - 1 - start])
@@ -197,7 +197,7 @@ def test_cut_files_are_damaged(name: str, share: float) -> None:
 def test_an_mp3_that_does_not_say_its_size_is_cut_where_a_frame_is_not_whole() -> None:
     whole = WITHOUT_A_NUMBER
     assert judged(whole, "audio/mpeg") is None
-    # Nobody can tell one that was cut between two frames.
+    # A file that was cut between two frames cannot be detected.
     unseen = [end for end in range(64, len(whole)) if judged(whole[:end], "audio/mpeg") is None]
     assert len(unseen) < len(whole) / 100
     for behind in (b"TAG" + bytes(125), b"APETAGEX" + bytes(300), bytes(4_096)):
@@ -259,8 +259,8 @@ def test_what_decoders_take_is_sound(data: bytes, mime_type: str) -> None:
 
 def test_a_document_that_is_encrypted_is_no_document_for_a_model() -> None:
     encrypted = PDF.replace(b"/Root 1 0 R", b"/Root 1 0 R /Encrypt 9 0 R")
-    told = "It is encrypted, and models take no encrypted documents."
-    assert judged(encrypted, "application/pdf") == Damage("encrypted-media", told)
+    expected_detail = "It is encrypted, and models take no encrypted documents."
+    assert judged(encrypted, "application/pdf") == Damage("encrypted-media", expected_detail)
     spoken_of = PDF.replace(b"/Root 1 0 R", b"/Root 1 0 R /EncryptMetadata true")
     assert judged(spoken_of, "application/pdf") is None
 

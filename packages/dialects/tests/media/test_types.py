@@ -129,7 +129,7 @@ def test_a_type_has_one_spelling(text: str, canonical: str | None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("head", "declared", "settled"),
+    ("head", "declared", "expected"),
     [
         (PNG, None, "image/png"),
         (PNG, "image/png", "image/png"),
@@ -162,9 +162,9 @@ def test_a_type_has_one_spelling(text: str, canonical: str | None) -> None:
     ],
 )
 def test_the_bytes_decide_unless_the_claim_is_more_specific(
-    head: bytes, declared: str | None, settled: str
+    head: bytes, declared: str | None, expected: str
 ) -> None:
-    assert detect_mime_type(head, declared) == settled
+    assert detect_mime_type(head, declared) == expected
 
 
 @pytest.mark.parametrize(

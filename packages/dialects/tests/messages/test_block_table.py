@@ -1,9 +1,9 @@
-"""One entry in the table is all that a provider's block needs to be read everywhere."""
+"""A block of a provider needs one entry in the table to be read everywhere."""
 
 import pytest
 
 from packages.dialects.tests.results import samples
-from packages.dialects.tests.results.samples import NOISE, Seen, medium, seen
+from packages.dialects.tests.results.samples import NOISE, Result, medium, result_of
 from pagefault_dialects.media import block_table
 from pagefault_dialects.media.block_table import SHAPES, BlockShape, BlockTable, paths
 from pagefault_dialects.messages.message_content import ContentReading
@@ -32,7 +32,7 @@ def _known(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_new_shape_is_read_in_tool_results() -> None:
     clip = samples.Medium(LONG, "video/x-acme", "video", "a.clip")
     picture = samples.Medium(LONG, None, "image")
-    assert seen([CLIP, PICTURE]) == Seen((medium(0), medium(1)), (clip, picture))
+    assert result_of([CLIP, PICTURE]) == Result((medium(0), medium(1)), (clip, picture))
 
 
 @pytest.mark.usefixtures("_known")
@@ -46,9 +46,9 @@ def test_a_new_shape_is_moved_out_of_messages() -> None:
 
 @pytest.mark.usefixtures("_known")
 def test_a_new_shape_is_shown_to_any_model() -> None:
-    (shown,) = ContentReading({}, "assistant").items([CLIP], "/content")
+    (item,) = ContentReading({}, "assistant").items([CLIP], "/content")
     size = len(LONG)
-    assert shown == Medium("/content", InlineBytes(LONG), "video", "video/x-acme", "a.clip", size)
+    assert item == Medium("/content", InlineBytes(LONG), "video", "video/x-acme", "a.clip", size)
 
 
 def test_without_an_entry_it_is_data() -> None:

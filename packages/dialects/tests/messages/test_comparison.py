@@ -1,4 +1,4 @@
-"""Conversations compared by what was read of them."""
+"""Comparison of conversations by their turns."""
 
 import pytest
 
@@ -28,7 +28,7 @@ LIST: list[JsonObject] = [USER, CALLING, ANSWER, SAID]
 
 
 def units(*messages: JsonObject, first: int = 0) -> list[Unit]:
-    """The units of messages, which have the places `first`, `first + 1` …"""
+    """Return the units of messages, which have the places `first`, `first + 1` …"""
     found: list[Unit] = []
     for place, (_, _, entry) in enumerate(read_conversation([*messages]).entries, first):
         turns = entry_turns(

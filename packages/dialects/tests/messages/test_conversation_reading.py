@@ -1,4 +1,4 @@
-"""Whole conversations: requests, responses and lists."""
+"""Reading of whole conversations: requests, responses and lists."""
 
 from dataclasses import replace
 from typing import Any
@@ -17,7 +17,7 @@ ANSWERED = {"role": "assistant", "content": "hello"}
 
 
 @pytest.mark.parametrize(
-    ("body", "said", "continues"),
+    ("body", "expected_messages", "continues"),
     [
         ([SAID, ANSWERED], [("/0", SAID), ("/1", ANSWERED)], False),
         ({"messages": [SAID], "model": "m"}, [("/messages/0", SAID)], False),
@@ -43,11 +43,14 @@ ANSWERED = {"role": "assistant", "content": "hello"}
     ],
 )
 def test_messages_are_found_in_what_stands_around_them(
-    body: Json, said: list[tuple[str, Json]], continues: bool
+    body: Json, expected_messages: list[tuple[str, Json]], continues: bool
 ) -> None:
     read = read_conversation(body)
-    assert [(pointer, each) for pointer, each, _ in read.entries] == said
-    entries = [replace(read_entry(each), dialect=read.dialect or "openai-chat") for _, each in said]
+    assert [(pointer, each) for pointer, each, _ in read.entries] == expected_messages
+    entries = [
+        replace(read_entry(each), dialect=read.dialect or "openai-chat")
+        for _, each in expected_messages
+    ]
     assert [entry for _, _, entry in read.entries] == entries
     assert read.continues is continues
 

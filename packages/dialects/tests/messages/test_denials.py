@@ -1,4 +1,4 @@
-"""Denials: a user did not let a tool run, and a model is told so, with the reason."""
+"""Denials: a user did not approve a call, and the model reads the reason."""
 
 from typing import Any
 
@@ -27,8 +27,8 @@ def result(output: Json) -> Json:
 
 
 def part(**members: Json) -> Json:
-    shown = {"type": "tool-pay", "toolCallId": "w7", "input": {}, **members}
-    return {"role": "assistant", "parts": [shown]}
+    tool_part = {"type": "tool-pay", "toolCallId": "w7", "input": {}, **members}
+    return {"role": "assistant", "parts": [tool_part]}
 
 
 DENIAL = {"id": "a", "approved": False, "reason": "too expensive"}
@@ -73,16 +73,16 @@ def test_model_is_told_of_a_denial_and_why(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("output", "said"),
+    ("output", "expected_reason"),
     [
         ({"type": "execution-denied", "reason": "too expensive"}, "too expensive"),
         ({"type": "execution-denied"}, NO_REASON),
     ],
 )
-def test_result_that_is_a_denial_has_its_reason(output: Json, said: str) -> None:
+def test_result_that_is_a_denial_has_its_reason(output: Json, expected_reason: str) -> None:
     history = [USER, {"role": "assistant", "content": [CALL]}, result(output), ON]
     (_, _, answer, _) = read_messages({"messages": history}).turns
-    assert (answer.is_error, [item.text for item in answer.items]) == (True, [said])  # type: ignore[union-attr]
+    assert (answer.is_error, [item.text for item in answer.items]) == (True, [expected_reason])  # type: ignore[union-attr]
 
 
 def test_call_that_was_approved_waits_for_its_result() -> None:
@@ -95,10 +95,10 @@ def test_call_that_was_approved_waits_for_its_result() -> None:
 
 
 def test_denial_of_a_tool_of_mcp_is_told_with_its_reason() -> None:
-    asked = {"type": "mcp_approval_request", "id": "m1", "name": "delete", "server_label": "fs"}
+    request = {"type": "mcp_approval_request", "id": "m1", "name": "delete", "server_label": "fs"}
     denied = {"type": "mcp_approval_response", "approval_request_id": "m1", "approve": False}
     history: Json = {
-        "input": [USER, {**asked, "arguments": "{}"}, {**denied, "reason": "too expensive"}]
+        "input": [USER, {**request, "arguments": "{}"}, {**denied, "reason": "too expensive"}]
     }
     healed = heal(history, "openai-chat")
     assert healed.messages[-1] == {"role": "user", "content": SAID}

@@ -1,4 +1,4 @@
-"""Single messages, read as they are sent to a session, and again as they were stored."""
+"""Single messages, read as they arrive in a session, and again from the store."""
 
 from typing import Any
 
@@ -34,7 +34,7 @@ ANSWER: Json = {"type": "function_call_output", "call_id": "call_1", "output": "
 
 
 def turns(message: Json) -> list[ComposedTurn]:
-    """Return the turns that a message is."""
+    """Return the turns of a message."""
     return entry_turns(
         read_entry(message),
         1,
@@ -46,14 +46,14 @@ def turns(message: Json) -> list[ComposedTurn]:
     )
 
 
-# A dump of a block with all members that there are.
+# A dump of a block with all of its members.
 NULLS: Json = dict.fromkeys(
     ("text", "image", "document", "toolUse", "toolResult", "reasoningContent", "cachePoint")
 )
 
 
 @pytest.mark.parametrize(
-    ("block", "said"),
+    ("block", "texts"),
     [
         ({"text": "It snows."}, ["It snows."]),
         (
@@ -64,10 +64,10 @@ NULLS: Json = dict.fromkeys(
         ({"reasoningContent": {"reasoningText": {"text": "Hm.", "signature": "UkVB"}}}, []),
     ],
 )
-def test_members_of_bedrock_that_are_null_are_absent(block: Json, said: list[str]) -> None:
+def test_members_of_bedrock_that_are_null_are_absent(block: Json, texts: list[str]) -> None:
     message = {"role": "assistant", "content": [{**NULLS, **block}]}
     (turn,) = turns(message)
-    assert [each.text for each in turn.items if isinstance(each, TextItem)] == said
+    assert [each.text for each in turn.items if isinstance(each, TextItem)] == texts
 
 
 RESULT: Json = {"toolResult": {"toolUseId": "t", "content": [{"text": "It snows."}]}}
@@ -128,13 +128,13 @@ def test_turns_point_into_the_message_as_it_was_sent() -> None:
 
 
 def test_items_of_one_turn_are_joined_if_their_dialect_says_so() -> None:
-    said = [turns(CALL)[0], turns({**CALL, "call_id": "call_2"})[0]]
+    split = [turns(CALL)[0], turns({**CALL, "call_id": "call_2"})[0]]
     both: ComposedTurn = Turn(
-        role="assistant", items=(), seq=1, calls=said[0].calls + said[1].calls
+        role="assistant", items=(), seq=1, calls=split[0].calls + split[1].calls
     )
-    assert join_turns((turn, True) for turn in said) == [both]
-    assert join_turns((turn, False) for turn in said) == said
-    assert join_turns(((turn, False) for turn in said), joins_calls=True) == [both]
+    assert join_turns((turn, True) for turn in split) == [both]
+    assert join_turns((turn, False) for turn in split) == split
+    assert join_turns(((turn, False) for turn in split), joins_calls=True) == [both]
 
 
 def test_only_the_members_of_the_specification_are_flat() -> None:
@@ -149,11 +149,11 @@ def test_a_block_of_one_provider_is_told_in_words_also_where_it_is_stored() -> N
     read = read_stored(message, "anthropic", READING)
     stored = entry_turns(read, 1, "", {}, audience="assistant", moved_out=frozenset())
     assert stored == turns(message)
-    [kept, said] = stored[0].items
+    [kept, description] = stored[0].items
     assert isinstance(kept, ProviderBlock)
     assert (kept.words, kept.forms) == ("https://a.example", {"anthropic": block})
-    assert isinstance(said, TextItem)
-    assert said.text == "Snow."
+    assert isinstance(description, TextItem)
+    assert description.text == "Snow."
 
 
 @pytest.mark.parametrize(
@@ -166,15 +166,17 @@ def test_a_block_of_one_provider_is_told_in_words_also_where_it_is_stored() -> N
 )
 def test_a_document_of_words_is_told_behind_its_title_and_context(document: Json) -> None:
     block = {"type": "document", "source": document, "title": "Weather", "context": "Of May."}
-    said = turns({"role": "user", "content": [block]})
-    assert [item.text for item in said[0].items if isinstance(item, TextItem)] == [
+    document_turns = turns({"role": "user", "content": [block]})
+    assert [item.text for item in document_turns[0].items if isinstance(item, TextItem)] == [
         "[document: Weather]",
         "Of May.",
         "Four degrees.",
     ]
     answer = {"type": "tool_result", "tool_use_id": "t_1", "content": [block]}
     assert turns({"role": "user", "content": [answer]})[0].items == tuple(
-        TextItem("/content/0", item.text) for item in said[0].items if isinstance(item, TextItem)
+        TextItem("/content/0", item.text)
+        for item in document_turns[0].items
+        if isinstance(item, TextItem)
     )
 
 

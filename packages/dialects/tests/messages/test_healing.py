@@ -1,4 +1,4 @@
-"""The doctor and the healer say the same, of generated histories of every target."""
+"""Diagnosis and repair agree about generated histories of every target."""
 
 from collections.abc import Sequence
 from copy import deepcopy
@@ -42,17 +42,17 @@ def _is_at_hand(item: object) -> bool:
 def body(rendered: RenderedMessages) -> dict[str, Json]:
     """Return a request with a rendering."""
     system = rendered.system
-    around: dict[str, Json] = {}
+    envelope: dict[str, Json] = {}
     if system and rendered.target == "bedrock":
-        around = {"system": [{"text": system}]}
+        envelope = {"system": [{"text": system}]}
     elif system:
-        around = {"system": system, "max_tokens": 9}
+        envelope = {"system": system, "max_tokens": 9}
     name = _BY_DIALECT.get(rendered.target, "messages")
-    return {**around, name: rendered.messages}
+    return {**envelope, name: rendered.messages}
 
 
 def examine(sent: dict[str, Json], target: str) -> tuple[list[Finding], bool]:
-    """Return what is wrong with a body, and whether it is in the target's own dialect."""
+    """Return the findings of a body, and whether it is in the dialect of the target."""
     history = read_messages(sent, closes=True)
     main = body_dialect(sent, history.messages)
     loss = render(history.turns, target).loss
@@ -70,9 +70,9 @@ def test_rendering_is_healthy_but_for_open_calls(
     history = read_messages(body(rendered), closes=True)
     loss = render(history.turns, target).loss
     found = diagnose(history, TARGETS[target], loss, target, sent=rendered.messages)
-    # A result without a call may stand behind calls that are open.
-    others = {"split-calls"} if rendered.open_calls else set()
-    rules = {each.rule for each in found} - others
+    # A result without a call may follow open calls.
+    expected_rules = {"split-calls"} if rendered.open_calls else set()
+    rules = {each.rule for each in found} - expected_rules
     assert rules <= {"no-answer"}, [(each.rule, each.pointer, each.actual) for each in found]
     unanswered = [each.call_id for each in found if each.rule == "no-answer"]
     assert unanswered == [*rendered.open_calls]
@@ -80,7 +80,7 @@ def test_rendering_is_healthy_but_for_open_calls(
 
 @st.composite
 def changes(draw: st.DrawFn, sent: dict[str, Json]) -> dict[str, Json]:
-    """Return a body in which something is missing, doubled, moved, or something else."""
+    """Return a body in which members are removed, repeated, moved or replaced."""
     changed = deepcopy(sent)
     for _ in range(draw(st.integers(1, 3))):
         parents = [*_containers(changed)]
@@ -103,7 +103,7 @@ def changes(draw: st.DrawFn, sent: dict[str, Json]) -> dict[str, Json]:
 
 
 def _containers(value: Json) -> list[Json]:
-    """Return the messages and all that is in them."""
+    """Return the messages and all containers inside of them."""
     found: list[Json] = []
     waiting: list[Json] = [each for each in value.values() if isinstance(each, list)]
     while waiting:
@@ -177,7 +177,7 @@ def test_history_without_findings_comes_back_and_others_change(
 )
 def test_a_block_that_is_healed_is_of_the_types_of_its_provider(message: dict[str, Json]) -> None:
     call = {"type": "tool_use", "id": "use_1", "name": "f", "input": {}}
-    asked = {"role": "user", "content": "Look."}
-    history = [asked, {"role": "assistant", "content": [call]}, message, asked]
+    question = {"role": "user", "content": "Look."}
+    history = [question, {"role": "assistant", "content": [call]}, message, question]
     healed = heal({"messages": history}, "anthropic")
     CHECKS["anthropic"](cast("list[dict[str, Any]]", healed.messages))

@@ -1,4 +1,4 @@
-"""Which strings of a message are media to be moved, and which only look like it."""
+"""Strings of a message that are stored apart as media, and strings that only look like media."""
 
 import base64
 import binascii
@@ -26,7 +26,7 @@ TOKEN = "eyJhbGciOiJIUzI1NiJ9" * 100
 
 
 def found_in(message: object) -> dict[str, tuple[str, bytes]]:
-    """What is to be moved: type and bytes by pointer."""
+    """Return the media that are stored apart: type and bytes by pointer."""
     return {
         each.pointer: (each.uri.mime_type, each.uri.data or b"")
         for each in media_in_message(message)

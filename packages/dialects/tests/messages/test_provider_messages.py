@@ -1,4 +1,4 @@
-"""Messages of providers: what they are, what only looks like one, and which call an answer is to.
+"""Messages of providers: their dialect, near misses, and the call of each answer.
 
 Objects that the packages of providers dump are in `tests/dialects/messages.jsonl`.
 """
@@ -39,7 +39,7 @@ def turns(body: Json) -> list[ComposedTurn]:
 
 
 def answered(body: Json) -> list[tuple[str, str]]:
-    """Return which call each answer is to, by its name, and what it says."""
+    """Return the call, the tool and the text of each answer."""
     rendered = render(paired(turns(body)), "openai-chat").messages
     names = {
         call["id"]: (call["function"]["name"], call["function"]["arguments"])
@@ -115,8 +115,8 @@ def test_blocks_of_several_dialects_in_one_message_are_each_read() -> None:
         {"toolResult": {"toolUseId": "t_1", "content": [{"text": "one"}]}},
         {"type": "tool_result", "tool_use_id": "t_2", "content": "two"},
     ]
-    said = {"role": "assistant", "content": [use, call]}
-    body = [ASKED, said, {"role": "user", "content": results}]
+    answer_message = {"role": "assistant", "content": [use, call]}
+    body = [ASKED, answer_message, {"role": "user", "content": results}]
     assert answered(body) == [("look{}", "one"), ("see{}", "two")]
 
 
@@ -124,8 +124,13 @@ def test_a_call_that_the_provider_ran_is_a_call_and_its_answer() -> None:
     item = {"type": "mcp_call", "id": "m_1", "name": "look", "arguments": "{}", "output": "cold"}
     item["server_label"] = "weather"
     use = {"type": "mcp_tool_use", "id": "m_1", "name": "look", "input": {}, "server_name": "w"}
-    told = {"type": "mcp_tool_result", "tool_use_id": "m_1", "is_error": False, "content": "cold"}
-    for body in ([ASKED, item], [ASKED, {"role": "assistant", "content": [use, told]}]):
+    result_block = {
+        "type": "mcp_tool_result",
+        "tool_use_id": "m_1",
+        "is_error": False,
+        "content": "cold",
+    }
+    for body in ([ASKED, item], [ASKED, {"role": "assistant", "content": [use, result_block]}]):
         assert answered(body) == [("look{}", "cold")]
 
 
@@ -227,15 +232,15 @@ def test_an_answer_without_its_call_names_its_tool(answer: Json, name: str) -> N
 
 def test_a_file_of_mistral_is_read_as_one() -> None:
     block = {"type": "document_url", "document_url": "https://a.example/b.pdf"}
-    said = turns([{"role": "user", "content": [block]}])
-    assert not [item for item in said[0].items if isinstance(item, TextItem)]
+    read_turns = turns([{"role": "user", "content": [block]}])
+    assert not [item for item in read_turns[0].items if isinstance(item, TextItem)]
 
 
 @pytest.mark.parametrize("spelled", ["stopReason", "stop_reason"])
 def test_what_the_model_of_a_client_answered_is_mcp(spelled: str) -> None:
     call = {"type": "tool_use", "id": "t_1", "name": "look", "input": {}}
-    said = {"role": "assistant", "content": [call], "model": "m", spelled: "toolUse"}
-    read = read_conversation(said)
+    answer_message = {"role": "assistant", "content": [call], "model": "m", spelled: "toolUse"}
+    read = read_conversation(answer_message)
     assert (read.dialect, read.continues, [entry.role for _, _, entry in read.entries]) == (
         "mcp",
         True,

@@ -1,4 +1,4 @@
-"""Frozen JSON: nothing in it can be changed, and thawed it is what it was."""
+"""Frozen JSON is immutable, and thaws to the original value."""
 
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
@@ -21,7 +21,7 @@ JSON = st.recursive(
 
 
 def nodes(value: object) -> Iterator[object]:
-    """The value and everything in it."""
+    """Yield the value and everything in it."""
     stack = [value]
     while stack:
         node = stack.pop()
@@ -46,12 +46,12 @@ def test_frozen_value_holds_nothing_that_can_be_changed(value: object) -> None:
 
 
 def test_change_of_the_original_does_not_reach_the_frozen_value() -> None:
-    given: dict[str, Any] = {"a": {"b": [1, {"c": 2}]}}
-    kept = frozen(given)
-    given["a"]["b"][1]["c"] = 3
-    given["a"]["b"].append(4)
-    given["a"]["new"] = 5
-    del given["a"]
+    original: dict[str, Any] = {"a": {"b": [1, {"c": 2}]}}
+    kept = frozen(original)
+    original["a"]["b"][1]["c"] = 3
+    original["a"]["b"].append(4)
+    original["a"]["new"] = 5
+    del original["a"]
     assert thawed(kept) == {"a": {"b": [1, {"c": 2}]}}
 
 

@@ -1,4 +1,4 @@
-"""Pages for tests: by hand, and any that there can be."""
+"""Pages for tests: built by hand, and generated."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -24,7 +24,7 @@ FOX = "The quick brown fox jumps over the lazy dog. "
 
 
 def media(mime_type: str = "image/png", **known: JsonValue) -> PageMedia:
-    """What was measured of a medium."""
+    """Return measurements of a medium."""
     values = {
         "uri": REFERENCE,
         "size_bytes": 70,
@@ -45,12 +45,12 @@ RECORDING = Body("blob", REFERENCE, media("audio/wav"))
 
 
 def text(value: str) -> Body:
-    """A text."""
+    """Return a text."""
     return Body("text", value)
 
 
 def cut_to(max_chars: int | None, offset: int = 0) -> Callable[[str], Excerpt]:
-    """What cuts the text of a level to a piece of it."""
+    """Return a function that cuts the text of a level."""
     return partial(excerpt, max_chars=max_chars, offset=offset)
 
 
@@ -62,14 +62,14 @@ def make_page(
     supplied: Mapping[Level, Body] | None = None,
     **fields: JsonValue,
 ) -> Page:
-    """A page with all levels it can have."""
+    """Return a page with all the levels that can be derived."""
     described = PageFields.model_validate(fields)
     levels = derive_levels(page_id, described, full, reduced_image=reduced, supplied=supplied or {})
     return Page(page_id, described, full, levels)
 
 
 def bodies(page: Page) -> dict[str, Any]:
-    """What the levels of a page hold, by their names."""
+    """Return the bodies of the levels of a page, by name."""
     return {
         level.name: representation.body.value
         for level in Level
@@ -151,7 +151,7 @@ _SUPPLIED = st.dictionaries(
 
 @st.composite
 def pages(draw: st.DrawFn) -> Page:
-    """Any page; what does not fit of the supplied levels is left out."""
+    """Return any page; supplied levels that do not fit are left out."""
     fields: dict[str, Any] = draw(_FIELDS)
     full = draw(_CONTENTS.get(fields["modality"], _MEDIA))
     reduced = draw(st.sampled_from([None, SMALL_IMAGE])) if full is IMAGE else None

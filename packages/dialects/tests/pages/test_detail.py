@@ -75,7 +75,7 @@ def test_everything_that_is_known_has_a_line() -> None:
         provenance=["a", "b"],
         mime_type="video/mp4",
     )
-    shown = page_detail(
+    detail_text = page_detail(
         page,
         version=1,
         created_at=CREATED,
@@ -84,7 +84,7 @@ def test_everything_that_is_known_has_a_line() -> None:
         access_count=0,
         size_bytes=44,
     )
-    assert shown == (
+    assert detail_text == (
         "Page ID:     v\n"
         "Modality:    video\n"
         "MIME Type:   video/mp4\n"
@@ -141,9 +141,9 @@ CONTENTS = {
 }
 
 
-@pytest.mark.parametrize(("page", "shown"), CONTENTS.values(), ids=CONTENTS)
-def test_content_is_previewed_on_one_line(page: Page, shown: str) -> None:
-    assert f"\nContent:     {shown}\n" in detail(page)
+@pytest.mark.parametrize(("page", "preview"), CONTENTS.values(), ids=CONTENTS)
+def test_content_is_previewed_on_one_line(page: Page, preview: str) -> None:
+    assert f"\nContent:     {preview}\n" in detail(page)
 
 
 @pytest.mark.parametrize(

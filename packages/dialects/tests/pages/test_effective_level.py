@@ -1,4 +1,4 @@
-"""Which level is told, whether more is to be had, and the language of code."""
+"""The level that a page reports, whether a fuller one exists, and the language of code."""
 
 from typing import Any
 
@@ -45,11 +45,11 @@ CASES: dict[str, tuple[Page, list[tuple[int, bool]]]] = {
 }
 
 
-@pytest.mark.parametrize(("page", "told"), CASES.values(), ids=CASES)
+@pytest.mark.parametrize(("page", "levels"), CASES.values(), ids=CASES)
 def test_the_fullest_level_that_shows_the_same_is_told(
-    page: Page, told: list[tuple[int, bool]]
+    page: Page, levels: list[tuple[int, bool]]
 ) -> None:
-    expected = [EffectiveLevel(Level(level), has_more) for level, has_more in told]
+    expected = [EffectiveLevel(Level(level), has_more) for level, has_more in levels]
     assert [effective_level(page, level) for level in Level] == expected
 
 

@@ -56,14 +56,14 @@ CASES: dict[str, tuple[Page, int, JsonValue]] = {
 
 @pytest.mark.parametrize(("page", "level", "content"), CASES.values(), ids=CASES)
 def test_a_page_is_one_json_string(page: Page, level: int, content: JsonValue) -> None:
-    shown = page.at(Level(level))
+    representation = page.at(Level(level))
     assert json.loads(page_json(page, Level(level))) == {
         "success": True,
         "page_id": "p",
         "content": content,
         "modality": page.fields.modality,
         "compression": Level(level).name,
-        "source_tier": shown.origin if shown else "none",
+        "source_tier": representation.origin if representation else "none",
         "was_compressed": level > 0,
         "truncated": False,
     }
@@ -89,14 +89,18 @@ CUT: dict[str, tuple[Page, JsonValue, int]] = {
 def test_a_page_that_is_cut_says_where_to_go_on(
     page: Page, content: JsonValue, total_chars: int
 ) -> None:
-    shown = json.loads(page_json(page, Level.FULL, max_chars=2))
-    assert (shown["content"], shown["truncated"]) == (content, True)
-    assert (shown["total_chars"], shown["next_offset"]) == (total_chars, 2)
+    document = json.loads(page_json(page, Level.FULL, max_chars=2))
+    assert (document["content"], document["truncated"]) == (content, True)
+    assert (document["total_chars"], document["next_offset"]) == (total_chars, 2)
 
 
 def test_the_last_piece_is_not_truncated() -> None:
-    shown = json.loads(page_json(make_page("p", text("Hello")), Level.FULL, offset=3))
-    assert (shown["content"], shown["truncated"], shown["next_offset"]) == ("lo", False, None)
+    document = json.loads(page_json(make_page("p", text("Hello")), Level.FULL, offset=3))
+    assert (document["content"], document["truncated"], document["next_offset"]) == (
+        "lo",
+        False,
+        None,
+    )
 
 
 def _read(page: Page, max_chars: int | None, offset: int = 0) -> JsonValue:
@@ -108,8 +112,8 @@ LONG_FILM = make_page("v", Body("none"), modality="video", scenes=SCENES, transc
 
 
 def test_scenes_that_do_not_fit_are_left_out_whole() -> None:
-    shown = _read(LONG_FILM, 200)
-    assert shown == {
+    document = _read(LONG_FILM, 200)
+    assert document == {
         "success": True,
         "page_id": "v",
         "content": {
@@ -137,26 +141,26 @@ def test_scenes_stepped_through_are_all_scenes(max_chars: int) -> None:
     transcript = ""
     offset: int | None = 0
     while offset is not None:
-        shown = _read(film, max_chars, offset)
-        scenes += shown["content"]["scenes"]
-        transcript += shown["content"]["transcript"]
-        offset = shown.get("next_offset")
+        document = _read(film, max_chars, offset)
+        scenes += document["content"]["scenes"]
+        transcript += document["content"]["transcript"]
+        offset = document.get("next_offset")
     assert (scenes, transcript) == (SCENES[:40], "The end.")
 
 
 def test_one_scene_is_given_however_long_it_is_as_json() -> None:
     scenes = [{"summary": "A", "boxes": [0] * 999}, {"summary": "B", "boxes": [0] * 999}]
     film = make_page("v", Body("none"), modality="video", scenes=scenes)
-    shown = _read(film, 50)
-    assert (shown["content"]["scenes"], shown["truncated"]) == (scenes[:1], True)
-    assert _read(film, 50, shown["next_offset"])["content"]["scenes"] == scenes[1:]
+    document = _read(film, 50)
+    assert (document["content"]["scenes"], document["truncated"]) == (scenes[:1], True)
+    assert _read(film, 50, document["next_offset"])["content"]["scenes"] == scenes[1:]
 
 
 def test_scenes_that_fit_are_all_there() -> None:
     film = make_page("v", Body("none"), modality="video", scenes=["A", ""], transcript="B")
-    shown = _read(film, 100)
-    assert (shown["content"]["scenes"], shown["content"]["transcript"]) == (["A", ""], "B")
-    assert (shown["truncated"], "scenes_total" in shown) == (False, False)
+    document = _read(film, 100)
+    assert (document["content"]["scenes"], document["content"]["transcript"]) == (["A", ""], "B")
+    assert (document["truncated"], "scenes_total" in document) == (False, False)
 
 
 def test_content_beside_a_transcript_is_shown_and_cut_with_it() -> None:
@@ -175,10 +179,10 @@ def test_json_and_blocks_agree_on_what_is_left_out(
 ) -> None:
     if page.fields.modality == "image":
         return
-    shown = json.loads(page_json(page, level, max_chars=max_chars))
+    document = json.loads(page_json(page, level, max_chars=max_chars))
     blocks = page_blocks(page, level, image_url=None, cut=cut_to(max_chars))
-    assert shown["truncated"] >= blocks.truncated
-    assert shown.get("total_chars", blocks.total_chars) == blocks.total_chars
+    assert document["truncated"] >= blocks.truncated
+    assert document.get("total_chars", blocks.total_chars) == blocks.total_chars
 
 
 def test_a_failure_is_one_json_string() -> None:

@@ -237,13 +237,15 @@ def test_data_in_a_resource_is_parsed() -> None:
 
 @given(page=pages())
 def test_no_level_is_longer_than_the_one_below_it(page: Page) -> None:
-    held = [representation.body for level in Level if (representation := page.at(level))]
-    assert [upper for lower, upper in pairwise(held) if is_longer(upper, lower)] == []
+    level_bodies = [representation.body for level in Level if (representation := page.at(level))]
+    assert [upper for lower, upper in pairwise(level_bodies) if is_longer(upper, lower)] == []
 
 
 @given(page=pages())
 def test_only_the_reduced_level_of_an_image_is_a_medium(page: Page) -> None:
-    with_media = {level for level, held in page.levels.items() if held.body.is_media}
+    with_media = {
+        level for level, representation in page.levels.items() if representation.body.is_media
+    }
     assert with_media <= ({Level.REDUCED} if page.fields.modality == "image" else set())
 
 

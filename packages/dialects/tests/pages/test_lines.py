@@ -27,7 +27,7 @@ WRAPPED = NEW_LINE.join(BASE64[:64] for _ in range(3))
 
 NOISE = base64.b64encode(hashlib.sha512(b"noise").digest()).decode()
 SILENCE = base64.b64encode(bytes(2_000) + b"end").decode()
-# What is as long as base64, and made of its characters.
+# Texts as long as base64 and of its alphabet.
 ORDINARY = (
     "a" * 90,
     "A" * 3_000,
@@ -135,7 +135,7 @@ def test_images_in_base64_are_left_out(side: int, is_noise: bool, kind: str) -> 
 
 
 def drawn(side: int, kind: str, *, is_noise: bool) -> bytes:
-    """A picture of a noise, or of one colour."""
+    """Return a picture of noise, or of one colour."""
     size = (side, 2 * side)
     picture = Image.effect_noise(size, 80) if is_noise else Image.new("L", size, side)
     written = io.BytesIO()

@@ -353,7 +353,7 @@ def test_text_forms_never_hold_the_bytes_of_a_medium(
 
 
 def _piece(block_text: str, page: Page) -> str:
-    """The piece of the page's text in its text form."""
+    """Return the piece of the page's text in its text form."""
     lines = block_text.split("\n")
     lines = lines[: -1 if lines[-1].startswith("  [truncated: ") else None]
     if page.fields.modality == "image":

@@ -1,4 +1,4 @@
-"""What is shown of a page at each level, where levels are missing or hold fewer words."""
+"""The visible text of a page at each level, if levels are missing or have fewer words."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ from pagefault_dialects.pages.page_blocks import page_blocks
 from pagefault_dialects.pages.page_text import image_text, visible_text
 from pagefault_dialects.pages.typed_content import typed_content
 
-# What FULL, REDUCED and ABSTRACT show of an image of which no medium is attached.
+# The FULL, REDUCED and ABSTRACT texts of an image without an attached medium.
 CAPTIONS: dict[str, tuple[Page, list[str | None]]] = {
     "words and a longer caption": (
         make_page("i", text("a caption"), modality="image", caption="a far longer caption"),
@@ -142,16 +142,16 @@ def test_a_summary_that_stands_for_a_transcript_is_called_one() -> None:
     page = make_page(
         "a", RECORDING, modality="audio", supplied={Level.ABSTRACT: text("A greeting")}
     )
-    shown = page_blocks(page, Level.FULL, image_url=None).content
-    assert str(shown).startswith(
+    rendered = page_blocks(page, Level.FULL, image_url=None).content
+    assert str(rendered).startswith(
         "Page a (audio, FULL):\n  [audio, audio/wav, summary below]\nA greeting\n  Resource: @blob:"
     )
 
 
 def test_a_reduced_image_that_does_not_exist_shows_what_the_abstract_level_says() -> None:
     page = make_page("i", IMAGE, modality="image", caption="Sunset")
-    shown = page_blocks(page, Level.REDUCED, image_url=None).content
-    assert str(shown).startswith(
+    rendered = page_blocks(page, Level.REDUCED, image_url=None).content
+    assert str(rendered).startswith(
         "Page i (image, REDUCED — caption only):\n"
         '  [no image available: image/png, 1920x1080]\n  "Sunset"\n'
     )
@@ -191,10 +191,10 @@ def test_typed_content_is_what_the_level_holds(
 
 @given(page=pages())
 def test_no_level_shows_more_than_the_one_below_it(page: Page) -> None:
-    # Text that is not there is missing at FULL, whatever was supplied above it, and how data is
-    # spelled is not what it holds.
+    # Missing text is missing at FULL too, although a level above was supplied, and the spelling
+    # of data is not content.
     modality = page.fields.modality
     first = Level.REDUCED if modality == "text" and page.full.kind != "text" else Level.FULL
     levels = [] if modality == "structured" else [at for at in list(Level)[:3] if at >= first]
-    shown = [page_blocks(page, level, image_url=None).total_chars for level in levels]
-    assert shown == sorted(shown, reverse=True)
+    lengths = [page_blocks(page, level, image_url=None).total_chars for level in levels]
+    assert lengths == sorted(lengths, reverse=True)

@@ -1,4 +1,4 @@
-"""Media to hide in results, and results in a form that can be compared."""
+"""Media for results, and results in a form that can be compared."""
 
 import hashlib
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ PNG_URI = f"data:image/png;base64,{PNG64}"
 
 @dataclass(frozen=True)
 class Medium:
-    """A medium of a result, with its bytes read."""
+    """A medium of a result, with its bytes."""
 
     data: bytes
     declared: str | None = None
@@ -41,8 +41,8 @@ class Medium:
 
 
 @dataclass(frozen=True)
-class Seen:
-    """A result whose media can be compared: parts, media, and warnings as (code, pointer)."""
+class Result:
+    """A result in comparable form: parts, media, and warnings as (code, pointer)."""
 
     parts: tuple[Any, ...]
     media: tuple[Medium, ...] = ()
@@ -54,14 +54,14 @@ class Seen:
     envelope: Any = None
 
 
-def seen(value: object, *, call_id: str | None = None, tool_name: str | None = None) -> Seen:
-    """What normalization makes of a value."""
+def result_of(value: object, *, call_id: str | None = None, tool_name: str | None = None) -> Result:
+    """Normalize a value into comparable form."""
     return comparable(normalize(value, call_id=call_id, tool_name=tool_name))
 
 
-def comparable(result: NormalizedToolResult) -> Seen:
-    """A result with the bytes of its media read."""
-    return Seen(
+def comparable(result: NormalizedToolResult) -> Result:
+    """Return a result with the bytes of its media."""
+    return Result(
         parts=result.parts,
         media=tuple(
             Medium(
@@ -83,23 +83,23 @@ def comparable(result: NormalizedToolResult) -> Seen:
 
 
 def text(
-    *pieces: str | int, mime: str = "text/plain", beside: Provenance = NO_PROVENANCE
+    *pieces: str | int, mime: str = "text/plain", provenance: Provenance = NO_PROVENANCE
 ) -> NormalizedText:
-    """A text part; numbers stand for slots."""
+    """Return a text part; numbers are slots."""
     template = tuple(MediaSlot(piece) if isinstance(piece, int) else piece for piece in pieces)
-    return NormalizedText(template, mime, beside)
+    return NormalizedText(template, mime, provenance)
 
 
 def json_part(*pieces: str | int) -> NormalizedText:
-    """A part of JSON text."""
+    """Return a part of JSON text."""
     return text(*pieces, mime="application/json")
 
 
-def medium(index: int = 0, beside: Provenance = NO_PROVENANCE) -> NormalizedMediaPart:
-    """The part that shows a medium."""
-    return NormalizedMediaPart(MediaSlot(index), beside)
+def medium(index: int = 0, provenance: Provenance = NO_PROVENANCE) -> NormalizedMediaPart:
+    """Return the part of a medium."""
+    return NormalizedMediaPart(MediaSlot(index), provenance)
 
 
 def extracted(index: int = 0) -> NormalizedMediaPart:
-    """The part of a medium that was lifted out of a text or a record."""
+    """Return the part of a medium that was extracted from a text or a record."""
     return NormalizedMediaPart(MediaSlot(index), extracted=True)

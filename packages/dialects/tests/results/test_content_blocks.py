@@ -1,4 +1,4 @@
-"""Blocks of text, resources, links, and blocks that hold content of their own."""
+"""Blocks of text, resources, links, and blocks with nested content."""
 
 from dataclasses import replace
 from decimal import Decimal
@@ -13,11 +13,11 @@ from packages.dialects.tests.results.samples import (
     PNG64,
     PNG_URI,
     Medium,
-    Seen,
+    Result,
     extracted,
     json_part,
     medium,
-    seen,
+    result_of,
     text,
 )
 from pagefault_dialects.json.values import MediaSlot
@@ -39,7 +39,9 @@ from tests.kit.media import b64
         (
             {"type": "text-plain", "text": "one", "mime_type": "text/markdown"},
             text(
-                "one", mime="text/markdown", beside=Provenance(meta={"mimeType": "text/markdown"})
+                "one",
+                mime="text/markdown",
+                provenance=Provenance(meta={"mimeType": "text/markdown"}),
             ),
         ),
         ({"text": "one"}, text("one")),
@@ -47,7 +49,7 @@ from tests.kit.media import b64
     ],
 )
 def test_a_block_of_text_is_its_text(block: dict[str, object], part: object) -> None:
-    assert seen([block]) == seen({"content": [block]}) == Seen((part,))
+    assert result_of([block]) == result_of({"content": [block]}) == Result((part,))
 
 
 def test_a_block_of_text_keeps_what_else_it_holds() -> None:
@@ -58,7 +60,7 @@ def test_a_block_of_text_keeps_what_else_it_holds() -> None:
         "_meta": {"k": 1},
         "citations": [{"c": 1}],
     }
-    result = seen(block)
+    result = result_of(block)
     assert [part for part in result.parts if part == extracted(0)] == [extracted(0)]
     assert result.parts[0].provenance.meta == {"k": 1}
     assert result.parts[2] == json_part('{"citations":[{"c":1}]}')
@@ -68,17 +70,19 @@ def test_a_block_of_text_keeps_what_else_it_holds() -> None:
 @pytest.mark.parametrize(
     ("resource", "part"),
     [
-        ({"uri": "a://b", "text": "# T"}, text("# T", beside=Provenance(uri="a://b"))),
+        ({"uri": "a://b", "text": "# T"}, text("# T", provenance=Provenance(uri="a://b"))),
         (
             {"uri": "db://1", "mimeType": "application/json", "text": '{"id":1, "ok":true}'},
-            text('{"id":1, "ok":true}', mime="application/json", beside=Provenance(uri="db://1")),
+            text(
+                '{"id":1, "ok":true}', mime="application/json", provenance=Provenance(uri="db://1")
+            ),
         ),
         (
             {"uri": "ui://1", "mimeType": "text/html", "blob": b64(b"<p>hi</p>")},
             text(
                 "<p>hi</p>",
                 mime="text/html",
-                beside=Provenance(uri="ui://1", meta={"mimeType": "text/html"}),
+                provenance=Provenance(uri="ui://1", meta={"mimeType": "text/html"}),
             ),
         ),
         (
@@ -86,40 +90,42 @@ def test_a_block_of_text_keeps_what_else_it_holds() -> None:
             text(
                 "x",
                 mime="text/html",
-                beside=Provenance(meta={"mimeType": "text/html;profile=mcp-app", "k": 1}),
+                provenance=Provenance(meta={"mimeType": "text/html;profile=mcp-app", "k": 1}),
             ),
         ),
         (
             {"mimeType": "text/x-rust", "text": "x", "_meta": {"mimeType": "the tool's own"}},
-            text("x", mime="text/x-rust", beside=Provenance(meta={"mimeType": "the tool's own"})),
+            text(
+                "x", mime="text/x-rust", provenance=Provenance(meta={"mimeType": "the tool's own"})
+            ),
         ),
         (
             {"mimeType": "text/plain; charset=iso-8859-1", "text": "x"},
-            text("x", beside=Provenance(meta={"mimeType": "text/plain; charset=iso-8859-1"})),
+            text("x", provenance=Provenance(meta={"mimeType": "text/plain; charset=iso-8859-1"})),
         ),
         ({"mimeType": "text/plain", "text": "x"}, text("x")),
         (
             {"mimeType": "text/csv", "text": 5},
-            text("5", beside=Provenance(meta={"mimeType": "text/csv"})),
+            text("5", provenance=Provenance(meta={"mimeType": "text/csv"})),
         ),
         (
             {"uri": "a://b", "text": "x", "name": "N", "_meta": {"m": 1}, "annotations": {"a": 1}},
-            text("x", beside=Provenance({"a": 1}, "a://b", "N", {"m": 1})),
+            text("x", provenance=Provenance({"a": 1}, "a://b", "N", {"m": 1})),
         ),
         ({"text": 5}, text("5")),
     ],
 )
 def test_a_text_resource_is_readable_text(resource: dict[str, object], part: object) -> None:
-    assert seen({"content": [{"type": "resource", "resource": resource}]}) == Seen((part,))
+    assert result_of({"content": [{"type": "resource", "resource": resource}]}) == Result((part,))
 
 
 def test_text_under_a_binary_type_is_text_and_the_type_is_kept() -> None:
     resource = {"uri": "a://b", "mimeType": "application/pdf", "text": "extracted words"}
-    assert seen({"type": "resource", "resource": resource}) == Seen(
+    assert result_of({"type": "resource", "resource": resource}) == Result(
         (
             text(
                 "extracted words",
-                beside=Provenance(uri="a://b", meta={"mimeType": "application/pdf"}),
+                provenance=Provenance(uri="a://b", meta={"mimeType": "application/pdf"}),
             ),
         )
     )
@@ -137,8 +143,8 @@ def test_text_under_a_binary_type_is_text_and_the_type_is_kept() -> None:
 def test_bytes_that_became_a_text_are_no_other_part_where_a_structure_repeats_them(
     carrier: dict[str, object],
 ) -> None:
-    once = seen({"content": [carrier]})
-    twice = seen({"content": [carrier], "structuredContent": {"content": [carrier]}})
+    once = result_of({"content": [carrier]})
+    twice = result_of({"content": [carrier], "structuredContent": {"content": [carrier]}})
     (part,) = once.parts
     assert twice.parts == once.parts
     data = "".join(part.template).encode()
@@ -149,19 +155,19 @@ def test_bytes_that_became_a_text_are_no_other_part_where_a_structure_repeats_th
 def _with_slot(value: object) -> object:
     if not isinstance(value, dict):
         return value
-    held = {key: _with_slot(each) for key, each in value.items()}
-    return held | {key: MediaSlot(0) for key in ("blob", "data") if key in held}
+    fields = {key: _with_slot(each) for key, each in value.items()}
+    return fields | {key: MediaSlot(0) for key in ("blob", "data") if key in fields}
 
 
 def test_a_short_payload_is_known_only_where_a_payload_may_stand() -> None:
     block = {"type": "audio", "data": "Tm90ZQ==", "mimeType": "audio/midi"}
     structured = {"data": "Tm90ZQ==", "word": "Tm90ZQ=="}
-    found = seen({"content": [block], "structuredContent": structured})
+    found = result_of({"content": [block], "structuredContent": structured})
     assert found.structured_content == ({"data": MediaSlot(1), "word": "Tm90ZQ=="},)
     assert [each.data for each in found.media] == [b"Note", b"Note"]
 
 
-@pytest.mark.parametrize("held", [{"text": ""}, {"blob": ""}])
+@pytest.mark.parametrize("fields", [{"text": ""}, {"blob": ""}])
 @pytest.mark.parametrize(
     ("mime_type", "meta"),
     [
@@ -173,11 +179,11 @@ def test_a_short_payload_is_known_only_where_a_payload_may_stand() -> None:
     ],
 )
 def test_an_empty_resource_says_so_whatever_its_type(
-    held: dict[str, str], mime_type: str, meta: dict[str, str] | None
+    fields: dict[str, str], mime_type: str, meta: dict[str, str] | None
 ) -> None:
-    resource = {"uri": "file:///a", "mimeType": mime_type, **held}
-    assert seen({"type": "resource", "resource": resource}) == Seen(
-        (text("[file:///a is empty]", beside=Provenance(uri="file:///a", meta=meta)),)
+    resource = {"uri": "file:///a", "mimeType": mime_type, **fields}
+    assert result_of({"type": "resource", "resource": resource}) == Result(
+        (text("[file:///a is empty]", provenance=Provenance(uri="file:///a", meta=meta)),)
     )
 
 
@@ -219,15 +225,15 @@ SVG = "<svg xmlns='http://www.w3.org/2000/svg'/>"
     ],
 )
 def test_a_binary_resource_is_a_file(resource: dict[str, object], found: Medium) -> None:
-    result = seen({"content": [{"type": "resource", "resource": resource}]})
+    result = result_of({"content": [{"type": "resource", "resource": resource}]})
     name = resource.get("name") or resource.get("title")
-    beside = Provenance(uri=str(resource["uri"]), name=str(name) if name else None)
-    assert result == Seen((medium(0, beside),), (found,))
+    provenance = Provenance(uri=str(resource["uri"]), name=str(name) if name else None)
+    assert result == Result((medium(0, provenance),), (found,))
 
 
 def test_a_blob_that_cannot_be_decoded_is_text_with_a_warning() -> None:
     resource = {"uri": "a://b", "mimeType": "image/png", "blob": "***"}
-    result = seen({"content": [{"type": "resource", "resource": resource}]})
+    result = result_of({"content": [{"type": "resource", "resource": resource}]})
     assert result.warnings == (("undecodable-media", "/content/0/resource/blob"),)
     assert result.parts[0].provenance == Provenance(uri="a://b")
 
@@ -244,9 +250,9 @@ def test_a_resource_link_is_readable_lines() -> None:
         "icons": [{"src": "https://h/i.png"}],
     }
     lines = "Main\nmain.rs\nfile:///src/main.rs\ntext/x-rust\n1234 bytes\nEntry point"
-    assert seen({"content": [link]}) == Seen(
+    assert result_of({"content": [link]}) == Result(
         (
-            text(lines, beside=Provenance(uri="file:///src/main.rs", name="main.rs")),
+            text(lines, provenance=Provenance(uri="file:///src/main.rs", name="main.rs")),
             json_part('{"icons":[{"src":"https://h/i.png"}]}'),
         )
     )
@@ -261,10 +267,10 @@ def test_a_resource_link_to_remote_media_is_a_link_and_loses_nothing() -> None:
         "size": 5,
         "icons": [{"src": PNG_URI}],
     }
-    beside = Provenance(uri="https://h/v.mp4", name="v.mp4")
-    assert seen([link]) == Seen(
+    provenance = Provenance(uri="https://h/v.mp4", name="v.mp4")
+    assert result_of([link]) == Result(
         (
-            NormalizedLink("https://h/v.mp4", "video", "video/mp4", "v.mp4", beside),
+            NormalizedLink("https://h/v.mp4", "video", "video/mp4", "v.mp4", provenance),
             json_part('{"size":5,"icons":[{"src":"', 0, '"}]}'),
             extracted(),
         ),
@@ -275,22 +281,24 @@ def test_a_resource_link_to_remote_media_is_a_link_and_loses_nothing() -> None:
 def test_a_resource_link_to_a_resource_of_ours_is_left_to_be_looked_up() -> None:
     uri = "blob:0123456789abcdef0123456789abcdef"
     link = {"type": "resource_link", "uri": uri, "name": "a.png", "mimeType": "image/png"}
-    beside = Provenance(name="a.png", meta={"mimeType": "image/png"})
-    reference = NormalizedReference(uri, uri[5:], "/content/0/uri", beside)
-    assert seen({"content": [{**link, "size": 5}]}) == Seen((reference, json_part('{"size":5}')))
+    provenance = Provenance(name="a.png", meta={"mimeType": "image/png"})
+    reference = NormalizedReference(uri, uri[5:], "/content/0/uri", provenance)
+    assert result_of({"content": [{**link, "size": 5}]}) == Result(
+        (reference, json_part('{"size":5}'))
+    )
 
 
 def test_lone_surrogates_in_a_resource_link_are_noted_once_each() -> None:
     link = {"type": "resource_link", "uri": "a:\ud800", "description": "b\ud800"}
-    assert seen(link) == Seen(
-        (text("a:\ufffd\nb\ufffd", beside=Provenance(uri="a:\ufffd")),),
+    assert result_of(link) == Result(
+        (text("a:\ufffd\nb\ufffd", provenance=Provenance(uri="a:\ufffd")),),
         warnings=(("lone-surrogate", "/description"), ("lone-surrogate", "/uri")),
     )
 
 
 def test_a_resource_link_that_is_a_data_uri_leaves_no_base64() -> None:
-    assert seen({"type": "resource_link", "uri": PNG_URI, "name": "v"}) == Seen(
-        (text("v", beside=Provenance(name="v")), json_part('{"uri":"', 0, '"}'), extracted()),
+    assert result_of({"type": "resource_link", "uri": PNG_URI, "name": "v"}) == Result(
+        (text("v", provenance=Provenance(name="v")), json_part('{"uri":"', 0, '"}'), extracted()),
         (Medium(PNG, "image/png", must_be_stored=True),),
     )
 
@@ -306,17 +314,17 @@ def test_a_tool_result_block_is_its_content() -> None:
         "is_error": True,
         "content": [{"type": "text", "text": "x"}, image],
     }
-    expected = Seen(
+    expected = Result(
         (text("x"), medium()),
         (Medium(PNG, "image/png", "image"),),
         is_error=True,
         envelope={"dialect": "anthropic", "toolCallId": "t1"},
     )
-    assert seen(block) == seen([block]) == expected
+    assert result_of(block) == result_of([block]) == expected
 
 
 @pytest.mark.parametrize(
-    ("said", "is_error"),
+    ("members", "is_error"),
     [
         ({"isError": True}, True),
         ({"is_error": False}, False),
@@ -325,17 +333,17 @@ def test_a_tool_result_block_is_its_content() -> None:
     ],
 )
 def test_a_tool_result_block_of_sampling_is_a_result(
-    said: dict[str, object], is_error: bool | None
+    members: dict[str, object], is_error: bool | None
 ) -> None:
     content = [{"type": "text", "text": "x"}]
-    block = {"type": "tool_result", "toolUseId": "t1", "content": content, **said}
+    block = {"type": "tool_result", "toolUseId": "t1", "content": content, **members}
     kept = {"dialect": "anthropic", "toolCallId": "t1"}
-    assert seen(block) == Seen((text("x"),), is_error=is_error, envelope=kept)
+    assert result_of(block) == Result((text("x"),), is_error=is_error, envelope=kept)
     cached = {"cache_control": {"type": "ephemeral"}}
     words = {**block, "content": "x", **cached}
-    assert seen(words) == replace(seen(block), envelope={**kept, **cached})
-    told = {**block, "structuredContent": {"a": 1}, "_meta": {"k": 1}}
-    assert seen([told]) == Seen(
+    assert result_of(words) == replace(result_of(block), envelope={**kept, **cached})
+    result_block = {**block, "structuredContent": {"a": 1}, "_meta": {"k": 1}}
+    assert result_of([result_block]) == Result(
         (text("x"),),
         is_error=is_error,
         structured_content=({"a": 1},),
@@ -347,7 +355,7 @@ def test_a_tool_result_block_of_sampling_is_a_result(
 def test_several_tool_result_blocks_say_whose_they_are_and_whether_any_failed() -> None:
     first = {"type": "tool_result", "toolUseId": "a", "content": [], "isError": True}
     second = {"type": "tool_result", "tool_use_id": "b", "content": "x", "is_error": False}
-    assert seen([first, second]) == Seen(
+    assert result_of([first, second]) == Result(
         (json_part('{"toolUseId":"a"}'), text("x"), json_part('{"tool_use_id":"b"}')),
         is_error=True,
     )
@@ -366,28 +374,28 @@ def test_several_tool_result_blocks_say_whose_they_are_and_whether_any_failed() 
 def test_a_tool_result_block_may_hold_any_content(
     content: object, parts: tuple[object, ...]
 ) -> None:
-    assert seen({"type": "tool_result", "content": content}) == Seen(parts)
+    assert result_of({"type": "tool_result", "content": content}) == Result(parts)
 
 
 def test_warnings_inside_nested_content_point_there() -> None:
     block = {"type": "tool_result", "content": ["x", {"type": "image", "data": "***"}]}
-    assert seen([block]).warnings == (("undecodable-media", "/0/content/1/data"),)
+    assert result_of([block]).warnings == (("undecodable-media", "/0/content/1/data"),)
     single = {"type": "tool_result", "content": {"type": "image", "data": "***"}}
-    assert seen([single]).warnings == (("undecodable-media", "/0/content/data"),)
+    assert result_of([single]).warnings == (("undecodable-media", "/0/content/data"),)
 
 
 def test_a_document_of_content_is_its_content() -> None:
     source = {"type": "content", "content": [{"type": "text", "text": "a"}]}
     block = {"type": "document", "source": source, "title": "T"}
-    assert seen([block]) == Seen((text("a"), json_part('{"title":"T"}')))
+    assert result_of([block]) == Result((text("a"), json_part('{"title":"T"}')))
     plain = {"type": "document", "source": {"type": "content", "content": "words"}}
-    assert seen([plain]) == Seen((text("words"),))
+    assert result_of([plain]) == Result((text("words"),))
 
 
 def test_a_document_of_text_is_its_text() -> None:
     source = {"type": "text", "media_type": "text/plain", "data": "plain words"}
     block = {"type": "document", "source": source, "title": "T"}
-    assert seen([block]) == Seen((text("plain words", beside=Provenance(name="T")),))
+    assert result_of([block]) == Result((text("plain words", provenance=Provenance(name="T")),))
 
 
 @pytest.mark.parametrize(
@@ -406,4 +414,4 @@ def test_a_document_of_text_is_its_text() -> None:
 def test_a_vercel_output_says_whether_it_is_an_error(
     output: dict[str, object], parts: tuple[object, ...], is_error: bool | None
 ) -> None:
-    assert seen(output) == Seen(parts, is_error=is_error, envelope={"dialect": "vercel"})
+    assert result_of(output) == Result(parts, is_error=is_error, envelope={"dialect": "vercel"})

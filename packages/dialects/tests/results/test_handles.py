@@ -1,11 +1,11 @@
-"""Media that a streaming parser has taken out already, standing where their strings stood."""
+"""Handles of media that a streaming parser extracted, in place of their strings."""
 
 import pytest
 
 from packages.dialects.tests.results.samples import (
     PNG,
     Medium,
-    Seen,
+    Result,
     comparable,
     extracted,
     json_part,
@@ -51,7 +51,7 @@ TYPED = InMemoryMedia(PNG, "image/webp")
 def test_a_handle_is_the_medium_under_its_own_type_or_else_the_blocks(
     value: object, found: Medium
 ) -> None:
-    assert comparable(normalize(value)) == Seen((medium(),), (found,))
+    assert comparable(normalize(value)) == Result((medium(),), (found,))
 
 
 def test_a_handle_that_has_its_type_is_handed_on_as_it_is() -> None:
@@ -68,7 +68,7 @@ def test_a_handle_under_a_blocks_type_still_gives_its_bytes() -> None:
 
 def test_a_handle_in_a_record_leaves_a_slot() -> None:
     value = {"id": 1, "a": [HANDLE], "mimeType": "image/png", "data": HANDLE}
-    assert comparable(normalize(value)) == Seen(
+    assert comparable(normalize(value)) == Result(
         (
             json_part('{"id":1,"a":["', 0, '"],"mimeType":"image/png","data":"', 1, '"}'),
             extracted(0),
@@ -80,7 +80,7 @@ def test_a_handle_in_a_record_leaves_a_slot() -> None:
 
 def test_a_handle_beside_the_content_leaves_a_slot() -> None:
     value = {"content": ["x"], "structuredContent": HANDLE}
-    assert comparable(normalize(value)) == Seen(
+    assert comparable(normalize(value)) == Result(
         (text("x"), extracted()),
         (Medium(PNG, must_be_stored=True),),
         structured_content=(MediaSlot(0),),

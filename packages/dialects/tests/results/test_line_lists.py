@@ -1,4 +1,4 @@
-"""Base64 as a list of its lines, and lists that are something else."""
+"""Base64 as a list of lines, and other lists of strings."""
 
 import hashlib
 
@@ -11,18 +11,18 @@ from packages.dialects.tests.results.samples import (
     PNG_URI,
     WAV64,
     Medium,
-    Seen,
+    Result,
     extracted,
     json_part,
     medium,
-    seen,
+    result_of,
     text,
 )
 from tests.kit.media import b64
 
 LIFTED = Medium(PNG, must_be_stored=True)
 OF_URI = Medium(PNG, "image/png")
-# Neither has padding: what follows could go on with it.
+# Neither has padding, so the next line could continue it.
 UNPADDED = PNG + bytes(-len(PNG) % 3)
 ICON = UNPADDED[:90]
 SVG64 = b64(b"<svg xmlns='http://www.w3.org/2000/svg'><rect width='1'/></svg>")
@@ -30,7 +30,7 @@ DIGESTS = [hashlib.sha256(bytes([number])).hexdigest() for number in range(3)]
 
 
 def lines(encoded: str, *, end: str = "\n", columns: int = 76) -> list[str]:
-    """The text in lines, the last of them without an end."""
+    """Return the lines of the text, the last one without an end."""
     cut = [encoded[at : at + columns] for at in range(0, len(encoded), columns)]
     return [line + end for line in cut[:-1]] + cut[-1:]
 
@@ -47,18 +47,18 @@ def lines(encoded: str, *, end: str = "\n", columns: int = 76) -> list[str]:
 )
 def test_the_lines_of_a_medium_are_one_medium(written: list[str]) -> None:
     cell = {"data": {"image/png": written, "text/plain": ["<Figure>"]}}
-    assert seen(cell) == Seen(
+    assert result_of(cell) == Result(
         (json_part('{"data":{"image/png":"', 0, '","text/plain":["<Figure>"]}}'), extracted()),
         (LIFTED,),
     )
-    assert seen(written) == Seen((medium(),), (Medium(PNG),))
-    assert seen({"content": [], "structuredContent": {"a": written}}).media == (LIFTED,)
+    assert result_of(written) == Result((medium(),), (Medium(PNG),))
+    assert result_of({"content": [], "structuredContent": {"a": written}}).media == (LIFTED,)
 
 
 @pytest.mark.parametrize("end", ["\n", ""])
 def test_the_lines_of_a_block_are_its_medium_whatever_the_bytes(end: str) -> None:
     block = {"type": "audio", "data": lines(b64(NOISE), end=end), "mimeType": "audio/mpeg"}
-    assert seen(block) == Seen((medium(),), (Medium(NOISE, "audio/mpeg", "audio"),))
+    assert result_of(block) == Result((medium(),), (Medium(NOISE, "audio/mpeg", "audio"),))
 
 
 @pytest.mark.parametrize(
@@ -73,13 +73,13 @@ def test_the_lines_of_a_block_are_its_medium_whatever_the_bytes(end: str) -> Non
     ],
 )
 def test_other_lists_of_strings_stay_as_they_are(items: list[str]) -> None:
-    result = seen({"hashes": items})
+    result = result_of({"hashes": items})
     assert result.media == ()
 
 
 def test_a_list_of_files_is_no_file() -> None:
-    assert [each.data for each in seen({"images": [PNG64, PNG64]}).media] == [PNG, PNG]
-    assert len(seen({"files": [PNG64, WAV64]}).media) == 2
+    assert [each.data for each in result_of({"images": [PNG64, PNG64]}).media] == [PNG, PNG]
+    assert len(result_of({"files": [PNG64, WAV64]}).media) == 2
 
 
 @pytest.mark.parametrize(
@@ -92,61 +92,63 @@ def test_a_list_of_files_is_no_file() -> None:
     ],
 )
 def test_the_lines_of_a_data_uri_are_its_medium(written: list[str]) -> None:
-    assert seen(written) == Seen((medium(),), (OF_URI,))
+    assert result_of(written) == Result((medium(),), (OF_URI,))
     lifted = Medium(PNG, "image/png", must_be_stored=True)
-    assert seen({"shot": written, "n": 1}) == Seen(
+    assert result_of({"shot": written, "n": 1}) == Result(
         (json_part('{"shot":"', 0, '","n":1}'), extracted()), (lifted,)
     )
 
 
 @pytest.mark.parametrize(
-    ("data", "beside"),
+    ("data", "neighbour"),
     [
         (UNPADDED, SVG64),
         *(
-            (data, beside)
+            (data, neighbour)
             for data in (UNPADDED, ICON)
-            for beside in ("image/jpeg", "shot", "Shot 1")
+            for neighbour in ("image/jpeg", "shot", "Shot 1")
         ),
     ],
 )
-def test_what_stands_behind_base64_in_a_list_is_no_line_of_it(data: bytes, beside: str) -> None:
-    pair = [b64(data), beside]
-    shown = Seen((medium(), text(beside)), (Medium(data),))
-    assert seen(pair) == seen({"content": pair}) == shown
-    lifted = Seen(
-        (json_part('{"images":["', 0, f'","{beside}"]}}'), extracted()),
+def test_what_stands_behind_base64_in_a_list_is_no_line_of_it(data: bytes, neighbour: str) -> None:
+    pair = [b64(data), neighbour]
+    expected = Result((medium(), text(neighbour)), (Medium(data),))
+    assert result_of(pair) == result_of({"content": pair}) == expected
+    lifted = Result(
+        (json_part('{"images":["', 0, f'","{neighbour}"]}}'), extracted()),
         (Medium(data, must_be_stored=True),),
     )
-    assert seen({"images": pair}) == lifted
-    structured = seen({"content": [], "structuredContent": {"images": pair}})
+    assert result_of({"images": pair}) == lifted
+    structured = result_of({"content": [], "structuredContent": {"images": pair}})
     assert structured.media == lifted.media
     assert structured.parts == lifted.parts
 
 
 def test_two_lines_of_a_small_file_are_one_medium() -> None:
     data = ICON + b"\x00"
-    assert seen(lines(b64(data), end="")) == Seen((medium(),), (Medium(data),))
+    assert result_of(lines(b64(data), end="")) == Result((medium(),), (Medium(data),))
 
 
 def test_two_files_of_which_the_first_has_no_padding_are_two() -> None:
     two = Medium(UNPADDED)
-    assert seen([b64(UNPADDED), b64(UNPADDED)]) == Seen((medium(0), medium(1)), (two, two))
+    assert result_of([b64(UNPADDED), b64(UNPADDED)]) == Result((medium(0), medium(1)), (two, two))
 
 
 def test_the_lines_of_a_plain_object_that_says_its_type_are_its_medium() -> None:
     file = {"name": "a.bin", "mimeType": "application/octet-stream"}
     kept = Medium(NOISE, "application/octet-stream", filename="a.bin")
-    (part,) = seen({**file, "data": lines(b64(NOISE), end="")}).parts
+    (part,) = result_of({**file, "data": lines(b64(NOISE), end="")}).parts
     assert (part.slot.index, part.provenance.name) == (0, "a.bin")
-    assert seen({**file, "data": lines(b64(NOISE), end="")}).media == (kept,)
+    assert result_of({**file, "data": lines(b64(NOISE), end="")}).media == (kept,)
 
 
 def test_a_list_of_one_string_that_is_declared_to_be_a_medium_is_what_the_string_is() -> None:
     silence = bytes(600)
     for data in (b64(silence), [b64(silence)]):
         medium = Medium(silence, "audio/wav", "audio")
-        assert seen({"type": "audio", "data": data, "mimeType": "audio/wav"}).media == (medium,)
+        assert result_of({"type": "audio", "data": data, "mimeType": "audio/wav"}).media == (
+            medium,
+        )
 
 
 @pytest.mark.parametrize(("columns", "media"), [(8_000, 1), (8_004, 0)])
@@ -154,7 +156,7 @@ def test_a_line_has_at_most_eight_thousand_characters(columns: int, media: int) 
     text = b64(hashlib.shake_128(NOISE).digest(30_000))
     listed = [text[at : at + columns] for at in range(0, len(text), columns)]
     record = {"data": listed, "mimeType": "application/octet-stream"}
-    assert len(seen(record).media) == media
+    assert len(result_of(record).media) == media
 
 
 @pytest.mark.parametrize(
@@ -171,5 +173,5 @@ def test_digests_and_sequences_are_no_lines_even_where_a_medium_may_stand(
     listed: list[str],
 ) -> None:
     for record in ({"image": listed, "mimeType": "image/png", "n": 1}, {"image": listed}):
-        assert seen(record).media == ()
-    assert seen({"data": listed, "mimeType": "application/octet-stream"}).media == ()
+        assert result_of(record).media == ()
+    assert result_of({"data": listed, "mimeType": "application/octet-stream"}).media == ()

@@ -1,4 +1,4 @@
-"""The MCP CallToolResult, its older and newer members, and what is no CallToolResult."""
+"""The MCP CallToolResult, its older and newer members, and near misses."""
 
 import pytest
 
@@ -7,11 +7,11 @@ from packages.dialects.tests.results.samples import (
     PNG64,
     PNG_URI,
     Medium,
-    Seen,
+    Result,
     extracted,
     json_part,
     medium,
-    seen,
+    result_of,
     text,
 )
 from pagefault_dialects.json.values import MediaSlot
@@ -47,12 +47,14 @@ STORED = Medium(PNG, must_be_stored=True)
 def test_a_call_tool_result_is_its_content(
     result: dict[str, object], parts: tuple[object, ...]
 ) -> None:
-    assert seen(result) == Seen(parts)
+    assert result_of(result) == Result(parts)
 
 
 @pytest.mark.parametrize(("flag", "is_error"), [(True, True), (False, False), (None, None)])
 def test_is_error_is_taken_over(flag: bool | None, is_error: bool | None) -> None:
-    assert seen({"content": [WORD], "isError": flag}) == Seen((text("a"),), is_error=is_error)
+    assert result_of({"content": [WORD], "isError": flag}) == Result(
+        (text("a"),), is_error=is_error
+    )
 
 
 @pytest.mark.parametrize(
@@ -68,7 +70,7 @@ def test_is_error_beside_any_content_makes_a_call_tool_result(
     content: object, parts: tuple[object, ...]
 ) -> None:
     result = {"content": content, "isError": True, "code": 5}
-    assert seen(result) == Seen((*parts, json_part('{"code":5}')), is_error=True)
+    assert result_of(result) == Result((*parts, json_part('{"code":5}')), is_error=True)
 
 
 @pytest.mark.parametrize("value", [{"t": None}, [1, None], "x", 0, False])
@@ -76,12 +78,12 @@ def test_structured_content_may_be_any_value_and_is_not_repeated_beside_content(
     value: object,
 ) -> None:
     result = {"content": [WORD], "structuredContent": value}
-    assert seen(result) == Seen((text("a"),), structured_content=(value,))
+    assert result_of(result) == Result((text("a"),), structured_content=(value,))
 
 
-@pytest.mark.parametrize("others", [{}, {"content": None}, {"content": []}])
-def test_structured_content_alone_is_readable_as_well(others: dict[str, object]) -> None:
-    assert seen({**others, "structuredContent": {"t": 22.5}}) == Seen(
+@pytest.mark.parametrize("members", [{}, {"content": None}, {"content": []}])
+def test_structured_content_alone_is_readable_as_well(members: dict[str, object]) -> None:
+    assert result_of({**members, "structuredContent": {"t": 22.5}}) == Result(
         (json_part('{"t":22.5}'),), structured_content=({"t": 22.5},)
     )
 
@@ -95,14 +97,14 @@ def test_structured_content_alone_is_readable_as_well(others: dict[str, object])
     ],
 )
 def test_a_tool_that_returned_nothing_is_an_empty_text(result: dict[str, object]) -> None:
-    assert seen(result) == Seen((text(""),), is_error=False)
-    assert seen({"structuredContent": None}) == Seen((text(""),))
+    assert result_of(result) == Result((text(""),), is_error=False)
+    assert result_of({"structuredContent": None}) == Result((text(""),))
 
 
 def test_media_in_structured_content_leave_a_slot_and_follow_the_content() -> None:
     structured = {"shot": PNG64, "note": f"see {PNG_URI}."}
     expected = {"shot": MediaSlot(0), "note": ("see ", MediaSlot(1), ".")}
-    assert seen({"content": [WORD], "structuredContent": structured}) == Seen(
+    assert result_of({"content": [WORD], "structuredContent": structured}) == Result(
         (text("a"), extracted(0), extracted(1)),
         (STORED, Medium(PNG, "image/png", must_be_stored=True)),
         structured_content=(expected,),
@@ -110,7 +112,7 @@ def test_media_in_structured_content_leave_a_slot_and_follow_the_content() -> No
 
 
 def test_structured_content_alone_shows_its_media_once() -> None:
-    assert seen({"structuredContent": {"shot": PNG64}}) == Seen(
+    assert result_of({"structuredContent": {"shot": PNG64}}) == Result(
         (json_part('{"shot":"', 0, '"}'), extracted()),
         (STORED,),
         structured_content=({"shot": MediaSlot(0)},),
@@ -118,7 +120,7 @@ def test_structured_content_alone_shows_its_media_once() -> None:
 
 
 def test_meta_is_kept_with_its_media_lifted_out() -> None:
-    assert seen({"content": [WORD], "_meta": {"k": [PNG64]}}) == Seen(
+    assert result_of({"content": [WORD], "_meta": {"k": [PNG64]}}) == Result(
         (text("a"), extracted()), (STORED,), meta={"k": [MediaSlot(0)]}
     )
 
@@ -135,18 +137,18 @@ def test_display_is_taken_out_of_the_text(
     rest: dict[str, object], parts: tuple[object, ...]
 ) -> None:
     display = {"type": "diff", "additions": 1}
-    assert seen({"_display": display, **rest}) == Seen(parts, display=display)
+    assert result_of({"_display": display, **rest}) == Result(parts, display=display)
 
 
 def test_media_in_display_leave_a_slot() -> None:
-    assert seen({"_display": {"t": PNG64}, "a": 1}) == Seen(
+    assert result_of({"_display": {"t": PNG64}, "a": 1}) == Result(
         (json_part('{"a":1}'), extracted()), (STORED,), display={"t": MediaSlot(0)}
     )
 
 
 def test_a_display_further_in_and_an_empty_one_are_data() -> None:
-    assert seen({"_display": None}) == Seen((json_part('{"_display":null}'),))
-    assert seen([{"_display": 1}]) == Seen((json_part('[{"_display":1}]'),))
+    assert result_of({"_display": None}) == Result((json_part('{"_display":null}'),))
+    assert result_of([{"_display": 1}]) == Result((json_part('[{"_display":1}]'),))
 
 
 def test_blocks_keep_their_order_and_warnings_their_places() -> None:
@@ -156,7 +158,7 @@ def test_blocks_keep_their_order_and_warnings_their_places() -> None:
         {"type": "image", "data": "***", "mimeType": "image/png"},
         {"type": "text", "text": "z\ud800"},
     ]
-    assert seen({"content": content}) == Seen(
+    assert result_of({"content": content}) == Result(
         (
             text("a"),
             medium(),
@@ -171,5 +173,5 @@ def test_blocks_keep_their_order_and_warnings_their_places() -> None:
 def test_the_input_is_not_changed() -> None:
     result: dict[str, object] = {"_display": {"a": [PNG64]}, "content": [dict(WORD)], "x\ud800": 1}
     before = {"_display": {"a": [PNG64]}, "content": [dict(WORD)], "x\ud800": 1}
-    seen(result)
+    result_of(result)
     assert result == before

@@ -1,4 +1,4 @@
-"""The media blocks of MCP and of the model providers, at the top, in lists and in `content`."""
+"""Media blocks of MCP and of the model providers, at the top, in lists and in `content`."""
 
 import pytest
 
@@ -12,11 +12,11 @@ from packages.dialects.tests.results.samples import (
     WAV,
     WAV64,
     Medium,
-    Seen,
+    Result,
     extracted,
     json_part,
     medium,
-    seen,
+    result_of,
     text,
 )
 from pagefault_dialects.model.normalized import NormalizedLink, NormalizedReference, Provenance
@@ -182,16 +182,16 @@ SHORT = ("unknown bytes", "short file with a telling name")
 @pytest.mark.parametrize("name", NAMES)
 def test_a_block_is_its_medium_wherever_it_stands(name: str) -> None:
     block, found = BLOCKS[name]
-    expected = Seen((medium(),), (found,))
-    assert seen(block) == expected
-    assert seen([block]) == expected
-    assert seen({"content": [block]}) == expected
+    expected = Result((medium(),), (found,))
+    assert result_of(block) == expected
+    assert result_of([block]) == expected
+    assert result_of({"content": [block]}) == expected
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in SHORT])
 def test_a_block_inside_a_record_leaves_a_slot_there(name: str) -> None:
     block, found = BLOCKS[name]
-    result = seen({"id": 1, "rows": [{"cell": block}]})
+    result = result_of({"id": 1, "rows": [{"cell": block}]})
     assert [item.data for item in result.media] == [found.data]
     assert result.media[0].must_be_stored
     assert len(result.parts) == 2
@@ -264,7 +264,7 @@ LINKS = {
 @pytest.mark.parametrize("name", list(LINKS))
 def test_a_remote_medium_stays_a_link(name: str) -> None:
     block, link = LINKS[name]
-    assert seen(block) == seen([block]) == Seen((link,))
+    assert result_of(block) == result_of([block]) == Result((link,))
 
 
 def test_a_link_keeps_its_name_and_annotations() -> None:
@@ -274,9 +274,9 @@ def test_a_link_keeps_its_name_and_annotations() -> None:
         "name": "A",
         "annotations": {"priority": 1},
     }
-    beside = Provenance(annotations={"priority": 1}, name="A")
-    link = NormalizedLink("https://h/a.png", "image", "image/png", "A", beside)
-    assert seen(block) == Seen((link,))
+    provenance = Provenance(annotations={"priority": 1}, name="A")
+    link = NormalizedLink("https://h/a.png", "image", "image/png", "A", provenance)
+    assert result_of(block) == Result((link,))
 
 
 @pytest.mark.parametrize(
@@ -293,45 +293,45 @@ def test_a_reference_in_a_place_for_media_is_left_to_be_looked_up(
 ) -> None:
     block = {"type": "image", "data": literal, "mimeType": "image/png"}
     reference = NormalizedReference(literal, resource_id, "/content/1/data")
-    result = seen({"content": [{"type": "text", "text": "x"}, block]})
-    assert result == Seen((text("x"), reference))
+    result = result_of({"content": [{"type": "text", "text": "x"}, block]})
+    assert result == Result((text("x"), reference))
 
 
 OWN = "@blob:0123456789abcdef0123456789abcdef"
 
 
-@pytest.mark.parametrize("others", [{}, {"mimeType": "image/png"}])
-def test_a_plain_object_may_hold_a_reference(others: dict[str, str]) -> None:
+@pytest.mark.parametrize("members", [{}, {"mimeType": "image/png"}])
+def test_a_plain_object_may_hold_a_reference(members: dict[str, str]) -> None:
     reference = NormalizedReference(OWN, OWN[6:], "/image")
-    assert seen({"image": OWN, **others}) == Seen((reference,))
+    assert result_of({"image": OWN, **members}) == Result((reference,))
 
 
 @pytest.mark.parametrize("text_", [OWN, OWN.removeprefix("@")])
 def test_a_text_that_is_a_reference_and_nothing_else_claims_nothing(text_: str) -> None:
-    def reference(pointer: str) -> Seen:
-        return Seen((NormalizedReference(text_, OWN[6:], pointer, is_claimed=False),))
+    def reference(pointer: str) -> Result:
+        return Result((NormalizedReference(text_, OWN[6:], pointer, is_claimed=False),))
 
-    assert seen(text_) == reference("")
-    assert seen([text_]) == reference("/0")
-    assert seen({"content": [{"type": "text", "text": text_}]}) == reference("/content/0/text")
+    assert result_of(text_) == reference("")
+    assert result_of([text_]) == reference("/0")
+    assert result_of({"content": [{"type": "text", "text": text_}]}) == reference("/content/0/text")
 
 
 def test_the_parameters_of_a_mime_type_are_kept_beside_the_medium() -> None:
     declared = "audio/L16;codec=pcm;rate=24000"
-    beside = Provenance(meta={"mimeType": declared})
+    provenance = Provenance(meta={"mimeType": declared})
     found = Medium(NOISE, declared)
-    assert seen({"inlineData": {"mimeType": declared, "data": b64(NOISE)}}) == Seen(
-        (medium(0, beside),), (found,)
+    assert result_of({"inlineData": {"mimeType": declared, "data": b64(NOISE)}}) == Result(
+        (medium(0, provenance),), (found,)
     )
     url = {"url": "https://h/v", "mimeType": "video/mp4; codecs=avc1"}
-    beside = Provenance(meta={"mimeType": "video/mp4; codecs=avc1"})
-    link = NormalizedLink("https://h/v", "video", "video/mp4", provenance=beside)
-    assert seen(url) == Seen((link,))
+    provenance = Provenance(meta={"mimeType": "video/mp4; codecs=avc1"})
+    link = NormalizedLink("https://h/v", "video", "video/mp4", provenance=provenance)
+    assert result_of(url) == Result((link,))
 
 
 def test_a_mime_type_too_long_to_be_one_is_not_kept() -> None:
     block = {"type": "audio", "data": b64(NOISE), "mimeType": f"audio/x-raw;x={'a' * 300}"}
-    assert seen(block).parts == (medium(),)
+    assert result_of(block).parts == (medium(),)
 
 
 @pytest.mark.parametrize(
@@ -341,7 +341,7 @@ def test_a_mime_type_too_long_to_be_one_is_not_kept() -> None:
 def test_other_urls_never_become_media(url: str) -> None:
     block = {"type": "image", "data": url, "mimeType": "image/png"}
     note = f"[image/png at a URL that is neither http nor https]\n{url}"
-    assert seen({"content": [block]}) == Seen(
+    assert result_of({"content": [block]}) == Result(
         (text(note),), warnings=(("refused-url", "/content/0/data"),)
     )
 
@@ -354,18 +354,20 @@ def test_what_cannot_be_decoded_becomes_text_with_a_warning(payload: str) -> Non
     note = text(f"[image/png data that could not be decoded]\n{payload}")
     warnings = (("undecodable-media", "/0/data"),)
     block = {"type": "image", "data": payload, "mimeType": "image/png"}
-    assert seen([block]) == Seen((note,), warnings=warnings)
-    assert seen([{"data": payload, "mimeType": "image/png"}]) == Seen((note,), warnings=warnings)
+    assert result_of([block]) == Result((note,), warnings=warnings)
+    assert result_of([{"data": payload, "mimeType": "image/png"}]) == Result(
+        (note,), warnings=warnings
+    )
 
 
 def test_a_payload_too_short_to_be_told_from_a_word_stays_in_its_record() -> None:
     block, _ = BLOCKS["unknown bytes"]
-    assert seen({"id": 1, "cell": block}).media == ()
+    assert result_of({"id": 1, "cell": block}).media == ()
 
 
 def test_an_empty_payload_is_said_to_be_empty() -> None:
     block = {"type": "audio", "data": ""}
-    assert seen(block) == Seen(
+    assert result_of(block) == Result(
         (text("[audio data that is empty]"),), warnings=(("undecodable-media", "/data"),)
     )
 
@@ -381,7 +383,7 @@ def test_an_empty_payload_is_said_to_be_empty() -> None:
     ],
 )
 def test_a_data_uri_of_text_is_the_text(value: object) -> None:
-    assert seen(value) == Seen((text("hello world"),))
+    assert result_of(value) == Result((text("hello world"),))
 
 
 @pytest.mark.parametrize(
@@ -399,20 +401,20 @@ def test_a_data_uri_of_text_is_the_text(value: object) -> None:
     ],
 )
 def test_a_data_uri_of_text_is_read_in_its_charset(head: str, body: str, expected: str) -> None:
-    beside = Provenance(meta={"mimeType": head})
-    found = seen(f"data:{head},{body}")
+    provenance = Provenance(meta={"mimeType": head})
+    found = result_of(f"data:{head},{body}")
     assert (found.media, found.warnings) == ((), ())
-    assert found.parts == (text(expected, beside=beside),)
+    assert found.parts == (text(expected, provenance=provenance),)
 
 
 def test_a_data_uri_that_is_not_in_its_charset_stays_as_it_is() -> None:
     uri = "data:text/plain;charset=us-ascii,h%E9llo"
-    assert seen(uri) == Seen((text(uri),))
+    assert result_of(uri) == Result((text(uri),))
 
 
 @pytest.mark.parametrize("uri", ["data:,", "data:text/plain,"])
 def test_a_data_uri_of_no_text_is_the_empty_text(uri: str) -> None:
-    assert seen(uri) == Seen((text(""),))
+    assert result_of(uri) == Result((text(""),))
 
 
 @pytest.mark.parametrize(
@@ -423,18 +425,20 @@ def test_a_data_uri_of_no_text_is_the_empty_text(uri: str) -> None:
     ],
 )
 def test_a_data_uri_of_text_with_a_file_name_is_a_file(uri: str, found: Medium) -> None:
-    assert seen(uri) == seen({"type": "file", "data": uri}) == Seen((medium(),), (found,))
+    assert (
+        result_of(uri) == result_of({"type": "file", "data": uri}) == Result((medium(),), (found,))
+    )
     words = uri.replace("hello", "1%2C2") + " and so on"
-    assert seen(words) == Seen((text(words),))
+    assert result_of(words) == Result((text(words),))
 
 
 def test_a_data_uri_without_a_type_is_plain_text_or_what_its_bytes_show() -> None:
-    assert seen(f"data:;base64,{PNG64}") == Seen((medium(),), (Medium(PNG),))
-    assert seen({"note": "data:;base64,aGVsbG8gd29ybGQ="}) == Seen(
+    assert result_of(f"data:;base64,{PNG64}") == Result((medium(),), (Medium(PNG),))
+    assert result_of({"note": "data:;base64,aGVsbG8gd29ybGQ="}) == Result(
         (json_part('{"note":"', 0, '"}'), extracted()),
         (Medium(b"hello world", "text/plain", must_be_stored=True),),
     )
-    assert seen({"note": "data:,hello"}) == Seen((json_part('{"note":"data:,hello"}'),))
+    assert result_of({"note": "data:,hello"}) == Result((json_part('{"note":"data:,hello"}'),))
 
 
 @pytest.mark.parametrize("identifier", [{}, {"identifier": "d40f18"}])
@@ -444,22 +448,22 @@ def test_binary_content_of_pydantic_ai_is_its_medium_under_its_identifier(
     data = b"\xfb\xff\xfe" * 40
     spelled = b64(data).replace("+", "-").replace("/", "_")
     content = {"data": spelled, "media_type": "audio/mpeg", "vendor_metadata": None}
-    beside = Provenance(name=identifier.get("identifier"))
-    assert seen({**content, "kind": "binary", **identifier}) == Seen(
-        (medium(beside=beside),), (Medium(data, "audio/mpeg"),)
+    provenance = Provenance(name=identifier.get("identifier"))
+    assert result_of({**content, "kind": "binary", **identifier}) == Result(
+        (medium(provenance=provenance),), (Medium(data, "audio/mpeg"),)
     )
 
 
 def test_binary_content_of_pydantic_ai_is_base64_however_short() -> None:
     content = {"data": "aGk=", "media_type": "text/plain", "vendor_metadata": None}
-    assert seen({**content, "kind": "binary", "identifier": "x"}) == Seen(
-        (text("hi", beside=Provenance(name="x")),)
+    assert result_of({**content, "kind": "binary", "identifier": "x"}) == Result(
+        (text("hi", provenance=Provenance(name="x")),)
     )
 
 
 def test_an_identifier_of_another_kind_of_block_is_no_name() -> None:
     block = {"type": "image", "data": PNG64, "mimeType": "image/png"}
-    assert seen({**block, "kind": "chart", "identifier": "u-1"}) == Seen(
+    assert result_of({**block, "kind": "chart", "identifier": "u-1"}) == Result(
         (medium(), json_part('{"kind":"chart","identifier":"u-1"}')),
         (Medium(PNG, "image/png", "image"),),
     )
@@ -469,8 +473,10 @@ def test_an_identifier_of_another_kind_of_block_is_no_name() -> None:
 def test_a_payload_of_text_becomes_text(payload: str) -> None:
     expected = "grüß\n" if payload == b64("grüß\n".encode()) else payload
     block = {"data": payload, "mimeType": "text/markdown"}
-    beside = Provenance(meta={"mimeType": "text/markdown"})
-    assert seen(block) == Seen((text(expected, mime="text/markdown", beside=beside),))
+    provenance = Provenance(meta={"mimeType": "text/markdown"})
+    assert result_of(block) == Result(
+        (text(expected, mime="text/markdown", provenance=provenance),)
+    )
 
 
 def test_a_text_with_a_file_name_stays_a_file() -> None:
@@ -480,7 +486,9 @@ def test_a_text_with_a_file_name_stays_a_file() -> None:
         "mimeType": "text/csv",
         "filename": "t.csv",
     }
-    assert seen(block) == Seen((medium(),), (Medium(b"a,b\n1,2\n", "text/csv", None, "t.csv"),))
+    assert result_of(block) == Result(
+        (medium(),), (Medium(b"a,b\n1,2\n", "text/csv", None, "t.csv"),)
+    )
 
 
 def test_what_a_block_holds_besides_is_kept() -> None:
@@ -495,9 +503,9 @@ def test_what_a_block_holds_besides_is_kept() -> None:
         "detail": "A long description",
         "caption": "sunset",
     }
-    beside = Provenance({"audience": ["user"]}, "file:///a.png", "Sunset", {"k": 1})
-    assert seen(block) == Seen(
-        (medium(0, beside), json_part('{"detail":"A long description","caption":"sunset"}')),
+    provenance = Provenance({"audience": ["user"]}, "file:///a.png", "Sunset", {"k": 1})
+    assert result_of(block) == Result(
+        (medium(0, provenance), json_part('{"detail":"A long description","caption":"sunset"}')),
         (Medium(PNG, "image/png", "image", "Sunset"),),
     )
 
@@ -529,20 +537,22 @@ def test_what_a_block_holds_besides_is_kept() -> None:
     ],
 )
 def test_what_does_not_carry_what_its_type_promises_is_a_record(record: dict[str, object]) -> None:
-    result = seen([record, "x"])
+    result = result_of([record, "x"])
     assert [type(part).__name__ for part in result.parts] == ["NormalizedText"] * 2
-    assert result.parts[0] == seen({"json": record}).parts[0]
+    assert result.parts[0] == result_of({"json": record}).parts[0]
     assert result.warnings == ()
 
 
 def test_a_resource_link_of_any_type_is_a_medium() -> None:
     link = {"type": "resource_link", "uri": "https://h/x", "name": "x", "mimeType": "image/*"}
-    beside = Provenance(uri="https://h/x", name="x")
-    assert seen({"content": [link]}) == Seen(
-        (NormalizedLink("https://h/x", "image", "image/*", "x", beside),)
+    provenance = Provenance(uri="https://h/x", name="x")
+    assert result_of({"content": [link]}) == Result(
+        (NormalizedLink("https://h/x", "image", "image/*", "x", provenance),)
     )
 
 
 def test_a_word_beside_an_address_may_as_well_say_what_a_page_is_about() -> None:
     record = {"url": "https://h/watch", "contentType": "video"}
-    assert seen(record) == Seen((json_part('{"url":"https://h/watch","contentType":"video"}'),))
+    assert result_of(record) == Result(
+        (json_part('{"url":"https://h/watch","contentType":"video"}'),)
+    )

@@ -1,4 +1,4 @@
-"""What holds for every result: nothing raises, nothing is lost, no base64 is left as text."""
+"""Properties of every result: no exceptions, no lost content, no base64 in texts."""
 
 import base64
 import copy
@@ -61,7 +61,7 @@ json_values = st.recursive(
 
 @dataclass(frozen=True)
 class Hidden:
-    """A medium and the text it was hidden as."""
+    """A medium, and the text that encodes it."""
 
     data: bytes
     mime_type: str
@@ -75,7 +75,7 @@ class Hidden:
 def hidden_media(draw: st.DrawFn) -> Hidden:
     mime_type = draw(st.sampled_from(sorted(MAGIC)))
     seed = draw(st.integers(0, 2**32)).to_bytes(8)
-    # One byte more than a multiple of three: padding marks the end of wrapped base64.
+    # One byte more than a multiple of three, so padding marks the end of wrapped base64.
     data = MAGIC[mime_type] + hashlib.shake_256(seed).digest(draw(st.integers(1_024, 4_096)))
     data += b"\x00" * ((1 - len(data)) % 3)
     return Hidden(data, mime_type, draw(st.sampled_from(ENCODINGS))(data, mime_type))
@@ -174,7 +174,7 @@ def _bytes_of(result: NormalizedToolResult) -> list[bytes]:
 
 
 def _strings_of(value: object) -> Iterator[str]:
-    """Every string of a normalized value, keys included."""
+    """Return every string of a normalized value, keys included."""
     stack = [value]
     while stack:
         node = stack.pop()
@@ -192,26 +192,26 @@ def _texts_of(result: NormalizedToolResult) -> list[str]:
         if isinstance(part, NormalizedText):
             texts += _strings_of(part.template)
         provenance = part.provenance
-        beside = (provenance.annotations, provenance.uri, provenance.name, provenance.meta)
-        texts += _strings_of(beside)
+        extra_values = (provenance.annotations, provenance.uri, provenance.name, provenance.meta)
+        texts += _strings_of(extra_values)
     return texts
 
 
 def _everything_of(result: NormalizedToolResult) -> str:
-    """All that is written in a result, for looking scalars up in it."""
-    beside: list[Any] = [result.structured_content or (), result.display, result.meta]
+    """Return all text of a result, to look up scalars in it."""
+    extra_values: list[Any] = [result.structured_content or (), result.display, result.meta]
     for part in result.parts:
         template = part.template if isinstance(part, NormalizedText) else ()
-        beside += [piece for piece in template if isinstance(piece, str)]
+        extra_values += [piece for piece in template if isinstance(piece, str)]
         provenance = part.provenance
-        beside += [provenance.annotations, provenance.uri, provenance.name, provenance.meta]
-        beside += [
+        extra_values += [provenance.annotations, provenance.uri, provenance.name, provenance.meta]
+        extra_values += [
             getattr(part, name, None) for name in ("url", "literal", "mime_type", "filename")
         ]
     for medium in result.media:
-        beside += [medium.filename, medium.source.declared_mime_type]
-        beside += [b"".join(medium.source.chunks()).decode("latin-1")]
-    written = [item if isinstance(item, str) else _written(item) for item in beside]
+        extra_values += [medium.filename, medium.source.declared_mime_type]
+        extra_values += [b"".join(medium.source.chunks()).decode("latin-1")]
+    written = [item if isinstance(item, str) else _written(item) for item in extra_values]
     return "\n".join(written)
 
 
@@ -322,8 +322,8 @@ def test_every_slot_leads_to_a_medium_that_is_shown(
     value = {"id": 1, "shot": hidden.text, "note": f"again: {hidden.text} !"}
     result = normalize(wrapping(value))
     templates = [part.template for part in result.parts if isinstance(part, NormalizedText)]
-    beside = [result.structured_content or (), result.display, result.meta]
-    used = set(_slots_of([*templates, *beside]))
-    shown = Counter(part.slot.index for part in result.parts if hasattr(part, "slot"))
-    assert used == set(shown)
-    assert shown == dict.fromkeys(range(len(result.media)), 1)
+    extras = [result.structured_content or (), result.display, result.meta]
+    used = set(_slots_of([*templates, *extras]))
+    slot_uses = Counter(part.slot.index for part in result.parts if hasattr(part, "slot"))
+    assert used == set(slot_uses)
+    assert slot_uses == dict.fromkeys(range(len(result.media)), 1)

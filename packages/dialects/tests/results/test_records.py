@@ -1,4 +1,4 @@
-"""Records, lists and scalars: everything kept, and the media in them lifted out."""
+"""Records, lists and scalars: all fields are kept, and media are extracted."""
 
 import json
 from decimal import Decimal
@@ -16,11 +16,11 @@ from packages.dialects.tests.results.samples import (
     WAV,
     WAV64,
     Medium,
-    Seen,
+    Result,
     extracted,
     json_part,
     medium,
-    seen,
+    result_of,
     text,
 )
 from pagefault_dialects.json.values import json_text
@@ -30,8 +30,8 @@ from tests.kit.media import b64
 
 
 def test_nothing_is_no_text_and_null_inside_of_a_record_is_null() -> None:
-    assert seen(None) == Seen((text(""),))
-    assert seen({"a": None, "b": [None]}) == Seen((json_part('{"a":null,"b":[null]}'),))
+    assert result_of(None) == Result((text(""),))
+    assert result_of({"a": None, "b": [None]}) == Result((json_part('{"a":null,"b":[null]}'),))
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_nothing_is_no_text_and_null_inside_of_a_record_is_null() -> None:
     ],
 )
 def test_a_scalar_is_its_json_text(value: object, written: str) -> None:
-    assert seen(value) == Seen((text(written),))
+    assert result_of(value) == Result((text(written),))
 
 
 RECORDS: list[dict[str, object]] = [
@@ -86,7 +86,7 @@ RECORDS: list[dict[str, object]] = [
 
 @pytest.mark.parametrize("record", RECORDS)
 def test_a_record_without_media_keeps_all_its_fields(record: dict[str, object]) -> None:
-    assert seen(record) == Seen((json_part(json_text(record)),))
+    assert result_of(record) == Result((json_part(json_text(record)),))
 
 
 @pytest.mark.parametrize(
@@ -149,12 +149,12 @@ def test_media_in_a_record_leave_a_slot_and_follow_it(
     record: dict[str, object], written: tuple[str | int, ...], found: Medium
 ) -> None:
     stored = Medium(found.data, found.declared, found.kind, found.filename, must_be_stored=True)
-    assert seen(record) == Seen((json_part(*written), extracted()), (stored,))
+    assert result_of(record) == Result((json_part(*written), extracted()), (stored,))
 
 
 def test_a_claimed_type_of_another_family_does_not_rub_off() -> None:
     record = {"id": 1, "image": PNG64, "audio": WAV64, "mimeType": "image/png"}
-    assert [(item.data, item.declared, item.kind) for item in seen(record).media] == [
+    assert [(item.data, item.declared, item.kind) for item in result_of(record).media] == [
         (PNG, "image/png", "image"),
         (WAV, None, "audio"),
     ]
@@ -164,9 +164,9 @@ def test_a_record_with_a_typed_url_is_text_and_a_link() -> None:
     record = {"url": "https://h/v.mp4", "mimeType": "video/mp4", "duration": 12.5}
     link = NormalizedLink("https://h/v.mp4", "video", "video/mp4")
     assert (
-        seen(record)
-        == seen([record])
-        == Seen((json_part(json.dumps(record, separators=(",", ":"))), link))
+        result_of(record)
+        == result_of([record])
+        == Result((json_part(json.dumps(record, separators=(",", ":"))), link))
     )
 
 
@@ -190,11 +190,11 @@ def test_a_record_with_a_typed_url_is_text_and_a_link() -> None:
 def test_a_list_with_text_or_media_is_content_and_any_other_is_data(
     value: object, parts: tuple[object, ...]
 ) -> None:
-    assert seen(value) == Seen(parts)
+    assert result_of(value) == Result(parts)
 
 
 def test_a_record_with_media_makes_its_list_content() -> None:
-    assert seen([{"id": 1, "shot": PNG64}, {"id": 2}, None]) == Seen(
+    assert result_of([{"id": 1, "shot": PNG64}, {"id": 2}, None]) == Result(
         (json_part('{"id":1,"shot":"', 0, '"}'), extracted(), json_part('{"id":2}'), text("null")),
         (Medium(PNG, must_be_stored=True),),
     )
@@ -202,7 +202,7 @@ def test_a_record_with_media_makes_its_list_content() -> None:
 
 def test_mixed_content_keeps_its_order() -> None:
     value = ["intro", {"image": PNG64, "mimeType": "image/png"}, None, 3, ["nested", WAV64]]
-    assert seen(value) == Seen(
+    assert result_of(value) == Result(
         (text("intro"), medium(0), text("null"), text("3"), text("nested"), medium(1)),
         (Medium(PNG, "image/png", "image"), Medium(WAV)),
     )
@@ -210,7 +210,7 @@ def test_mixed_content_keeps_its_order() -> None:
 
 def test_lone_surrogates_are_replaced_in_keys_and_values_and_no_member_is_lost() -> None:
     value = {"a\ud800": {"b~/c": "x\udc00"}, "a" + chr(0xD801): 1, "a" + chr(0xD802): 2}
-    assert seen(value) == Seen(
+    assert result_of(value) == Result(
         (json_part('{"a\ufffd":{"b~/c":"x\ufffd"},"a\ufffd\ufffd2":1,"a\ufffd\ufffd3":2}'),),
         warnings=(
             ("lone-surrogate", "/a\ufffd"),
@@ -224,7 +224,7 @@ def test_lone_surrogates_are_replaced_in_keys_and_values_and_no_member_is_lost()
 def test_thousands_of_keys_of_lone_surrogates_all_stay_in_a_record_of_moderate_size() -> None:
     surrogates = [chr(0xD800 + index) for index in range(142)]
     value = {first + second: 1 for first in surrogates for second in surrogates}
-    written = "".join(str(piece) for piece in seen(value).parts[0].template)
+    written = "".join(str(piece) for piece in result_of(value).parts[0].template)
     assert len(json.loads(written)) == len(value)
     assert len(written) < 20 * len(value)
 
@@ -241,7 +241,7 @@ def test_of_many_warnings_the_first_hundred_are_kept_and_the_rest_is_counted(
 
 
 def test_pointer_ends_above_a_key_that_is_longer_than_a_pointer_may_be() -> None:
-    """One key stands in the pointer of everything below it, and is told once at most."""
+    """A long key is not repeated in the pointers of the values below it."""
     key = "k" * 1_000_000
     below = {"a/b": {key: ["\ud800"] * 3}, "c": {"~" * 600: {"d" * 600: "\ud800"}}}
     warnings = normalize(below).warnings
@@ -257,8 +257,8 @@ def test_depth_is_no_obstacle(depth: int) -> None:
     for level in range(depth):
         value = [value] if level % 2 else {"k": value}
         blocks = {"type": "tool_result", "content": [blocks]} if level % 2 else [blocks]
-    assert [item.data for item in seen(value).media] == [PNG]
-    assert seen(blocks) == Seen((text("leaf"),))
+    assert [item.data for item in result_of(value).media] == [PNG]
+    assert result_of(blocks) == Result((text("leaf"),))
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""One CallToolResult as the SDKs dump it: by alias or not, with every `null` or without."""
+"""A CallToolResult as the SDKs dump it: by alias or by name, with or without nulls."""
 
 from typing import Any
 
@@ -8,10 +8,10 @@ from packages.dialects.tests.results.samples import (
     PNG,
     PNG64,
     Medium,
-    Seen,
+    Result,
     json_part,
     medium,
-    seen,
+    result_of,
     text,
 )
 from pagefault_dialects.model.normalized import Provenance
@@ -23,12 +23,12 @@ _CAMEL = {"structuredContent": None, "isError": False, "resultType": "complete",
 
 
 def by_alias(block: dict[str, Any]) -> dict[str, Any]:
-    """The result of one block as `model_dump(by_alias=True)` writes it."""
+    """Return the result of one block as `model_dump(by_alias=True)` writes it."""
     return {**_CAMEL, "content": [{**block, "_meta": {"k": None}}]}
 
 
 def by_name(block: dict[str, Any]) -> dict[str, Any]:
-    """The same as `model_dump()` of the second version writes it."""
+    """Return the result of one block as `model_dump()` of the second version writes it."""
     return {**_SNAKE, "content": [{**block, "meta": {"k": None}}]}
 
 
@@ -57,9 +57,9 @@ def by_name(block: dict[str, Any]) -> dict[str, Any]:
 )
 def test_a_block_is_the_same_under_either_names(block: dict[str, Any]) -> None:
     respelled = _snake_case(block)
-    assert seen(by_name(respelled)) == seen(by_alias(block))
+    assert result_of(by_name(respelled)) == result_of(by_alias(block))
     bare = _without_nulls(block)
-    assert seen(by_alias(bare)) == seen(by_alias(block))
+    assert result_of(by_alias(bare)) == result_of(by_alias(block))
 
 
 def _snake_case(value: object) -> Any:  # noqa: ANN401 - JSON as it came in
@@ -83,31 +83,35 @@ def test_members_of_a_block_in_snake_case_are_those_of_the_protocol() -> None:
         "annotations": {"audience": None, "priority": 0.5, "last_modified": "2026-01-01"},
         "meta": {"k": None},
     }
-    beside = Provenance(
+    provenance = Provenance(
         annotations={"priority": 0.5, "lastModified": "2026-01-01"}, meta={"k": None}
     )
-    assert seen([block]) == Seen((medium(beside=beside),), (Medium(PNG, "image/png", "image"),))
+    assert result_of([block]) == Result(
+        (medium(provenance=provenance),), (Medium(PNG, "image/png", "image"),)
+    )
 
 
 def test_an_error_in_snake_case_is_an_error_without_another_text() -> None:
     block = {"type": "text", "text": "boom", "annotations": None, "meta": None}
     result = {"content": [block], **_SNAKE, "is_error": True, "structured_content": {"a": None}}
-    assert seen(result) == Seen((text("boom"),), is_error=True, structured_content=({"a": None},))
+    assert result_of(result) == Result(
+        (text("boom"),), is_error=True, structured_content=({"a": None},)
+    )
 
 
 @pytest.mark.parametrize("flags", [{"isError": False}, {"structured_content": None}])
 def test_meta_beside_a_member_of_the_sdk_is_that_of_the_protocol(flags: dict[str, object]) -> None:
     result = {"content": [{"type": "text", "text": "a"}], "meta": {"trace": None}, **flags}
-    assert seen(result).meta == {"trace": None}
-    assert seen(result).parts == (text("a"),)
+    assert result_of(result).meta == {"trace": None}
+    assert result_of(result).parts == (text("a"),)
 
 
 def test_meta_of_a_tools_own_stays_readable() -> None:
     words = {"type": "text", "text": "a"}
-    assert seen({"content": [words], "meta": {"next": 2}}) == Seen(
+    assert result_of({"content": [words], "meta": {"next": 2}}) == Result(
         (text("a"), json_part('{"meta":{"next":2}}'))
     )
-    assert seen([{**words, "score": 1, "meta": {"next": 2}}]) == Seen(
+    assert result_of([{**words, "score": 1, "meta": {"next": 2}}]) == Result(
         (text("a"), json_part('{"score":1,"meta":{"next":2}}'))
     )
 
@@ -125,25 +129,27 @@ def test_what_the_fastmcp_client_reads_again_is_told_once(structured: object, da
         "is_error": False,
     }
     kept = None if structured is None else (structured,)
-    assert seen(result) == Seen((text("a"),), is_error=False, structured_content=kept)
+    assert result_of(result) == Result((text("a"),), is_error=False, structured_content=kept)
 
 
 def test_data_that_says_something_else_is_kept() -> None:
     result = {"content": [], "structured_content": {"result": 5}, "data": 6, "is_error": False}
-    assert seen(result).parts == (json_part('{"result":5}'), json_part('{"data":6}'))
+    assert result_of(result).parts == (json_part('{"result":5}'), json_part('{"data":6}'))
 
 
 def test_an_empty_resource_says_its_address() -> None:
     block = {"type": "resource", "resource": {"uri": "file:///a.txt", "text": ""}}
-    assert seen([block]) == Seen(
-        (text("[file:///a.txt is empty]", beside=Provenance(uri="file:///a.txt")),)
+    assert result_of([block]) == Result(
+        (text("[file:///a.txt is empty]", provenance=Provenance(uri="file:///a.txt")),)
     )
 
 
 def test_two_spellings_of_a_member_with_other_values_are_both_kept() -> None:
     block = {"type": "text", "text": "a"}
-    given = {"content": [{**block, "annotations": {"lastModified": "1", "last_modified": "2"}}]}
-    (part,) = normalize(given).parts
+    tool_result = {
+        "content": [{**block, "annotations": {"lastModified": "1", "last_modified": "2"}}]
+    }
+    (part,) = normalize(tool_result).parts
     kept = {"lastModified": "1", "last_modified": "2"}
     assert part.provenance == Provenance(annotations=kept)
     both = {"structuredContent": 1, "structured_content": True, "isError": False}
@@ -152,7 +158,7 @@ def test_two_spellings_of_a_member_with_other_values_are_both_kept() -> None:
 
 def test_a_member_that_says_nothing_of_success_is_kept_in_both_spellings() -> None:
     words = {"type": "text", "text": "a"}
-    assert seen({"content": [words], "is_error": "maybe", "isError": "no"}) == Seen(
+    assert result_of({"content": [words], "is_error": "maybe", "isError": "no"}) == Result(
         (text("a"), json_part('{"is_error":"maybe","isError":"no"}'))
     )
 
@@ -182,10 +188,10 @@ def test_what_langchain_adds_to_every_block_is_no_text_of_a_tool() -> None:
         },
     ]
     message = {"type": "tool", "tool_call_id": "c", "status": "success"}
-    assert seen({**message, "content": blocks}) == seen({**message, "content": bare})
-    assert seen(blocks) == seen(bare)
+    assert result_of({**message, "content": blocks}) == result_of({**message, "content": bare})
+    assert result_of(blocks) == result_of(bare)
 
 
 def test_id_that_a_tool_gives_its_own_block_is_kept() -> None:
     own = {"type": "text", "text": "hi", "id": "row-1", "index": 0}
-    assert seen([own]) == Seen((text("hi"), json_part('{"id":"row-1","index":0}')))
+    assert result_of([own]) == Result((text("hi"), json_part('{"id":"row-1","index":0}')))

@@ -1,4 +1,4 @@
-"""Strings: whole media, media inside of texts, and everything that only looks like it."""
+"""Strings: whole media, media inside of texts, and texts that only look like media."""
 
 import json
 import re
@@ -17,10 +17,10 @@ from packages.dialects.tests.results.samples import (
     WAV,
     WAV64,
     Medium,
-    Seen,
+    Result,
     extracted,
     medium,
-    seen,
+    result_of,
     text,
 )
 from pagefault_dialects.model.normalized import Provenance
@@ -60,28 +60,30 @@ def wrapped(payload: str, columns: int = 76, line_end: str = "\n") -> str:
 def test_a_string_that_is_a_medium_becomes_its_part(
     value: str, data: bytes, declared: str | None
 ) -> None:
-    expected = Seen((medium(),), (Medium(data, declared),))
-    assert seen(value) == expected
-    assert seen({"type": "text", "text": value}) == expected
-    assert seen([value]) == expected
+    expected = Result((medium(),), (Medium(data, declared),))
+    assert result_of(value) == expected
+    assert result_of({"type": "text", "text": value}) == expected
+    assert result_of([value]) == expected
 
 
 def test_a_name_in_a_data_uri_is_the_file_name() -> None:
     value = f"data:application/pdf;name=a%20b.pdf;base64,{PDF64}"
-    assert seen(value) == Seen((medium(),), (Medium(PDF, "application/pdf", None, "a b.pdf"),))
+    assert result_of(value) == Result(
+        (medium(),), (Medium(PDF, "application/pdf", None, "a b.pdf"),)
+    )
 
 
 @pytest.mark.parametrize("mime_type", ["text/html", "text/csv", "application/json"])
 def test_a_data_uri_of_text_becomes_the_text(mime_type: str) -> None:
     value = f"data:{mime_type};charset=utf-8;base64,{b64('<p>grüß</p>'.encode())}"
-    beside = Provenance(meta={"mimeType": f"{mime_type};charset=utf-8"})
-    assert seen(value) == Seen((text("<p>grüß</p>", mime=mime_type, beside=beside),))
+    provenance = Provenance(meta={"mimeType": f"{mime_type};charset=utf-8"})
+    assert result_of(value) == Result((text("<p>grüß</p>", mime=mime_type, provenance=provenance),))
 
 
 def test_the_parameters_of_a_data_uri_are_kept_but_not_its_name() -> None:
     value = f"data:audio/l16;rate=24000;name=a.pcm;base64,{b64(NOISE)}"
     declared = "audio/l16;rate=24000"
-    assert seen(value) == Seen(
+    assert result_of(value) == Result(
         (medium(0, Provenance(meta={"mimeType": declared})),),
         (Medium(NOISE, declared, None, "a.pcm"),),
     )
@@ -89,8 +91,8 @@ def test_the_parameters_of_a_data_uri_are_kept_but_not_its_name() -> None:
 
 def test_a_data_uri_of_text_that_is_no_utf8_stays_a_file() -> None:
     data = "grüß".encode("latin-1")
-    expected = Seen((medium(),), (Medium(data, "text/plain"),))
-    assert seen(f"data:text/plain;base64,{b64(data)}") == expected
+    expected = Result((medium(),), (Medium(data, "text/plain"),))
+    assert result_of(f"data:text/plain;base64,{b64(data)}") == expected
 
 
 @pytest.mark.parametrize(
@@ -98,8 +100,8 @@ def test_a_data_uri_of_text_that_is_no_utf8_stays_a_file() -> None:
     ["data:image/png;base64,@@@not-base64@@@", "data:image/png;base64,", "data:audio/wav;base64,A"],
 )
 def test_a_broken_data_uri_is_text_with_a_warning(value: str) -> None:
-    assert seen(value) == Seen((text(value),), warnings=(("undecodable-media", ""),))
-    assert seen(["x", value]).warnings == (("undecodable-media", "/1"),)
+    assert result_of(value) == Result((text(value),), warnings=(("undecodable-media", ""),))
+    assert result_of(["x", value]).warnings == (("undecodable-media", "/1"),)
 
 
 PLAIN_TEXTS = [
@@ -138,9 +140,9 @@ PLAIN_TEXTS = [
 
 @pytest.mark.parametrize("value", PLAIN_TEXTS)
 def test_other_text_is_kept_code_point_for_code_point(value: str) -> None:
-    expected = Seen((text(value),))
-    assert seen(value) == expected
-    assert seen({"content": [{"type": "text", "text": value}]}) == expected
+    expected = Result((text(value),))
+    assert result_of(value) == expected
+    assert result_of({"content": [{"type": "text", "text": value}]}) == expected
 
 
 @pytest.mark.parametrize(
@@ -165,7 +167,7 @@ def test_other_text_is_kept_code_point_for_code_point(value: str) -> None:
     ],
 )
 def test_a_medium_inside_a_text_is_lifted_out(before: str, hidden: str, after: str) -> None:
-    result = seen(before + hidden + after)
+    result = result_of(before + hidden + after)
     pieces: list[str | int] = [before, 0, after] if after else [before, 0]
     assert result.parts == (text(*pieces), extracted())
     assert [item.must_be_stored for item in result.media] == [True]
@@ -175,7 +177,7 @@ def test_a_medium_inside_a_text_is_lifted_out(before: str, hidden: str, after: s
 
 def test_several_media_in_a_text_keep_their_places() -> None:
     value = f"a {PNG_URI} b {WAV64} c"
-    assert seen(value) == Seen(
+    assert result_of(value) == Result(
         (text("a ", 0, " b ", 1, " c"), extracted(0), extracted(1)),
         (Medium(PNG, "image/png", must_be_stored=True), Medium(WAV, must_be_stored=True)),
     )
@@ -183,11 +185,11 @@ def test_several_media_in_a_text_keep_their_places() -> None:
 
 def test_a_word_after_wrapped_base64_is_not_part_of_it() -> None:
     exact = b64(PNG[: 57 * 12])
-    assert seen(f"{wrapped(exact)}\nDone and dusted").parts[0] == text(0, "\nDone and dusted")
+    assert result_of(f"{wrapped(exact)}\nDone and dusted").parts[0] == text(0, "\nDone and dusted")
 
 
 def test_markup_percent_encoded_in_a_sentence_is_an_image() -> None:
-    result = seen(f'a{{background:url("data:image/svg+xml,{quote(SVG)}")}}')
+    result = result_of(f'a{{background:url("data:image/svg+xml,{quote(SVG)}")}}')
     assert result.parts == (text('a{background:url("', 0, '")}'), extracted())
     assert result.media == (Medium(SVG.encode(), "image/svg+xml", must_be_stored=True),)
 
@@ -197,7 +199,7 @@ def test_json_in_a_string_is_rewritten_where_it_holds_media(levels: int) -> None
     value: Any = {"n": 12345678901234567890, "shot": PNG64}
     for _ in range(levels):
         value = json.dumps({"inner": value} if isinstance(value, str) else value)
-    result = seen(value)
+    result = result_of(value)
     assert [item.data for item in result.media] == [PNG]
     template = result.parts[0].template
     restored: Any = "".join(piece if isinstance(piece, str) else "@blob:0" for piece in template)
@@ -210,13 +212,13 @@ def test_json_nested_beyond_the_limit_still_gives_up_its_base64() -> None:
     value = json.dumps({"shot": PNG64})
     for _ in range(10):
         value = json.dumps({"inner": value})
-    assert [item.data for item in seen(value).media] == [PNG]
+    assert [item.data for item in result_of(value).media] == [PNG]
 
 
 def test_json_with_a_claimed_type_in_a_string_is_rewritten() -> None:
     value = json.dumps({"mimeType": "application/x-custom", "data": b64(NOISE), "id": 1})
     expected = text('{"mimeType":"application/x-custom","data":"', 0, '","id":1}')
-    assert seen(value) == Seen(
+    assert result_of(value) == Result(
         (expected, extracted()),
         (Medium(NOISE, "application/x-custom", must_be_stored=True),),
     )
@@ -224,7 +226,7 @@ def test_json_with_a_claimed_type_in_a_string_is_rewritten() -> None:
 
 def test_json_in_a_string_keeps_the_spelling_of_its_numbers() -> None:
     members = '"n":1.10,"e":[1E5,-0.0,2.5],"mimeType":"application/x-custom","data":"'
-    assert seen("{" + members + b64(NOISE) + '"}') == Seen(
+    assert result_of("{" + members + b64(NOISE) + '"}') == Result(
         (text("{" + members, 0, '"}'), extracted()),
         (Medium(NOISE, "application/x-custom", must_be_stored=True),),
     )
@@ -232,7 +234,7 @@ def test_json_in_a_string_keeps_the_spelling_of_its_numbers() -> None:
 
 def test_json_in_a_string_keeps_the_members_of_a_repeated_key() -> None:
     value = '{"a":"first","a":"second", "img":"' + PNG64 + '"}'
-    assert seen(value) == Seen(
+    assert result_of(value) == Result(
         (text('{"a":"first","a":"second", "img":"', 0, '"}'), extracted()),
         (Medium(PNG, must_be_stored=True),),
     )
@@ -249,4 +251,4 @@ def test_lone_surrogates_are_replaced_with_one_warning(
     value: str, repaired: str, pointers: tuple[str, ...]
 ) -> None:
     warnings = tuple(("lone-surrogate", pointer) for pointer in pointers)
-    assert seen(value) == Seen((text(repaired),), warnings=warnings)
+    assert result_of(value) == Result((text(repaired),), warnings=warnings)

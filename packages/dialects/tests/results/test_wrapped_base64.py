@@ -1,4 +1,4 @@
-"""Base64 in lines and groups of any width: lifted out whole, or left alone."""
+"""Base64 in lines and groups of any width: extracted whole, or left alone."""
 
 import base64
 import re
@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from packages.dialects.tests.results.samples import NOISE, PNG, PNG64, seen, text
+from packages.dialects.tests.results.samples import NOISE, PNG, PNG64, result_of, text
 from tests.kit.media import b64
 
 SEPARATORS = ("\n", "\r\n", " ")
 PLACES = ("{}", "before {} after", "a:\n{}\n\nb c", "see ![x](data:image/png;base64,{}) and")
-# Lengths that are a multiple of three need no padding, which otherwise tells where the end is.
+# Lengths that are a multiple of three have no padding, which would mark the end.
 UNPADDED = PNG + bytes(-len(PNG) % 3)
 
 
@@ -22,7 +22,7 @@ def wrapped(payload: str, columns: int, separator: str = "\n") -> str:
 
 
 def media_of(value: object) -> list[bytes]:
-    return [item.data for item in seen(value).media]
+    return [item.data for item in result_of(value).media]
 
 
 @settings(deadline=None, max_examples=150)
@@ -61,21 +61,23 @@ def test_a_medium_in_lines_of_uneven_width_is_no_fragment(
         lines.append(PNG64[position : position + width])
         position += width
     value = place.format("\n".join([*lines, *re.findall(".{1,100}", PNG64[position:])]))
-    result = seen(value)
+    result = result_of(value)
     assert (result.parts, result.media) == ((text(value),), ())
 
 
 @pytest.mark.parametrize(
-    ("below", "left"),
+    ("below", "remaining"),
     [
         ("ab" * 32, "\n" + "ab" * 32),
         ("ABC123 is the id", "\nABC123 is the id"),
         ("Done", "\nDone"),
     ],
 )
-def test_what_stands_below_a_medium_on_one_line_is_not_part_of_it(below: str, left: str) -> None:
-    result = seen(f"{b64(UNPADDED)}\n{below}")
-    assert result.parts[0] == text(0, left)
+def test_what_stands_below_a_medium_on_one_line_is_not_part_of_it(
+    below: str, remaining: str
+) -> None:
+    result = result_of(f"{b64(UNPADDED)}\n{below}")
+    assert result.parts[0] == text(0, remaining)
     assert [item.data for item in result.media] == [UNPADDED]
 
 

@@ -1,4 +1,4 @@
-"""A JSON value has one digest however it is written, and two values have two."""
+"""A JSON value has one digest in every spelling, and two values have two digests."""
 
 import json
 import tracemalloc
@@ -37,7 +37,7 @@ def parsed(text: str | bytes, *, spelled: bool = False) -> JsonValue:
 
 
 def written(value: JsonValue, chance: Random) -> str:
-    """Write a value as some other program would: its keys, its blanks, its escapes, its numbers."""
+    """Write a value in another spelling: order of keys, whitespace, escapes, numbers."""
 
     def blank() -> str:
         return chance.choice(["", "", " ", "\n\t", "  "])

@@ -1,4 +1,4 @@
-r"""Escapes are learnt while they are read, and raw JSON that could not come back is refused."""
+r"""Escapes are recorded while they are read, and raw JSON that cannot be restored is refused."""
 
 import pytest
 
@@ -19,8 +19,8 @@ from pagefault_dialects.streams.long_strings import JsonEscapes, raw_head_end, w
 def test_raw_json_comes_back_byte_for_byte(pieces: list[bytes], text: bytes) -> None:
     escapes, read = JsonEscapes(), b""
     for piece in pieces:
-        taken, escapes = escapes.read(piece)
-        read += taken
+        decoded, escapes = escapes.read(piece)
+        read += decoded
     assert read == text
     assert escapes.written(read) == b"".join(pieces)
 

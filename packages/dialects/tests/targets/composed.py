@@ -1,4 +1,4 @@
-"""Composed turns for tests of the ladder, over profiles of their own."""
+"""Composed turns and profiles for tests of the ladder."""
 
 from datetime import UTC, datetime
 
@@ -35,19 +35,19 @@ def profile(
     video: MediaRule | None = None,
     document: MediaRule | None = None,
 ) -> Profile:
-    """A target `t` that takes media by the rules."""
+    """Return a target `t` that accepts media by these rules."""
     rules: dict[MediaClass, MediaRule | None] = {
         "image": image,
         "audio": audio,
         "video": video,
         "document": document,
     }
-    given = {kind: rule for kind, rule in rules.items() if rule is not None}
-    return Profile("t", "nowhere", lambda *_: [], version="1", media=given, has_error_flag=True)
+    accepted = {kind: rule for kind, rule in rules.items() if rule is not None}
+    return Profile("t", "nowhere", lambda *_: [], version="1", media=accepted, has_error_flag=True)
 
 
 def rule(*types: str, **limits: int | tuple[int, int] | tuple[str, ...]) -> MediaRule:
-    """A rule for types."""
+    """Return a rule for types."""
     return MediaRule(frozenset(types), **limits)  # type: ignore[arg-type]
 
 
@@ -57,22 +57,22 @@ def medium(
     size_bytes: int = 3_000,
     **more: object,
 ) -> Medium:
-    """A stored medium; an image has 80 by 60 pixels."""
+    """Return a stored medium; an image has 80 by 60 pixels."""
     kind = resource_kind(mime_type)
     hints = MediaHints(80, 60) if kind == "image" else MediaHints()
-    given: dict[str, object] = {"source": StoredBytes(ID, DIGEST), "hints": hints, **more}
-    return Medium("/parts/0", given.pop("source"), kind, mime_type, filename, size_bytes, **given)  # type: ignore[arg-type]
+    fields: dict[str, object] = {"source": StoredBytes(ID, DIGEST), "hints": hints, **more}
+    return Medium("/parts/0", fields.pop("source"), kind, mime_type, filename, size_bytes, **fields)  # type: ignore[arg-type]
 
 
 def turn(*items: Item, role: TurnRole = "tool", is_error: bool = False) -> ComposedTurn:
-    """What a tool, or somebody else, says."""
+    """Return a turn, by default of a tool."""
     return Turn(role, items, ORIGIN, 7, is_error=is_error)
 
 
 def made(
     size_bytes: int = 900, *, mime_type: str = "image/jpeg", first: bool = False
 ) -> DerivedImage:
-    """A smaller image of 40 by 30 pixels."""
+    """Return a smaller image of 40 by 30 pixels."""
     resource = Resource(
         SMALL_ID,
         SMALL_DIGEST,
@@ -86,27 +86,29 @@ def made(
     return DerivedImage(resource, is_first_picture=first)
 
 
-def original(shown: Medium, address: str | None = None, *, is_reference: bool = False) -> MediaItem:
-    """A medium attached as it is."""
+def original(
+    stored: Medium, address: str | None = None, *, is_reference: bool = False
+) -> MediaItem:
+    """Return a medium that is attached unchanged."""
     return MediaItem(
-        shown,
-        shown.source,
-        shown.kind,
-        shown.mime_type,
-        shown.size_bytes or 0,
-        shown.hints,
+        stored,
+        stored.source,
+        stored.kind,
+        stored.mime_type,
+        stored.size_bytes or 0,
+        stored.hints,
         address,
         is_reference,
     )
 
 
 def smaller(
-    shown: Medium, image: DerivedImage, address: str | None = None, *, is_reference: bool = False
+    stored: Medium, image: DerivedImage, address: str | None = None, *, is_reference: bool = False
 ) -> MediaItem:
-    """A medium attached as the image that was made of it."""
+    """Return a medium that is attached as a derived image."""
     resource = image.resource
     return MediaItem(
-        shown,
+        stored,
         StoredBytes(resource.resource_id, resource.digest),
         "image",
         resource.mime_type,

@@ -1,11 +1,11 @@
-"""Generated histories of the targets whose messages are written from what was read of them."""
+"""Generated histories of the targets whose messages are always written from turns."""
 
 from typing import Any
 
 from hypothesis import strategies as st
 
 from packages.dialects.tests.targets.home_histories import HOMES, MARK, HomeDialect, Json, words
-from packages.dialects.tests.targets.settled import PDF, PNG, base64, data_uri
+from packages.dialects.tests.targets.resolved_turns import PDF, PNG, base64, data_uri
 
 _URL = "https://files.example/a.png"
 _ARGUMENTS: st.SearchStrategy[Json] = st.sampled_from([{}, {"n": 1}, {"n": [1, "ä"], "o": None}])
@@ -22,14 +22,14 @@ def _image(draw: st.DrawFn) -> Json:
     return {"type": "image_url", "image_url": {"url": url, "detail": detail}}
 
 
-def _shown(draw: st.DrawFn) -> str | list[Json]:
+def _content(draw: st.DrawFn) -> str | list[Json]:
     if draw(st.booleans()):
         return draw(words)
     return [{"type": "text", "text": draw(words)}, _image(draw)]
 
 
 def _compat_user(draw: st.DrawFn) -> Json:
-    return {"role": "user", "content": _shown(draw)}
+    return {"role": "user", "content": _content(draw)}
 
 
 def _compat_assistant(draw: st.DrawFn, ids: list[str]) -> list[Json]:
@@ -50,7 +50,7 @@ def _compat_call(draw: st.DrawFn, call_id: str) -> Json:
 
 
 def _compat_answers(draw: st.DrawFn, ids: list[str]) -> list[Json]:
-    return [{"role": "tool", "tool_call_id": each, "content": _shown(draw)} for each in ids]
+    return [{"role": "tool", "tool_call_id": each, "content": _content(draw)} for each in ids]
 
 
 # Mistral
@@ -139,8 +139,8 @@ def _pydantic_assistant(draw: st.DrawFn, ids: list[str]) -> list[Json]:
         }
         for each in ids
     ]
-    said = {"content": draw(words), "part_kind": "text"}
-    return [{"parts": [*parts, said, *calls], "kind": "response"}]
+    text_part = {"content": draw(words), "part_kind": "text"}
+    return [{"parts": [*parts, text_part, *calls], "kind": "response"}]
 
 
 def _pydantic_answers(draw: st.DrawFn, ids: list[str]) -> list[Json]:
@@ -171,8 +171,8 @@ def _otel_assistant(draw: st.DrawFn, ids: list[str]) -> list[Json]:
         for each in ids
     ]
     thoughts = [thought] if draw(st.booleans()) else []
-    said = {"type": "text", "content": draw(words)}
-    return [{"role": "assistant", "parts": [*thoughts, said, *calls]}]
+    text_part = {"type": "text", "content": draw(words)}
+    return [{"role": "assistant", "parts": [*thoughts, text_part, *calls]}]
 
 
 def _otel_answers(draw: st.DrawFn, ids: list[str]) -> list[Json]:
@@ -194,4 +194,4 @@ EVERY_HOME: dict[str, HomeDialect] = {
     "pydantic-ai": HomeDialect(_pydantic_user, _pydantic_assistant, _pydantic_answers),
     "otel-genai": HomeDialect(_otel_user, _otel_assistant, _otel_answers),
 }
-"""Of every target but `text`, which has no messages."""
+"""The dialects of all targets except `text`, which has no messages."""

@@ -1,4 +1,4 @@
-"""Generated histories, and their renderings in memory, for properties that always hold."""
+"""Generated histories, and their renderings in memory, for tests of properties."""
 
 import hashlib
 import json
@@ -46,7 +46,7 @@ from tests.kit import media
 
 MOST_BASE64 = 1_000_000
 
-# What each file is: its type, its name, its pixels, its seconds.
+# The type, name, pixels and seconds of each file.
 _FILES: Sequence[tuple[bytes, str, str | None, MediaHints]] = (
     (media.png(8, 6), "image/png", "a.png", MediaHints(8, 6)),
     (media.png(8, 6), "image/png", None, MediaHints(9_000, 6)),
@@ -74,7 +74,7 @@ _names = st.sampled_from(["shoot", "look up", "f", ""])
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """What one rendering gives."""
+    """The result of one rendering."""
 
     messages: list[JsonValue]
     system: str
@@ -132,7 +132,7 @@ _items = st.lists(
 
 @st.composite
 def histories(draw: st.DrawFn) -> tuple[ComposedTurn, ...]:
-    """A history as it may be stored: calls without answers, answers without calls, late ones."""
+    """Return a history with calls without answers, answers without calls, and late answers."""
     turns: list[ComposedTurn] = []
     called: list[str] = []
     for seq in range(1, draw(st.integers(1, 8)) + 1):
@@ -172,12 +172,14 @@ options = st.builds(
 
 
 def render(turns: Sequence[ComposedTurn], target: str, query: RenderOptions) -> Rendered:
-    """The rendering of a history, with smaller images that are always the same."""
-    return written(settle(paired(turns), target, query), target, query)
+    """Render a history, with smaller images that are always the same."""
+    return write_messages(resolve_turns(paired(turns), target, query), target, query)
 
 
-def settle(turns: Sequence[ComposedTurn], target: str, query: RenderOptions) -> ResolvedTurns:
-    """A conversation in which nothing is left to decide."""
+def resolve_turns(
+    turns: Sequence[ComposedTurn], target: str, query: RenderOptions
+) -> ResolvedTurns:
+    """Resolve the media of a conversation."""
     profile = TARGETS[target]
     conversation = with_lines(turns, profile, is_whole=True)
     most = min(
@@ -200,12 +202,14 @@ def settle(turns: Sequence[ComposedTurn], target: str, query: RenderOptions) -> 
     return Ladder(profile, query, most_base64=most, sign=None).resolve(conversation, loaded)
 
 
-def written(settled: ResolvedTurns, target: str, query: RenderOptions) -> Rendered:
-    """The messages of a settled conversation."""
+def write_messages(resolved: ResolvedTurns, target: str, query: RenderOptions) -> Rendered:
+    """Return the messages of resolved turns."""
     profile = TARGETS[target]
-    system, told = opened(settled.turns, profile)
-    messages = profile.write(told, profile, query.detail or profile.default_detail)
-    return Rendered([_plain(message) for message in messages], system, settled.loss, settled.turns)
+    system, message_turns = opened(resolved.turns, profile)
+    messages = profile.write(message_turns, profile, query.detail or profile.default_detail)
+    return Rendered(
+        [_plain(message) for message in messages], system, resolved.loss, resolved.turns
+    )
 
 
 def _made(recipe: ImageRecipe) -> DerivedImage:
@@ -259,7 +263,7 @@ def _plain(node: Node) -> JsonValue:
 
 
 def strings_of(value: JsonValue) -> str:
-    """Every string of a value, one behind the other, keys too."""
+    """Return every string of a value as one text, keys included."""
     if isinstance(value, Mapping):
         return "\n".join(f"{key}\n{strings_of(member)}" for key, member in value.items())
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Generated histories that are valid requests of a dialect, with the blocks that its types know."""
+"""Generated histories that are valid requests of a dialect, with all blocks of its types."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -7,14 +7,14 @@ from typing import Any, TypeAlias
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from packages.dialects.tests.targets.settled import PDF, PNG, WAV, base64, data_uri
+from packages.dialects.tests.targets.resolved_turns import PDF, PNG, WAV, base64, data_uri
 
 Json: TypeAlias = dict[str, Any]
 
 MARK = "c2VjcmV0LW9mLXRoZS1wcm92aWRlcg=="
-"""What stands wherever a provider has encrypted or signed something."""
+"""The value of every encrypted or signed member."""
 MOST_MARKS = 4
-"""Requests of Anthropic have no more marks for its cache."""
+"""Requests of Anthropic have at most this many cache marks."""
 _URL = "https://files.example/a"
 
 words = st.text("abc äß.\n", min_size=1, max_size=12).map(lambda text: f"~{text}~")
@@ -26,7 +26,7 @@ def _some(blocks: Sequence[Json], *, least: int = 0) -> st.SearchStrategy[list[J
 
 @dataclass(frozen=True, slots=True)
 class HomeDialect:
-    """How a dialect writes what each side says."""
+    """Strategies for the messages of each role in a dialect."""
 
     user: Callable[[st.DrawFn], Json]
     assistant: Callable[[st.DrawFn, list[str]], list[Json]]
@@ -36,7 +36,7 @@ class HomeDialect:
 
 @st.composite
 def home_histories(draw: st.DrawFn, dialect: HomeDialect) -> list[Json]:
-    """A history in which each call is answered at once."""
+    """Return a history in which each call is answered at once."""
     messages = dialect.begins(draw)
     for round_ in range(draw(st.integers(1, 3))):
         messages.append(dialect.user(draw))
@@ -77,11 +77,11 @@ def _chat_user(draw: st.DrawFn) -> Json:
 
 
 def _chat_assistant(draw: st.DrawFn, ids: list[str]) -> list[Json]:
-    said = draw(st.sampled_from(["text", "blocks", "refusal"]))
+    form = draw(st.sampled_from(["text", "blocks", "refusal"]))
     message: Json = {"role": "assistant", "content": draw(words)}
-    if said == "blocks":
+    if form == "blocks":
         message["content"] = [_text(draw), _text(draw)]
-    elif said == "refusal" and not ids:
+    elif form == "refusal" and not ids:
         message |= {"content": None, "refusal": draw(words)}
     if ids:
         message["content"] = draw(st.sampled_from([None, "", message["content"]]))
@@ -461,9 +461,9 @@ def _mcp_user(draw: st.DrawFn) -> Json:
 
 
 def _mcp_assistant(draw: st.DrawFn, ids: list[str]) -> list[Json]:
-    said: Json = {"role": "assistant", "content": draw(st.sampled_from(_MCP_BLOCKS))}
+    assistant_message: Json = {"role": "assistant", "content": draw(st.sampled_from(_MCP_BLOCKS))}
     if not ids:
-        return [said]
+        return [assistant_message]
     uses = [{"type": "tool_use", "id": each, "name": "f", "input": draw(_OBJECTS)} for each in ids]
     return [{"role": "assistant", "content": uses}]
 

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from packages.dialects.tests.targets.settled import (
+from packages.dialects.tests.targets.resolved_turns import (
     DEEP_TEXT,
     JPEG,
     LARGE_NUMBERS,
@@ -12,15 +12,15 @@ from packages.dialects.tests.targets.settled import (
     REFERENCE,
     URL,
     answer,
-    attached,
     base64,
     calling,
     data,
     deep,
-    said,
+    media_item,
     size,
+    text_item,
     turn,
-    written,
+    write_messages,
 )
 from pagefault_dialects.model.conversation import MediaItem, ResolvedTurn, TurnCall
 from tests.kit import media
@@ -30,33 +30,33 @@ AFTER = "attached after the tool results"
 ERROR = {"is_error": True}
 
 
-def told(text: str) -> dict[str, Any]:
+def text_block(text: str) -> dict[str, Any]:
     return {"type": "text", "text": text}
 
 
-def shown(content: bytes, mime_type: str = "image/png") -> dict[str, Any]:
+def image_block(content: bytes, mime_type: str = "image/png") -> dict[str, Any]:
     return {
         "type": "image",
         "source": {"type": "base64", "media_type": mime_type, "data": base64(content)},
     }
 
 
-def filed(source: dict[str, Any] | None = None, **members: str) -> dict[str, Any]:
+def document_block(source: dict[str, Any] | None = None, **members: str) -> dict[str, Any]:
     inline = {"type": "base64", "media_type": "application/pdf", "data": base64(PDF)}
     return {"type": "document", "source": source or inline, **members}
 
 
 def result(*content: dict[str, Any], call_id: str = "call_1") -> dict[str, Any]:
-    held = {"content": list(content)} if content else {}
-    return {"type": "tool_result", "tool_use_id": call_id, **held}
+    content_member = {"content": list(content)} if content else {}
+    return {"type": "tool_result", "tool_use_id": call_id, **content_member}
 
 
-def called(*call_ids: str, text: str = "") -> dict[str, Any]:
+def calls_message(*call_ids: str, text: str = "") -> dict[str, Any]:
     calls = [
         {"type": "tool_use", "id": call_id, "name": "shoot", "input": {"at": call_id}}
         for call_id in call_ids
     ]
-    return {"role": "assistant", "content": [*([told(text)] if text else []), *calls]}
+    return {"role": "assistant", "content": [*([text_block(text)] if text else []), *calls]}
 
 
 def from_user(*blocks: dict[str, Any]) -> dict[str, Any]:
@@ -64,27 +64,33 @@ def from_user(*blocks: dict[str, Any]) -> dict[str, Any]:
 
 
 ANSWERS = {
-    "one text": (answer(said("Done.")), result(told("Done."))),
+    "one text": (answer(text_item("Done.")), result(text_block("Done."))),
     "several texts": (
-        answer(said("One."), said(""), said(" \n"), said("Two.")),
-        result(told("One."), told("Two.")),
+        answer(text_item("One."), text_item(""), text_item(" \n"), text_item("Two.")),
+        result(text_block("One."), text_block("Two.")),
     ),
     "a JSON value": (
-        answer(said("As JSON:"), data(LARGE_NUMBERS)),
-        result(told("As JSON:"), told(LARGE_NUMBERS_TEXT)),
+        answer(text_item("As JSON:"), data(LARGE_NUMBERS)),
+        result(text_block("As JSON:"), text_block(LARGE_NUMBERS_TEXT)),
     ),
-    "a deep JSON value": (answer(data(deep())), result(told(DEEP_TEXT))),
+    "a deep JSON value": (answer(data(deep())), result(text_block(DEEP_TEXT))),
     "nothing": (answer(), result()),
-    "a blank text": (answer(said(" ")), result()),
-    "an error": (answer(said("No file."), is_error=True), result(told("No file.")) | ERROR),
-    "an error without words": (
-        answer(said(""), is_error=True),
-        result(told("[The tool reported an error.]")) | ERROR,
+    "a blank text": (answer(text_item(" ")), result()),
+    "an error": (
+        answer(text_item("No file."), is_error=True),
+        result(text_block("No file.")) | ERROR,
     ),
-    "no id": (answer(said("Done."), call_id=""), result(told("Done."), call_id="x_e3b0c442")),
+    "an error without words": (
+        answer(text_item(""), is_error=True),
+        result(text_block("[The tool reported an error.]")) | ERROR,
+    ),
+    "no id": (
+        answer(text_item("Done."), call_id=""),
+        result(text_block("Done."), call_id="x_e3b0c442"),
+    ),
     "an odd id": (
-        answer(said("Done."), call_id="call.1:é"),
-        result(told("Done."), call_id="call_1___50152744"),
+        answer(text_item("Done."), call_id="call.1:é"),
+        result(text_block("Done."), call_id="call_1___50152744"),
     ),
 }
 
@@ -93,43 +99,43 @@ ANSWERS = {
 def test_an_answer_is_a_tool_result_without_blank_texts(
     turn: ResolvedTurn, expected: dict[str, Any]
 ) -> None:
-    messages = written("anthropic", turn)
+    messages = write_messages("anthropic", turn)
     assert messages == [from_user(expected)]
     check_anthropic(messages)
 
 
 MEDIA = {
-    "an image": (attached(PNG, "image/png", "a.png"), shown(PNG)),
+    "an image": (media_item(PNG, "image/png", "a.png"), image_block(PNG)),
     "an image of a type in another spelling": (
-        attached(JPEG, "image/jpg"),
-        shown(JPEG, "image/jpeg"),
+        media_item(JPEG, "image/jpg"),
+        image_block(JPEG, "image/jpeg"),
     ),
-    "a moving image": (attached(media.gif(), "image/gif"), shown(media.gif(), "image/gif")),
+    "a moving image": (media_item(media.gif(), "image/gif"), image_block(media.gif(), "image/gif")),
     "the address of an image": (
-        attached(PNG, "image/png", address=URL),
+        media_item(PNG, "image/png", address=URL),
         {"type": "image", "source": {"type": "url", "url": URL}},
     ),
     "a reference to an image": (
-        attached(PNG, "image/png", address=REFERENCE, is_reference=True),
+        media_item(PNG, "image/png", address=REFERENCE, is_reference=True),
         {
             "type": "image",
             "source": {"type": "base64", "media_type": "image/png", "data": REFERENCE},
         },
     ),
-    "a document": (attached(PDF, "application/pdf", "a.b.pdf"), filed(title="a.b.pdf")),
-    "a document without a name": (attached(PDF, "application/pdf"), filed()),
-    "a document with a blank name": (attached(PDF, "application/pdf", " "), filed()),
+    "a document": (media_item(PDF, "application/pdf", "a.b.pdf"), document_block(title="a.b.pdf")),
+    "a document without a name": (media_item(PDF, "application/pdf"), document_block()),
+    "a document with a blank name": (media_item(PDF, "application/pdf", " "), document_block()),
     "a document with a long name": (
-        attached(PDF, "application/pdf", "報" * 600),
-        filed(title="報" * 500),
+        media_item(PDF, "application/pdf", "報" * 600),
+        document_block(title="報" * 500),
     ),
     "the address of a document": (
-        attached(PDF, "application/pdf", "a.pdf", address=URL),
-        filed({"type": "url", "url": URL}, title="a.pdf"),
+        media_item(PDF, "application/pdf", "a.pdf", address=URL),
+        document_block({"type": "url", "url": URL}, title="a.pdf"),
     ),
     "a reference to a document": (
-        attached(PDF, "application/pdf", "a.pdf", address=REFERENCE, is_reference=True),
-        filed(
+        media_item(PDF, "application/pdf", "a.pdf", address=REFERENCE, is_reference=True),
+        document_block(
             {"type": "base64", "media_type": "application/pdf", "data": REFERENCE},
             title="a.pdf",
         ),
@@ -139,82 +145,82 @@ MEDIA = {
 
 @pytest.mark.parametrize(("medium", "expected"), MEDIA.values(), ids=MEDIA)
 def test_a_medium_stands_at_its_place(medium: MediaItem, expected: dict[str, Any]) -> None:
-    items = (said("Before."), medium, said("Behind."))
-    blocks = [told("Before."), expected, told("Behind.")]
-    messages = written("anthropic", answer(*items), turn("user", *items))
+    items = (text_item("Before."), medium, text_item("Behind."))
+    blocks = [text_block("Before."), expected, text_block("Behind.")]
+    messages = write_messages("anthropic", answer(*items), turn("user", *items))
     assert messages == [from_user(result(*blocks)), from_user(*blocks)]
     check_anthropic(messages)
 
 
 def test_media_of_errors_stand_behind_all_answers_of_the_turn() -> None:
-    image, file = attached(PNG, "image/png", "a.png"), attached(PDF, "application/pdf")
-    messages = written(
+    image, file = media_item(PNG, "image/png", "a.png"), media_item(PDF, "application/pdf")
+    messages = write_messages(
         "anthropic",
-        turn("user", said("Shoot.")),
+        turn("user", text_item("Shoot.")),
         calling("a.1", "b", text="Two at once."),
-        answer(said("Half."), image, file, call_id="a.1", is_error=True),
+        answer(text_item("Half."), image, file, call_id="a.1", is_error=True),
         answer(image, call_id="b"),
-        turn("user", said("And?")),
+        turn("user", text_item("And?")),
     )
     call_id = "a_1_4a5f06ec"
     image_words = f"Image: a.png ({size(PNG)})"
     file_words = f"File: application/pdf ({size(PDF)})"
-    calls = called(call_id, "b", text="Two at once.")
+    calls = calls_message(call_id, "b", text="Two at once.")
     calls["content"][1]["input"] = {"at": "a.1"}
     failure = result(
-        told("Half."),
-        told(f"[{image_words}, {AFTER}]"),
-        told(f"[{file_words}, {AFTER}]"),
+        text_block("Half."),
+        text_block(f"[{image_words}, {AFTER}]"),
+        text_block(f"[{file_words}, {AFTER}]"),
         call_id=call_id,
     )
     assert messages == [
-        from_user(told("Shoot.")),
+        from_user(text_block("Shoot.")),
         calls,
         from_user(
             failure | ERROR,
-            result(shown(PNG), call_id="b"),
-            told(f"{image_words}, from the tool shoot, call {call_id}:"),
-            shown(PNG),
-            told(f"{file_words}, from the tool shoot, call {call_id}:"),
-            filed(),
+            result(image_block(PNG), call_id="b"),
+            text_block(f"{image_words}, from the tool shoot, call {call_id}:"),
+            image_block(PNG),
+            text_block(f"{file_words}, from the tool shoot, call {call_id}:"),
+            document_block(),
         ),
-        from_user(told("And?")),
+        from_user(text_block("And?")),
     ]
     check_anthropic(messages)
 
 
 def test_turns_in_which_nothing_is_said_have_no_message() -> None:
-    messages = written(
+    messages = write_messages(
         "anthropic",
-        turn("user", said("One.")),
-        turn("user", said("Two.")),
+        turn("user", text_item("One.")),
+        turn("user", text_item("Two.")),
         turn("assistant"),
-        turn("user", said("")),
-        turn("assistant", said(" "), calls=(TurnCall("a", "", {}),)),
+        turn("user", text_item("")),
+        turn("assistant", text_item(" "), calls=(TurnCall("a", "", {}),)),
         answer(call_id="a"),
-        turn("assistant", said("Done."), data({"n": 1})),
+        turn("assistant", text_item("Done."), data({"n": 1})),
     )
     use = {"type": "tool_use", "id": "a", "name": "x_e3b0c442", "input": {}}
     assert messages == [
-        from_user(told("One.")),
-        from_user(told("Two.")),
+        from_user(text_block("One.")),
+        from_user(text_block("Two.")),
         {"role": "assistant", "content": [use]},
         from_user(result(call_id="a")),
-        {"role": "assistant", "content": [told("Done."), told('{"n":1}')]},
+        {"role": "assistant", "content": [text_block("Done."), text_block('{"n":1}')]},
     ]
     check_anthropic(messages)
 
 
 def test_a_longer_history_leaves_earlier_messages_as_they_were() -> None:
     turns = [
-        turn("user", said("Shoot.")),
+        turn("user", text_item("Shoot.")),
         calling("a"),
-        answer(attached(PNG, "image/png"), call_id="a", is_error=True),
-        turn("user", said("Again.")),
-        turn("user", said("Now.")),
+        answer(media_item(PNG, "image/png"), call_id="a", is_error=True),
+        turn("user", text_item("Again.")),
+        turn("user", text_item("Now.")),
     ]
-    whole = written("anthropic", *turns)
-    assert [written("anthropic", *turns[:count]) for count in (1, 3, 4)] == [
+    whole = write_messages("anthropic", *turns)
+    assert [write_messages("anthropic", *turns[:count]) for count in (1, 3, 4)] == [
         whole[:1],
         whole[:3],
         whole[:4],

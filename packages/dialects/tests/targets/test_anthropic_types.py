@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from packages.dialects.tests.targets.settled import PDF, PNG, base64
+from packages.dialects.tests.targets.resolved_turns import PDF, PNG, base64
 from tests.providers.anthropic_types import check_anthropic
 
 TEXT = {"type": "text", "text": "Done."}

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from packages.dialects.tests.targets.settled import (
+from packages.dialects.tests.targets.resolved_turns import (
     DEEP_TEXT,
     JPEG,
     MP3,
@@ -11,15 +11,15 @@ from packages.dialects.tests.targets.settled import (
     REFERENCE,
     WAV,
     answer,
-    attached,
     base64,
     calling,
     data,
     deep,
-    said,
+    media_item,
     size,
+    text_item,
     turn,
-    written,
+    write_messages,
 )
 from pagefault_dialects.model.conversation import MediaItem, ResolvedTurn, TurnCall
 from pagefault_dialects.targets.bedrock import FORMATS
@@ -33,20 +33,20 @@ CLIP = media.mp4(0.2)
 CSV = b"a,b\n1,2\n"
 
 
-def told(text: str) -> dict[str, Any]:
+def text_block(text: str) -> dict[str, Any]:
     return {"text": text}
 
 
-def shown(kind: str, spelled: str, content: bytes, **members: str) -> dict[str, Any]:
+def media_block(kind: str, spelled: str, content: bytes, **members: str) -> dict[str, Any]:
     return {kind: {"format": spelled, "source": {"bytes": base64(content)}, **members}}
 
 
-# Made of where every document of these tests stands.
+# The digits are derived from the place of the document.
 DIGITS = "4e5823"
 
 
 def pdf(name: str, number: str = "") -> dict[str, Any]:
-    return shown("document", "pdf", PDF, name=f"{name} {DIGITS}{number}")
+    return media_block("document", "pdf", PDF, name=f"{name} {DIGITS}{number}")
 
 
 def result(
@@ -55,7 +55,7 @@ def result(
     return {"toolResult": {"toolUseId": call_id, "content": list(content), "status": status}}
 
 
-def called(*call_ids: str) -> list[dict[str, Any]]:
+def tool_uses(*call_ids: str) -> list[dict[str, Any]]:
     return [
         {"toolUse": {"toolUseId": call_id, "name": "shoot", "input": {"at": call_id}}}
         for call_id in call_ids
@@ -71,32 +71,35 @@ def from_assistant(*blocks: dict[str, Any]) -> dict[str, Any]:
 
 
 ANSWERS = {
-    "one text": (answer(said("Done.")), result(told("Done."))),
+    "one text": (answer(text_item("Done.")), result(text_block("Done."))),
     "several texts": (
-        answer(said("One."), said(""), said("\n"), said("Two.")),
-        result(told("One."), told("Two.")),
+        answer(text_item("One."), text_item(""), text_item("\n"), text_item("Two.")),
+        result(text_block("One."), text_block("Two.")),
     ),
     "an object": (
-        answer(said("As JSON:"), data({"n": 2**70, "a": [None]})),
-        result(told("As JSON:"), {"json": {"n": 2**70, "a": [None]}}),
+        answer(text_item("As JSON:"), data({"n": 2**70, "a": [None]})),
+        result(text_block("As JSON:"), {"json": {"n": 2**70, "a": [None]}}),
     ),
-    "an array": (answer(data([1, "a"])), result(told('[1,"a"]'))),
-    "null": (answer(data(None)), result(told("null"))),
-    "a deep array": (answer(data(deep())), result(told(DEEP_TEXT))),
+    "an array": (answer(data([1, "a"])), result(text_block('[1,"a"]'))),
+    "null": (answer(data(None)), result(text_block("null"))),
+    "a deep array": (answer(data(deep())), result(text_block(DEEP_TEXT))),
     "nothing": (answer(), result()),
-    "a blank text": (answer(said(" ")), result()),
+    "a blank text": (answer(text_item(" ")), result()),
     "an error": (
-        answer(said("No file."), data({"code": 7}), is_error=True),
-        result(told("No file."), {"json": {"code": 7}}, status="error"),
+        answer(text_item("No file."), data({"code": 7}), is_error=True),
+        result(text_block("No file."), {"json": {"code": 7}}, status="error"),
     ),
     "an error without words": (
-        answer(said(""), is_error=True),
-        result(told("[The tool reported an error.]"), status="error"),
+        answer(text_item(""), is_error=True),
+        result(text_block("[The tool reported an error.]"), status="error"),
     ),
-    "no id": (answer(said("Done."), call_id=""), result(told("Done."), call_id="x_e3b0c442")),
+    "no id": (
+        answer(text_item("Done."), call_id=""),
+        result(text_block("Done."), call_id="x_e3b0c442"),
+    ),
     "an id of other signs": (
-        answer(said("Done."), call_id="a.1:b-c"),
-        result(told("Done."), call_id="a.1:b-c"),
+        answer(text_item("Done."), call_id="a.1:b-c"),
+        result(text_block("Done."), call_id="a.1:b-c"),
     ),
 }
 
@@ -105,25 +108,25 @@ ANSWERS = {
 def test_an_answer_is_a_tool_result_without_blank_texts(
     turn: ResolvedTurn, expected: dict[str, Any]
 ) -> None:
-    messages = written("bedrock", turn)
+    messages = write_messages("bedrock", turn)
     assert messages == [from_user(expected)]
     check_bedrock(messages)
 
 
 MEDIA = {
-    "an image": (attached(PNG, "image/png", "a.png"), shown("image", "png", PNG)),
+    "an image": (media_item(PNG, "image/png", "a.png"), media_block("image", "png", PNG)),
     "an image of a type in another spelling": (
-        attached(JPEG, "image/jpg"),
-        shown("image", "jpeg", JPEG),
+        media_item(JPEG, "image/jpg"),
+        media_block("image", "jpeg", JPEG),
     ),
-    "a document": (attached(PDF, "application/pdf", "a.pdf"), pdf("a")),
+    "a document": (media_item(PDF, "application/pdf", "a.pdf"), pdf("a")),
     "a text file": (
-        attached(CSV, "text/csv", "a_b.csv"),
-        shown("document", "csv", CSV, name=f"a b {DIGITS}"),
+        media_item(CSV, "text/csv", "a_b.csv"),
+        media_block("document", "csv", CSV, name=f"a b {DIGITS}"),
     ),
-    "a video": (attached(CLIP, "video/mp4"), shown("video", "mp4", CLIP)),
+    "a video": (media_item(CLIP, "video/mp4"), media_block("video", "mp4", CLIP)),
     "a reference": (
-        attached(PNG, "image/png", address=REFERENCE, is_reference=True),
+        media_item(PNG, "image/png", address=REFERENCE, is_reference=True),
         {"image": {"format": "png", "source": {"bytes": REFERENCE}}},
     ),
 }
@@ -134,47 +137,47 @@ MEDIA = {
 def test_a_medium_stands_at_its_place(
     medium: MediaItem, expected: dict[str, Any], role: str
 ) -> None:
-    items = (said("Before."), medium, said("Behind."))
-    blocks = [told("Before."), expected, told("Behind.")]
-    messages = written("bedrock", answer(*items) if role == "tool" else turn("user", *items))
+    items = (text_item("Before."), medium, text_item("Behind."))
+    blocks = [text_block("Before."), expected, text_block("Behind.")]
+    messages = write_messages("bedrock", answer(*items) if role == "tool" else turn("user", *items))
     assert messages == [from_user(result(*blocks)) if role == "tool" else from_user(*blocks)]
     check_bedrock(messages)
 
 
 def test_what_an_answer_may_not_hold_stands_behind_all_answers_of_the_turn() -> None:
-    sound = attached(MP3, "audio/mpeg", "a.mp3")
-    image, file = attached(PNG, "image/png"), attached(PDF, "application/pdf", "a.pdf")
-    messages = written(
+    sound = media_item(MP3, "audio/mpeg", "a.mp3")
+    image, file = media_item(PNG, "image/png"), media_item(PDF, "application/pdf", "a.pdf")
+    messages = write_messages(
         "bedrock",
-        turn("user", said("Shoot.")),
+        turn("user", text_item("Shoot.")),
         calling("a", "b", text="Two at once."),
-        answer(said("Half."), image, file, call_id="a", is_error=True),
+        answer(text_item("Half."), image, file, call_id="a", is_error=True),
         answer(sound, file, call_id="b"),
-        turn("user", said("And?"), attached(WAV, "audio/wav")),
+        turn("user", text_item("And?"), media_item(WAV, "audio/wav")),
     )
     image_words = f"Image: image/png ({size(PNG)})"
     file_words = f"File: a.pdf ({size(PDF)})"
     sound_words = f"Audio: a.mp3 ({size(MP3)})"
     assert messages == [
-        from_user(told("Shoot.")),
-        from_assistant(told("Two at once."), *called("a", "b")),
+        from_user(text_block("Shoot.")),
+        from_assistant(text_block("Two at once."), *tool_uses("a", "b")),
         from_user(
             result(
-                told("Half."),
-                told(f"[{image_words}, {AFTER}]"),
-                told(f"[{file_words}, {AFTER}]"),
+                text_block("Half."),
+                text_block(f"[{image_words}, {AFTER}]"),
+                text_block(f"[{file_words}, {AFTER}]"),
                 call_id="a",
                 status="error",
             ),
-            result(told(f"[{sound_words}, {AFTER}]"), pdf("a", " (2)"), call_id="b"),
-            told(f"{image_words}, from the tool shoot, call a:"),
-            shown("image", "png", PNG),
-            told(f"{file_words}, from the tool shoot, call a:"),
+            result(text_block(f"[{sound_words}, {AFTER}]"), pdf("a", " (2)"), call_id="b"),
+            text_block(f"{image_words}, from the tool shoot, call a:"),
+            media_block("image", "png", PNG),
+            text_block(f"{file_words}, from the tool shoot, call a:"),
             pdf("a"),
-            told(f"{sound_words}, from the tool shoot, call b:"),
-            shown("audio", "mp3", MP3),
-            told("And?"),
-            shown("audio", "wav", WAV),
+            text_block(f"{sound_words}, from the tool shoot, call b:"),
+            media_block("audio", "mp3", MP3),
+            text_block("And?"),
+            media_block("audio", "wav", WAV),
         ),
     ]
     check_bedrock(messages)
@@ -182,15 +185,15 @@ def test_what_an_answer_may_not_hold_stands_behind_all_answers_of_the_turn() -> 
 
 @pytest.mark.parametrize("role", ["user", "tool"])
 def test_documents_without_words_get_a_text_beside_them(role: str) -> None:
-    items = (attached(PDF, "application/pdf", "a.pdf"), data({}), attached(PNG, "image/png"))
-    line = told(f"[File: a.pdf ({size(PDF)}), attached]")
+    items = (media_item(PDF, "application/pdf", "a.pdf"), data({}), media_item(PNG, "image/png"))
+    line = text_block(f"[File: a.pdf ({size(PDF)}), attached]")
     if role == "tool":
-        messages = written("bedrock", answer(*items))
-        expected = result(line, pdf("a"), {"json": {}}, shown("image", "png", PNG))
+        messages = write_messages("bedrock", answer(*items))
+        expected = result(line, pdf("a"), {"json": {}}, media_block("image", "png", PNG))
         assert messages == [from_user(expected)]
     else:
-        messages = written("bedrock", turn("user", items[0], items[2]))
-        assert messages == [from_user(line, pdf("a"), shown("image", "png", PNG))]
+        messages = write_messages("bedrock", turn("user", items[0], items[2]))
+        assert messages == [from_user(line, pdf("a"), media_block("image", "png", PNG))]
     check_bedrock(messages)
 
 
@@ -222,9 +225,9 @@ NAMES_IN_WORDS = {
 
 @pytest.mark.parametrize(("filename", "name"), NAMES.items())
 def test_a_document_is_named_in_few_characters(filename: str | None, name: str) -> None:
-    file = attached(PDF, "application/pdf", filename)
-    messages = written("bedrock", turn("user", said("Look:"), file))
-    assert messages == [from_user(told("Look:"), pdf(name))]
+    file = media_item(PDF, "application/pdf", filename)
+    messages = write_messages("bedrock", turn("user", text_item("Look:"), file))
+    assert messages == [from_user(text_block("Look:"), pdf(name))]
     check_bedrock(messages)
 
 
@@ -232,22 +235,24 @@ def test_a_document_is_named_in_few_characters(filename: str | None, name: str) 
 def test_a_name_that_a_document_may_not_have_is_in_the_text_before_it(
     filename: str, name: str
 ) -> None:
-    file = attached(PDF, "application/pdf", filename)
-    line = told(f'[File: {filename} ({size(PDF)}), attached as "{name} {DIGITS}"]')
-    for items in ((said("Look:"), file), (file,)):
-        messages = written("bedrock", turn("user", *items))
-        words = [told("Look:")] if len(items) > 1 else []
+    file = media_item(PDF, "application/pdf", filename)
+    line = text_block(f'[File: {filename} ({size(PDF)}), attached as "{name} {DIGITS}"]')
+    for items in ((text_item("Look:"), file), (file,)):
+        messages = write_messages("bedrock", turn("user", *items))
+        words = [text_block("Look:")] if len(items) > 1 else []
         assert messages == [from_user(*words, line, pdf(name))]
         check_bedrock(messages)
 
 
 def test_documents_of_one_name_that_none_may_have_are_told_apart() -> None:
-    files = [attached(PDF, "application/pdf", "\u5831\u544a.pdf") for _ in range(2)]
+    files = [media_item(PDF, "application/pdf", "\u5831\u544a.pdf") for _ in range(2)]
     lines = [
-        told(f'[File: \u5831\u544a.pdf ({size(PDF)}), attached as "document {DIGITS}{number}"]')
+        text_block(
+            f'[File: \u5831\u544a.pdf ({size(PDF)}), attached as "document {DIGITS}{number}"]'
+        )
         for number in ("", " (2)")
     ]
-    messages = written("bedrock", answer(*files))
+    messages = write_messages("bedrock", answer(*files))
     assert messages == [
         from_user(result(lines[0], pdf("document"), lines[1], pdf("document", " (2)")))
     ]
@@ -256,45 +261,47 @@ def test_documents_of_one_name_that_none_may_have_are_told_apart() -> None:
 
 def test_no_two_documents_of_a_request_have_one_name() -> None:
     named = ["a.pdf", "A.csv.pdf", "a.b.pdf", "a (2).pdf", "A.pdf"]
-    files = [attached(PDF, "application/pdf", name) for name in named]
+    files = [media_item(PDF, "application/pdf", name) for name in named]
     turns = [
-        turn("user", said("Look:"), files[0], files[1]),
-        turn("assistant", said("Yes.")),
-        turn("user", said("And:"), files[2]),
-        turn("user", said("And:"), files[3], files[4]),
+        turn("user", text_item("Look:"), files[0], files[1]),
+        turn("assistant", text_item("Yes.")),
+        turn("user", text_item("And:"), files[2]),
+        turn("user", text_item("And:"), files[3], files[4]),
     ]
-    messages = written("bedrock", *turns)
+    messages = write_messages("bedrock", *turns)
     assert messages == [
-        from_user(told("Look:"), pdf("a"), pdf("A csv")),
-        from_assistant(told("Yes.")),
-        from_user(told("And:"), pdf("a b"), told("And:"), pdf("a (2)"), pdf("A", " (2)")),
+        from_user(text_block("Look:"), pdf("a"), pdf("A csv")),
+        from_assistant(text_block("Yes.")),
+        from_user(
+            text_block("And:"), pdf("a b"), text_block("And:"), pdf("a (2)"), pdf("A", " (2)")
+        ),
     ]
     check_bedrock(messages)
-    assert written("bedrock", *turns[:3]) == [
+    assert write_messages("bedrock", *turns[:3]) == [
         *messages[:2],
-        from_user(told("And:"), pdf("a b")),
+        from_user(text_block("And:"), pdf("a b")),
     ]
 
 
 def test_what_one_side_says_in_several_turns_is_one_message() -> None:
-    messages = written(
+    messages = write_messages(
         "bedrock",
-        turn("user", said("One.")),
+        turn("user", text_item("One.")),
         turn("assistant"),
-        turn("user", said("Two."), said("")),
-        turn("assistant", said(" ")),
-        turn("assistant", said("Wait."), data({"n": 1})),
+        turn("user", text_item("Two."), text_item("")),
+        turn("assistant", text_item(" ")),
+        turn("assistant", text_item("Wait."), data({"n": 1})),
         turn("assistant", calls=(TurnCall("a/1", "", {}),)),
         answer(call_id="a/1"),
-        turn("assistant", said("Done.")),
+        turn("assistant", text_item("Done.")),
     )
     call_id = "a_1_773232ab"
     use = {"toolUseId": call_id, "name": "x_e3b0c442", "input": {}}
     assert messages == [
-        from_user(told("One."), told("Two.")),
-        from_assistant(told("Wait."), told('{"n":1}'), {"toolUse": use}),
+        from_user(text_block("One."), text_block("Two.")),
+        from_assistant(text_block("Wait."), text_block('{"n":1}'), {"toolUse": use}),
         from_user(result(call_id=call_id)),
-        from_assistant(told("Done.")),
+        from_assistant(text_block("Done.")),
     ]
     check_bedrock(messages)
 

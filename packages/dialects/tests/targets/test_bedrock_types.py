@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from packages.dialects.tests.targets.settled import PDF, PNG, WAV, base64
+from packages.dialects.tests.targets.resolved_turns import PDF, PNG, WAV, base64
 from tests.providers.bedrock_types import check_bedrock
 
 TEXT = {"text": "Done."}

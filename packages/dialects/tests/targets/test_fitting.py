@@ -1,4 +1,4 @@
-"""Whether a medium may stand where it is, and if not, which of the reasons is told."""
+"""Reasons why a target cannot take a medium."""
 
 from dataclasses import replace
 
@@ -21,8 +21,8 @@ INLINE = RenderOptions()
 URL = "https://files.example/a"
 
 
-def code(shown: Medium, target: Profile, options: RenderOptions = INLINE) -> str | None:
-    (place,) = places = places_of([turn(shown)])
+def code(candidate: Medium, target: Profile, options: RenderOptions = INLINE) -> str | None:
+    (place,) = places = places_of([turn(candidate)])
     obstacle = Fitting(target, options, places).obstacle(place)
     return obstacle.code if obstacle else None
 
@@ -38,7 +38,7 @@ def test_media_are_numbered_in_reading_order() -> None:
 
 
 @pytest.mark.parametrize(
-    ("mime_type", "taken", "fits"),
+    ("mime_type", "accepted", "fits"),
     [
         ("image/png", "image/png", True),
         ("image/png", "image/*", True),
@@ -48,15 +48,15 @@ def test_media_are_numbered_in_reading_order() -> None:
         ("image/png", "png", False),
     ],
 )
-def test_types_and_ranges_are_compared(mime_type: str, taken: str, fits: bool) -> None:
-    shown = medium(mime_type)
-    assert (code(shown, profile(image=rule(taken))) is None) == fits
-    accepting = RenderOptions(accept=(taken,))
-    assert (code(shown, profile(image=rule("*/*")), accepting) is None) == fits
+def test_types_and_ranges_are_compared(mime_type: str, accepted: str, fits: bool) -> None:
+    candidate = medium(mime_type)
+    assert (code(candidate, profile(image=rule(accepted))) is None) == fits
+    accepting = RenderOptions(accept=(accepted,))
+    assert (code(candidate, profile(image=rule("*/*")), accepting) is None) == fits
 
 
 @pytest.mark.parametrize(
-    ("shown", "expected"),
+    ("candidate", "expected"),
     [
         (medium("video/mp4"), "type-not-taken"),
         (medium("audio/wav"), "too-many-bytes"),
@@ -76,13 +76,13 @@ def test_types_and_ranges_are_compared(mime_type: str, taken: str, fits: bool) -
         (replace(medium(), source=Address("HTTPS://FILES.EXAMPLE/A"), size_bytes=None), None),
     ],
 )
-def test_what_stands_in_the_way(shown: Medium, expected: str | None) -> None:
+def test_what_stands_in_the_way(candidate: Medium, expected: str | None) -> None:
     target = profile(
         image=rule("*/*", most_side=100, addresses=("https",)),
         audio=rule("*/*", most_base64=3_999),
         document=rule("*/*"),
     )
-    assert code(shown, target) == expected
+    assert code(candidate, target) == expected
 
 
 @pytest.mark.parametrize(("count", "most_side"), [(1, 800), (2, 800), (3, 200)])

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from packages.dialects.tests.targets.settled import (
+from packages.dialects.tests.targets.resolved_turns import (
     DEEP_TEXT,
     JPEG,
     MP3,
@@ -11,15 +11,15 @@ from packages.dialects.tests.targets.settled import (
     PNG,
     REFERENCE,
     answer,
-    attached,
     base64,
     calling,
     data,
     deep,
-    said,
+    media_item,
     size,
+    text_item,
     turn,
-    written,
+    write_messages,
 )
 from pagefault_dialects.json.values import JsonValue, json_text
 from pagefault_dialects.model.conversation import MediaItem, ResolvedTurn, TurnCall
@@ -41,11 +41,11 @@ def response(
     call_id: str = "call_1",
     name: str = "shoot",
 ) -> dict[str, Any]:
-    held = {"parts": list(parts)} if parts else {}
-    return {"functionResponse": {"id": call_id, "name": name, "response": response, **held}}
+    parts_member = {"parts": list(parts)} if parts else {}
+    return {"functionResponse": {"id": call_id, "name": name, "response": response, **parts_member}}
 
 
-def called(*call_ids: str) -> list[dict[str, Any]]:
+def function_calls(*call_ids: str) -> list[dict[str, Any]]:
     calls: list[dict[str, Any]] = [
         {"functionCall": {"id": call_id, "name": "shoot", "args": {"at": call_id}}}
         for call_id in call_ids
@@ -62,36 +62,36 @@ def from_model(*parts: dict[str, Any]) -> dict[str, Any]:
 
 
 ANSWERS = {
-    "one text": (answer(said("Done.")), response({"output": "Done."})),
+    "one text": (answer(text_item("Done.")), response({"output": "Done."})),
     "several texts": (
-        answer(said("One."), said(""), said("Two.")),
+        answer(text_item("One."), text_item(""), text_item("Two.")),
         response({"output": "One.\n\nTwo."}),
     ),
     "an object": (answer(data({"n": [1, None]})), response({"n": [1, None]})),
     "an empty object": (answer(data({})), response({})),
     "an object beside a text": (
-        answer(said("As JSON:"), data({"n": 1})),
+        answer(text_item("As JSON:"), data({"n": 1})),
         response({"output": 'As JSON:\n\n{"n":1}'}),
     ),
     "null": (answer(data(None)), response({"output": "null"})),
     "an array": (answer(data([1, "a"])), response({"output": '[1,"a"]'})),
     "a deep array": (answer(data(deep())), response({"output": DEEP_TEXT})),
     "nothing": (answer(), response({"output": ""})),
-    "an error": (answer(said("No file."), is_error=True), response({"error": "No file."})),
+    "an error": (answer(text_item("No file."), is_error=True), response({"error": "No file."})),
     "an error as an object": (
         answer(data({"code": 7}), is_error=True),
         response({"error": '{"code":7}'}),
     ),
     "an error without words": (
-        answer(said(""), is_error=True),
+        answer(text_item(""), is_error=True),
         response({"error": "[The tool reported an error.]"}),
     ),
     "no id and no name": (
-        answer(said("Done."), call_id="", name=""),
+        answer(text_item("Done."), call_id="", name=""),
         response({"output": "Done."}, call_id="x_e3b0c442", name="x_e3b0c442"),
     ),
     "an odd name": (
-        answer(said("Done."), name="7 up"),
+        answer(text_item("Done."), name="7 up"),
         response({"output": "Done."}, name="x7_up_31c8f626"),
     ),
 }
@@ -99,7 +99,7 @@ ANSWERS = {
 
 @pytest.mark.parametrize(("turn", "expected"), ANSWERS.values(), ids=ANSWERS)
 def test_an_answer_is_an_object(turn: ResolvedTurn, expected: dict[str, Any]) -> None:
-    messages = written("gemini", turn)
+    messages = write_messages("gemini", turn)
     assert messages == [from_user(expected)]
     check_gemini(messages)
 
@@ -126,7 +126,7 @@ AS_TEXT = {
 
 @pytest.mark.parametrize("value", AS_TEXT.values(), ids=AS_TEXT)
 def test_an_object_that_would_not_be_read_as_it_is_meant_is_text(value: JsonValue) -> None:
-    messages = written("gemini", answer(data(value)))
+    messages = write_messages("gemini", answer(data(value)))
     assert messages == [from_user(response({"output": json_text(value)}))]
     check_gemini(messages)
 
@@ -141,28 +141,28 @@ AS_OBJECTS = {
 
 @pytest.mark.parametrize("value", AS_OBJECTS.values(), ids=AS_OBJECTS)
 def test_an_object_is_the_response_itself(value: JsonValue) -> None:
-    messages = written("gemini", answer(data(value)))
+    messages = write_messages("gemini", answer(data(value)))
     assert messages == [from_user(response(value))]
     check_gemini(messages)
 
 
 HELD = {
     "an image": (
-        attached(PNG, "image/png", "a.png"),
+        media_item(PNG, "image/png", "a.png"),
         blob(PNG, "image/png", displayName="a.png"),
     ),
     "an image of a type in another spelling": (
-        attached(JPEG, "image/jpg"),
+        media_item(JPEG, "image/jpg"),
         blob(JPEG, "image/jpeg"),
     ),
-    "a WebP image": (attached(media.webp(), "image/webp"), blob(media.webp(), "image/webp")),
+    "a WebP image": (media_item(media.webp(), "image/webp"), blob(media.webp(), "image/webp")),
     "a document": (
-        attached(PDF, "application/pdf", "a\n報告.pdf"),
+        media_item(PDF, "application/pdf", "a\n報告.pdf"),
         blob(PDF, "application/pdf", displayName="a\\n報告.pdf"),
     ),
-    "a text file": (attached(NOTES, "text/plain"), blob(NOTES, "text/plain")),
+    "a text file": (media_item(NOTES, "text/plain"), blob(NOTES, "text/plain")),
     "a reference": (
-        attached(PNG, "image/png", address=REFERENCE, is_reference=True),
+        media_item(PNG, "image/png", address=REFERENCE, is_reference=True),
         {"inlineData": {"mimeType": "image/png", "data": REFERENCE}},
     ),
 }
@@ -173,15 +173,15 @@ HELD = {
 def test_an_answer_holds_images_and_documents(
     medium: MediaItem, expected: dict[str, Any], is_error: bool
 ) -> None:
-    messages = written("gemini", answer(said("Here."), medium, is_error=is_error))
+    messages = write_messages("gemini", answer(text_item("Here."), medium, is_error=is_error))
     words = {"error" if is_error else "output": "Here."}
     assert messages == [from_user(response(words, expected))]
     check_gemini(messages)
 
 
 def test_media_of_one_name_are_not_told_apart_by_it() -> None:
-    image, file = attached(PNG, "image/png", "a"), attached(PDF, "application/pdf", "a")
-    messages = written("gemini", answer(image, file))
+    image, file = media_item(PNG, "image/png", "a"), media_item(PDF, "application/pdf", "a")
+    messages = write_messages("gemini", answer(image, file))
     parts = (blob(PNG, "image/png", displayName="a"), blob(PDF, "application/pdf"))
     assert messages == [from_user(response({"output": ""}, *parts))]
     check_gemini(messages)
@@ -189,21 +189,23 @@ def test_media_of_one_name_are_not_told_apart_by_it() -> None:
 
 def test_audio_and_video_stand_behind_all_answers_of_the_turn() -> None:
     clip = media.mp4(0.2)
-    sound, video = attached(MP3, "audio/mpeg", "a.mp3"), attached(clip, "video/mp4")
-    messages = written(
+    sound, video = media_item(MP3, "audio/mpeg", "a.mp3"), media_item(clip, "video/mp4")
+    messages = write_messages(
         "gemini",
-        turn("user", said("Shoot.")),
+        turn("user", text_item("Shoot.")),
         calling("a", "b", text="Two at once."),
-        answer(said("First:"), sound, attached(PNG, "image/png"), said("."), call_id="a"),
+        answer(
+            text_item("First:"), sound, media_item(PNG, "image/png"), text_item("."), call_id="a"
+        ),
         answer(video, call_id="b", is_error=True),
-        turn("user", said("And?")),
+        turn("user", text_item("And?")),
     )
     sound_words = f"Audio: a.mp3 ({size(MP3)})"
     video_text = f"Video: video/mp4 ({size(clip)})"
     output = {"output": f"First:\n\n[{sound_words}, {AFTER}]\n\n."}
     assert messages == [
         from_user({"text": "Shoot."}),
-        from_model({"text": "Two at once."}, *called("a", "b")),
+        from_model({"text": "Two at once."}, *function_calls("a", "b")),
         from_user(
             response(output, blob(PNG, "image/png"), call_id="a"),
             response({"error": f"[{video_text}, {AFTER}]"}, call_id="b"),
@@ -219,13 +221,13 @@ def test_audio_and_video_stand_behind_all_answers_of_the_turn() -> None:
 
 def test_what_a_user_shows_stands_at_its_place() -> None:
     items = (
-        said("Look:"),
-        attached(PNG, "image/png", "a.png"),
-        said("and listen:"),
-        attached(MP3, "audio/mpeg", "a.mp3"),
+        text_item("Look:"),
+        media_item(PNG, "image/png", "a.png"),
+        text_item("and listen:"),
+        media_item(MP3, "audio/mpeg", "a.mp3"),
         data({"n": 1}),
     )
-    messages = written("gemini", turn("user", *items))
+    messages = write_messages("gemini", turn("user", *items))
     assert messages == [
         from_user(
             {"text": "Look:"},
@@ -239,16 +241,16 @@ def test_what_a_user_shows_stands_at_its_place() -> None:
 
 
 def test_turns_in_which_nothing_is_said_have_no_content() -> None:
-    messages = written(
+    messages = write_messages(
         "gemini",
-        turn("user", said("One.")),
-        turn("user", said(" ")),
+        turn("user", text_item("One.")),
+        turn("user", text_item(" ")),
         turn("assistant"),
-        turn("assistant", said(""), calls=(TurnCall("a/1", "", {"$ref": 1}),)),
+        turn("assistant", text_item(""), calls=(TurnCall("a/1", "", {"$ref": 1}),)),
         answer(call_id="a/1", name=""),
-        turn("assistant", said("Done.")),
+        turn("assistant", text_item("Done.")),
     )
-    # An object with a reference in it is not taken as it is.
+    # An object that contains a reference is not sent unchanged.
     arguments = {"json": '{"$ref":1}'}
     call = {"id": "a_1_773232ab", "name": "x_e3b0c442", "args": arguments}
     assert messages == [

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from packages.dialects.tests.targets.settled import MP3, PDF, PNG, base64
+from packages.dialects.tests.targets.resolved_turns import MP3, PDF, PNG, base64
 from tests.providers.gemini_types import check_gemini
 
 TEXT = {"text": "Done."}

@@ -1,4 +1,4 @@
-"""A history that is rendered for its own dialect comes out as it went in."""
+"""A history that is rendered for its own dialect is unchanged."""
 
 import json
 import os
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from packages.dialects.tests.targets.further_homes import EVERY_HOME
 from packages.dialects.tests.targets.home_histories import MARK, Json, home_histories
-from packages.dialects.tests.targets.settled import PNG, base64
+from packages.dialects.tests.targets.resolved_turns import PNG, base64
 from pagefault_dialects import render
 from pagefault_dialects.json.values import JsonValue, values_in
 from pagefault_dialects.messages.reading import read_messages
@@ -55,14 +55,14 @@ def test_no_other_target_is_told_a_dialect(target: str, data: st.DataObject) -> 
 
 
 def _left_out(turns: Iterable[ComposedTurn], messages: list[JsonValue]) -> set[str]:
-    """Return the pointers of the blocks of a provider that no message has in any of its forms."""
+    """Return the pointers of provider blocks that are in no message in any form."""
     written = [value for value, _ in values_in(messages) if isinstance(value, dict)]
     return {
         item.pointer
         for turn in turns
         for item in turn.items
         if isinstance(item, ProviderBlock)
-        # To others a mark for the cache is nothing.
+        # Cache marks have no meaning in other dialects.
         and not is_cache_mark(item)
         and not any(
             form.items() <= value.items() for form in item.forms.values() for value in written
@@ -71,7 +71,7 @@ def _left_out(turns: Iterable[ComposedTurn], messages: list[JsonValue]) -> set[s
 
 
 def _texts(value: JsonValue, name: str = "") -> list[str]:
-    """Return what a model reads as words: neither arguments nor what its provider signed."""
+    """Return the texts that a model reads, without arguments and signed values."""
     if isinstance(value, dict):
         return [text for key, each in value.items() for text in _texts(each, key)]
     if isinstance(value, list):
@@ -98,9 +98,9 @@ def test_signature_of_a_call_goes_to_gemini_and_to_its_endpoint_for_clients_of_o
 
 def test_thoughts_stay_in_messages_of_compatible_servers_and_nothing_is_null_beside_calls() -> None:
     call = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
-    said = _calling(call) | {"reasoning_content": "I should call f"}
-    history = [{"role": "user", "content": "q"}, said, _ANSWER]
-    assert _rendered(history, "openai-compat")[1] == said | {"content": ""}
+    calling = _calling(call) | {"reasoning_content": "I should call f"}
+    history = [{"role": "user", "content": "q"}, calling, _ANSWER]
+    assert _rendered(history, "openai-compat")[1] == calling | {"content": ""}
 
 
 def test_request_has_no_more_than_four_marks_for_the_cache() -> None:
@@ -183,9 +183,9 @@ def test_file_in_a_result_goes_back_to_its_provider(
     stored = json.dumps({"parts": [part], "resources": [], "meta": meta}).encode()
     result = tool_result_turn(stored, origin="/r", audience="assistant")
     call = {"id": "c", "type": "function", "function": {"name": "look", "arguments": "{}"}}
-    asked = {"role": "assistant", "content": "So.", "tool_calls": [call]}
-    said = read_messages([{"role": "user", "content": "Hi."}, asked]).turns
-    rendered = render([*said, result], target)
+    calling = {"role": "assistant", "content": "So.", "tool_calls": [call]}
+    call_turns = read_messages([{"role": "user", "content": "Hi."}, calling]).turns
+    rendered = render([*call_turns, result], target)
     [answer] = rendered.messages[-1]["content"]
     assert (answer.get("toolResult") or answer)["content"] == content
     assert [each.code for each in rendered.loss] == codes
@@ -227,8 +227,8 @@ _VERCEL: Json = {
 
 @pytest.mark.parametrize("message", [_LANGCHAIN, _PYDANTIC_AI, _VERCEL])
 def test_signed_thoughts_that_a_framework_carries_go_to_their_provider_alone(message: Json) -> None:
-    asked = {"role": "user", "content": "q"}
-    turns = read_messages([asked, message, {"role": "user", "content": "Go on."}]).turns
+    question = {"role": "user", "content": "q"}
+    turns = read_messages([question, message, {"role": "user", "content": "Go on."}]).turns
     thought = {"type": "thinking", "thinking": "Hm.", "signature": MARK}
     rendered = render(turns, "anthropic")
     text = {"type": "text", "text": "I see."}
@@ -255,11 +255,11 @@ def test_signed_thoughts_that_a_framework_carries_go_to_their_provider_alone(mes
 def test_thought_that_nothing_follows_is_left_out_once_the_user_goes_on(
     target: str, message: Json
 ) -> None:
-    asked = {"role": "user", "content": "q"}
-    newest = render(read_messages([asked, message]).turns, target)
-    assert (newest.messages, newest.loss) == ([asked, message], ())
-    followed = render(read_messages([asked, message, asked]).turns, target)
-    assert followed.messages == [asked, asked]
+    question = {"role": "user", "content": "q"}
+    newest = render(read_messages([question, message]).turns, target)
+    assert (newest.messages, newest.loss) == ([question, message], ())
+    followed = render(read_messages([question, message, question]).turns, target)
+    assert followed.messages == [question, question]
     assert [(each.to, each.code) for each in followed.loss] == [("nothing", "reasoning")]
 
 

@@ -1,4 +1,4 @@
-"""The JSON text of a rendering: whole with the base64 in place, and known before it is."""
+"""The JSON text of a rendering: joined from pieces, with a digest that is known before."""
 
 import json
 from decimal import Decimal
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from packages.dialects.tests.targets.composed import medium
-from packages.dialects.tests.targets.settled import DEEP_LEVELS, DEEP_TEXT, deep
+from packages.dialects.tests.targets.resolved_turns import DEEP_LEVELS, DEEP_TEXT, deep
 from pagefault_dialects.json.values import JsonValue, json_text
 from pagefault_dialects.model.conversation import InlineBytes, MediaItem, StoredBytes
 from pagefault_dialects.model.render_options import JsonPiece, MediaPiece, Rendering
@@ -26,7 +26,7 @@ def leaf(data: bytes, head: str = "", *, is_stored: bool = True, digest: str = "
 
 
 def joined(rendering: Rendering) -> bytes:
-    """The text as it is sent, the bytes of each stored medium being those its digest spells."""
+    """Return the text as it is sent; the bytes of a stored medium are its digest."""
     return b"".join(map(sent, rendering.pieces))
 
 
@@ -38,7 +38,7 @@ def sent(piece: JsonPiece) -> bytes:
 
 
 def plain(node: Node) -> JsonValue:
-    """The same document with everything in place."""
+    """Return the document with its media in place."""
     if isinstance(node, dict):
         return {key: plain(member) for key, member in node.items()}
     if isinstance(node, list):
@@ -118,10 +118,10 @@ def test_stored_media_are_places_and_small_ones_are_text() -> None:
     ]
 
 
-@pytest.mark.parametrize("beside", [None, Decimal("1.10")])
-def test_the_same_medium_twice_is_two_places(beside: object) -> None:
-    rendering = json_pieces([leaf(b"a"), leaf(b"a"), JsonLeaf(beside)])
-    assert joined(rendering) == f'["YQ==","YQ==",{json_text(beside)}]'.encode()
+@pytest.mark.parametrize("other_value", [None, Decimal("1.10")])
+def test_the_same_medium_twice_is_two_places(other_value: object) -> None:
+    rendering = json_pieces([leaf(b"a"), leaf(b"a"), JsonLeaf(other_value)])
+    assert joined(rendering) == f'["YQ==","YQ==",{json_text(other_value)}]'.encode()
 
 
 def test_values_of_records_may_be_nested_as_deep_as_they_are_stored() -> None:

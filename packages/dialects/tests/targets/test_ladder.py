@@ -1,4 +1,4 @@
-"""The ladder: what becomes of each medium, and the account of it."""
+"""The ladder: the form of each medium, and the account of the loss."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -46,7 +46,7 @@ ANYTHING = profile(image=rule("*/*"), audio=rule("*/*"), video=rule("*/*"), docu
 URL = "https://files.example/a.png"
 
 
-def settled(
+def resolve_turns(
     *turns: ComposedTurn,
     target: Profile = ANYTHING,
     options: RenderOptions = INLINE,
@@ -79,11 +79,11 @@ def line(words: str) -> TextItem:
 def test_what_the_target_takes_stays_as_it_is() -> None:
     image = medium()
     whole: ResolvedTurn = Turn("tool", (TextItem("/t", "x"), original(image)), ORIGIN, 7)
-    assert settled(turn(TextItem("/t", "x"), image)) == ResolvedTurns((whole,), ())
+    assert resolve_turns(turn(TextItem("/t", "x"), image)) == ResolvedTurns((whole,), ())
 
 
 @pytest.mark.parametrize(
-    ("shown", "text", "to", "said"),
+    ("stored", "text", "to", "expected_words"),
     [
         (medium("video/mp4", "a.mp4", 5_200_000), None, "placeholder", "[Video: a.mp4 (5.2 MB)]"),
         (medium("video/mp4", None), None, "placeholder", "[Video: video/mp4 (3.0 kB)]"),
@@ -122,20 +122,20 @@ def test_what_the_target_takes_stays_as_it_is() -> None:
     ],
 )
 def test_what_the_target_does_not_take_is_words(
-    shown: Medium, text: str | None, to: str, said: str
+    stored: Medium, text: str | None, to: str, expected_words: str
 ) -> None:
-    outcome = settled(turn(shown), target=PNGS, texts={} if text is None else {0: text})
-    assert items(outcome) == [(line(said),)]
-    assert outcome.loss == (step(to, "type-not-taken", f"t takes no {shown.mime_type}."),)
+    outcome = resolve_turns(turn(stored), target=PNGS, texts={} if text is None else {0: text})
+    assert items(outcome) == [(line(expected_words),)]
+    assert outcome.loss == (step(to, "type-not-taken", f"t takes no {stored.mime_type}."),)
 
 
 def test_a_text_before_a_medium_stands_before_it() -> None:
     image = medium(before="Below:", instead="Gone.")
-    assert items(settled(turn(image))) == [(line("Below:"), original(image))]
+    assert items(resolve_turns(turn(image))) == [(line("Below:"), original(image))]
 
 
 @pytest.mark.parametrize(
-    ("shown", "image", "facts"),
+    ("stored", "image", "facts"),
     [
         (medium(), made(mime_type="image/png"), "shown as 40x30 instead of 80x60 pixels"),
         (
@@ -151,30 +151,34 @@ def test_a_text_before_a_medium_stands_before_it() -> None:
     ],
 )
 def test_an_image_that_is_too_large_is_shown_smaller(
-    shown: Medium, image: DerivedImage, facts: str
+    stored: Medium, image: DerivedImage, facts: str
 ) -> None:
     target = profile(image=rule("image/*", most_base64=3_999))
-    outcome = settled(turn(shown), target=target, images={0: image})
-    assert items(outcome) == [(line(f"[Image: a.png (3.0 kB), {facts}]"), smaller(shown, image))]
+    outcome = resolve_turns(turn(stored), target=target, images={0: image})
+    assert items(outcome) == [(line(f"[Image: a.png (3.0 kB), {facts}]"), smaller(stored, image))]
     reason = "t takes 4.0 kB of base64 for one, and this has 4.0 kB."
     assert outcome.loss == (step("smaller", "too-many-bytes", reason),)
 
 
 @pytest.mark.parametrize("media", ["inline", "reference", "signed-url"])
 def test_a_smaller_image_that_is_not_stored_is_there_itself(media: MediaDelivery) -> None:
-    shown = replace(medium(), source=InlineBytes(b"large"))
+    stored = replace(medium(), source=InlineBytes(b"large"))
     image = replace(made(), data=b"small")
     target = profile(image=rule("image/*", most_side=79, addresses=("https",)))
     options = RenderOptions(media=media)
-    outcome = settled(
-        turn(shown), target=target, options=options, images={0: image}, sign="https://x/".__add__
+    outcome = resolve_turns(
+        turn(stored),
+        target=target,
+        options=options,
+        images={0: image},
+        sign="https://x/".__add__,
     )
     [(_, attached)] = items(outcome)
-    assert attached == replace(smaller(shown, image), source=InlineBytes(b"small"))
+    assert attached == replace(smaller(stored, image), source=InlineBytes(b"small"))
 
 
 @pytest.mark.parametrize(
-    ("shown", "target", "options", "code", "reason"),
+    ("stored", "target", "options", "code", "reason"),
     [
         (medium(), PNGS, RenderOptions(accept=("image/gif",)), "not-accepted",
          "image/png is not among what `accept` names."),
@@ -193,40 +197,40 @@ def test_a_smaller_image_that_is_not_stored_is_there_itself(media: MediaDelivery
     ids=lambda value: value if isinstance(value, str) and " " not in value else "",
 )  # fmt: skip
 def test_each_limit_has_a_code_and_a_reason(
-    shown: Medium, target: Profile, options: RenderOptions, code: str, reason: str
+    stored: Medium, target: Profile, options: RenderOptions, code: str, reason: str
 ) -> None:
-    outcome = settled(turn(shown), target=target, options=options)
+    outcome = resolve_turns(turn(stored), target=target, options=options)
     assert items(outcome) == [(line("[Image: a.png (3.0 kB)]"),)]
     assert outcome.loss == (step("placeholder", code, reason),)
 
 
 def test_an_image_that_is_damaged_beside_its_picture_is_shown_repaired() -> None:
-    shown, mended = medium(damage=MENDED), made(mime_type="image/png")
-    mended = replace(mended, resource=replace(mended.resource, hints=shown.hints))
-    outcome = settled(turn(shown), target=PNGS, images={0: mended})
-    said = line("[Image: a.png (3.0 kB), repaired]")
-    assert items(outcome) == [(said, smaller(shown, mended))]
+    damaged, mended = medium(damage=MENDED), made(mime_type="image/png")
+    mended = replace(mended, resource=replace(mended.resource, hints=damaged.hints))
+    outcome = resolve_turns(turn(damaged), target=PNGS, images={0: mended})
+    label = line("[Image: a.png (3.0 kB), repaired]")
+    assert items(outcome) == [(label, smaller(damaged, mended))]
     assert outcome.loss == (step("repaired", "damaged-media", MENDED.detail),)
 
 
 def test_an_address_that_is_not_loaded_is_a_line_with_the_address() -> None:
-    shown = replace(medium(filename=None), source=Address(URL), size_bytes=None)
-    outcome = settled(turn(shown))
+    remote = replace(medium(filename=None), source=Address(URL), size_bytes=None)
+    outcome = resolve_turns(turn(remote))
     assert items(outcome) == [(line(f"[Image: image/png ({URL})]"),)]
     reason = "t loads nothing from such an address, and nothing is fetched here."
     assert outcome.loss == (step("placeholder", "address-not-taken", reason, restore=f"GET {URL}"),)
 
 
 def test_an_address_that_is_loaded_stands_for_the_bytes() -> None:
-    shown = replace(medium(), source=Address(URL), size_bytes=None)
+    remote = replace(medium(), source=Address(URL), size_bytes=None)
     target = profile(image=rule("image/*", addresses=("https",)))
-    assert items(settled(turn(shown), target=target)) == [(original(shown, URL),)]
+    assert items(resolve_turns(turn(remote), target=target)) == [(original(remote, URL),)]
 
 
 @pytest.mark.parametrize("role", ["assistant", "system"])
 def test_who_may_show_no_media_has_words(role: str) -> None:
-    said = turn(medium(), role="assistant" if role == "assistant" else "system")
-    outcome = settled(said, images={0: made()})
+    image_turn = turn(medium(), role="assistant" if role == "assistant" else "system")
+    outcome = resolve_turns(image_turn, images={0: made()})
     assert items(outcome) == [(line("[Image: a.png (3.0 kB)]"),)]
     reason = f"t takes no media in the {role}'s turns."
     assert outcome.loss == (step("placeholder", "no-media-here", reason),)
@@ -236,7 +240,7 @@ def test_the_oldest_give_way_where_there_are_too_many_of_a_class() -> None:
     target = profile(image=rule("*/*", most=1), audio=rule("*/*", most=1))
     old, new = medium(filename="old.png"), medium(filename="new.png")
     sound = medium("audio/wav", "a.wav")
-    outcome = settled(turn(old), turn(sound), turn(new), target=target, images={0: made()})
+    outcome = resolve_turns(turn(old), turn(sound), turn(new), target=target, images={0: made()})
     assert items(outcome) == [
         (line("[Image: old.png (3.0 kB)]"),),
         (original(sound),),
@@ -247,7 +251,7 @@ def test_the_oldest_give_way_where_there_are_too_many_of_a_class() -> None:
 
 def test_images_are_made_smaller_before_anything_becomes_words() -> None:
     old, new = medium(filename="old.png"), medium(filename="new.png")
-    outcome = settled(turn(old), turn(new), images={0: made()}, most_base64=5_200)
+    outcome = resolve_turns(turn(old), turn(new), images={0: made()}, most_base64=5_200)
     note = "[Image: old.png (3.0 kB), shown as 40x30 instead of 80x60 pixels, shown as image/jpeg]"
     assert items(outcome) == [(line(note), smaller(old, made())), (original(new),)]
     reason = "All media together may have 5.2 kB of base64; the newest stay."
@@ -255,9 +259,9 @@ def test_images_are_made_smaller_before_anything_becomes_words() -> None:
 
 
 def test_a_medium_may_take_two_steps() -> None:
-    shown = medium(words=AlternativeText("caption", "A cat."))
+    captioned = medium(words=AlternativeText("caption", "A cat."))
     target = profile(image=rule("*/*", most_side=79))
-    outcome = settled(turn(shown), target=target, images={0: made()}, most_base64=1_199)
+    outcome = resolve_turns(turn(captioned), target=target, images={0: made()}, most_base64=1_199)
     assert items(outcome) == [(line("[Image: a.png (3.0 kB), caption below]\nA cat."),)]
     assert outcome.loss == (
         step("smaller", "too-many-pixels", "t takes 79 pixels a side here, and this has 80."),
@@ -271,30 +275,34 @@ def test_a_medium_may_take_two_steps() -> None:
 
 
 def test_an_image_that_would_not_be_smaller_is_not_made_so_for_room() -> None:
-    outcome = settled(turn(medium()), images={0: made(4_000)}, most_base64=3_999)
+    outcome = resolve_turns(turn(medium()), images={0: made(4_000)}, most_base64=3_999)
     assert items(outcome) == [(line("[Image: a.png (3.0 kB)]"),)]
     assert [entry.to for entry in outcome.loss] == ["placeholder"]
 
 
 def test_no_room_at_all_leaves_no_media() -> None:
-    outcome = settled(turn(medium(), medium("audio/wav", "a.wav")), most_base64=0)
+    outcome = resolve_turns(turn(medium(), medium("audio/wav", "a.wav")), most_base64=0)
     assert items(outcome) == [(line("[Image: a.png (3.0 kB)]"), line("[Audio: a.wav (3.0 kB)]"))]
 
 
 @pytest.mark.parametrize("most_base64", [4_000, 3_999])
 def test_a_limit_is_what_is_still_taken(most_base64: int) -> None:
-    assert (not settled(turn(medium()), most_base64=most_base64).loss) == (most_base64 == 4_000)
+    assert (not resolve_turns(turn(medium()), most_base64=most_base64).loss) == (
+        most_base64 == 4_000
+    )
 
 
 def test_references_stand_for_the_bytes_and_take_no_room() -> None:
     query = RenderOptions(media="reference")
     image = medium()
-    assert items(settled(turn(image), options=query, most_base64=0)) == [
+    assert items(resolve_turns(turn(image), options=query, most_base64=0)) == [
         (original(image, f"@blob:{ID}", is_reference=True),)
     ]
     target = profile(image=rule("*/*", most_side=79))
-    (shown,) = items(settled(turn(image), target=target, options=query, images={0: made()}))
-    assert shown[1:] == (smaller(image, made(), f"@blob:{SMALL_ID}", is_reference=True),)
+    (shown_items,) = items(
+        resolve_turns(turn(image), target=target, options=query, images={0: made()})
+    )
+    assert shown_items[1:] == (smaller(image, made(), f"@blob:{SMALL_ID}", is_reference=True),)
 
 
 def test_signed_urls_stand_for_the_bytes_where_the_target_loads_them() -> None:
@@ -302,15 +310,15 @@ def test_signed_urls_stand_for_the_bytes_where_the_target_loads_them() -> None:
     loads: MediaRule = rule("*/*", addresses=("https",), most_side=79)
     target = profile(image=loads, audio=rule("*/*"))
     image, sound = medium(), medium("audio/wav", "a.wav")
-    outcome = settled(
+    outcome = resolve_turns(
         turn(image, sound),
         target=target,
         options=query,
         images={0: made()},
         sign=lambda resource_id: f"https://here.example/{resource_id}",
     )
-    (shown,) = items(outcome)
-    assert shown[1:] == (
+    (shown_items,) = items(outcome)
+    assert shown_items[1:] == (
         smaller(image, made(), f"https://here.example/{SMALL_ID}"),
         original(sound),
     )
@@ -321,7 +329,7 @@ def test_what_is_made_of_a_small_image_in_a_record_is_in_the_message(query: Rend
     image = replace(medium(), source=InlineBytes(b"x" * 3_000))
     target = profile(image=rule("*/*", most_side=79, addresses=("https",)))
     smaller_one = replace(made(), data=b"y" * 900)
-    outcome = settled(
+    outcome = resolve_turns(
         turn(image), target=target, options=query, images={0: smaller_one}, sign=lambda _: URL
     )
     ((_, attached),) = items(outcome)
@@ -333,14 +341,14 @@ def test_an_error_is_told_where_there_is_no_flag_for_it() -> None:
     target = replace(ANYTHING, has_error_flag=False)
     failed = turn(TextItem("/t", "x"), is_error=True)
     error = TextItem("", "[The tool reported an error.]")
-    assert items(settled(failed, target=target)) == [(error, TextItem("/t", "x"))]
-    assert items(settled(failed)) == [(TextItem("/t", "x"),)]
+    assert items(resolve_turns(failed, target=target)) == [(error, TextItem("/t", "x"))]
+    assert items(resolve_turns(failed)) == [(TextItem("/t", "x"),)]
 
 
 def test_what_was_left_out_is_told_among_the_steps_in_reading_order() -> None:
     hidden = Omission("/parts/1", "text", "other-audience", "For the user.")
     kept = Omission("/meta", "structuredContent", "stored-apart", "Too long.", restore="GET /r")
-    outcome = settled(turn(hidden, medium("image/gif", "a.gif"), kept), target=PNGS)
+    outcome = resolve_turns(turn(hidden, medium("image/gif", "a.gif"), kept), target=PNGS)
     assert items(outcome) == [(line("[Image: a.gif (3.0 kB)]"),)]
     assert outcome.loss == (
         LossEntry(

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from packages.dialects.tests.targets.settled import (
+from packages.dialects.tests.targets.resolved_turns import (
     DEEP_TEXT,
     LARGE_NUMBERS,
     LARGE_NUMBERS_TEXT,
@@ -13,14 +13,14 @@ from packages.dialects.tests.targets.settled import (
     URL,
     WAV,
     answer,
-    attached,
     base64,
     calling,
     data,
     deep,
-    said,
+    media_item,
+    text_item,
     turn,
-    written,
+    write_messages,
 )
 from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.model.conversation import MediaItem, ResolvedTurn, TurnCall
@@ -30,7 +30,7 @@ from tests.providers.langchain_types import check_langchain
 
 
 def langchain(*turns: ResolvedTurn) -> list[Any]:
-    messages = written("langchain", *turns)
+    messages = write_messages("langchain", *turns)
     check_langchain(messages)
     return messages
 
@@ -52,11 +52,13 @@ def text(value: str) -> JsonValue:
 
 
 def test_texts_of_an_answer_are_one_string() -> None:
-    assert langchain(answer(said("one"), said(""), said("two"))) == [result("one\n\ntwo")]
+    assert langchain(answer(text_item("one"), text_item(""), text_item("two"))) == [
+        result("one\n\ntwo")
+    ]
 
 
 def test_an_answer_with_nothing_in_it_is_empty() -> None:
-    assert langchain(answer(), answer(said(""), call_id="call_2", is_error=True)) == [
+    assert langchain(answer(), answer(text_item(""), call_id="call_2", is_error=True)) == [
         result(""),
         result("", call_id="call_2", status="error"),
     ]
@@ -66,12 +68,12 @@ def test_an_answer_with_nothing_in_it_is_empty() -> None:
     ("value", "written_as"), [(LARGE_NUMBERS, LARGE_NUMBERS_TEXT), (deep(), DEEP_TEXT)]
 )
 def test_data_is_text(value: JsonValue, written_as: str) -> None:
-    assert langchain(answer(said("got"), data(value))) == [result(f"got\n\n{written_as}")]
+    assert langchain(answer(text_item("got"), data(value))) == [result(f"got\n\n{written_as}")]
 
 
 def test_an_error_may_hold_media() -> None:
-    image = attached(PNG, "image/png")
-    assert langchain(answer(said("no"), said(""), image, is_error=True)) == [
+    image = media_item(PNG, "image/png")
+    assert langchain(answer(text_item("no"), text_item(""), image, is_error=True)) == [
         result(
             [text("no"), {"type": "image", "mime_type": "image/png", "base64": base64(PNG)}],
             status="error",
@@ -83,11 +85,11 @@ def test_an_error_may_hold_media() -> None:
     ("attachment", "block"),
     [
         (
-            attached(PNG, "image/png"),
+            media_item(PNG, "image/png"),
             {"type": "image", "mime_type": "image/png", "base64": base64(PNG)},
         ),
         (
-            attached(PNG, "image/png", "Grüße v1.2.png"),
+            media_item(PNG, "image/png", "Grüße v1.2.png"),
             {
                 "type": "image",
                 "mime_type": "image/png",
@@ -96,23 +98,23 @@ def test_an_error_may_hold_media() -> None:
             },
         ),
         (
-            attached(PNG, "image/png", address=URL),
+            media_item(PNG, "image/png", address=URL),
             {"type": "image", "mime_type": "image/png", "url": URL},
         ),
         (
-            attached(PNG, "image/*", address=URL),
+            media_item(PNG, "image/*", address=URL),
             {"type": "image", "url": URL},
         ),
         (
-            attached(WAV, "audio/wav", address=REFERENCE, is_reference=True),
+            media_item(WAV, "audio/wav", address=REFERENCE, is_reference=True),
             {"type": "audio", "mime_type": "audio/wav", "base64": REFERENCE},
         ),
         (
-            attached(mp4(), "video/mp4"),
+            media_item(mp4(), "video/mp4"),
             {"type": "video", "mime_type": "video/mp4", "base64": base64(mp4())},
         ),
         (
-            attached(PDF, "application/pdf", "x" * 300),
+            media_item(PDF, "application/pdf", "x" * 300),
             {
                 "type": "file",
                 "mime_type": "application/pdf",
@@ -121,7 +123,7 @@ def test_an_error_may_hold_media() -> None:
             },
         ),
         (
-            attached(PDF, "application/pdf", address=URL),
+            media_item(PDF, "application/pdf", address=URL),
             {
                 "type": "file",
                 "mime_type": "application/pdf",
@@ -130,7 +132,7 @@ def test_an_error_may_hold_media() -> None:
             },
         ),
         (
-            attached(b"hello", "text/plain"),
+            media_item(b"hello", "text/plain"),
             {
                 "type": "file",
                 "mime_type": "text/plain",
@@ -143,7 +145,7 @@ def test_an_error_may_hold_media() -> None:
 def test_media_are_standard_blocks_wherever_they_stand(
     attachment: MediaItem, block: JsonValue
 ) -> None:
-    turns = [turn("user", attachment), turn("assistant", said("this?"), attachment)]
+    turns = [turn("user", attachment), turn("assistant", text_item("this?"), attachment)]
     assert langchain(*turns) == [
         {"type": "human", "content": [block]},
         {"type": "ai", "content": [text("this?"), block]},
@@ -152,15 +154,15 @@ def test_media_are_standard_blocks_wherever_they_stand(
 
 
 def test_a_conversation_keeps_its_order() -> None:
-    image = attached(PNG, "image/png")
+    image = media_item(PNG, "image/png")
     calls = (TurnCall("call_1", "shoot", {"at": 2**70}), TurnCall("call_2", "", {}))
     turns = [
-        turn("system", said("Be brief."), said("Be kind.")),
-        turn("user", said("look")),
-        turn("assistant", said("So be it."), image, calls=calls),
+        turn("system", text_item("Be brief."), text_item("Be kind.")),
+        turn("user", text_item("look")),
+        turn("assistant", text_item("So be it."), image, calls=calls),
         answer(image),
         answer(image, data({"n": 1}), call_id="call_2", name=""),
-        turn("assistant", said("Done.")),
+        turn("assistant", text_item("Done.")),
     ]
     block = {"type": "image", "mime_type": "image/png", "base64": base64(PNG)}
     nameless = TARGETS["langchain"].tool_name.fit("")
@@ -183,7 +185,7 @@ def test_a_conversation_keeps_its_order() -> None:
 
 def test_calls_may_be_made_without_a_word() -> None:
     made = {"name": "shoot", "args": {"at": "call_1"}, "id": "call_1", "type": "tool_call"}
-    assert langchain(calling("call_1"), answer(said("one"))) == [
+    assert langchain(calling("call_1"), answer(text_item("one"))) == [
         {"type": "ai", "content": "", "tool_calls": [made]},
         result("one"),
     ]
@@ -192,13 +194,13 @@ def test_calls_may_be_made_without_a_word() -> None:
 def test_arguments_may_be_a_thousand_levels_deep() -> None:
     arguments = {"a": deep()}
     (call,) = calling("call_1").calls
-    asked = turn("assistant", calls=(replace(call, arguments=arguments),))
-    message, _ = langchain(asked, answer())
+    calling_turn = turn("assistant", calls=(replace(call, arguments=arguments),))
+    message, _ = langchain(calling_turn, answer())
     assert message["tool_calls"][0]["args"] is arguments
 
 
 def test_a_turn_in_which_nothing_is_said_has_no_message() -> None:
-    assert langchain(turn("user"), turn("assistant", said("")), turn("system")) == []
+    assert langchain(turn("user"), turn("assistant", text_item("")), turn("system")) == []
 
 
 def test_long_ids_are_the_same_in_a_call_and_its_answer() -> None:

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from packages.dialects.tests.targets.settled import PDF, PNG, URL, base64
+from packages.dialects.tests.targets.resolved_turns import PDF, PNG, URL, base64
 from pagefault_dialects.json.values import JsonValue
 from tests.providers.langchain_types import check_langchain
 

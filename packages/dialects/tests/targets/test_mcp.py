@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from packages.dialects.tests.targets.settled import (
+from packages.dialects.tests.targets.resolved_turns import (
     LARGE_NUMBERS,
     LARGE_NUMBERS_TEXT,
     PDF,
@@ -12,15 +12,15 @@ from packages.dialects.tests.targets.settled import (
     URL,
     WAV,
     answer,
-    attached,
     base64,
     calling,
     data,
     deep,
+    media_item,
     plain,
-    said,
+    text_item,
     turn,
-    written,
+    write_messages,
 )
 from pagefault_dialects.json.values import JsonValue, json_text
 from pagefault_dialects.model.conversation import (
@@ -39,13 +39,13 @@ from tests.providers.mcp_types import check_mcp
 
 
 def mcp(*turns: ResolvedTurn) -> list[Any]:
-    messages = written("mcp", *turns)
+    messages = write_messages("mcp", *turns)
     check_mcp(messages)
     return messages
 
 
 def of(revision: McpRevision, *turns: ResolvedTurn) -> JsonValue:
-    """The messages for a revision of the protocol."""
+    """Return the messages for a revision of the protocol."""
     profile = of_revision(TARGETS["mcp"], revision)
     return [plain(message) for message in profile.write(turns, profile, "auto")]
 
@@ -75,11 +75,13 @@ def structured(turn: ResolvedTurn, value: JsonValue) -> ResolvedTurn:
 
 
 def test_every_text_of_an_answer_is_a_block_and_an_empty_one_is_none() -> None:
-    assert mcp(answer(said("one"), said(""), said("two"))) == [result(text("one"), text("two"))]
+    assert mcp(answer(text_item("one"), text_item(""), text_item("two"))) == [
+        result(text("one"), text("two"))
+    ]
 
 
 def test_an_answer_with_nothing_in_it_has_no_blocks() -> None:
-    assert mcp(answer(), answer(said(""), call_id="call_2", is_error=True)) == [
+    assert mcp(answer(), answer(text_item(""), call_id="call_2", is_error=True)) == [
         result(),
         result(is_error=True, call_id="call_2"),
     ]
@@ -91,7 +93,7 @@ def test_data_of_its_own_is_text() -> None:
 
 @pytest.mark.parametrize("value", [{"a": [1]}, [1], "a", 1, True, False, None])
 def test_structured_content_may_be_any_json(value: JsonValue) -> None:
-    assert mcp(structured(answer(said("a")), value)) == [
+    assert mcp(structured(answer(text_item("a")), value)) == [
         result(text("a"), structuredContent=value),
     ]
 
@@ -101,10 +103,10 @@ def test_structured_content_of_older_revisions_is_an_object(value: JsonValue) ->
     def older(turn: ResolvedTurn) -> JsonValue:
         return of("2025-06-18", turn)
 
-    told = structured(answer(said("a"), data(value)), value)
-    assert older(told) == [result(text("a"), text(json_text(value)))]
-    assert older(structured(answer(said("a")), value)) == [result(text("a"))]
-    assert older(structured(answer(said("a"), data({"n": value})), {"n": value})) == [
+    structured_answer = structured(answer(text_item("a"), data(value)), value)
+    assert older(structured_answer) == [result(text("a"), text(json_text(value)))]
+    assert older(structured(answer(text_item("a")), value)) == [result(text("a"))]
+    assert older(structured(answer(text_item("a"), data({"n": value})), {"n": value})) == [
         result(text("a"), structuredContent={"n": value})
     ]
 
@@ -112,8 +114,8 @@ def test_structured_content_of_older_revisions_is_an_object(value: JsonValue) ->
 @pytest.mark.parametrize("revision", ["2024-11-05", "2025-03-26"])
 def test_the_oldest_revisions_take_no_structured_content(revision: McpRevision) -> None:
     value: JsonValue = {"n": 2}
-    assert of(revision, structured(answer(said("two")), value)) == [result(text("two"))]
-    assert of(revision, structured(answer(said("two"), data(value)), value)) == [
+    assert of(revision, structured(answer(text_item("two")), value)) == [result(text("two"))]
+    assert of(revision, structured(answer(text_item("two"), data(value)), value)) == [
         result(text("two"), text('{"n":2}'))
     ]
 
@@ -122,7 +124,7 @@ def test_the_oldest_revisions_take_no_structured_content(revision: McpRevision) 
 def test_the_oldest_revisions_take_no_links(revision: McpRevision) -> None:
     rules = of_revision(TARGETS["mcp"], revision).media
     assert {kind: rule.addresses for kind, rule in rules.items()} == dict.fromkeys(rules, ())
-    referred = attached(PNG, "image/png", address=REFERENCE, is_reference=True)
+    referred = media_item(PNG, "image/png", address=REFERENCE, is_reference=True)
     image = {"type": "image", "data": REFERENCE, "mimeType": "image/png"}
     assert of(revision, answer(referred)) == [result(image)]
 
@@ -130,7 +132,7 @@ def test_the_oldest_revisions_take_no_links(revision: McpRevision) -> None:
 def test_sound_is_a_file_before_it_was_content() -> None:
     sound = {"type": "audio", "data": base64(WAV), "mimeType": "audio/wav"}
     resource = {"uri": "file:///a.wav", "mimeType": "audio/wav", "blob": base64(WAV)}
-    played = attached(WAV, "audio/wav", "a.wav")
+    played = media_item(WAV, "audio/wav", "a.wav")
     assert of("2025-03-26", answer(played)) == [result(sound)]
     assert of("2024-11-05", answer(played)) == [result({"type": "resource", "resource": resource})]
     assert of("2024-11-05", turn("user", played)) == [
@@ -139,8 +141,12 @@ def test_sound_is_a_file_before_it_was_content() -> None:
 
 
 def test_structured_content_is_not_said_again_beside_other_content() -> None:
-    shown = structured(answer(said("two"), data({"n": 2}), data({"n": 3})), {"n": 2})
-    assert mcp(shown) == [result(text("two"), text('{"n":3}'), structuredContent={"n": 2})]
+    structured_answer = structured(
+        answer(text_item("two"), data({"n": 2}), data({"n": 3})), {"n": 2}
+    )
+    assert mcp(structured_answer) == [
+        result(text("two"), text('{"n":3}'), structuredContent={"n": 2})
+    ]
 
 
 def test_structured_content_is_said_where_nothing_else_is() -> None:
@@ -150,21 +156,21 @@ def test_structured_content_is_said_where_nothing_else_is() -> None:
 
 
 def test_true_is_not_said_to_be_one() -> None:
-    assert mcp(structured(answer(said("a"), data(True)), 1)) == [
+    assert mcp(structured(answer(text_item("a"), data(True)), 1)) == [
         result(text("a"), text("true"), structuredContent=1)
     ]
 
 
 def test_structured_content_may_be_a_thousand_levels_deep() -> None:
     value = deep()
-    (message,) = mcp(structured(answer(said("a"), data(deep())), value))
+    (message,) = mcp(structured(answer(text_item("a"), data(deep())), value))
     assert message.pop("structuredContent") is value
     assert message == result(text("a"))
 
 
 def test_an_error_may_hold_media() -> None:
-    image = attached(PNG, "image/png")
-    assert mcp(answer(said("no"), image, is_error=True)) == [
+    image = media_item(PNG, "image/png")
+    assert mcp(answer(text_item("no"), image, is_error=True)) == [
         result(
             text("no"),
             {"type": "image", "data": base64(PNG), "mimeType": "image/png"},
@@ -177,15 +183,15 @@ def test_an_error_may_hold_media() -> None:
     ("attachment", "block"),
     [
         (
-            attached(PNG, "image/png", "a.png"),
+            media_item(PNG, "image/png", "a.png"),
             {"type": "image", "data": base64(PNG), "mimeType": "image/png"},
         ),
         (
-            attached(WAV, "audio/wav"),
+            media_item(WAV, "audio/wav"),
             {"type": "audio", "data": base64(WAV), "mimeType": "audio/wav"},
         ),
         (
-            attached(PDF, "application/pdf", "Übersicht 1.2/b?.pdf"),
+            media_item(PDF, "application/pdf", "Übersicht 1.2/b?.pdf"),
             {
                 "type": "resource",
                 "resource": {
@@ -196,7 +202,7 @@ def test_an_error_may_hold_media() -> None:
             },
         ),
         (
-            attached(mp4(), "video/mp4"),
+            media_item(mp4(), "video/mp4"),
             {
                 "type": "resource",
                 "resource": {
@@ -207,7 +213,7 @@ def test_an_error_may_hold_media() -> None:
             },
         ),
         (
-            attached(b"hello", "text/plain", "hello"),
+            media_item(b"hello", "text/plain", "hello"),
             {
                 "type": "resource",
                 "resource": {
@@ -218,7 +224,7 @@ def test_an_error_may_hold_media() -> None:
             },
         ),
         (
-            attached(b"?", "application/x-unheard-of"),
+            media_item(b"?", "application/x-unheard-of"),
             {
                 "type": "resource",
                 "resource": {
@@ -229,7 +235,7 @@ def test_an_error_may_hold_media() -> None:
             },
         ),
         (
-            attached(PNG, "image/png", "a.png", address=URL),
+            media_item(PNG, "image/png", "a.png", address=URL),
             {
                 "type": "resource_link",
                 "uri": URL,
@@ -239,7 +245,7 @@ def test_an_error_may_hold_media() -> None:
             },
         ),
         (
-            attached(PDF, "application/pdf", address=REFERENCE, is_reference=True),
+            media_item(PDF, "application/pdf", address=REFERENCE, is_reference=True),
             {
                 "type": "resource_link",
                 "uri": REFERENCE.removeprefix("@"),
@@ -262,7 +268,7 @@ def test_media_are_blocks_of_answers_and_messages_alike(
 
 
 def test_a_link_to_elsewhere_has_no_size() -> None:
-    offload_location = replace(attached(b"", "image/png", address=URL), source=Address(URL))
+    offload_location = replace(media_item(b"", "image/png", address=URL), source=Address(URL))
     assert mcp(answer(offload_location)) == [
         result(
             {"type": "resource_link", "uri": URL, "name": "file.png", "mimeType": "image/png"},
@@ -272,7 +278,7 @@ def test_a_link_to_elsewhere_has_no_size() -> None:
 
 def test_a_stored_file_keeps_its_uri() -> None:
     stored = replace(
-        attached(PDF, "application/pdf", "a.pdf"), source=StoredBytes("ab" * 16, "cd" * 32)
+        media_item(PDF, "application/pdf", "a.pdf"), source=StoredBytes("ab" * 16, "cd" * 32)
     )
     profile = TARGETS["mcp"]
     assert profile.write([answer(stored)], profile, "auto") == [
@@ -291,11 +297,11 @@ def test_a_stored_file_keeps_its_uri() -> None:
 
 def test_each_thing_that_is_said_is_a_message_and_calls_are_one() -> None:
     calls = (TurnCall("call_1", "shoot", {"at": 2**70}), TurnCall("call_2", "", {}))
-    image = attached(PNG, "image/png")
+    image = media_item(PNG, "image/png")
     turns = [
-        turn("user", said("look"), said(""), image),
-        turn("assistant", said("So be it."), data([1]), calls=calls),
-        answer(said("one")),
+        turn("user", text_item("look"), text_item(""), image),
+        turn("assistant", text_item("So be it."), data([1]), calls=calls),
+        answer(text_item("one")),
         answer(image, call_id="call_2", name=""),
     ]
     block = {"type": "image", "data": base64(PNG), "mimeType": "image/png"}
@@ -318,7 +324,7 @@ def test_each_thing_that_is_said_is_a_message_and_calls_are_one() -> None:
 
 
 def test_a_turn_in_which_nothing_is_said_has_no_message() -> None:
-    assert mcp(turn("user"), turn("assistant", said(""))) == []
+    assert mcp(turn("user"), turn("assistant", text_item(""))) == []
 
 
 def test_long_ids_are_the_same_in_a_call_and_its_answer() -> None:

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from packages.dialects.tests.targets.settled import PDF, PNG, REFERENCE, base64
+from packages.dialects.tests.targets.resolved_turns import PDF, PNG, REFERENCE, base64
 from pagefault_dialects.json.values import JsonValue
 from tests.providers.mcp_types import check_mcp
 

@@ -1,4 +1,4 @@
-"""What has to be read and made before the media of a conversation can be settled."""
+"""The texts and images that have to be loaded before the media of a conversation are resolved."""
 
 from dataclasses import replace
 
@@ -59,8 +59,8 @@ def test_an_image_of_which_none_can_be_made_is_left(image: Medium, target: Profi
 
 
 def test_images_of_who_may_show_none_are_left() -> None:
-    said = turn(medium(hints=WIDE), role="assistant")
-    assert plan_media([said], IMAGES, INLINE, most_base64=1) == MediaPlan()
+    image_turn = turn(medium(hints=WIDE), role="assistant")
+    assert plan_media([image_turn], IMAGES, INLINE, most_base64=1) == MediaPlan()
 
 
 def test_images_beyond_the_count_are_left() -> None:
@@ -106,7 +106,7 @@ def test_what_will_be_smaller_takes_the_room_of_that() -> None:
 
 
 @pytest.mark.parametrize(
-    ("shown", "is_read"),
+    ("file", "is_read"),
     [
         (medium("text/csv", "a.csv"), True),
         (medium("image/svg+xml", "a.svg", hints=MediaHints()), True),
@@ -119,8 +119,8 @@ def test_what_will_be_smaller_takes_the_room_of_that() -> None:
         (replace(medium("text/csv"), source=InlineBytes(b"a,b")), True),
     ],
 )
-def test_a_text_file_that_is_not_taken_is_to_be_read(shown: Medium, is_read: bool) -> None:
-    assert media_plan(shown) == MediaPlan(texts=frozenset({0} if is_read else ()))
+def test_a_text_file_that_is_not_taken_is_to_be_read(file: Medium, is_read: bool) -> None:
+    assert media_plan(file) == MediaPlan(texts=frozenset({0} if is_read else ()))
 
 
 def test_of_damaged_images_those_that_can_be_repaired_are_to_be_made() -> None:

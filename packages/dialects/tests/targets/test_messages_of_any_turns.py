@@ -1,4 +1,4 @@
-"""Whatever is said, providers take it, and a longer history changes nothing that was said."""
+"""Messages of any turns are valid for providers, and longer histories keep earlier messages."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,18 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from packages.dialects.tests.targets.settled import (
+from packages.dialects.tests.targets.resolved_turns import (
     JPEG,
     PDF,
     PNG,
     REFERENCE,
     WAV,
     answer,
-    attached,
     data,
-    said,
+    media_item,
+    text_item,
     turn,
-    written,
+    write_messages,
 )
 from pagefault_dialects.model.conversation import ResolvedItem, ResolvedTurn, TurnCall
 from tests.providers.anthropic_types import check_anthropic
@@ -45,17 +45,17 @@ values = st.recursive(
     max_leaves=4,
 )
 names = st.sampled_from([None, "", "a.png", "a.pdf", "A", "\u5831\u544a.pdf", "a\nb.c" * 80])
-words = st.builds(said, texts) | st.builds(data, values)
-images = st.builds(attached, st.just(PNG), st.just("image/png"), names) | st.builds(
-    attached,
+words = st.builds(text_item, texts) | st.builds(data, values)
+images = st.builds(media_item, st.just(PNG), st.just("image/png"), names) | st.builds(
+    media_item,
     st.just(JPEG),
     st.just("image/jpeg"),
     names,
     address=st.just(REFERENCE),
     is_reference=st.just(True),
 )
-documents = st.builds(attached, st.just(PDF), st.just("application/pdf"), names)
-recordings = st.builds(attached, st.just(WAV), st.just("audio/wav"), names)
+documents = st.builds(media_item, st.just(PDF), st.just("application/pdf"), names)
+recordings = st.builds(media_item, st.just(WAV), st.just("audio/wav"), names)
 ids = st.lists(
     st.sampled_from(["a", "a.b", "call_1", "call/1", "", "\u00e9" * 70]), max_size=3, unique=True
 )
@@ -65,7 +65,7 @@ ids = st.lists(
 def exchanges(draw: st.DrawFn, *, with_audio: bool) -> Exchange:
     media = images | recordings if with_audio else images
     items: st.SearchStrategy[ResolvedItem] = words | media
-    shown = [*draw(st.lists(items, max_size=3)), *draw(st.lists(documents, max_size=1))]
+    attachments = [*draw(st.lists(items, max_size=3)), *draw(st.lists(documents, max_size=1))]
     calls = tuple(
         TurnCall(call_id, draw(st.sampled_from(["", "shoot", "7 up"])), {}) for call_id in draw(ids)
     )
@@ -73,15 +73,15 @@ def exchanges(draw: st.DrawFn, *, with_audio: bool) -> Exchange:
     answers = [
         answer(
             *draw(st.lists(items, max_size=3)),
-            *(shown if index == holder else ()),
+            *(attachments if index == holder else ()),
             call_id=call.call_id,
             name=call.name,
             is_error=draw(st.booleans()),
         )
         for index, call in enumerate(calls)
     ]
-    asked = turn("user", *(shown if holder < 0 else [draw(words)]))
-    return [asked, turn("assistant", *draw(st.lists(words, max_size=2)), calls=calls), *answers]
+    question = turn("user", *(attachments if holder < 0 else [draw(words)]))
+    return [question, turn("assistant", *draw(st.lists(words, max_size=2)), calls=calls), *answers]
 
 
 @pytest.mark.parametrize("target", CHECKS)
@@ -90,10 +90,10 @@ def test_a_provider_takes_what_is_written_and_it_stays(target: str, drawn: st.Da
     strategy = exchanges(with_audio=target != "anthropic")
     history = drawn.draw(st.lists(strategy, min_size=1, max_size=MOST_EXCHANGES))
     turns = [turn for exchange in history for turn in exchange]
-    messages = written(target, *turns)
+    messages = write_messages(target, *turns)
     CHECKS[target](messages)
     count = drawn.draw(st.integers(min_value=0, max_value=len(history)))
-    earlier = written(target, *(turn for exchange in history[:count] for turn in exchange))
+    earlier = write_messages(target, *(turn for exchange in history[:count] for turn in exchange))
     assert_goes_on(earlier, messages, may_grow=target == "bedrock")
 
 

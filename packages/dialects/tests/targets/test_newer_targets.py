@@ -1,24 +1,24 @@
-"""What is written for Mistral, Ollama, Pydantic AI and OpenTelemetry, and what their types take."""
+"""Messages for Mistral, Ollama, Pydantic AI and OpenTelemetry, and their types."""
 
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from packages.dialects.tests.targets.settled import (
+from packages.dialects.tests.targets.resolved_turns import (
     JPEG,
     PDF,
     PNG,
     URL,
     answer,
-    attached,
     base64,
     calling,
     data,
     data_uri,
-    said,
+    media_item,
+    text_item,
     turn,
-    written,
+    write_messages,
 )
 from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.messages.reading import read_messages
@@ -34,23 +34,23 @@ from pagefault_dialects.rendering import render
 from pagefault_dialects.targets.table import TARGETS
 from tests.providers import CHECKS
 
-IMAGE = attached(PNG, "image/png", "a.png")
-FAR = attached(PNG, "image/*", address=URL)
+IMAGE = media_item(PNG, "image/png", "a.png")
+FAR = media_item(PNG, "image/*", address=URL)
 MISTRAL_ID = TARGETS["mistral"].call_id.fit("call_1")
 
 
 def checked(target: str, *turns: ResolvedTurn) -> list[Any]:
-    messages = written(target, *turns)
+    messages = write_messages(target, *turns)
     CHECKS[target](messages)
     return messages
 
 
 CONVERSATION = (
-    turn("system", said("Be brief.")),
-    turn("user", said("look"), IMAGE),
+    turn("system", text_item("Be brief.")),
+    turn("user", text_item("look"), IMAGE),
     calling("call_1", text="So be it."),
-    answer(said("one"), IMAGE),
-    turn("assistant", said("Done.")),
+    answer(text_item("one"), IMAGE),
+    turn("assistant", text_item("Done.")),
 )
 WRITTEN: dict[str, list[JsonValue]] = {
     "mistral": [
@@ -196,11 +196,11 @@ def test_a_conversation_keeps_its_order(target: str) -> None:
 
 @pytest.mark.parametrize("target", WRITTEN)
 def test_a_turn_in_which_nothing_is_said_has_no_message(target: str) -> None:
-    assert checked(target, turn("user"), turn("assistant", said("")), turn("system")) == []
+    assert checked(target, turn("user"), turn("assistant", text_item("")), turn("system")) == []
 
 
 def test_an_image_of_mistral_may_have_an_address_and_a_pdf_has_its_name() -> None:
-    pdf = attached(PDF, "application/pdf", "report")
+    pdf = media_item(PDF, "application/pdf", "report")
     (message,) = checked("mistral", turn("user", FAR, pdf))
     assert message["content"] == [
         {"type": "image_url", "image_url": URL},
@@ -228,14 +228,14 @@ def test_an_id_that_mistral_takes_stays_and_others_stay_different() -> None:
     assert len({rule.fit(f"call_{number}") for number in range(10_000)}) == 10_000
 
 
-def told(role: TurnRole, text: str, seq: int) -> ComposedTurn:
+def text_turn(role: TurnRole, text: str, seq: int) -> ComposedTurn:
     return Turn(role, (TextItem("", text),), seq=seq)
 
 
 def test_mistral_has_a_line_of_the_assistant_between_results_and_the_user() -> None:
     calls = calling("D681PevKs").calls
-    answered = replace(told("tool", "one", 2), call_id="D681PevKs", tool_name="shoot")
-    turns = [Turn("assistant", (), seq=1, calls=calls), answered, told("user", "And now?", 3)]
+    answered = replace(text_turn("tool", "one", 2), call_id="D681PevKs", tool_name="shoot")
+    turns = [Turn("assistant", (), seq=1, calls=calls), answered, text_turn("user", "And now?", 3)]
     rendered = render(turns, "mistral")
     CHECKS["mistral"](rendered.messages)
     assert rendered.messages[2:] == [
@@ -249,10 +249,10 @@ def test_mistral_has_a_line_of_the_assistant_between_results_and_the_user() -> N
 
 def test_what_the_system_says_late_is_said_by_the_user_of_mistral() -> None:
     turns = [
-        told("system", "Be brief.", 1),
-        told("user", "Hi.", 2),
-        told("assistant", "Hi.", 3),
-        told("system", "Be kind.", 4),
+        text_turn("system", "Be brief.", 1),
+        text_turn("user", "Hi.", 2),
+        text_turn("assistant", "Hi.", 3),
+        text_turn("system", "Be kind.", 4),
     ]
     rendered = render(turns, "mistral")
     CHECKS["mistral"](rendered.messages)
@@ -268,7 +268,7 @@ def test_what_the_system_says_late_is_said_by_the_user_of_mistral() -> None:
 
 
 def test_two_answers_of_pydantic_ai_stand_in_one_request() -> None:
-    failed = answer(said("no"), call_id="call_2", is_error=True)
+    failed = answer(text_item("no"), call_id="call_2", is_error=True)
     calls, answered = checked("pydantic-ai", calling("call_1", "call_2"), answer(), failed)
     assert len(calls["parts"]) == 2
     assert [(each["content"], each["outcome"]) for each in answered["parts"]] == [
@@ -281,8 +281,8 @@ def test_a_picture_that_a_model_made_is_a_file_of_pydantic_ai_and_an_address_is_
     (made,) = checked("pydantic-ai", turn("assistant", IMAGE))
     picture = {"data": base64(PNG), "kind": "binary", "media_type": "image/png"}
     assert made["parts"] == [{"content": picture, "part_kind": "file"}]
-    (shown,) = checked("pydantic-ai", turn("user", FAR))
-    assert shown["parts"][0]["content"] == [{"url": URL, "kind": "image-url"}]
+    (rendered,) = checked("pydantic-ai", turn("user", FAR))
+    assert rendered["parts"][0]["content"] == [{"url": URL, "kind": "image-url"}]
     far = replace(FAR.medium, source=Address("https://files.example/a.png"), size_bytes=None)
     roles: tuple[TurnRole, ...] = ("user", "assistant")
     turns: list[ComposedTurn] = [Turn(role, (far,), seq=1) for role in roles]
@@ -294,9 +294,9 @@ def test_a_value_is_the_response_of_otel_and_an_address_is_a_uri() -> None:
     _, answered = checked("otel-genai", calling("call_1"), answer(data({"n": 1})))
     response = {"type": "tool_call_response", "id": "call_1", "response": {"n": 1}}
     assert answered == {"role": "tool", "parts": [response]}
-    (shown,) = checked("otel-genai", turn("user", FAR))
+    (rendered,) = checked("otel-genai", turn("user", FAR))
     uri = {"type": "uri", "mime_type": None, "modality": "image", "uri": URL}
-    assert shown["parts"] == [uri]
+    assert rendered["parts"] == [uri]
 
 
 MISTRAL_TOOL = {"role": "tool", "tool_call_id": "D681PevKs", "name": "shoot", "content": "a"}
@@ -424,13 +424,13 @@ def test_a_small_image_is_a_line_for_anthropic_where_no_service_makes_images() -
 
 def test_thoughts_of_mistral_go_back_to_mistral_alone() -> None:
     thought = {"type": "thinking", "thinking": [{"type": "text", "text": "Look there."}]}
-    said = {"type": "text", "text": "I look."}
+    words = {"type": "text", "text": "I look."}
     history: JsonValue = [
         {"role": "user", "content": "How cold is it?"},
-        {"role": "assistant", "content": [thought, said]},
+        {"role": "assistant", "content": [thought, words]},
     ]
     turns = read_messages(history).turns
     to_mistral, to_openai = render(turns, "mistral"), render(turns, "openai-chat")
-    assert to_mistral.messages[1] == {"role": "assistant", "content": [thought, said]}
+    assert to_mistral.messages[1] == {"role": "assistant", "content": [thought, words]}
     assert to_openai.messages[1] == {"role": "assistant", "content": "I look."}
     assert ([*to_mistral.loss], [each.code for each in to_openai.loss]) == ([], ["reasoning"])

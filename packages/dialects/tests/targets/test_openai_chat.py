@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from packages.dialects.tests.targets.settled import (
+from packages.dialects.tests.targets.resolved_turns import (
     DEEP_TEXT,
     JPEG,
     LARGE_NUMBERS,
@@ -14,16 +14,16 @@ from packages.dialects.tests.targets.settled import (
     URL,
     WAV,
     answer,
-    attached,
     base64,
     calling,
     data,
     data_uri,
     deep,
-    said,
+    media_item,
     size,
+    text_item,
     turn,
-    written,
+    write_messages,
 )
 from pagefault_dialects.model.conversation import MediaItem, ResolvedTurn, TurnCall
 from tests.providers.openai_types import check_openai_chat
@@ -33,23 +33,23 @@ ODD_CALL_ID = "call/1 é"
 FITTED_CALL_ID = "call_1___4d93186c"
 
 
-def told(text: str) -> dict[str, Any]:
+def text_part(text: str) -> dict[str, Any]:
     return {"type": "text", "text": text}
 
 
-def shown(url: str, detail: str = "auto") -> dict[str, Any]:
+def image_part(url: str, detail: str = "auto") -> dict[str, Any]:
     return {"type": "image_url", "image_url": {"url": url, "detail": detail}}
 
 
-def filed(filename: str, file_data: str = data_uri(PDF, "application/pdf")) -> dict[str, Any]:
+def file_part(filename: str, file_data: str = data_uri(PDF, "application/pdf")) -> dict[str, Any]:
     return {"type": "file", "file": {"filename": filename, "file_data": file_data}}
 
 
-def answered(content: str, call_id: str = "call_1") -> dict[str, Any]:
+def tool_message(content: str, call_id: str = "call_1") -> dict[str, Any]:
     return {"role": "tool", "tool_call_id": call_id, "content": content}
 
 
-def called(*call_ids: str, content: str | None = None) -> dict[str, Any]:
+def calls_message(*call_ids: str, content: str | None = None) -> dict[str, Any]:
     return {
         "role": "assistant",
         "content": content,
@@ -65,24 +65,27 @@ def called(*call_ids: str, content: str | None = None) -> dict[str, Any]:
 
 
 ANSWERS = {
-    "one text": ([answer(said("Done."))], [answered("Done.")]),
-    "several texts": ([answer(said("One."), said(""), said("Two."))], [answered("One.\n\nTwo.")]),
+    "one text": ([answer(text_item("Done."))], [tool_message("Done.")]),
+    "several texts": (
+        [answer(text_item("One."), text_item(""), text_item("Two."))],
+        [tool_message("One.\n\nTwo.")],
+    ),
     "a JSON value": (
-        [answer(said("As JSON:"), data(LARGE_NUMBERS))],
-        [answered(f"As JSON:\n\n{LARGE_NUMBERS_TEXT}")],
+        [answer(text_item("As JSON:"), data(LARGE_NUMBERS))],
+        [tool_message(f"As JSON:\n\n{LARGE_NUMBERS_TEXT}")],
     ),
-    "a deep JSON value": ([answer(data(deep()))], [answered(DEEP_TEXT)]),
-    "null": ([answer(data(None))], [answered("null")]),
-    "nothing": ([answer()], [answered("")]),
-    "an empty text": ([answer(said(""))], [answered("")]),
+    "a deep JSON value": ([answer(data(deep()))], [tool_message(DEEP_TEXT)]),
+    "null": ([answer(data(None))], [tool_message("null")]),
+    "nothing": ([answer()], [tool_message("")]),
+    "an empty text": ([answer(text_item(""))], [tool_message("")]),
     "an error": (
-        [answer(said("[The tool reported an error.]"), said("No file."), is_error=True)],
-        [answered("[The tool reported an error.]\n\nNo file.")],
+        [answer(text_item("[The tool reported an error.]"), text_item("No file."), is_error=True)],
+        [tool_message("[The tool reported an error.]\n\nNo file.")],
     ),
-    "no id": ([answer(said("Done."), call_id="")], [answered("Done.", "x_e3b0c442")]),
+    "no id": ([answer(text_item("Done."), call_id="")], [tool_message("Done.", "x_e3b0c442")]),
     "a long id": (
-        [answer(said("Done."), call_id="c" * 100)],
-        [answered("Done.", "c" * 31 + "_bdcdc9e9")],
+        [answer(text_item("Done."), call_id="c" * 100)],
+        [tool_message("Done.", "c" * 31 + "_bdcdc9e9")],
     ),
 }
 
@@ -91,71 +94,71 @@ ANSWERS = {
 def test_an_answer_of_words_is_a_tool_message_with_one_string(
     turns: list[ResolvedTurn], expected: list[Any]
 ) -> None:
-    messages = written("openai-chat", *turns)
+    messages = write_messages("openai-chat", *turns)
     assert messages == expected
     check_openai_chat(messages)
 
 
 MEDIA = {
     "an image": (
-        attached(PNG, "image/png", "a.png"),
+        media_item(PNG, "image/png", "a.png"),
         f"Image: a.png ({size(PNG)})",
-        shown(data_uri(PNG, "image/png")),
+        image_part(data_uri(PNG, "image/png")),
     ),
     "an image without a name": (
-        attached(JPEG, "image/jpeg"),
+        media_item(JPEG, "image/jpeg"),
         f"Image: image/jpeg ({size(JPEG)})",
-        shown(data_uri(JPEG, "image/jpeg")),
+        image_part(data_uri(JPEG, "image/jpeg")),
     ),
     "the address of an image": (
-        attached(PNG, "image/png", "a.png", address=URL),
+        media_item(PNG, "image/png", "a.png", address=URL),
         f"Image: a.png ({size(PNG)})",
-        shown(URL),
+        image_part(URL),
     ),
     "a reference to an image": (
-        attached(PNG, "image/png", "a.png", address=REFERENCE, is_reference=True),
+        media_item(PNG, "image/png", "a.png", address=REFERENCE, is_reference=True),
         f"Image: a.png ({size(PNG)})",
-        shown(REFERENCE),
+        image_part(REFERENCE),
     ),
     "a recording": (
-        attached(WAV, "audio/wav", "a.wav"),
+        media_item(WAV, "audio/wav", "a.wav"),
         f"Audio: a.wav ({size(WAV)})",
         {"type": "input_audio", "input_audio": {"data": base64(WAV), "format": "wav"}},
     ),
     "a recording in MPEG": (
-        attached(MP3, "audio/mpeg", "a.mp3"),
+        media_item(MP3, "audio/mpeg", "a.mp3"),
         f"Audio: a.mp3 ({size(MP3)})",
         {"type": "input_audio", "input_audio": {"data": base64(MP3), "format": "mp3"}},
     ),
     "a reference to a recording": (
-        attached(MP3, "audio/mpeg", "a.mp3", address=REFERENCE, is_reference=True),
+        media_item(MP3, "audio/mpeg", "a.mp3", address=REFERENCE, is_reference=True),
         f"Audio: a.mp3 ({size(MP3)})",
         {"type": "input_audio", "input_audio": {"data": REFERENCE, "format": "mp3"}},
     ),
     "a document": (
-        attached(PDF, "application/pdf", "Report 2.1.PDF"),
+        media_item(PDF, "application/pdf", "Report 2.1.PDF"),
         f"File: Report 2.1.PDF ({size(PDF)})",
-        filed("Report 2.1.PDF"),
+        file_part("Report 2.1.PDF"),
     ),
     "a document without a name": (
-        attached(PDF, "application/pdf"),
+        media_item(PDF, "application/pdf"),
         f"File: application/pdf ({size(PDF)})",
-        filed("file.pdf"),
+        file_part("file.pdf"),
     ),
     "a document whose name does not tell its type": (
-        attached(PDF, "application/pdf", "報告書 v2.1"),
+        media_item(PDF, "application/pdf", "報告書 v2.1"),
         f"File: 報告書 v2.1 ({size(PDF)})",
-        filed("報告書 v2.1.pdf"),
+        file_part("報告書 v2.1.pdf"),
     ),
     "a document with a long name": (
-        attached(PDF, "application/pdf", "a" * 251 + ".pdf"),
+        media_item(PDF, "application/pdf", "a" * 251 + ".pdf"),
         f"File: {'a' * 251}.pdf ({size(PDF)})",
-        filed("a" * 251 + ".pdf"),
+        file_part("a" * 251 + ".pdf"),
     ),
     "a reference to a document": (
-        attached(PDF, "application/pdf", "a.pdf", address=REFERENCE, is_reference=True),
+        media_item(PDF, "application/pdf", "a.pdf", address=REFERENCE, is_reference=True),
         f"File: a.pdf ({size(PDF)})",
-        filed("a.pdf", REFERENCE),
+        file_part("a.pdf", REFERENCE),
     ),
 }
 
@@ -164,10 +167,15 @@ MEDIA = {
 def test_a_medium_of_an_answer_follows_in_a_user_message(
     medium: MediaItem, words: str, block: dict[str, Any]
 ) -> None:
-    messages = written("openai-chat", answer(said("Before."), medium, said("After.")))
+    messages = write_messages(
+        "openai-chat", answer(text_item("Before."), medium, text_item("After."))
+    )
     assert messages == [
-        answered(f"Before.\n\n[{words}, {AFTER}]\n\nAfter."),
-        {"role": "user", "content": [told(f"{words}, from the tool shoot, call call_1:"), block]},
+        tool_message(f"Before.\n\n[{words}, {AFTER}]\n\nAfter."),
+        {
+            "role": "user",
+            "content": [text_part(f"{words}, from the tool shoot, call call_1:"), block],
+        },
     ]
     check_openai_chat(messages)
 
@@ -176,28 +184,32 @@ def test_a_medium_of_an_answer_follows_in_a_user_message(
 def test_a_medium_of_the_user_stands_where_it_was_shown(
     medium: MediaItem, words: str, block: dict[str, Any]
 ) -> None:
-    messages = written("openai-chat", turn("user", said("Look:"), medium, said(""), data([1])))
-    assert messages == [{"role": "user", "content": [told("Look:"), block, told("[1]")]}]
+    messages = write_messages(
+        "openai-chat", turn("user", text_item("Look:"), medium, text_item(""), data([1]))
+    )
+    assert messages == [{"role": "user", "content": [text_part("Look:"), block, text_part("[1]")]}]
     check_openai_chat(messages)
 
 
 def test_the_media_of_a_group_follow_after_all_its_tool_messages() -> None:
-    image, recording = attached(PNG, "image/png", "a.png"), attached(WAV, "audio/wav")
-    messages = written(
+    image, recording = media_item(PNG, "image/png", "a.png"), media_item(WAV, "audio/wav")
+    messages = write_messages(
         "openai-chat",
         calling("a", "b", "c"),
-        answer(image, said("One."), call_id="a"),
-        answer(said("Two."), call_id="b"),
-        answer(said("[The tool reported an error.]"), recording, image, call_id="c", is_error=True),
-        turn("user", said("Go on.")),
+        answer(image, text_item("One."), call_id="a"),
+        answer(text_item("Two."), call_id="b"),
+        answer(
+            text_item("[The tool reported an error.]"), recording, image, call_id="c", is_error=True
+        ),
+        turn("user", text_item("Go on.")),
     )
-    image_words, image_block = f"Image: a.png ({size(PNG)})", shown(data_uri(PNG, "image/png"))
+    image_words, image_block = f"Image: a.png ({size(PNG)})", image_part(data_uri(PNG, "image/png"))
     recording_words = f"Audio: audio/wav ({size(WAV)})"
     assert messages == [
-        called("a", "b", "c"),
-        answered(f"[{image_words}, {AFTER}]\n\nOne.", "a"),
-        answered("Two.", "b"),
-        answered(
+        calls_message("a", "b", "c"),
+        tool_message(f"[{image_words}, {AFTER}]\n\nOne.", "a"),
+        tool_message("Two.", "b"),
+        tool_message(
             "[The tool reported an error.]\n\n"
             f"[{recording_words}, {AFTER}]\n\n[{image_words}, {AFTER}]",
             "c",
@@ -205,11 +217,11 @@ def test_the_media_of_a_group_follow_after_all_its_tool_messages() -> None:
         {
             "role": "user",
             "content": [
-                told(f"{image_words}, from the tool shoot, call a:"),
+                text_part(f"{image_words}, from the tool shoot, call a:"),
                 image_block,
-                told(f"{recording_words}, from the tool shoot, call c:"),
+                text_part(f"{recording_words}, from the tool shoot, call c:"),
                 {"type": "input_audio", "input_audio": {"data": base64(WAV), "format": "wav"}},
-                told(f"{image_words}, from the tool shoot, call c:"),
+                text_part(f"{image_words}, from the tool shoot, call c:"),
                 image_block,
             ],
         },
@@ -220,39 +232,44 @@ def test_the_media_of_a_group_follow_after_all_its_tool_messages() -> None:
 
 def test_what_is_appended_changes_no_earlier_message() -> None:
     turns = [
-        turn("system", said("Be brief.")),
-        turn("user", said("Shoot.")),
+        turn("system", text_item("Be brief.")),
+        turn("user", text_item("Shoot.")),
         calling("a"),
-        answer(attached(PNG, "image/png"), call_id="a"),
+        answer(media_item(PNG, "image/png"), call_id="a"),
         calling("b", text="Again."),
-        answer(attached(PDF, "application/pdf"), call_id="b"),
-        turn("assistant", said("Done.")),
+        answer(media_item(PDF, "application/pdf"), call_id="b"),
+        turn("assistant", text_item("Done.")),
     ]
-    whole = written("openai-chat", *turns)
+    whole = write_messages("openai-chat", *turns)
     for count in (1, 2, 4, 6):
-        messages = written("openai-chat", *turns[:count])
+        messages = write_messages("openai-chat", *turns[:count])
         assert messages == whole[: len(messages)]
         check_openai_chat(messages)
 
 
 SAID = {
     "words": (
-        [turn("system", said("Be brief.")), turn("user", said("Hi."), said("You?"))],
+        [turn("system", text_item("Be brief.")), turn("user", text_item("Hi."), text_item("You?"))],
         [
             {"role": "system", "content": "Be brief."},
             {"role": "user", "content": "Hi.\n\nYou?"},
         ],
     ),
     "words of the assistant": (
-        [turn("assistant", said("Hello."), data({"ok": True}))],
+        [turn("assistant", text_item("Hello."), data({"ok": True}))],
         [{"role": "assistant", "content": 'Hello.\n\n{"ok":true}'}],
     ),
     "words and calls": (
         [calling("a", text="Wait."), answer(call_id="a")],
-        [called("a", content="Wait."), answered("", "a")],
+        [calls_message("a", content="Wait."), tool_message("", "a")],
     ),
     "nothing": (
-        [turn("system"), turn("user", said("")), turn("assistant"), turn("user", said("Hi."))],
+        [
+            turn("system"),
+            turn("user", text_item("")),
+            turn("assistant"),
+            turn("user", text_item("Hi.")),
+        ],
         [{"role": "user", "content": "Hi."}],
     ),
 }
@@ -260,16 +277,16 @@ SAID = {
 
 @pytest.mark.parametrize(("turns", "expected"), SAID.values(), ids=SAID)
 def test_what_is_said_is_one_string(turns: list[ResolvedTurn], expected: list[Any]) -> None:
-    messages = written("openai-chat", *turns)
+    messages = write_messages("openai-chat", *turns)
     assert messages == expected
     check_openai_chat(messages)
 
 
 def test_odd_ids_and_names_fit_the_same_way_in_calls_answers_and_frames() -> None:
-    messages = written(
+    messages = write_messages(
         "openai-chat",
         turn("assistant", calls=(TurnCall(ODD_CALL_ID, "shoot it!", LARGE_NUMBERS),)),
-        answer(attached(PNG, "image/png"), call_id=ODD_CALL_ID, name="shoot\nit!"),
+        answer(media_item(PNG, "image/png"), call_id=ODD_CALL_ID, name="shoot\nit!"),
     )
     words = f"Image: image/png ({size(PNG)})"
     call_id = messages[0]["tool_calls"][0]["id"]
@@ -287,12 +304,12 @@ def test_odd_ids_and_names_fit_the_same_way_in_calls_answers_and_frames() -> Non
                 }
             ],
         },
-        answered(f"[{words}, {AFTER}]", call_id),
+        tool_message(f"[{words}, {AFTER}]", call_id),
         {
             "role": "user",
             "content": [
-                told(f"{words}, from the tool shoot\\nit!, call {call_id}:"),
-                shown(data_uri(PNG, "image/png")),
+                text_part(f"{words}, from the tool shoot\\nit!, call {call_id}:"),
+                image_part(data_uri(PNG, "image/png")),
             ],
         },
     ]
@@ -300,6 +317,8 @@ def test_odd_ids_and_names_fit_the_same_way_in_calls_answers_and_frames() -> Non
 
 
 def test_images_are_looked_at_as_closely_as_was_asked_for() -> None:
-    image = attached(PNG, "image/png")
-    messages = written("openai-chat", turn("user", image), detail="high")
-    assert messages == [{"role": "user", "content": [shown(data_uri(PNG, "image/png"), "high")]}]
+    image = media_item(PNG, "image/png")
+    messages = write_messages("openai-chat", turn("user", image), detail="high")
+    assert messages == [
+        {"role": "user", "content": [image_part(data_uri(PNG, "image/png"), "high")]}
+    ]

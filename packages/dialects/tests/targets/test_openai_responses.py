@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from packages.dialects.tests.targets.settled import (
+from packages.dialects.tests.targets.resolved_turns import (
     DEEP_TEXT,
     JPEG,
     LARGE_NUMBERS,
@@ -12,36 +12,36 @@ from packages.dialects.tests.targets.settled import (
     REFERENCE,
     URL,
     answer,
-    attached,
     calling,
     data,
     data_uri,
     deep,
-    said,
+    media_item,
+    text_item,
     turn,
-    written,
+    write_messages,
 )
 from pagefault_dialects.model.conversation import MediaItem, ResolvedTurn, TurnCall
 from tests.providers.openai_types import check_openai_responses
 
 
-def told(text: str) -> dict[str, Any]:
+def text_part(text: str) -> dict[str, Any]:
     return {"type": "input_text", "text": text}
 
 
-def shown(url: str, detail: str = "auto") -> dict[str, Any]:
+def image_part(url: str, detail: str = "auto") -> dict[str, Any]:
     return {"type": "input_image", "image_url": url, "detail": detail}
 
 
-def filed(filename: str, file_data: str = data_uri(PDF, "application/pdf")) -> dict[str, Any]:
+def file_part(filename: str, file_data: str = data_uri(PDF, "application/pdf")) -> dict[str, Any]:
     return {"type": "input_file", "filename": filename, "file_data": file_data}
 
 
-def answered(output: str | list[dict[str, Any]], call_id: str = "call_1") -> dict[str, Any]:
+def call_output(output: str | list[dict[str, Any]], call_id: str = "call_1") -> dict[str, Any]:
     return {"type": "function_call_output", "call_id": call_id, "output": output}
 
 
-def called(call_id: str) -> dict[str, Any]:
+def call_item(call_id: str) -> dict[str, Any]:
     arguments = f'{{"at":"{call_id}"}}'
     return {"type": "function_call", "call_id": call_id, "name": "shoot", "arguments": arguments}
 
@@ -50,31 +50,46 @@ def message(role: str, content: str | list[dict[str, Any]]) -> dict[str, Any]:
     return {"type": "message", "role": role, "content": content}
 
 
-IMAGE = attached(PNG, "image/png", "a.png")
+IMAGE = media_item(PNG, "image/png", "a.png")
 IMAGE_URI = data_uri(PNG, "image/png")
 
 ANSWERS = {
-    "one text": ([answer(said("Done."))], [answered("Done.")]),
-    "several texts": ([answer(said("One."), said(""), said("Two."))], [answered("One.\n\nTwo.")]),
-    "a JSON value": (
-        [answer(said("As JSON:"), data(LARGE_NUMBERS))],
-        [answered(f"As JSON:\n\n{LARGE_NUMBERS_TEXT}")],
+    "one text": ([answer(text_item("Done."))], [call_output("Done.")]),
+    "several texts": (
+        [answer(text_item("One."), text_item(""), text_item("Two."))],
+        [call_output("One.\n\nTwo.")],
     ),
-    "a deep JSON value": ([answer(data(deep()))], [answered(DEEP_TEXT)]),
-    "nothing": ([answer()], [answered("")]),
+    "a JSON value": (
+        [answer(text_item("As JSON:"), data(LARGE_NUMBERS))],
+        [call_output(f"As JSON:\n\n{LARGE_NUMBERS_TEXT}")],
+    ),
+    "a deep JSON value": ([answer(data(deep()))], [call_output(DEEP_TEXT)]),
+    "nothing": ([answer()], [call_output("")]),
     "an error": (
-        [answer(said("[The tool reported an error.]"), said("No file."), is_error=True)],
-        [answered("[The tool reported an error.]\n\nNo file.")],
+        [answer(text_item("[The tool reported an error.]"), text_item("No file."), is_error=True)],
+        [call_output("[The tool reported an error.]\n\nNo file.")],
     ),
     "an error with an image": (
-        [answer(said("[The tool reported an error.]"), IMAGE, is_error=True)],
-        [answered([told("[The tool reported an error.]"), shown(IMAGE_URI)])],
+        [answer(text_item("[The tool reported an error.]"), IMAGE, is_error=True)],
+        [call_output([text_part("[The tool reported an error.]"), image_part(IMAGE_URI)])],
     ),
     "media between words": (
-        [answer(said("One."), IMAGE, data([2]), said(""), attached(PDF, "application/pdf"))],
-        [answered([told("One."), shown(IMAGE_URI), told("[2]"), filed("file.pdf")])],
+        [
+            answer(
+                text_item("One."),
+                IMAGE,
+                data([2]),
+                text_item(""),
+                media_item(PDF, "application/pdf"),
+            )
+        ],
+        [
+            call_output(
+                [text_part("One."), image_part(IMAGE_URI), text_part("[2]"), file_part("file.pdf")]
+            )
+        ],
     ),
-    "no id": ([answer(said("Done."), call_id="")], [answered("Done.", "x_e3b0c442")]),
+    "no id": ([answer(text_item("Done."), call_id="")], [call_output("Done.", "x_e3b0c442")]),
 }
 
 
@@ -82,30 +97,30 @@ ANSWERS = {
 def test_an_answer_is_a_string_or_holds_its_media(
     turns: list[ResolvedTurn], expected: list[Any]
 ) -> None:
-    items = written("openai-responses", *turns)
+    items = write_messages("openai-responses", *turns)
     assert items == expected
     check_openai_responses(items)
 
 
 MEDIA = {
-    "an image": (attached(JPEG, "image/jpeg"), shown(data_uri(JPEG, "image/jpeg"))),
-    "the address of an image": (attached(PNG, "image/png", address=URL), shown(URL)),
+    "an image": (media_item(JPEG, "image/jpeg"), image_part(data_uri(JPEG, "image/jpeg"))),
+    "the address of an image": (media_item(PNG, "image/png", address=URL), image_part(URL)),
     "a reference to an image": (
-        attached(PNG, "image/png", address=REFERENCE, is_reference=True),
-        shown(REFERENCE),
+        media_item(PNG, "image/png", address=REFERENCE, is_reference=True),
+        image_part(REFERENCE),
     ),
-    "a document": (attached(PDF, "application/pdf", "a.b.pdf"), filed("a.b.pdf")),
+    "a document": (media_item(PDF, "application/pdf", "a.b.pdf"), file_part("a.b.pdf")),
     "a document whose name does not tell its type": (
-        attached(PDF, "application/pdf", "報告書.txt"),
-        filed("報告書.txt.pdf"),
+        media_item(PDF, "application/pdf", "報告書.txt"),
+        file_part("報告書.txt.pdf"),
     ),
     "the address of a document": (
-        attached(PDF, "application/pdf", "a.pdf", address=URL),
+        media_item(PDF, "application/pdf", "a.pdf", address=URL),
         {"type": "input_file", "file_url": URL},
     ),
     "a reference to a document": (
-        attached(PDF, "application/pdf", "a.pdf", address=REFERENCE, is_reference=True),
-        filed("a.pdf", REFERENCE),
+        media_item(PDF, "application/pdf", "a.pdf", address=REFERENCE, is_reference=True),
+        file_part("a.pdf", REFERENCE),
     ),
 }
 
@@ -115,48 +130,52 @@ MEDIA = {
 def test_a_medium_stands_where_it_was_shown(
     role: str, medium: MediaItem, block: dict[str, Any]
 ) -> None:
-    one = answer(said("Look:"), medium) if role == "tool" else turn("user", said("Look:"), medium)
-    items = written("openai-responses", one)
-    content = [told("Look:"), block]
-    assert items == [answered(content) if role == "tool" else message("user", content)]
+    one = (
+        answer(text_item("Look:"), medium)
+        if role == "tool"
+        else turn("user", text_item("Look:"), medium)
+    )
+    items = write_messages("openai-responses", one)
+    content = [text_part("Look:"), block]
+    assert items == [call_output(content) if role == "tool" else message("user", content)]
     check_openai_responses(items)
 
 
 def test_a_conversation_keeps_its_order() -> None:
     turns = [
-        turn("system", said("Be brief.")),
-        turn("user", said("Shoot."), said("Twice.")),
+        turn("system", text_item("Be brief.")),
+        turn("user", text_item("Shoot."), text_item("Twice.")),
         calling("a", "b", text="Wait."),
         answer(IMAGE, call_id="a"),
-        answer(said("Two."), call_id="b"),
-        turn("assistant", said("")),
+        answer(text_item("Two."), call_id="b"),
+        turn("assistant", text_item("")),
         turn("user"),
         calling("c"),
         answer(call_id="c"),
-        turn("assistant", said("Done."), data([3])),
+        turn("assistant", text_item("Done."), data([3])),
     ]
-    items = written("openai-responses", *turns)
+    items = write_messages("openai-responses", *turns)
     assert items == [
         message("system", "Be brief."),
         message("user", "Shoot.\n\nTwice."),
         message("assistant", "Wait."),
-        called("a"),
-        called("b"),
-        answered([shown(IMAGE_URI)], "a"),
-        answered("Two.", "b"),
-        called("c"),
-        answered("", "c"),
+        call_item("a"),
+        call_item("b"),
+        call_output([image_part(IMAGE_URI)], "a"),
+        call_output("Two.", "b"),
+        call_item("c"),
+        call_output("", "c"),
         message("assistant", "Done.\n\n[3]"),
     ]
     check_openai_responses(items)
-    assert written("openai-responses", *turns[:5]) == items[:7]
+    assert write_messages("openai-responses", *turns[:5]) == items[:7]
 
 
 def test_odd_ids_and_names_fit_the_same_way_in_calls_and_answers() -> None:
-    items = written(
+    items = write_messages(
         "openai-responses",
         turn("assistant", calls=(TurnCall("call/1 é", "", LARGE_NUMBERS),)),
-        answer(said("Done."), call_id="call/1 é", name=""),
+        answer(text_item("Done."), call_id="call/1 é", name=""),
     )
     assert items == [
         {
@@ -165,11 +184,11 @@ def test_odd_ids_and_names_fit_the_same_way_in_calls_and_answers() -> None:
             "name": "x_e3b0c442",
             "arguments": LARGE_NUMBERS_TEXT,
         },
-        answered("Done.", "call_1___4d93186c"),
+        call_output("Done.", "call_1___4d93186c"),
     ]
     check_openai_responses(items)
 
 
 def test_images_are_looked_at_as_closely_as_was_asked_for() -> None:
-    items = written("openai-responses", answer(IMAGE), detail="low")
-    assert items == [answered([shown(IMAGE_URI, "low")])]
+    items = write_messages("openai-responses", answer(IMAGE), detail="low")
+    assert items == [call_output([image_part(IMAGE_URI, "low")])]

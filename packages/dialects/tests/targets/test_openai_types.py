@@ -4,7 +4,15 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from packages.dialects.tests.targets.settled import JPEG, PDF, PNG, URL, WAV, base64, data_uri
+from packages.dialects.tests.targets.resolved_turns import (
+    JPEG,
+    PDF,
+    PNG,
+    URL,
+    WAV,
+    base64,
+    data_uri,
+)
 from tests.providers.openai_types import (
     check_openai_chat,
     check_openai_compat,

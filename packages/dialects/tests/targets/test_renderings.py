@@ -1,4 +1,4 @@
-"""What holds for every history, every target and all options."""
+"""Properties of every history, target and set of options."""
 
 from collections.abc import Sequence
 
@@ -28,14 +28,14 @@ from tests.providers import CHECKS
 
 EVERY = pytest.mark.parametrize("target", TARGETS)
 INLINE = RenderOptions()
-# Of each statement for each target, fifteen of which share what is tried.
+# Examples of each property for each target. The fifteen targets share them.
 EXAMPLES = 12
 
 
 def shown_as_they_are(turns: Sequence[ComposedTurn], rendered: Rendered) -> bool:
-    """Whether every medium stands there as it was stored, nothing was left out, nothing invented.
+    """Return whether every medium is rendered as stored, with nothing left out or added.
 
-    In whichever order: an answer stands behind its call.
+    The order is not compared: an answer follows its call.
     """
     items = [item for turn in turns for item in turn.items]
     stored = [(str(i.source), i.mime_type) for i in items if isinstance(i, Medium)]
@@ -66,12 +66,12 @@ def test_every_text_is_told(
     target: str, turns: tuple[ComposedTurn, ...], query: RenderOptions
 ) -> None:
     rendered = render(turns, target, query)
-    told = strings_of(rendered.messages) + rendered.system
-    # Of a call with two answers, the account of the loss names the second.
+    rendered_text = strings_of(rendered.messages) + rendered.system
+    # If a call has two answers, the account of the loss names the second.
     repeated = {entry.seq for entry in rendered.loss if entry.code == "duplicate-answer"}
     items = [item for turn in turns if turn.seq not in repeated for item in turn.items]
     texts = [item.text for item in items if isinstance(item, TextItem)]
-    assert [text for text in texts if text.strip() not in told] == []
+    assert [text for text in texts if text.strip() not in rendered_text] == []
 
 
 @EVERY
@@ -82,7 +82,7 @@ def test_a_model_reads_of_every_step(
 ) -> None:
     rendered = render(turns, target, query)
     attached = sum(isinstance(i, MediaItem) for turn in rendered.turns for i in turn.items)
-    # Of a call with two answers, the account of the loss names the second.
+    # If a call has two answers, the account of the loss names the second.
     repeated = {entry.seq for entry in rendered.loss if entry.code == "duplicate-answer"}
     items = [item for turn in turns if turn.seq not in repeated for item in turn.items]
     media = sum(isinstance(item, Medium) for item in items)
@@ -124,7 +124,7 @@ def test_the_provider_takes_it(
 
 
 def closed(turns: tuple[ComposedTurn, ...]) -> tuple[ComposedTurn, ...]:
-    """The history, and a user who goes on, so that no call is open."""
+    """Return the history with a last message of the user, so that no call is open."""
     last = turns[-1]
     seq = (last.seq or 0) + 1
     going_on: ComposedTurn = Turn("user", (TextItem("/content", "Go on."),), seq=seq)
@@ -144,14 +144,14 @@ def test_appending_changes_nothing_that_was_rendered(
     after = render((*closed(turns), *more), target, INLINE)
     assert after.system == before.system
     if after.loss[: len(before.loss)] != before.loss:
-        # A limit made an older medium step down; the loss says so.
+        # A limit reduced an older medium, which the loss reports.
         return
     kept = before.messages
     if target in ("bedrock", "gemini"):
-        # They take what one side says in a row as one message, whose end may grow.
+        # These targets join the turns of one role into one message, which may grow.
         *kept, last = kept
-        held = "content" if target == "bedrock" else "parts"
-        assert after.messages[len(kept)][held][: len(last[held])] == last[held]
+        member = "content" if target == "bedrock" else "parts"
+        assert after.messages[len(kept)][member][: len(last[member])] == last[member]
     assert after.messages[: len(kept)] == kept
 
 

@@ -1,4 +1,4 @@
-"""Messages that look like those of a target, and that its requests refuse."""
+"""Messages that look like those of a target, but are not valid in its requests."""
 
 from typing import Any
 
@@ -101,9 +101,9 @@ def test_block_that_requests_refuse_stands_in_no_message_written_anew(
 ) -> None:
     content = message.get("content", message.get("parts", message))
     block = content[0] if isinstance(content, list) else content
-    asked = {"type": "human", "content": "q"} if target == "langchain" else {"role": "user"}
+    question = {"type": "human", "content": "q"} if target == "langchain" else {"role": "user"}
     words = {"parts": [{"text": "q"}]} if target == "gemini" else {"content": "q"}
-    rendered = render(read_messages([asked | words, message]).turns, target)
+    rendered = render(read_messages([question | words, message]).turns, target)
     assert not any(_holds(each, block) for each in rendered.messages)
     assert rendered.loss
 

@@ -1,4 +1,4 @@
-"""The rules of order and completeness: what each target takes, and what breaks each rule."""
+"""The rules of order and completeness of each target, and histories that break them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,9 +22,9 @@ Json: TypeAlias = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Spelling:
-    """How a target writes what is said, calls, and answers."""
+    """The spelling of texts, calls and answers for a target."""
 
-    said: Callable[[str, str], list[Json]]
+    text_messages: Callable[[str, str], list[Json]]
     calls: Callable[..., list[Json]]
     answers: Callable[..., list[Json]]
 
@@ -34,7 +34,7 @@ def _chat_call(call_id: str) -> Json:
 
 
 _CHAT = Spelling(
-    said=lambda side, text: [{"role": side, "content": text}],
+    text_messages=lambda side, text: [{"role": side, "content": text}],
     calls=lambda *ids: [
         {"role": "assistant", "content": None, "tool_calls": [_chat_call(each) for each in ids]}
     ],
@@ -43,7 +43,7 @@ _CHAT = Spelling(
     ],
 )
 _RESPONSES = Spelling(
-    said=_CHAT.said,
+    text_messages=_CHAT.text_messages,
     calls=lambda *ids: [
         {"type": "function_call", "call_id": each, "name": "f", "arguments": "{}"} for each in ids
     ],
@@ -52,7 +52,7 @@ _RESPONSES = Spelling(
     ],
 )
 _ANTHROPIC = Spelling(
-    said=_CHAT.said,
+    text_messages=_CHAT.text_messages,
     calls=lambda *ids: [
         {
             "role": "assistant",
@@ -64,7 +64,7 @@ _ANTHROPIC = Spelling(
     ],
 )
 _GEMINI = Spelling(
-    said=lambda side, text: [
+    text_messages=lambda side, text: [
         {"role": {"assistant": "model"}.get(side, side), "parts": [{"text": text}]}
     ],
     calls=lambda *ids: [
@@ -86,7 +86,7 @@ _GEMINI = Spelling(
     ],
 )
 _BEDROCK = Spelling(
-    said=lambda side, text: [{"role": side, "content": [{"text": text}]}],
+    text_messages=lambda side, text: [{"role": side, "content": [{"text": text}]}],
     calls=lambda *ids: [
         {
             "role": "assistant",
@@ -101,7 +101,7 @@ _BEDROCK = Spelling(
     ],
 )
 _OLLAMA = Spelling(
-    said=_CHAT.said,
+    text_messages=_CHAT.text_messages,
     calls=lambda *ids: [
         {
             "role": "assistant",
@@ -112,7 +112,7 @@ _OLLAMA = Spelling(
     answers=lambda *ids: [{"role": "tool", "tool_name": each, "content": "r"} for each in ids],
 )
 _MCP = Spelling(
-    said=lambda side, text: [{"role": side, "content": {"type": "text", "text": text}}],
+    text_messages=lambda side, text: [{"role": side, "content": {"type": "text", "text": text}}],
     calls=_ANTHROPIC.calls,
     answers=lambda *ids: [
         {
@@ -124,7 +124,7 @@ _MCP = Spelling(
     ],
 )
 _LANGCHAIN = Spelling(
-    said=lambda side, text: [
+    text_messages=lambda side, text: [
         {"type": {"user": "human", "assistant": "ai"}.get(side, side), "content": text}
     ],
     calls=lambda *ids: [
@@ -141,7 +141,7 @@ _LANGCHAIN = Spelling(
     ],
 )
 _VERCEL = Spelling(
-    said=_CHAT.said,
+    text_messages=_CHAT.text_messages,
     calls=lambda *ids: [
         {
             "role": "assistant",
@@ -167,7 +167,7 @@ _VERCEL = Spelling(
     ],
 )
 _PYDANTIC_AI = Spelling(
-    said=lambda side, text: [
+    text_messages=lambda side, text: [
         {"kind": "response", "parts": [{"part_kind": "text", "content": text}]}
         if side == "assistant"
         else {"kind": "request", "parts": [{"part_kind": f"{side}-prompt", "content": text}]}
@@ -192,7 +192,7 @@ _PYDANTIC_AI = Spelling(
     ],
 )
 _OTEL = Spelling(
-    said=lambda side, text: [{"role": side, "parts": [{"type": "text", "content": text}]}],
+    text_messages=lambda side, text: [{"role": side, "parts": [{"type": "text", "content": text}]}],
     calls=lambda *ids: [
         {
             "role": "assistant",
@@ -224,7 +224,7 @@ SPELLINGS: Mapping[str, Spelling] = {
 }
 _EACH = pytest.mark.parametrize("target", SPELLINGS)
 
-# Of nine letters, as Mistral wants ids.
+# Nine letters, as Mistral requires.
 A, B = "aaaaaaaaa", "bbbbbbbbb"
 
 
@@ -239,7 +239,7 @@ def _history(target: str, *acts: str) -> list[Json]:
         elif does == "answer":
             messages += spelling.answers(*ids)
         else:
-            messages += spelling.said(does, "Hello.")
+            messages += spelling.text_messages(does, "Hello.")
     return messages
 
 
@@ -276,7 +276,7 @@ def test_call_is_answered_before_anybody_goes_on(target: str) -> None:
 
 @_EACH
 def test_answer_has_a_call(target: str) -> None:
-    # Mistral wants the assistant to speak in between.
+    # Mistral requires a message of the assistant in between.
     assert _rules(target, "user", "assistant", "answer a", "assistant") == ["no-call"]
 
 
@@ -312,14 +312,14 @@ def test_no_two_calls_have_the_same_id(target: str) -> None:
 
 @_EACH
 def test_message_is_not_empty(target: str) -> None:
-    said = SPELLINGS[target].said("user", "")
-    assert _broken(said, target)[0][0] == "empty-content"
+    blank_messages = SPELLINGS[target].text_messages("user", "")
+    assert _broken(blank_messages, target)[0][0] == "empty-content"
 
 
 @pytest.mark.parametrize("target", ["anthropic", "gemini", "bedrock"])
 def test_text_is_not_blank(target: str) -> None:
-    said = SPELLINGS[target].said("user", " \n")
-    assert [rule for rule, _ in _broken(said, target)] == ["empty-content"]
+    blank_messages = SPELLINGS[target].text_messages("user", " \n")
+    assert [rule for rule, _ in _broken(blank_messages, target)] == ["empty-content"]
 
 
 @_EACH
@@ -336,7 +336,7 @@ def test_system_speaks_where_the_provider_has_a_place_for_it(target: str) -> Non
     if target == "mistral":
         late = ["late-system"]
     if target == "bedrock":
-        # It has no such role, and the types say so.
+        # The types have no such role.
         late = ["system-among-messages"]
     assert _rules(target, "system", "user", "assistant", "user") == early
     assert _rules(target, "user", "assistant", "system", "user") == late

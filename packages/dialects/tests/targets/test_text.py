@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from packages.dialects.tests.targets.settled import (
+from packages.dialects.tests.targets.resolved_turns import (
     DEEP_TEXT,
     LARGE_NUMBERS,
     LARGE_NUMBERS_TEXT,
@@ -10,9 +10,9 @@ from packages.dialects.tests.targets.settled import (
     calling,
     data,
     deep,
-    said,
+    text_item,
     turn,
-    written,
+    write_messages,
 )
 from pagefault_dialects.model.conversation import ResolvedTurn, TurnCall
 from tests.providers.text_types import check_text
@@ -23,28 +23,28 @@ def answered(words: str) -> list[dict[str, Any]]:
 
 
 TURNS = {
-    "one text": ([answer(said("Done."))], answered("\nDone.")),
+    "one text": ([answer(text_item("Done."))], answered("\nDone.")),
     "several texts": (
-        [answer(said("One."), said(""), said("[Image: a.png (3.0 kB)]"))],
+        [answer(text_item("One."), text_item(""), text_item("[Image: a.png (3.0 kB)]"))],
         answered("\nOne.\n\n[Image: a.png (3.0 kB)]"),
     ),
     "a JSON value": ([answer(data(LARGE_NUMBERS))], answered(f"\n{LARGE_NUMBERS_TEXT}")),
     "a deep JSON value": ([answer(data(deep()))], answered(f"\n{DEEP_TEXT}")),
     "an error": (
-        [answer(said("[The tool reported an error.]"), said("No file."), is_error=True)],
+        [answer(text_item("[The tool reported an error.]"), text_item("No file."), is_error=True)],
         answered("\n[The tool reported an error.]\n\nNo file."),
     ),
     "nothing from a tool": ([answer()], answered("")),
     "no id and no name": (
-        [answer(said("Done."), call_id="", name="")],
+        [answer(text_item("Done."), call_id="", name="")],
         [{"role": "tool", "content": "Tool x_e3b0c442 (call x_e3b0c442):\nDone."}],
     ),
     "an id and a name of several lines": (
-        [answer(said("Done."), call_id="a\nb", name="c\u2028d é")],
+        [answer(text_item("Done."), call_id="a\nb", name="c\u2028d é")],
         [{"role": "tool", "content": "Tool c\\u2028d é (call a\\nb):\nDone."}],
     ),
     "what is said": (
-        [turn("system", said("Be brief.")), turn("user", said("Hi."), data([1]))],
+        [turn("system", text_item("Be brief.")), turn("user", text_item("Hi."), data([1]))],
         [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi.\n\n[1]"}],
     ),
     "nothing": ([turn("user")], [{"role": "user", "content": ""}]),
@@ -70,18 +70,18 @@ TURNS = {
 
 @pytest.mark.parametrize(("turns", "expected"), TURNS.values(), ids=TURNS)
 def test_every_turn_is_readable_text(turns: list[ResolvedTurn], expected: list[Any]) -> None:
-    messages = written("text", *turns)
+    messages = write_messages("text", *turns)
     assert messages == expected
     check_text(messages)
 
 
 def test_a_conversation_keeps_its_order() -> None:
-    messages = written(
+    messages = write_messages(
         "text",
-        turn("user", said("Shoot.")),
+        turn("user", text_item("Shoot.")),
         calling("a"),
-        answer(said("One."), call_id="a"),
-        turn("assistant", said("Done.")),
+        answer(text_item("One."), call_id="a"),
+        turn("assistant", text_item("Done.")),
     )
     assert messages == [
         {"role": "user", "content": "Shoot."},

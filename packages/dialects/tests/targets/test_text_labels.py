@@ -1,4 +1,4 @@
-"""What a text is called, and where it is from, stands in a line before it."""
+"""The name and the address of a text are a line before it."""
 
 import json
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ def result(*parts: dict[str, Any]) -> ComposedTurn:
     return tool_result_turn(json.dumps(record).encode(), origin="/api", audience="assistant")
 
 
-def told(turns: Sequence[ComposedTurn], target: str = "text") -> str:
+def render_text(turns: Sequence[ComposedTurn], target: str = "text") -> str:
     rendered = render(turns, target)
     assert {entry.code for entry in rendered.loss} <= {"no-beginning"}
     return strings_of(rendered.messages)
@@ -35,18 +35,20 @@ def told(turns: Sequence[ComposedTurn], target: str = "text") -> str:
 
 @pytest.mark.parametrize("target", [target for target in TARGETS if target != "mcp"])
 def test_a_model_can_tell_two_files_of_one_name_apart(target: str) -> None:
-    read = told([result({"text": "DEBUG=0", "uri": PROD}, {"text": "DEBUG=1", "uri": DEV})], target)
+    read = render_text(
+        [result({"text": "DEBUG=0", "uri": PROD}, {"text": "DEBUG=1", "uri": DEV})], target
+    )
     places = [read.index(each) for each in (f"[{PROD}]", "DEBUG=0", f"[{DEV}]", "DEBUG=1")]
     assert places == sorted(places)
 
 
 def test_a_title_and_an_address_stand_in_one_line() -> None:
-    read = told([result({"text": "Yes.", "name": "A [draft]\n2", "uri": PROD})])
+    read = render_text([result({"text": "Yes.", "name": "A [draft]\n2", "uri": PROD})])
     assert f"[A (draft)\\n2, {PROD}]\n\nYes." in read
 
 
 def test_a_text_that_names_itself_has_no_line() -> None:
-    read = told([result({"text": LINKED, "name": "app.env", "uri": PROD})])
+    read = render_text([result({"text": LINKED, "name": "app.env", "uri": PROD})])
     assert read.count(PROD) == 1
     assert "[" not in read.partition("\n")[2]
 
@@ -74,10 +76,10 @@ def test_a_document_of_a_message_has_its_title_before_it() -> None:
     (message,) = read_messages([DOCUMENT]).messages
     reading = read_entry(message.message or {})
     turns = entry_turns(reading, 1, "", {}, audience="assistant", moved_out=frozenset())
-    read = told(turns)
+    read = render_text(turns)
     assert (read.count("The rules"), read.index("The rules") < read.index("Be kind.")) == (1, True)
 
 
 def test_a_message_from_before_is_read_as_before() -> None:
     turns = message_turns(MessageEntry(DOCUMENT, 1), {}, audience="assistant")
-    assert 'Be kind.\n\n{"name":"The rules"}' in told(turns)
+    assert 'Be kind.\n\n{"name":"The rules"}' in render_text(turns)

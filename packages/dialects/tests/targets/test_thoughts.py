@@ -1,4 +1,4 @@
-"""Thoughts go to the model that thought them, and to no other one that is known."""
+"""Thoughts are rendered for the model that wrote them, and for no other known model."""
 
 from typing import Any
 
@@ -54,10 +54,10 @@ def test_thought_is_left_out_for_another_model_with_an_entry_of_loss(target: str
 
 
 def test_message_without_thoughts_is_at_home_for_another_model_too() -> None:
-    said = {"role": "assistant", "model": "one-5", "content": [{"type": "text", "text": "x"}]}
-    history = [{"role": "user", "content": "Look."}, said, {"role": "user", "content": "Go on."}]
+    answer = {"role": "assistant", "model": "one-5", "content": [{"type": "text", "text": "x"}]}
+    history = [{"role": "user", "content": "Look."}, answer, {"role": "user", "content": "Go on."}]
     rendered = render(read_messages(history).turns, "anthropic", RenderOptions(model="two-5"))
-    del said["model"]
+    del answer["model"]
     assert (rendered.messages, rendered.loss) == (history, ())
 
 

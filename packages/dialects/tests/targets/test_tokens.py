@@ -1,11 +1,11 @@
-"""What a conversation is taken to cost."""
+"""Estimates of the tokens of a conversation."""
 
 from dataclasses import replace
 
 import pytest
 
 from packages.dialects.tests.targets.composed import medium
-from packages.dialects.tests.targets.settled import answer, said, turn
+from packages.dialects.tests.targets.resolved_turns import answer, text_item, turn
 from pagefault_dialects.model.conversation import (
     DataItem,
     InlineBytes,
@@ -89,7 +89,7 @@ def test_image_costs_what_each_provider_publishes(
 )
 def test_texts_are_counted_by_a_tokenizer(text: str, tokens: int) -> None:
     assert count_tokens(text) == tokens
-    # Of a text that was counted before the same is known.
+    # The count of a text is cached.
     assert count_tokens(text) == tokens
 
 
@@ -99,7 +99,7 @@ def test_counts_are_raised_for_a_tokenizer_that_finds_more() -> None:
 
 
 def test_results_and_the_system_cost_their_words() -> None:
-    assert BY_AREA.turns([answer(said("one two three"), TextItem("", ""))]) == 4 + 3
+    assert BY_AREA.turns([answer(text_item("one two three"), TextItem("", ""))]) == 4 + 3
     assert BY_AREA.turns([answer(DataItem("", {"a": [1, 2]}))]) == 4 + 7
     assert BY_AREA.turns([], "one two") == 2
 
@@ -112,5 +112,5 @@ def test_calls_cost_their_names_and_arguments() -> None:
 
 
 def test_turns_add_up() -> None:
-    one = turn("user", said("one two"))
+    one = turn("user", text_item("one two"))
     assert BY_AREA.turns([one, one, one], "one") == 3 * 6 + 1

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from packages.dialects.tests.targets.settled import (
+from packages.dialects.tests.targets.resolved_turns import (
     LARGE_NUMBERS,
     LARGE_NUMBERS_TEXT,
     PDF,
@@ -12,14 +12,14 @@ from packages.dialects.tests.targets.settled import (
     URL,
     WAV,
     answer,
-    attached,
     base64,
     calling,
     data,
     deep,
-    said,
+    media_item,
+    text_item,
     turn,
-    written,
+    write_messages,
 )
 from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.model.conversation import MediaItem, ResolvedTurn, TurnCall
@@ -30,7 +30,7 @@ from tests.providers.vercel_types import check_vercel
 
 
 def vercel(*turns: ResolvedTurn) -> list[Any]:
-    messages = written("vercel", *turns)
+    messages = write_messages("vercel", *turns)
     check_vercel(messages)
     return messages
 
@@ -51,11 +51,14 @@ def image_part() -> JsonValue:
 @pytest.mark.parametrize(
     ("answered", "output"),
     [
-        (answer(said("one"), said(""), said("two")), {"type": "text", "value": "one\n\ntwo"}),
-        (answer(said("no"), is_error=True), {"type": "error-text", "value": "no"}),
+        (
+            answer(text_item("one"), text_item(""), text_item("two")),
+            {"type": "text", "value": "one\n\ntwo"},
+        ),
+        (answer(text_item("no"), is_error=True), {"type": "error-text", "value": "no"}),
         (answer(), {"type": "text", "value": ""}),
-        (answer(said(""), is_error=True), {"type": "error-text", "value": ""}),
-        (answer(said(""), data({"n": 1.5})), {"type": "json", "value": {"n": 1.5}}),
+        (answer(text_item(""), is_error=True), {"type": "error-text", "value": ""}),
+        (answer(text_item(""), data({"n": 1.5})), {"type": "json", "value": {"n": 1.5}}),
         (answer(data([None]), is_error=True), {"type": "error-json", "value": [None]}),
         (answer(data(None)), {"type": "json", "value": None}),
         (answer(data("a")), {"type": "json", "value": "a"}),
@@ -74,7 +77,7 @@ def image_part() -> JsonValue:
             {"type": "text", "value": "0.12345678901234567890"},
         ),
         (
-            answer(said("got"), data(LARGE_NUMBERS)),
+            answer(text_item("got"), data(LARGE_NUMBERS)),
             {"type": "text", "value": f"got\n\n{LARGE_NUMBERS_TEXT}"},
         ),
         (
@@ -82,11 +85,11 @@ def image_part() -> JsonValue:
             {"type": "error-text", "value": "[1]\n\n[2]"},
         ),
         (
-            answer(said("look"), said(""), attached(PNG, "image/png"), data([1])),
+            answer(text_item("look"), text_item(""), media_item(PNG, "image/png"), data([1])),
             {"type": "content", "value": [text("look"), image_part(), text("[1]")]},
         ),
         (
-            answer(said("no"), attached(PNG, "image/png"), is_error=True),
+            answer(text_item("no"), media_item(PNG, "image/png"), is_error=True),
             {"type": "content", "value": [text(ERROR_LINE), text("no"), image_part()]},
         ),
     ],
@@ -105,7 +108,7 @@ def test_data_may_be_a_thousand_levels_deep() -> None:
     ("attachment", "part", "output_part"),
     [
         (
-            attached(PNG, "image/png", "Grüße v1.2.png"),
+            media_item(PNG, "image/png", "Grüße v1.2.png"),
             {
                 "type": "file",
                 "data": base64(PNG),
@@ -120,7 +123,7 @@ def test_data_may_be_a_thousand_levels_deep() -> None:
             },
         ),
         (
-            attached(WAV, "audio/wav"),
+            media_item(WAV, "audio/wav"),
             {"type": "file", "data": base64(WAV), "mediaType": "audio/wav"},
             {
                 "type": "file",
@@ -129,7 +132,7 @@ def test_data_may_be_a_thousand_levels_deep() -> None:
             },
         ),
         (
-            attached(mp4(), "video/mp4"),
+            media_item(mp4(), "video/mp4"),
             {"type": "file", "data": base64(mp4()), "mediaType": "video/mp4"},
             {
                 "type": "file",
@@ -138,7 +141,7 @@ def test_data_may_be_a_thousand_levels_deep() -> None:
             },
         ),
         (
-            attached(b"hello", "text/plain", "x" * 300),
+            media_item(b"hello", "text/plain", "x" * 300),
             {
                 "type": "file",
                 "data": base64(b"hello"),
@@ -153,12 +156,12 @@ def test_data_may_be_a_thousand_levels_deep() -> None:
             },
         ),
         (
-            attached(PDF, "application/pdf", "a.pdf", address=URL),
+            media_item(PDF, "application/pdf", "a.pdf", address=URL),
             {"type": "file", "data": URL, "mediaType": "application/pdf", "filename": "a.pdf"},
             {"type": "file-url", "url": URL, "mediaType": "application/pdf"},
         ),
         (
-            attached(PDF, "application/pdf", address=REFERENCE, is_reference=True),
+            media_item(PDF, "application/pdf", address=REFERENCE, is_reference=True),
             {"type": "file", "data": REFERENCE, "mediaType": "application/pdf"},
             {
                 "type": "file",
@@ -173,10 +176,10 @@ def test_media_are_files_wherever_they_stand(
 ) -> None:
     turns = [
         turn("user", attachment),
-        turn("assistant", said("this?"), attachment, calls=calling("call_1").calls),
+        turn("assistant", text_item("this?"), attachment, calls=calling("call_1").calls),
         answer(attachment),
     ]
-    asked = {
+    call_part = {
         "type": "tool-call",
         "toolCallId": "call_1",
         "toolName": "shoot",
@@ -184,20 +187,20 @@ def test_media_are_files_wherever_they_stand(
     }
     assert vercel(*turns) == [
         {"role": "user", "content": [part]},
-        {"role": "assistant", "content": [text("this?"), part, asked]},
+        {"role": "assistant", "content": [text("this?"), part, call_part]},
         {"role": "tool", "content": [result({"type": "content", "value": [output_part]})]},
     ]
 
 
 def test_all_answers_to_a_turn_are_one_message() -> None:
     calls = (TurnCall("call_1", "shoot", {"at": 2**70}), TurnCall("call_2", "", {}))
-    image = attached(PNG, "image/png")
+    image = media_item(PNG, "image/png")
     turns = [
-        turn("user", said("look"), said(""), said("here")),
+        turn("user", text_item("look"), text_item(""), text_item("here")),
         turn("assistant", calls=calls),
         answer(image),
-        answer(said("no"), call_id="call_2", name="", is_error=True),
-        turn("assistant", said("Done.")),
+        answer(text_item("no"), call_id="call_2", name="", is_error=True),
+        turn("assistant", text_item("Done.")),
         calling("call_3", text="Again."),
         answer(call_id="call_3"),
     ]
@@ -232,7 +235,7 @@ def test_all_answers_to_a_turn_are_one_message() -> None:
 
 
 def test_a_turn_in_which_nothing_is_said_has_no_message() -> None:
-    assert vercel(turn("user"), turn("assistant", said(""))) == []
+    assert vercel(turn("user"), turn("assistant", text_item(""))) == []
 
 
 def test_long_ids_are_the_same_in_a_call_and_its_answer() -> None:

@@ -2,20 +2,20 @@ from typing import Any
 
 import pytest
 
-from packages.dialects.tests.targets.settled import (
+from packages.dialects.tests.targets.resolved_turns import (
     PDF,
     PNG,
     REFERENCE,
     URL,
     WAV,
     answer,
-    attached,
     base64,
     calling,
     data,
-    said,
+    media_item,
+    text_item,
     turn,
-    written,
+    write_messages,
 )
 from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.model.conversation import MediaItem, ResolvedTurn
@@ -24,25 +24,25 @@ from tests.providers.vercel_types import check_vercel_6
 
 
 def vercel_6(*turns: ResolvedTurn) -> list[Any]:
-    messages = written("vercel-6", *turns)
+    messages = write_messages("vercel-6", *turns)
     check_vercel_6(messages)
     return messages
 
 
 @pytest.mark.parametrize(
-    ("shown", "part"),
+    ("file", "part"),
     [
         (
-            attached(PNG, "image/png", filename="a.png"),
+            media_item(PNG, "image/png", filename="a.png"),
             {"type": "image-data", "data": base64(PNG), "mediaType": "image/png"},
         ),
         (
-            attached(PNG, "image/png", address=REFERENCE, is_reference=True),
+            media_item(PNG, "image/png", address=REFERENCE, is_reference=True),
             {"type": "image-data", "data": REFERENCE, "mediaType": "image/png"},
         ),
-        (attached(PNG, "image/png", address=URL), {"type": "image-url", "url": URL}),
+        (media_item(PNG, "image/png", address=URL), {"type": "image-url", "url": URL}),
         (
-            attached(PDF, "application/pdf", filename="a.pdf"),
+            media_item(PDF, "application/pdf", filename="a.pdf"),
             {
                 "type": "file-data",
                 "data": base64(PDF),
@@ -51,17 +51,17 @@ def vercel_6(*turns: ResolvedTurn) -> list[Any]:
             },
         ),
         (
-            attached(WAV, "audio/wav"),
+            media_item(WAV, "audio/wav"),
             {"type": "file-data", "data": base64(WAV), "mediaType": "audio/wav"},
         ),
         (
-            attached(PDF, "application/pdf", address=URL),
+            media_item(PDF, "application/pdf", address=URL),
             {"type": "file-url", "url": URL, "mediaType": "application/pdf"},
         ),
     ],
 )
-def test_files_of_a_tool_have_the_types_of_version_6(shown: MediaItem, part: JsonValue) -> None:
-    _, answered = vercel_6(calling("call_1"), answer(said("a"), shown, is_error=True))
+def test_files_of_a_tool_have_the_types_of_version_6(file: MediaItem, part: JsonValue) -> None:
+    _, answered = vercel_6(calling("call_1"), answer(text_item("a"), file, is_error=True))
     first = {"type": "text", "text": ERROR_LINE}
     output = {"type": "content", "value": [first, {"type": "text", "text": "a"}, part]}
     assert answered["content"][0]["output"] == output
@@ -69,9 +69,14 @@ def test_files_of_a_tool_have_the_types_of_version_6(shown: MediaItem, part: Jso
 
 def test_all_else_is_as_in_version_7() -> None:
     turns = [
-        turn("user", said("See."), attached(PNG, "image/png"), attached(PDF, "application/pdf")),
+        turn(
+            "user",
+            text_item("See."),
+            media_item(PNG, "image/png"),
+            media_item(PDF, "application/pdf"),
+        ),
         calling("call_1"),
         answer(data({"n": [1.5, None]})),
-        turn("assistant", said("A fox.")),
+        turn("assistant", text_item("A fox.")),
     ]
-    assert vercel_6(*turns) == written("vercel", *turns)
+    assert vercel_6(*turns) == write_messages("vercel", *turns)

@@ -106,8 +106,8 @@ EXCERPTS = {
 def test_an_excerpt_says_what_part_of_the_text_it_is(
     text: str, max_chars: int | None, offset: int, expected: Excerpt, notice: str | None
 ) -> None:
-    taken = excerpt(text, max_chars=max_chars, offset=offset)
-    assert (taken, taken.notice) == (expected, notice)
+    piece = excerpt(text, max_chars=max_chars, offset=offset)
+    assert (piece, piece.notice) == (expected, notice)
 
 
 @given(text=TEXTS, max_chars=st.integers(1, 200))
@@ -115,9 +115,9 @@ def test_excerpts_stepped_through_are_the_whole_text(text: str, max_chars: int) 
     pieces: list[str] = []
     offset: int | None = 0
     while offset is not None:
-        taken = excerpt(text, max_chars=max_chars, offset=offset)
-        pieces.append(taken.text)
-        offset = taken.next_offset
+        piece = excerpt(text, max_chars=max_chars, offset=offset)
+        pieces.append(piece.text)
+        offset = piece.next_offset
     assert "".join(pieces) == text
 
 

@@ -1,4 +1,4 @@
-"""Texts of files: whole up to a length, else both ends, and without base64."""
+"""Texts of files: whole up to a length, otherwise both ends, and without base64."""
 
 import json
 
@@ -37,18 +37,18 @@ def test_a_text_is_whole_up_to_the_length_and_its_ends_beyond() -> None:
 
 
 @pytest.mark.parametrize(
-    ("charset", "known_as"),
+    ("charset", "expected_charset"),
     [
         *(("utf-8", ""), ("utf-8-sig", ""), ("utf-16", ""), ("utf-32", "")),
         ("cp1252", "windows-1252"),
     ],
 )
-def test_the_ends_of_a_large_file_are_in_its_charset(charset: str, known_as: str) -> None:
-    # With each length, the end begins at another byte of a character.
+def test_the_ends_of_a_large_file_are_in_its_charset(charset: str, expected_charset: str) -> None:
+    # For each length, the end begins at another byte of a character.
     for more in range(5):
         text = LINES + "!" * more
         found = ends(text.encode(charset), "text/plain; charset=windows-1252")
-        assert found == FileText(LINES[:4_000], known_as, text[-1_000:], "most")
+        assert found == FileText(LINES[:4_000], expected_charset, text[-1_000:], "most")
 
 
 def test_the_end_of_a_file_is_looked_at_for_its_charset_if_the_beginning_is_ascii() -> None:
@@ -90,9 +90,11 @@ def test_a_long_text_file_names_its_handle_between_its_ends(target: str) -> None
     data = ("line of text\n" * 4_000).encode()
     medium = Medium("/content/0", InlineBytes(data), "text", "text/plain", "a.txt", len(data))
     rendered = render([Turn("user", (medium,), "/api/sessions/s/messages/3", seq=3)], target)
-    told = json.dumps(rendered.messages)
-    assert "[File: a.txt (52.0 kB), text below]\\nline of text" in told
-    assert '47000 characters left out; read_text(\\\\\\"@entry:3/' in told.replace('\\"', '\\\\\\"')
+    messages_text = json.dumps(rendered.messages)
+    assert "[File: a.txt (52.0 kB), text below]\\nline of text" in messages_text
+    assert '47000 characters left out; read_text(\\\\\\"@entry:3/' in messages_text.replace(
+        '\\"', '\\\\\\"'
+    )
     assert [(each.from_, each.to, each.code) for each in rendered.loss] == [
         ("original", "text", "type-not-taken"),
         ("text", "preview", "text-too-long"),

@@ -1,4 +1,4 @@
-"""The inside of JSON strings, written of bytes as they arrive: the same however they do."""
+"""The content of JSON strings, written from bytes in chunks of any size."""
 
 import codecs
 import json
@@ -19,7 +19,7 @@ _sizes = st.lists(st.integers(4, 12), max_size=10)
 
 
 def written(writer: StringWriter, data: bytes, sizes: list[int]) -> bytes:
-    """What comes of bytes in chunks of these sizes, and a last one of the rest."""
+    """Return the output for bytes in chunks of these sizes and a last chunk."""
     pieces: list[bytes] = []
     for size in sizes:
         pieces += writer.feed(data[:size]) if data else []

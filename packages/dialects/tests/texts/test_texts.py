@@ -1,4 +1,4 @@
-"""Lines and matches are the same however the text arrives, and never more than an answer holds."""
+"""Lines and matches do not depend on the chunks of a text, and fit into one answer."""
 
 import pytest
 from hypothesis import given
@@ -26,7 +26,7 @@ CUTS = st.lists(st.integers(1, 7), max_size=40)
 
 
 def pieces(data: bytes, sizes: list[int]) -> list[bytes]:
-    """Bytes in pieces of these sizes, the rest as one; the first is long enough for a mark."""
+    """Return bytes in pieces of these sizes and a last one; the first has room for a mark."""
     cut, start = [], 0
     for size in [4, *sizes]:
         cut.append(data[start : start + size])
@@ -35,7 +35,7 @@ def pieces(data: bytes, sizes: list[int]) -> list[bytes]:
 
 
 def lines_of(text: str) -> list[str]:
-    """What the lines are, said the simple way."""
+    """Return the expected lines, by a simple implementation."""
     lines = text.split("\n")
     return [line.removesuffix("\r") for line in (lines[:-1] if lines[-1] == "" else lines)]
 
@@ -109,8 +109,8 @@ def test_matches_are_the_same_however_they_arrive(
         for number, line in enumerate(lines, 1)
         if words in line
     ]
-    shown = [(each.line, each.text, each.before, each.after) for each in found.found]
-    assert (shown, found.total, found.next_line) == (expected, len(expected), None)
+    found_matches = [(each.line, each.text, each.before, each.after) for each in found.found]
+    assert (found_matches, found.total, found.next_line) == (expected, len(expected), None)
 
 
 def test_index_leads_to_a_place_before_every_line() -> None:
@@ -163,9 +163,9 @@ def test_match_in_a_long_line_is_shown_with_what_is_around_it() -> None:
         found = matches(chunks, "needle")
         assert [each.line for each in found.found] == [2, 3]
         assert found.total == 2
-        shown = found.found[0].text
-        assert "yneedle" in shown
-        assert len(shown) <= LONGEST_SHOWN_CHARS
+        match_text = found.found[0].text
+        assert "yneedle" in match_text
+        assert len(match_text) <= LONGEST_SHOWN_CHARS
 
 
 def test_case_is_folded_and_not_only_lowered() -> None:

@@ -1,4 +1,4 @@
-"""What a model is told of arguments that do not fit: which one, what it has to be, an example."""
+"""Errors of arguments: the argument, its expected form, and an example."""
 
 import pytest
 
@@ -26,7 +26,7 @@ LEVELS = "a whole number (0 full, 1 reduced, 2 abstract (default), 3 reference)"
 
 
 @pytest.mark.parametrize(
-    ("tool", "arguments", "said"),
+    ("tool", "arguments", "reason"),
     [
         (
             "page_fault",
@@ -73,11 +73,11 @@ LEVELS = "a whole number (0 full, 1 reduced, 2 abstract (default), 3 reference)"
     ],
 )
 def test_wrong_arguments_are_told_with_what_they_have_to_be(
-    tool: str, arguments: JsonValue, said: str
+    tool: str, arguments: JsonValue, reason: str
 ) -> None:
-    with pytest.raises(WrongArgumentsError) as told:
+    with pytest.raises(WrongArgumentsError) as error:
         read_call(tool, arguments)
-    assert str(told.value) == f"The call was not run: {said} {TAKEN[tool]}"
+    assert str(error.value) == f"The call was not run: {reason} {TAKEN[tool]}"
 
 
 @pytest.mark.parametrize("fence", ["```json\n{}\n```", "```\n{}```", " ```JSON {} ``` \n"])
@@ -90,5 +90,5 @@ def test_json_in_a_fence_is_read(fence: str) -> None:
 def test_call_with_very_many_arguments_is_refused_without_a_word_about_each() -> None:
     with pytest.raises(WrongArgumentsError) as refused:
         read_call("list_media", {f"a{number}": 1 for number in range(101)})
-    taken = TAKEN["list_media"]
-    assert str(refused.value) == f"The call was not run: it has 101 arguments. {taken}"
+    expected_arguments = TAKEN["list_media"]
+    assert str(refused.value) == f"The call was not run: it has 101 arguments. {expected_arguments}"

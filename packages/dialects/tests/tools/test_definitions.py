@@ -1,4 +1,4 @@
-"""The definitions that models are given name what the tools take, as it is checked."""
+"""The definitions for models have the arguments that the tools validate."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +12,7 @@ Json = dict[str, Any]
 
 
 def strict(schema: Json, named: Mapping[str, Json], *, is_optional: bool) -> Json:
-    """Return type and enumeration of an argument; null is taken for the default."""
+    """Return the type and the enumeration of an argument; null is the default."""
     inner = next((each for each in schema.get("anyOf", ()) if each.get("type") != "null"), schema)
     inner = named[inner["$ref"].rpartition("/")[2]] if "$ref" in inner else inner
     written: Json = {"type": [inner["type"], "null"] if is_optional else inner["type"]}
@@ -37,15 +37,15 @@ def test_definition_has_the_arguments_that_are_checked(name: str) -> None:
         argument: strict(schema, checked.get("$defs", {}), is_optional=argument not in required)
         for argument, schema in checked["properties"].items()
     }
-    told = definition.parameters["properties"]
+    properties = definition.parameters["properties"]
     undescribed = {
         argument: {key: value for key, value in schema.items() if key != "description"}
-        for argument, schema in told.items()
+        for argument, schema in properties.items()
     }
     assert undescribed == expected
     assert definition.parameters == {
         "type": "object",
-        "properties": told,
+        "properties": properties,
         "required": [*expected],
         "additionalProperties": False,
     }

@@ -1,4 +1,4 @@
-"""Lines that name stored media."""
+"""Lines that name the handles of stored media."""
 
 import pytest
 
@@ -24,7 +24,7 @@ TIMES = "\N{MULTIPLICATION SIGN}"
 
 
 def medium(**changes: object) -> Medium:
-    """A stored picture, but for some changes."""
+    """Return a stored picture with some fields changed."""
     members = {
         "pointer": "/sanitized/parts/0",
         "source": STORED,
@@ -47,10 +47,10 @@ def medium(**changes: object) -> Medium:
     ],
 )
 def test_line_behind_a_stored_medium_names_it(changes: dict[str, object], line: str) -> None:
-    shown = medium(**changes)
-    (turn,) = with_handles([Turn("tool", (shown, TextItem("/sanitized/parts/1", "after")))])
+    image = medium(**changes)
+    (turn,) = with_handles([Turn("tool", (image, TextItem("/sanitized/parts/1", "after")))])
     assert turn.items == (
-        shown,
+        image,
         TextItem("/sanitized/parts/0", line),
         TextItem("/sanitized/parts/1", "after"),
     )
@@ -68,10 +68,10 @@ def test_what_is_not_stored_has_no_name(source: InlineBytes | Address) -> None:
 def test_medium_within_its_entry_is_named_by_entry_and_digest(
     own_seq: int | None, is_evicted: bool, seq: int
 ) -> None:
-    shown = medium(source=InlineBytes(b"a"), seq=own_seq, is_evicted=is_evicted)
-    (turn,) = with_handles([Turn("tool", (shown,), ENTRY, seq=12)])
+    image = medium(source=InlineBytes(b"a"), seq=own_seq, is_evicted=is_evicted)
+    (turn,) = with_handles([Turn("tool", (image,), ENTRY, seq=12)])
     line = f"[image @entry:{seq}/ca978112ca1b shot.png 320{TIMES}180]"
-    assert turn.items == (shown, TextItem("/sanitized/parts/0", line))
+    assert turn.items == (image, TextItem("/sanitized/parts/0", line))
 
 
 WHOLE = "é" * 9_001

@@ -1,4 +1,4 @@
-"""Structured content beside parts: what is told twice, and what says more."""
+"""Structured content beside parts: repetitions of them, and further values."""
 
 import json
 
@@ -23,8 +23,10 @@ IMAGE = {"type": "image", "data": REFERENCE, "mimeType": "image/png", "annotatio
 FILE = {"uri": "file:///a", "mimeType": "text/plain", "text": "hi"}
 
 
-def texts(*said: str) -> list[RenderedPart]:
-    return [RenderedPart(TextItem(f"/parts/{index}", text)) for index, text in enumerate(said)]
+def texts(*part_texts: str) -> list[RenderedPart]:
+    return [
+        RenderedPart(TextItem(f"/parts/{index}", text)) for index, text in enumerate(part_texts)
+    ]
 
 
 def medium(source: StoredBytes | Address | InlineBytes, **members: JsonValue) -> RenderedPart:
@@ -35,7 +37,7 @@ STORED = medium(StoredBytes(ID, "ab" * 32))
 
 
 @pytest.mark.parametrize(
-    ("value", "said"),
+    ("value", "part_texts"),
     [
         ("a", ["a"]),
         ("Grüße 🎉\n", ["Grüße 🎉\n"]),
@@ -68,15 +70,15 @@ STORED = medium(StoredBytes(ID, "ab" * 32))
     ],
 )
 def test_what_the_parts_say_is_told_however_it_is_wrapped(
-    value: JsonValue, said: list[str]
+    value: JsonValue, part_texts: list[str]
 ) -> None:
     wrapped = [value, {"result": value}, {"content": value}, {"result": {"content": value}}]
     wrapped.append({"result": value, "error": None})
-    assert [is_mirrored(each, texts(*said)) for each in wrapped] == [True] * 5
+    assert [is_mirrored(each, texts(*part_texts)) for each in wrapped] == [True] * 5
 
 
 @pytest.mark.parametrize(
-    ("value", "said"),
+    ("value", "part_texts"),
     [
         ({"type": ["text"], "text": "a"}, ["a"]),
         ({"a": 1}, ["hello"]),
@@ -104,12 +106,12 @@ def test_what_the_parts_say_is_told_however_it_is_wrapped(
         (json.loads('{"result":' * 4 + '"a"' + "}" * 4), ["a"]),
     ],
 )
-def test_what_says_more_is_not_told(value: JsonValue, said: list[str]) -> None:
-    assert not is_mirrored(value, texts(*said))
+def test_what_says_more_is_not_told(value: JsonValue, part_texts: list[str]) -> None:
+    assert not is_mirrored(value, texts(*part_texts))
 
 
 @pytest.mark.parametrize(
-    ("value", "shown"),
+    ("value", "rendered_part"),
     [
         (REFERENCE, STORED),
         ([IMAGE], STORED),
@@ -122,12 +124,12 @@ def test_what_says_more_is_not_told(value: JsonValue, said: list[str]) -> None:
     ],
 )
 def test_reference_is_told_by_the_part_that_shows_the_medium(
-    value: JsonValue, shown: RenderedPart
+    value: JsonValue, rendered_part: RenderedPart
 ) -> None:
-    assert is_mirrored({"result": value}, [shown])
+    assert is_mirrored({"result": value}, [rendered_part])
     items = value if isinstance(value, list) else [value]
-    assert is_mirrored([{"type": "text", "text": "a"}, *items], [*texts("a"), shown])
-    assert not is_mirrored({"image": value, "caption": "A fox."}, [shown])
+    assert is_mirrored([{"type": "text", "text": "a"}, *items], [*texts("a"), rendered_part])
+    assert not is_mirrored({"image": value, "caption": "A fox."}, [rendered_part])
     assert not is_mirrored([value], texts("a"))
 
 
@@ -216,8 +218,8 @@ def test_text_that_would_be_very_long_if_it_were_the_value_is_none_of_it() -> No
     for _ in range(900):
         deep = [deep]
     assert Spelling(" " * 16).write(json_text(deep)) is None
-    shown = TextItem("", "[\n" + " " * 16 + "x" * 100)
-    assert not is_mirrored({"a": deep}, [RenderedPart(shown, digest="ab" * 32)])
+    rendered_part = TextItem("", "[\n" + " " * 16 + "x" * 100)
+    assert not is_mirrored({"a": deep}, [RenderedPart(rendered_part, digest="ab" * 32)])
 
 
 def test_many_items_are_compared_with_as_many_parts() -> None:

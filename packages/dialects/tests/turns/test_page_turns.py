@@ -1,4 +1,4 @@
-"""A page at a level as the answer to the call that faults it in."""
+"""A page at a level, as the answer to the call that faulted it in."""
 
 from dataclasses import replace
 
@@ -22,7 +22,7 @@ from pagefault_dialects.turns.page_turns import faulted, page_turn
 ORIGIN = "/api/pages/p"
 
 
-def shown(page: Page, level: Level, medium: Medium | None = None) -> ComposedTurn:
+def render_page(page: Page, level: Level, medium: Medium | None = None) -> ComposedTurn:
     return page_turn(page, level, medium=medium, call_id="c1", origin=ORIGIN)
 
 
@@ -37,7 +37,7 @@ def medium(mime_type: str, filename: str) -> Medium:
 
 
 def words(page: Page, level: Level, image_url: str | None = None) -> str:
-    """What a page says: the text that `GET /content` gives, or the text before its image."""
+    """Return the text of a page: as `GET /content` returns it, or the text before its image."""
     content = page_blocks(page, level, image_url=image_url).content
     return content if isinstance(content, str) else str(content[0]["text"])
 
@@ -45,7 +45,7 @@ def words(page: Page, level: Level, image_url: str | None = None) -> str:
 @pytest.mark.parametrize("level", Level)
 def test_a_page_of_words_is_its_text(level: Level) -> None:
     page = make_page("p", text(FOX * 100), modality="text")
-    assert shown(page, level) == turn(TextItem("/content", words(page, level)))
+    assert render_page(page, level) == turn(TextItem("/content", words(page, level)))
 
 
 def test_an_image_stands_behind_its_words() -> None:
@@ -54,7 +54,7 @@ def test_an_image_stands_behind_its_words() -> None:
         "[no image available: image/png, 1920x1080]", "[Image: a.png (9.0 kB)]"
     )
     assert "[Image: a.png (9.0 kB)]" in instead
-    assert shown(page, Level.FULL, picture) == turn(
+    assert render_page(page, Level.FULL, picture) == turn(
         replace(
             picture,
             detail="low",
@@ -67,7 +67,7 @@ def test_an_image_stands_behind_its_words() -> None:
 
 def test_an_image_with_a_caption_steps_down_to_it() -> None:
     page = make_page("p", IMAGE, modality="image", caption="A sunset.")
-    (item,) = shown(page, Level.FULL, medium("image/png", "a.png")).items
+    (item,) = render_page(page, Level.FULL, medium("image/png", "a.png")).items
     assert isinstance(item, Medium)
     assert item.words == AlternativeText("caption", "")
     assert item.instead is not None
@@ -76,7 +76,7 @@ def test_an_image_with_a_caption_steps_down_to_it() -> None:
 
 def test_an_image_that_is_not_there_is_told() -> None:
     page = make_page("p", IMAGE, modality="image")
-    assert shown(page, Level.FULL) == turn(TextItem("/content", words(page, Level.FULL)))
+    assert render_page(page, Level.FULL) == turn(TextItem("/content", words(page, Level.FULL)))
 
 
 def test_a_recording_stands_behind_its_transcript() -> None:
@@ -84,7 +84,7 @@ def test_a_recording_stands_behind_its_transcript() -> None:
         "p", RECORDING, modality="audio", transcript="Hello there.", mime_type="audio/wav"
     )
     sound = medium("audio/wav", "a.wav")
-    assert shown(page, Level.FULL, sound) == turn(
+    assert render_page(page, Level.FULL, sound) == turn(
         TextItem("/content", words(page, Level.FULL)),
         replace(sound, words=AlternativeText("transcript", ""), instead="[Audio: a.wav (9.0 kB)]"),
     )
@@ -93,7 +93,7 @@ def test_a_recording_stands_behind_its_transcript() -> None:
 def test_a_recording_without_words_is_one_line_at_last() -> None:
     page = make_page("p", RECORDING, modality="audio", mime_type="audio/wav")
     sound = medium("audio/wav", "a.wav")
-    assert shown(page, Level.FULL, sound) == turn(
+    assert render_page(page, Level.FULL, sound) == turn(
         TextItem("/content", words(page, Level.FULL)),
         replace(sound, words=None, instead="[Audio: a.wav (9.0 kB)]"),
     )
@@ -101,12 +101,12 @@ def test_a_recording_without_words_is_one_line_at_last() -> None:
 
 def test_a_fault_in_a_history_says_only_what_is_shown() -> None:
     image = Medium("/content/1", StoredBytes("a" * 32, "b" * 64), "image", "image/png", None, 9_000)
-    said = TextItem("/content/0", "Page p (image, FULL):\n  [image attached below]")
-    assert faulted([said, image]) == [
+    text_item = TextItem("/content/0", "Page p (image, FULL):\n  [image attached below]")
+    assert faulted([text_item, image]) == [
         replace(
             image,
-            before=said.text,
+            before=text_item.text,
             instead="Page p (image, FULL):\n  [Image: image/png (9.0 kB)]",
         )
     ]
-    assert faulted([said]) == [said]
+    assert faulted([text_item]) == [text_item]

@@ -1,4 +1,4 @@
-"""Calls and answers brought together."""
+"""Pairing of calls and answers."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ NO_ANSWER = (
 )
 
 
-def said(role: str, seq: int, text: str = "…") -> ComposedTurn:
+def message(role: str, seq: int, text: str = "…") -> ComposedTurn:
     return Turn(
         "assistant" if role == "assistant" else "user", (TextItem("/content", text),), seq=seq
     )
@@ -61,13 +61,13 @@ def answer(seq: int, call_id: str, name: str = "f") -> ComposedTurn:
 
 
 def written(seq: int, call: TurnCall, code: str = "no-call", reason: str = NO_CALL) -> ComposedTurn:
-    """The turn that is written for an answer."""
+    """Return the turn that is added for a missing call."""
     note = SyntheticNote("call", code, reason, seq)
     return Turn("assistant", (note,), f"/{seq}", seq, calls=(call,))
 
 
-def told_before(seq: int) -> Omission:
-    """The note of an answer that was told already."""
+def repeat_note(seq: int) -> Omission:
+    """Return the note of an answer that repeats an earlier one."""
     return Omission(
         *("/content", "answer", "duplicate-answer"),
         "The call has its result already, which is told once.",
@@ -76,7 +76,7 @@ def told_before(seq: int) -> Omission:
     )
 
 
-def noted(turn: ComposedTurn, *notes: Item) -> ComposedTurn:
+def add_note(turn: ComposedTurn, *notes: Item) -> ComposedTurn:
     return replace(turn, items=(*notes, *turn.items))
 
 
@@ -94,7 +94,13 @@ def missing(call_id: str, seq: int, origin: str) -> ComposedTurn:
 
 
 def test_answers_stand_behind_their_calls_already() -> None:
-    turns = (said("user", 1), calling(2, "a", "b"), answer(3, "a"), answer(4, "b"), said("user", 5))
+    turns = (
+        message("user", 1),
+        calling(2, "a", "b"),
+        answer(3, "a"),
+        answer(4, "b"),
+        message("user", 5),
+    )
     assert paired(turns) == turns
 
 
@@ -114,11 +120,11 @@ def test_a_call_that_is_still_open_waits_for_its_answer() -> None:
 
 
 def test_a_call_without_an_answer_gets_one_when_somebody_goes_on() -> None:
-    assert paired([calling(1, "a", "b"), answer(2, "b"), said("user", 3)]) == (
+    assert paired([calling(1, "a", "b"), answer(2, "b"), message("user", 3)]) == (
         calling(1, "a", "b"),
         answer(2, "b"),
         missing("a", 3, "/1"),
-        said("user", 3),
+        message("user", 3),
     )
 
 
@@ -126,20 +132,26 @@ def test_a_late_answer_gets_its_call_again_with_another_id() -> None:
     call = TurnCall("a", "read", {"path": "x"})
     called: ComposedTurn = Turn("assistant", (), "/1", 1, calls=(call,))
     unanswered = replace(missing("a", 2, "/1"), tool_name="read")
-    assert paired([called, said("user", 2), answer(3, "a", name="")]) == (
+    assert paired([called, message("user", 2), answer(3, "a", name="")]) == (
         called,
         unanswered,
-        said("user", 2),
+        message("user", 2),
         written(3, replace(call, call_id="a-2"), "late-answer", LATE),
         Turn("tool", (TextItem("/content", "a!"),), "/3", 3, call_id="a-2", tool_name="read"),
     )
 
 
 def test_answers_that_were_stored_before_their_calls_stand_behind_them() -> None:
-    turns = [said("user", 1), answer(2, "b"), answer(3, "a"), calling(4, "a", "b"), said("user", 5)]
+    turns = [
+        message("user", 1),
+        answer(2, "b"),
+        answer(3, "a"),
+        calling(4, "a", "b"),
+        message("user", 5),
+    ]
     for end in (4, 5):
         assert paired(turns[:end]) == (
-            said("user", 1),
+            message("user", 1),
             calling(4, "a", "b"),
             answer(3, "a"),
             answer(2, "b"),
@@ -148,18 +160,18 @@ def test_answers_that_were_stored_before_their_calls_stand_behind_them() -> None
 
 
 def test_early_answers_stand_before_those_that_come_behind_the_calls() -> None:
-    turns = [answer(1, "b"), calling(2, "a", "b", "c"), answer(3, "a"), said("user", 4)]
+    turns = [answer(1, "b"), calling(2, "a", "b", "c"), answer(3, "a"), message("user", 4)]
     assert paired(turns) == (
         calling(2, "a", "b", "c"),
         answer(1, "b"),
         answer(3, "a"),
         missing("c", 4, "/2"),
-        said("user", 4),
+        message("user", 4),
     )
 
 
 def test_early_answer_finds_its_call_whoever_spoke_between() -> None:
-    turns = [answer(1, "a"), said("user", 2), calling(3, "x"), answer(4, "x"), calling(5, "a")]
+    turns = [answer(1, "a"), message("user", 2), calling(3, "x"), answer(4, "x"), calling(5, "a")]
     assert paired(turns) == (*turns[1:], turns[0])
 
 
@@ -170,15 +182,15 @@ def test_early_answer_of_another_tool_is_left_to_itself() -> None:
         other,
         replace(calling(3, "call_0"), calls=(TurnCall("call_0-2", "f", {}),)),
     )
-    assert paired([other, calling(3, "call_0"), said("user", 4)]) == (
+    assert paired([other, calling(3, "call_0"), message("user", 4)]) == (
         *rest,
         replace(missing("call_0", 4, "/3"), call_id="call_0-2"),
-        said("user", 4),
+        message("user", 4),
     )
-    assert paired([other, own, calling(3, "call_0"), said("user", 4)]) == (
+    assert paired([other, own, calling(3, "call_0"), message("user", 4)]) == (
         *rest,
         replace(own, call_id="call_0-2"),
-        said("user", 4),
+        message("user", 4),
     )
 
 
@@ -189,11 +201,11 @@ def test_early_answer_finds_its_call_if_one_of_them_names_no_tool() -> None:
 
 
 def test_late_answer_of_another_tool_is_left_to_itself() -> None:
-    turns = [calling(1, "call_0"), said("user", 2), answer(3, "call_0", name="search")]
+    turns = [calling(1, "call_0"), message("user", 2), answer(3, "call_0", name="search")]
     assert paired(turns) == (
         calling(1, "call_0"),
         missing("call_0", 2, "/1"),
-        said("user", 2),
+        message("user", 2),
         written(3, TurnCall("call_0-2", "search", {})),
         replace(turns[2], call_id="call_0-2"),
     )
@@ -204,26 +216,26 @@ def test_early_answer_without_an_id_finds_the_call_of_its_name_in_the_same_turn_
         calling(2, "a"),
         replace(answer(1, ""), call_id="a"),
     )
-    turns = [answer(1, ""), said("user", 2), calling(3, "a"), said("user", 4)]
+    turns = [answer(1, ""), message("user", 2), calling(3, "a"), message("user", 4)]
     assert missing("a", 4, "/3") in paired(turns)
 
 
 def test_call_takes_what_was_stored_before_it_and_what_comes_behind_is_left_out() -> None:
     first, second = answer(1, "a"), replace(answer(3, "a"), items=(TextItem("/content", "new"),))
-    assert paired([first, calling(2, "a"), second, said("user", 3)]) == (
+    assert paired([first, calling(2, "a"), second, message("user", 3)]) == (
         calling(2, "a"),
         first,
-        noted(said("user", 3), told_before(3)),
+        add_note(message("user", 3), repeat_note(3)),
     )
 
 
 def test_second_answer_to_a_call_is_left_out() -> None:
     turns = [calling(1, "a"), answer(2, "a"), answer(3, "a")]
-    assert paired([*turns, said("user", 4)]) == (
+    assert paired([*turns, message("user", 4)]) == (
         *turns[:2],
-        noted(said("user", 4), told_before(3)),
+        add_note(message("user", 4), repeat_note(3)),
     )
-    last = replace(turns[1], items=(*turns[1].items, told_before(3)))
+    last = replace(turns[1], items=(*turns[1].items, repeat_note(3)))
     assert paired(turns) == (turns[0], last)
 
 
@@ -290,8 +302,10 @@ def test_long_text_of_a_repeated_turn_keeps_the_handle_of_its_own_entry() -> Non
     ]
     shortened = with_previews(turn, None)
     assert [item.seq for item in shortened.items if isinstance(item, Omission)] == [1, None]
-    ways = [item.text.rpartition("\n")[2] for item in shortened.items if isinstance(item, TextItem)]
-    assert ways == [
+    handle_lines = [
+        item.text.rpartition("\n")[2] for item in shortened.items if isinstance(item, TextItem)
+    ]
+    assert handle_lines == [
         '[… shortened from 12000 characters; read_text("@entry:1") shows all of it]',
         '[… shortened from 12001 characters; read_text("@entry:2") shows all of it]',
     ]
@@ -314,7 +328,7 @@ def test_results_stored_by_themselves_stand_in_the_order_of_their_calls() -> Non
     calls = calling(1, "a", "b", "c")
     for order in permutations(results):
         assert paired([calls, *order]) == (calls, *results)
-    # In messages they stay as their host has them.
+    # In messages they keep the order of their host.
     answers = (answer(2, "c"), answer(3, "a"))
     for sent in ([*answers, results[1]], [results[1], *answers], [answers[0], *results[1:2]]):
         in_order = [each for each in sent if not each.is_apart]
@@ -329,21 +343,21 @@ def test_a_call_that_names_no_tool_has_the_name_that_its_answer_has() -> None:
 
 def test_a_denial_answers_the_call_whose_approval_was_asked_for() -> None:
     calls = (TurnCall("a", "f", {}, approval_id="ask-1"), TurnCall("b", "f", {}, "ask-2"))
-    asked: ComposedTurn = replace(calling(1), calls=calls)
+    call_turn: ComposedTurn = replace(calling(1), calls=calls)
     denial = replace(answer(2, "", name=""), approval_id="ask-2", is_error=True)
-    assert paired([asked, denial, answer(3, "a")]) == (
-        asked,
+    assert paired([call_turn, denial, answer(3, "a")]) == (
+        call_turn,
         replace(denial, call_id="b", tool_name="f"),
         answer(3, "a"),
     )
-    assert paired([said("user", 1), denial, said("user", 3)]) == (
-        said("user", 1),
-        noted(said("user", 3), told_before(2)),
+    assert paired([message("user", 1), denial, message("user", 3)]) == (
+        message("user", 1),
+        add_note(message("user", 3), repeat_note(2)),
     )
 
 
 def tail(turns: Sequence[ComposedTurn], since: int) -> tuple[ComposedTurn, ...]:
-    """The turns of a conversation that have their place behind a `seq`."""
+    """Return the turns of a conversation whose place is behind a `seq`."""
     conversation = paired(turns)
     return tuple(
         turn
@@ -353,7 +367,7 @@ def tail(turns: Sequence[ComposedTurn], since: int) -> tuple[ComposedTurn, ...]:
 
 
 def test_tail_begins_with_the_call_of_an_answer_that_was_stored_before_it() -> None:
-    turns = [answer(1, "a"), calling(2, "a"), said("user", 3)]
+    turns = [answer(1, "a"), calling(2, "a"), message("user", 3)]
     assert [tail(turns, since) for since in range(4)] == [
         (turns[1], turns[0], turns[2]),
         (turns[1], turns[0], turns[2]),
@@ -363,9 +377,9 @@ def test_tail_begins_with_the_call_of_an_answer_that_was_stored_before_it() -> N
 
 
 def test_tail_behind_a_call_goes_on_with_its_answer() -> None:
-    turns = [calling(1, "a", "b"), answer(2, "a"), said("user", 3)]
-    assert tail(turns, 1) == (answer(2, "a"), missing("b", 3, "/1"), said("user", 3))
-    assert tail(turns, 2) == (missing("b", 3, "/1"), said("user", 3))
+    turns = [calling(1, "a", "b"), answer(2, "a"), message("user", 3)]
+    assert tail(turns, 1) == (answer(2, "a"), missing("b", 3, "/1"), message("user", 3))
+    assert tail(turns, 2) == (missing("b", 3, "/1"), message("user", 3))
 
 
 _IDS = st.sampled_from(["a", "b", "c", "d", ""])
@@ -373,20 +387,20 @@ _IDS = st.sampled_from(["a", "b", "c", "d", ""])
 
 @st.composite
 def _histories(draw: st.DrawFn) -> list[ComposedTurn]:
-    """Histories in any order, whose ids are used once, twice, or not at all."""
+    """Return histories in any order, whose ids are used once, twice, or never."""
     turns = []
     for seq in range(1, draw(st.integers(0, 14)) + 1):
         kind = draw(st.sampled_from(["user", "assistant", "calls", "answer", "answer"]))
         if kind == "calls":
             turns.append(calling(seq, *draw(st.lists(_IDS.filter(bool), min_size=1, max_size=3))))
             if draw(st.booleans()):
-                # Hosts that number their calls anew.
+                # Hosts that number their calls again in each turn.
                 calls = (replace(call, arguments={"n": seq}) for call in turns[-1].calls)
                 turns[-1] = replace(turns[-1], calls=tuple(calls))
         elif kind == "answer":
             turns.append(answer(seq, draw(_IDS)))
         else:
-            turns.append(said(kind, seq))
+            turns.append(message(kind, seq))
     return turns
 
 
@@ -396,8 +410,8 @@ def _notes(turns: Sequence[ComposedTurn]) -> list[SyntheticNote]:
 
 @given(_histories())
 def test_any_history_is_told_once_and_what_is_invented_is_noted(turns: list[ComposedTurn]) -> None:
-    # Calls of the last turn may wait; here somebody has gone on.
-    turns = [*turns, said("user", 15)]
+    # Calls of the last turn may be open, so the user continues.
+    turns = [*turns, message("user", 15)]
     conversation = paired(turns)
     notes = Counter(note.what for note in _notes(conversation))
     recorded = [turn for turn in conversation if not _notes([turn])]
@@ -426,7 +440,7 @@ def _is_left_out(item: Item) -> bool:
 
 
 def _without_notes(turns: Sequence[ComposedTurn]) -> list[ComposedTurn]:
-    """The turns as they are written: what was left out is told in no message."""
+    """Return the turns without notes about left out answers, which are not written."""
     return [
         replace(turn, items=tuple(item for item in turn.items if not _is_left_out(item)))
         for turn in turns
@@ -438,9 +452,9 @@ def test_any_tail_is_the_end_of_the_conversation(turns: list[ComposedTurn], sinc
     conversation, end = paired(turns), tail(turns, since)
     following = iter(conversation)
     assert all(turn in following for turn in end)
-    told = {turn.seq for turn in conversation}
+    known = {turn.seq for turn in conversation}
     new = {turn.seq for turn in turns if (turn.seq or 0) > since}
-    assert new & told <= {turn.seq for turn in end}
+    assert new & known <= {turn.seq for turn in end}
     called = {call.call_id for turn in end for call in turn.calls}
     answered = {turn.call_id for turn in conversation if turn.role == "tool"}
     assert called & answered <= {turn.call_id for turn in end}
@@ -448,7 +462,7 @@ def test_any_tail_is_the_end_of_the_conversation(turns: list[ComposedTurn], sinc
 
 @given(_histories())
 def test_goes_on_from_what_was_rendered(turns: list[ComposedTurn]) -> None:
-    # Where no answer comes before its call, nothing that stood moves.
+    # If no answer precedes its call, earlier turns stay in place.
     answered: set[str] = set()
     kept: list[ComposedTurn] = []
     for turn in turns:

@@ -1,4 +1,4 @@
-"""Conversations that are put in order behind turns that are final."""
+"""Pairing behind a prefix of turns that are final."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -59,7 +59,7 @@ _HISTORIES = st.lists(_turns(), max_size=14).map(
 def _in_parts(
     history: Sequence[ComposedTurn], kept: Sequence[int]
 ) -> tuple[list[ComposedTurn], list[ComposedTurn]]:
-    """Put a history in order part by part; return the turns that were sealed, and the others."""
+    """Pair a history part by part; return the sealed turns and the others."""
     prefix, sealed = PairedPrefix(), list[ComposedTurn]()
     pairing = Pairing(kept, prefix)
     for turn in history:
@@ -77,7 +77,7 @@ def test_a_history_is_the_same_in_parts(history: list[ComposedTurn], kept: set[i
     try:
         sealed, behind = _in_parts(history, sorted(kept))
     except PrefixChangedError:
-        # Its answer is in the prefix: the whole is put in order anew.
+        # Its answer is in the prefix, so the whole history is paired again.
         return
     assert (*sealed, *behind) == paired(history, kept=kept)
 

@@ -156,20 +156,20 @@ def test_structured_content_that_no_text_tells_is_shown_beside_the_parts() -> No
 
 
 def test_structured_content_that_a_text_tells_is_not_repeated() -> None:
-    told = text('{ "a": [1, 2] }')
+    text_part = text('{ "a": [1, 2] }')
     turn = tool_result_turn(
-        record(told, structuredContent={"a": [1, 2]}), origin=ORIGIN, audience="assistant"
+        record(text_part, structuredContent={"a": [1, 2]}), origin=ORIGIN, audience="assistant"
     )
-    assert turn.items == (TextItem("/sanitized/parts/0", told["text"]),)
+    assert turn.items == (TextItem("/sanitized/parts/0", text_part["text"]),)
     assert turn.structured == ({"a": [1, 2]},)
 
 
-@pytest.mark.parametrize("said", ["x", ""])
-def test_null_is_no_structured_content(said: str) -> None:
+@pytest.mark.parametrize("null_text", ["x", ""])
+def test_null_is_no_structured_content(null_text: str) -> None:
     turn = tool_result_turn(
-        record(text(said), structuredContent=None), origin=ORIGIN, audience="assistant"
+        record(text(null_text), structuredContent=None), origin=ORIGIN, audience="assistant"
     )
-    assert (turn.structured, turn.items) == (None, (TextItem("/sanitized/parts/0", said),))
+    assert (turn.structured, turn.items) == (None, (TextItem("/sanitized/parts/0", null_text),))
 
 
 def test_part_that_earlier_versions_made_of_null_says_nothing() -> None:
@@ -202,7 +202,7 @@ def test_mirror_of_a_block_is_told_by_the_part_that_carries_what_it_says() -> No
 
 
 def long_record(whole: str, value: object) -> bytes:
-    """A record that shows a long text shortened, beside structured content."""
+    """Return a record with a shortened long text and structured content."""
     stored = record(text(preview(whole, f"blob:{ID}")), structuredContent=value)
     digest = hashlib.sha256(whole.encode()).hexdigest()
     return stored.replace(b'"video"', b'"text"').replace(DIGEST.encode(), digest.encode())

@@ -1,4 +1,4 @@
-"""Messages that are written anew for their own dialect, since something in them had to change."""
+"""Messages that are rewritten for their own dialect because a part of them had to change."""
 
 from typing import Any
 
@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given, settings
 
 from packages.dialects.tests.targets.home_histories import HOMES, home_histories
-from packages.dialects.tests.targets.settled import PDF, PNG, base64
+from packages.dialects.tests.targets.resolved_turns import PDF, PNG, base64
 from pagefault_dialects import RenderedMessages, render
 from pagefault_dialects.messages.reading import read_messages
 from pagefault_dialects.model.render_options import ImageDetail, RenderOptions
 
 Json = dict[str, Any]
 _URL = "https://files.example/a.png"
-# No request has it, so that the message around it is written anew.
+# Not valid in a request, so its message is rewritten.
 _UNKNOWN: Json = {"type": "hologram", "x": 1}
 
 
@@ -51,8 +51,8 @@ _BLOCKS: dict[str, Json] = {
 }
 
 
-def _anew(*messages: Json, options: RenderOptions | None = None) -> RenderedMessages:
-    """The messages for Anthropic, each written anew since it has a blank text."""
+def _rewrite(*messages: Json, options: RenderOptions | None = None) -> RenderedMessages:
+    """Render messages for Anthropic, which are rewritten because each has a blank text."""
     blank = [{**each, "content": [*each["content"], _BLANK]} for each in messages]
     ended = [*blank, {"role": "user", "content": "Go on."}]
     return render(read_messages(ended).turns, "anthropic", options or RenderOptions())
@@ -61,27 +61,27 @@ def _anew(*messages: Json, options: RenderOptions | None = None) -> RenderedMess
 @pytest.mark.parametrize("name", _BLOCKS)
 def test_block_stays_as_it_came(name: str) -> None:
     message = {"role": "user", "content": [_BLOCKS[name]]}
-    rendered = _anew(message)
+    rendered = _rewrite(message)
     assert (rendered.messages[0], rendered.loss) == (message, ())
 
 
 def test_text_of_a_model_keeps_its_citations() -> None:
     text = {"type": "text", "text": "A ship.", "citations": [_CITED]}
-    asked = {"role": "user", "content": [_BLOCKS["words"]]}
-    said = {"role": "assistant", "content": [text]}
-    rendered = _anew(asked, said)
-    assert (rendered.messages[:2], rendered.loss) == ([asked, said], ())
+    question = {"role": "user", "content": [_BLOCKS["words"]]}
+    answer = {"role": "assistant", "content": [text]}
+    rendered = _rewrite(question, answer)
+    assert (rendered.messages[:2], rendered.loss) == ([question, answer], ())
 
 
 def test_calls_and_results_keep_their_marks_and_what_is_in_them() -> None:
     call = {"type": "tool_use", "id": "t1", "name": "f", "input": {}, **_CACHED}
     files = (_BLOCKS[each] for each in ("file", "words", "file by id"))
     unmarked = ({name: each[name] for name in each if name not in _CACHED} for each in files)
-    held = [_BLOCKS["text"], *unmarked]
-    result = {"type": "tool_result", "tool_use_id": "t1", "content": held, **_CACHED}
-    asked = {"role": "user", "content": [{"type": "text", "text": "Look."}]}
+    result_content = [_BLOCKS["text"], *unmarked]
+    result = {"type": "tool_result", "tool_use_id": "t1", "content": result_content, **_CACHED}
+    question = {"role": "user", "content": [{"type": "text", "text": "Look."}]}
     calling = {"role": "assistant", "content": [call]}
-    rendered = _anew(asked, calling, {"role": "user", "content": [result]})
+    rendered = _rewrite(question, calling, {"role": "user", "content": [result]})
     assert rendered.messages[1] == calling
     assert rendered.messages[2] == {"role": "user", "content": [result]}
     assert rendered.loss == ()
@@ -90,7 +90,7 @@ def test_calls_and_results_keep_their_marks_and_what_is_in_them() -> None:
 def test_marks_and_citations_of_what_had_to_change_are_lost_with_an_entry() -> None:
     small = {"type": "base64", "media_type": "image/png", "data": base64(PNG)}
     image = {"type": "image", "source": small, **_CACHED}
-    rendered = _anew({"role": "user", "content": [image, _BLOCKS["words"]]})
+    rendered = _rewrite({"role": "user", "content": [image, _BLOCKS["words"]]})
     assert [(each.pointer, each.from_, each.to) for each in rendered.loss] == [
         ("/0/content/0", "cache_control", "nothing"),
         ("/0/content/0", "original", "placeholder"),
@@ -105,11 +105,11 @@ def test_marks_and_citations_of_a_result_that_is_shortened_are_lost_with_an_entr
     long = {"type": "text", "text": "A long line. " * 300, **_CACHED}
     result = {"type": "tool_result", "tool_use_id": "t1", "content": [long, _BLOCKS["words"]]}
     call = {"type": "tool_use", "id": "t1", "name": "f", "input": {}}
-    asked = {"role": "user", "content": [{"type": "text", "text": "Look."}]}
-    said = {"role": "assistant", "content": [{"type": "text", "text": "A ship."}]}
+    question = {"role": "user", "content": [{"type": "text", "text": "Look."}]}
+    answer = {"role": "assistant", "content": [{"type": "text", "text": "A ship."}]}
     results = {"role": "user", "content": [result]}
-    rendered = _anew(
-        asked, {"role": "assistant", "content": [call]}, results, said, options=options
+    rendered = _rewrite(
+        question, {"role": "assistant", "content": [call]}, results, answer, options=options
     )
     lost = {(each.from_, each.to) for each in rendered.loss}
     assert lost >= {("cache_control", "nothing"), ("citations", "nothing")}
@@ -165,9 +165,12 @@ def test_cache_points_are_nothing_to_other_dialects(target: str) -> None:
 
 
 def test_a_message_of_nothing_but_a_cache_point_is_none() -> None:
-    asked, *_ = _with_points()
-    rendered = _converse(asked, {"role": "assistant", "content": [_POINT]})
-    assert rendered.messages[0] == {**asked, "content": [*asked["content"], {"text": "Go on."}]}
+    question, *_ = _with_points()
+    rendered = _converse(question, {"role": "assistant", "content": [_POINT]})
+    assert rendered.messages[0] == {
+        **question,
+        "content": [*question["content"], {"text": "Go on."}],
+    }
 
 
 @given(history=home_histories(HOMES["anthropic"]))
@@ -180,8 +183,8 @@ def test_blocks_of_any_message_that_is_written_anew_come_out_as_they_went_in(
 
 
 def _blocks(messages: list[Any]) -> list[tuple[str, Json]]:
-    """All blocks with who says them; results hold blocks, also where a text would do."""
-    said = [
+    """Return blocks with their roles; results have blocks even for a single text."""
+    blocks = [
         (each["role"], block)
         for each in messages
         if isinstance(each["content"], list)
@@ -191,7 +194,7 @@ def _blocks(messages: list[Any]) -> list[tuple[str, Json]]:
         (role, {**block, "content": [{"type": "text", "text": block["content"]}]})
         if isinstance(block.get("content"), str)
         else (role, block)
-        for role, block in said
+        for role, block in blocks
     ]
 
 

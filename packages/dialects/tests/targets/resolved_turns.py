@@ -1,4 +1,4 @@
-"""Settled turns for tests, and messages with the bytes of their media in place."""
+"""Resolved turns for tests, and messages with the bytes of their media in place."""
 
 from decimal import Decimal
 
@@ -39,24 +39,24 @@ DEEP_TEXT = "[" * DEEP_LEVELS + "]" * DEEP_LEVELS
 
 
 def deep() -> JsonValue:
-    """An array in an array, and so on for a thousand levels."""
+    """Return arrays that are nested a thousand levels deep."""
     value: list[JsonValue] = []
     for _ in range(DEEP_LEVELS - 1):
         value = [value]
     return value
 
 
-def said(text: str) -> TextItem:
-    """A text."""
+def text_item(text: str) -> TextItem:
+    """Return a text."""
     return TextItem("/content", text)
 
 
 def data(value: JsonValue) -> DataItem:
-    """A JSON value."""
+    """Return a JSON value."""
     return DataItem("/structuredContent", value)
 
 
-def attached(
+def media_item(
     content: bytes,
     mime_type: str,
     filename: str | None = None,
@@ -64,7 +64,7 @@ def attached(
     address: str | None = None,
     is_reference: bool = False,
 ) -> MediaItem:
-    """A medium as it is, or with an address in its place."""
+    """Return a medium, or its address."""
     source = StoredBytes("ab" * 16, "cd" * 32) if address else InlineBytes(content)
     kind = resource_kind(mime_type)
     medium = Medium("/content/0", source, kind, mime_type, filename, len(content))
@@ -74,31 +74,33 @@ def attached(
 
 
 def turn(role: TurnRole, *items: ResolvedItem, calls: tuple[TurnCall, ...] = ()) -> ResolvedTurn:
-    """What the user, the assistant or the system says."""
+    """Return a turn of the user, the assistant or the system."""
     return Turn(role, items, calls=calls)
 
 
 def answer(
     *items: ResolvedItem, call_id: str = "call_1", name: str = "shoot", is_error: bool = False
 ) -> ResolvedTurn:
-    """What a tool answers."""
+    """Return the answer of a tool."""
     return Turn("tool", items, call_id=call_id, tool_name=name, is_error=is_error)
 
 
 def calling(*call_ids: str, text: str = "") -> ResolvedTurn:
-    """An assistant who calls the tool `shoot`."""
+    """Return a turn of the assistant that calls the tool `shoot`."""
     calls = tuple(TurnCall(call_id, "shoot", {"at": call_id}) for call_id in call_ids)
-    return turn("assistant", *([said(text)] if text else []), calls=calls)
+    return turn("assistant", *([text_item(text)] if text else []), calls=calls)
 
 
-def written(target: str, *turns: ResolvedTurn, detail: ImageDetail = "auto") -> list[JsonValue]:
-    """The messages of turns, with the bytes of their media."""
+def write_messages(
+    target: str, *turns: ResolvedTurn, detail: ImageDetail = "auto"
+) -> list[JsonValue]:
+    """Return the messages of turns, with the bytes of their media."""
     profile = TARGETS[target]
     return [plain(message) for message in profile.write(turns, profile, detail)]
 
 
 def plain(node: Node) -> JsonValue:
-    """A message with nothing left open."""
+    """Return a message with its media in place."""
     if isinstance(node, dict):
         return {key: plain(member) for key, member in node.items()}
     if isinstance(node, list):
@@ -110,15 +112,15 @@ def plain(node: Node) -> JsonValue:
 
 
 def base64(content: bytes) -> str:
-    """Bytes as base64."""
+    """Return bytes as base64."""
     return pybase64.b64encode(content).decode("ascii")
 
 
 def data_uri(content: bytes, mime_type: str) -> str:
-    """Bytes as a `data:` URI."""
+    """Return bytes as a `data:` URI."""
     return f"data:{mime_type};base64,{base64(content)}"
 
 
 def size(content: bytes) -> str:
-    """How large bytes are, in words."""
+    """Return the size of bytes in words."""
     return size_words(len(content))
