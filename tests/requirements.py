@@ -87,9 +87,9 @@ _SPECIFICATION = {
         "Pure function converting raw tool payload into valid parts/resources without side "
         "effects.",
         (
-            _NORMALIZATION + "test_mcp_results.py::test_the_input_is_not_changed",
+            _NORMALIZATION + "test_mcp_results.py::test_input_is_not_changed",
             _NORMALIZATION
-            + "test_properties.py::test_the_same_value_gives_the_same_result_and_is_left_alone",
+            + "test_properties.py::test_normalization_is_deterministic_and_keeps_its_input",
         ),
     ),
     "002-persistence": Requirement(
@@ -388,7 +388,7 @@ _INTERACTIONS = {
             _ASKED_MODELS + "test_model_cannot_be_changed",
             _ASKED_MODELS + "test_what_a_model_holds_cannot_be_changed",
             "packages/dialects/tests/model/test_frozen_json.py::"
-            "test_frozen_value_holds_nothing_that_can_be_changed",
+            "test_frozen_value_contains_no_mutable_value",
             _ASKED_CASES + "test_invalid_case_is_refused_at_its_place",
         ),
     ),
@@ -466,8 +466,8 @@ _DESIGN = {
         (
             _CONFORMANCE,
             _NORMALIZATION
-            + "test_properties.py::test_a_hidden_medium_is_found_once_and_leaves_no_base64_behind",
-            _NORMALIZATION + "test_strings.py::test_a_medium_inside_a_text_is_lifted_out",
+            + "test_properties.py::test_hidden_medium_is_found_once_and_leaves_no_base64_behind",
+            _NORMALIZATION + "test_strings.py::test_medium_inside_a_text_is_lifted_out",
         ),
     ),
     "design-structure-keeps-reference": Requirement(
@@ -491,7 +491,7 @@ _DESIGN = {
         _RULES,
         "Every content block of the MCP specifications up to 2026-07-28 is understood",
         (
-            _NORMALIZATION + "test_mcp_results.py::test_a_call_tool_result_is_its_content",
+            _NORMALIZATION + "test_mcp_results.py::test_call_tool_result_is_its_content",
             _CONFORMANCE,
         ),
     ),
@@ -500,7 +500,7 @@ _DESIGN = {
         "so are the media blocks of OpenAI, Anthropic, Gemini, Bedrock, LangChain and the Vercel "
         "AI SDK, and plain `{image|video|audio|data, mimeType, filename}` objects.",
         (
-            _NORMALIZATION + "test_media_blocks.py::test_a_block_is_its_medium_wherever_it_stands",
+            _NORMALIZATION + "test_media_blocks.py::test_block_is_its_medium_at_every_place",
             _CONFORMANCE,
         ),
     ),
@@ -512,7 +512,7 @@ _DESIGN = {
     "design-business-record-keeps-fields": Requirement(
         _RULES,
         "A business record that happens to have an `image` or `content` key keeps all its fields.",
-        (_NORMALIZATION + "test_records.py::test_a_record_without_media_keeps_all_its_fields",),
+        (_NORMALIZATION + "test_records.py::test_record_without_media_keeps_all_its_fields",),
     ),
     "design-nothing-dropped": Requirement(
         "design, The way the data takes",
@@ -522,7 +522,7 @@ _DESIGN = {
             _NORMALIZATION
             + "test_properties.py::test_every_scalar_of_any_value_can_be_found_again",
             _NORMALIZATION
-            + "test_media_blocks.py::test_what_cannot_be_decoded_becomes_text_with_a_warning",
+            + "test_media_blocks.py::test_undecodable_medium_becomes_text_with_a_warning",
         ),
     ),
     "design-long-text": Requirement(
@@ -571,8 +571,8 @@ _DESIGN = {
         "File names are base names, printable, at most 255 bytes, extension kept.",
         (
             "packages/dialects/tests/media/test_file_names.py::"
-            "test_every_name_comes_out_short_printable_and_free_of_paths",
-            "packages/dialects/tests/media/test_file_names.py::test_the_extension_survives",
+            "test_every_file_name_becomes_short_and_printable_without_a_path",
+            "packages/dialects/tests/media/test_file_names.py::test_extension_survives",
             _CONFORMANCE,
         ),
     ),

@@ -19,7 +19,7 @@ from pagefault_dialects.text_windows import parse_line_range
         ("9" * 18, (int("9" * 18), 100)),
     ],
 )
-def test_range_is_held_to_the_lines_there_are(text: str, expected: tuple[int, int]) -> None:
+def test_range_is_limited_to_existing_lines(text: str, expected: tuple[int, int]) -> None:
     line_range = parse_line_range(text)
     assert line_range is not None
     assert line_range.within(100) == expected
@@ -32,5 +32,5 @@ def test_range_is_held_to_the_lines_there_are(text: str, expected: tuple[int, in
         *("9" * 19, "1.5", "1,2", "1_0", "\u0663"),
     ],
 )
-def test_text_that_spells_no_range_is_none(text: str) -> None:
+def test_text_without_a_range_has_no_range(text: str) -> None:
     assert parse_line_range(text) is None

@@ -21,7 +21,7 @@ def loaded_by(statement: str) -> set[str]:
     return {name.partition(".")[0] for name in done.stdout.split()}
 
 
-def test_examples_of_the_front_page_do_what_they_say() -> None:
+def test_examples_of_the_front_page_run() -> None:
     failed, tried = doctest.testfile(str(PACKAGE / "README.md"), module_relative=False)
     assert (failed, tried > 0) == (0, True)
 
@@ -33,7 +33,7 @@ def test_import_loads_no_other_package() -> None:
     }
 
 
-def test_every_public_name_is_there() -> None:
+def test_every_public_name_exists() -> None:
     assert [
         name for name in pagefault_dialects.__all__ if not hasattr(pagefault_dialects, name)
     ] == []

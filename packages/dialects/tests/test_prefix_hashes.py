@@ -48,7 +48,5 @@ def hashes_with(digest: str, *, address: str | None = None) -> list[bytes]:
         (hashes_with("b" * 64, address="https://one.example/?signature=1"), 2),
     ],
 )
-def test_image_that_is_made_anew_is_as_far_as_messages_are_the_same(
-    now: list[bytes], stable: int
-) -> None:
+def test_image_of_another_encoder_ends_the_equal_messages(now: list[bytes], stable: int) -> None:
     assert equal_hashes(b"".join(hashes_with("b" * 64)), now) == stable

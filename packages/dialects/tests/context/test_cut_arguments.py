@@ -50,7 +50,7 @@ def strings(value: Any) -> list[str]:  # noqa: ANN401 - JSON
     return [node for node, _ in values_in(value) if isinstance(node, str)]
 
 
-def test_a_long_string_keeps_its_beginning_and_names_the_call_that_shows_all_of_it() -> None:
+def test_long_string_keeps_its_beginning_and_names_the_call_that_reads_it() -> None:
     arguments = {"path": "a.py", "content": "x" * 12_000, "edits": [{"old/new": "y" * 1_000}]}
 
     assert cut_arguments(arguments, HANDLE) == {
@@ -79,7 +79,7 @@ def test_cutting_again_changes_nothing(arguments: dict[str, Any]) -> None:
 
 
 @given(objects)
-def test_the_mark_of_a_copy_leads_to_the_string_that_was_cut(arguments: dict[str, Any]) -> None:
+def test_mark_in_a_copy_resolves_to_the_string_that_was_cut(arguments: dict[str, Any]) -> None:
     cut = cut_arguments(arguments, HANDLE)
 
     found = find_cut_mark(cut)
@@ -111,7 +111,7 @@ def test_ordinary_arguments_have_no_mark(value: Any) -> None:  # noqa: ANN401 - 
         "[… 12 characters left out; the whole text is blob:9a0e04717cce2431260284cf548150ee …]",
     ],
 )
-def test_a_text_that_speaks_of_handles_has_no_mark(text: str) -> None:
+def test_text_that_mentions_handles_has_no_mark(text: str) -> None:
     assert find_cut_mark({"content": text}) is None
 
 
@@ -124,11 +124,11 @@ def test_a_text_that_speaks_of_handles_has_no_mark(text: str) -> None:
         lambda mark: {"input": json.dumps({"body": json.dumps({"content": f'"\n{mark}'})})},
     ],
 )
-def test_a_mark_is_found_wherever_a_model_copies_it(copy: Callable[[str], Any]) -> None:
+def test_mark_is_found_in_every_kind_of_copy(copy: Callable[[str], Any]) -> None:
     assert find_cut_mark(copy(marked(11_800, f"{HANDLE}/content"))) == f"{HANDLE}/content"
 
 
-def test_what_lies_too_deep_for_a_handle_is_named_by_what_is_around_it() -> None:
+def test_string_too_deep_for_a_handle_is_named_by_its_container() -> None:
     key = "k" * 300
     arguments = {"a": {key: {key: "x" * 2_000}}}
 
@@ -138,7 +138,7 @@ def test_what_lies_too_deep_for_a_handle_is_named_by_what_is_around_it() -> None
     assert find_cut_mark(cut) == f"{HANDLE}/a/{key}"
 
 
-def test_a_string_of_ten_megabytes_and_a_deep_value_are_read_once() -> None:
+def test_string_of_ten_megabytes_and_a_deep_value_are_read_once() -> None:
     deep: Any = "x" * 1_000
     for _ in range(20_000):
         deep = [deep]
@@ -162,7 +162,7 @@ def test_a_string_of_ten_megabytes_and_a_deep_value_are_read_once() -> None:
         ("@entry:12/arguments/0/~2", None),
     ],
 )
-def test_a_handle_of_an_argument_is_read_with_whatever_stands_around_it(
+def test_handle_of_an_argument_is_parsed_with_surrounding_text(
     text: str, named: ArgumentHandle | None
 ) -> None:
     assert parse_argument_handle(text) == named

@@ -83,14 +83,14 @@ def items_of(turn: ComposedTurn, *before: ComposedTurn, **more: int) -> list[obj
     return list(reduce_turn(turn, *before, frontier=frontier).items)
 
 
-def test_medium_of_a_result_gives_way_to_a_line_with_the_way_back() -> None:
+def test_medium_of_a_result_is_replaced_by_a_line_that_says_how_to_read_it() -> None:
     line = f'[Image: a.png (2.5 MB), left out to make room: view_media("@blob:{ID}") shows it]'
     assert items_of(result(3, PICTURE), calling(2), tool_media=3) == [
         replace(PICTURE, instead=line, is_evicted=True)
     ]
 
 
-def test_medium_gives_way_to_its_caption() -> None:
+def test_medium_is_replaced_by_its_caption() -> None:
     captioned = replace(PICTURE, words=AlternativeText("caption", "A red door."))
     line = f'[Image: a.png (2.5 MB), left out to make room: view_media("@blob:{ID}") shows it]'
     assert items_of(result(3, captioned), calling(2), tool_media=3) == [
@@ -98,7 +98,7 @@ def test_medium_gives_way_to_its_caption() -> None:
     ]
 
 
-def test_medium_that_is_not_stored_apart_gives_way_to_a_line() -> None:
+def test_medium_that_is_not_stored_apart_is_replaced_by_a_line() -> None:
     inline = replace(PICTURE, source=InlineBytes(b"x"), words=AlternativeText("transcript", LONG))
     assert items_of(result(3, inline), calling(2), tool_media=3) == [
         replace(
@@ -110,14 +110,14 @@ def test_medium_that_is_not_stored_apart_gives_way_to_a_line() -> None:
     ]
 
 
-def test_medium_that_the_user_sent_gives_way_when_there_is_a_newer_message() -> None:
+def test_medium_of_the_user_is_evicted_after_a_newer_message() -> None:
     history = history_from([FIRST, message(3, PICTURE), message(4, text("And?")), *IN_PROGRESS])
     [item] = history.turns_at(Frontier(said_media=3))[1].items
     assert isinstance(item, Medium)
     assert item.is_evicted
 
 
-def test_long_text_of_a_result_gives_way_to_its_beginning() -> None:
+def test_long_text_of_a_result_is_cut_to_its_beginning() -> None:
     turn = result(3, text(LONG))
     assert items_of(turn, calling(2), tool_texts=3) == [
         Omission("/parts/0", "text", "evicted", REASON, to="preview"),
@@ -129,7 +129,7 @@ def test_long_text_of_a_result_gives_way_to_its_beginning() -> None:
     ]
 
 
-def test_preview_gives_way_to_less_of_it_and_names_the_same_blob() -> None:
+def test_preview_is_shortened_and_names_the_same_blob() -> None:
     preview = (
         f"{'x' * 4_000}\n[… 90 characters left out; the whole text is blob:{ID} …]\n{'y' * 1_000}"
     )
@@ -140,7 +140,7 @@ def test_preview_gives_way_to_less_of_it_and_names_the_same_blob() -> None:
     )
 
 
-def test_preview_that_gives_way_says_how_long_the_stored_text_is() -> None:
+def test_shortened_preview_gives_the_length_of_the_stored_text() -> None:
     stored = "a word " * 8_127
     [_, item] = items_of(result(3, text(preview(stored, f"blob:{ID}"))), calling(2), tool_texts=3)
     assert isinstance(item, TextItem)
@@ -148,7 +148,7 @@ def test_preview_that_gives_way_says_how_long_the_stored_text_is() -> None:
 
 
 @pytest.mark.parametrize("many", [500, 1_200])
-def test_text_within_a_limit_that_gives_way_says_how_long_all_of_it_is(many: int) -> None:
+def test_shortened_text_within_a_limit_gives_the_length_of_the_whole(many: int) -> None:
     [turn] = with_texts_within([result(3, text("a word " * many))], 2_000)
     [item] = [
         each for each in items_of(turn, calling(2), tool_texts=3) if isinstance(each, TextItem)
@@ -157,7 +157,7 @@ def test_text_within_a_limit_that_gives_way_says_how_long_all_of_it_is(many: int
     assert item.text.endswith(notice)
 
 
-def test_piece_of_a_page_that_gives_way_says_how_long_the_page_is() -> None:
+def test_shortened_piece_of_a_page_gives_the_length_of_the_page() -> None:
     fault = calling(2, "page_fault", page_id="p")
     piece = "  [truncated: characters 0 to 3500 of 56889; go on with offset=3500]"
     answer = result(3, text(f"{LONG}\n{piece}"), name="page_fault")
@@ -168,14 +168,14 @@ def test_piece_of_a_page_that_gives_way_says_how_long_the_page_is() -> None:
     )
 
 
-def test_structured_content_that_is_long_goes_with_the_texts() -> None:
+def test_long_structured_content_is_evicted_with_the_texts() -> None:
     turn = replace(result(3, DataItem("/meta/structuredContent", [LONG])), structured=([LONG],))
     evicted = reduce_turn(turn, calling(2), frontier=Frontier(tool_texts=3))
     assert evicted.structured is None
     assert isinstance(evicted.items[1], TextItem)
 
 
-def test_old_result_gives_way_to_a_line_that_names_its_media() -> None:
+def test_old_result_is_replaced_by_a_line_that_names_its_media() -> None:
     turn = result(3, text(LONG), PICTURE)
     line = (
         '[The result of "look" was left out: read_text("@entry:3") shows it; '
@@ -187,7 +187,7 @@ def test_old_result_gives_way_to_a_line_that_names_its_media() -> None:
     ]
 
 
-def test_page_comes_back_by_a_page_fault() -> None:
+def test_line_of_a_page_names_the_page_fault() -> None:
     turn = result(3, text(LONG), name="page_fault")
     fault = calling(2, "page_fault", page_id="img_001")
     assert items_of(turn, fault) == [
@@ -199,7 +199,7 @@ def test_page_comes_back_by_a_page_fault() -> None:
     ]
 
 
-def test_newest_showing_of_a_pinned_page_stays_with_its_step() -> None:
+def test_newest_rendering_of_a_pinned_page_stays_with_its_step() -> None:
     fault = calling(2, "page_fault", page_id="img_001")
     again = [calling(4, "page_fault", page_id="img_001"), result(5, text(LONG), name="page_fault")]
     turns = [FIRST, fault, result(3, text(LONG), name="page_fault"), *again, *IN_PROGRESS]
@@ -218,7 +218,7 @@ def test_short_result_stays() -> None:
     assert items_of(turn, calling(2)) == [text("It is ten.")]
 
 
-def test_long_words_of_people_give_way_to_their_beginning() -> None:
+def test_long_messages_are_cut_to_their_beginning() -> None:
     long_answer = message(3, text(LONG), role="assistant")
     history = history_from([FIRST, long_answer, message(4, text("Go on.")), *IN_PROGRESS])
     [_, item] = history.turns_at(LINES)[1].items
@@ -226,7 +226,7 @@ def test_long_words_of_people_give_way_to_their_beginning() -> None:
     assert item.text.endswith('read_text("@entry:3") shows all of it]')
 
 
-def test_what_begins_and_what_is_in_progress_is_never_folded() -> None:
+def test_first_message_and_steps_in_progress_are_never_folded() -> None:
     system: ComposedTurn = Turn("system", (text(LONG),), "/api/messages/1", 1)
     first = message(2, text(LONG))
     turns = [system, first, message(9, text("So?")), message(10, text(LONG), PICTURE), *IN_PROGRESS]
@@ -298,7 +298,7 @@ def test_long_strings_in_arguments_are_cut_behind_their_results() -> None:
     assert turn.items == (Omission("", "arguments", "evicted", REASON, to="preview", seq=2),)
 
 
-def test_call_that_is_cut_stays_so_where_it_is_repeated_before_its_late_result() -> None:
+def test_cut_call_stays_cut_where_it_is_repeated_before_its_late_result() -> None:
     late = result(9, text("Done."), name="write", call=2)
     turns = [
         FIRST,
@@ -362,12 +362,12 @@ def test_old_lines_are_folded_before_a_newer_result_becomes_one() -> None:
     assert moved_frontier.tool_results < whole.tool_results
 
 
-def test_no_text_gives_way_to_media() -> None:
+def test_texts_are_not_evicted_for_media() -> None:
     results = [calling(2), result(3, text(LONG))]
     assert frontier_after(Load(media=3, base64_chars=9), *results) == NOTHING_EVICTED
 
 
-def test_words_of_people_behind_the_newest_of_the_user_stay() -> None:
+def test_messages_after_the_newest_of_the_user_stay() -> None:
     turns = [message(2, text(LONG)), message(3, text(LONG), role="assistant")]
     assert frontier_after(Load(tokens=9_999), *turns) == NOTHING_EVICTED
     spoken = [*turns, message(6, text("And?"))]

@@ -159,7 +159,7 @@ def test_messages_larger_than_the_budget_have_a_quarter_each(target: str) -> Non
     assert (found.tokens or 0) > 1_500
 
 
-def test_last_words_of_the_assistant_have_what_is_left() -> None:
+def test_last_message_of_the_assistant_has_the_rest_of_the_budget() -> None:
     history = History("Hello.")
     history.say("assistant", WORDS * 3_000)
     found = render_within(history, "anthropic", 2_000)
@@ -207,7 +207,7 @@ def test_budget_below_the_lines_of_the_floor_is_refused_with_each_part() -> None
     render_within(history, "anthropic", int(fault.detail.split()[2]))
 
 
-def test_message_that_is_partly_folded_is_written_anew() -> None:
+def test_partly_folded_message_is_rewritten() -> None:
     messages: list[JsonValue] = [{"role": "user", "content": "Begin."}]
     for number in range(40):
         call = {"type": "tool_use", "id": f"t{number}", "name": "bash", "input": {"at": number}}
@@ -250,7 +250,7 @@ def test_call_larger_than_the_budget_is_cut_at_the_floor(
     assert "evicted" in {each.code for each in found.loss}
 
 
-def test_frontier_from_before_folds_reads_as_it_is() -> None:
+def test_stored_frontier_without_folds_is_read() -> None:
     stored = (
         '{"toolMedia":9,"saidMedia":0,"toolTexts":7,"toolResults":5,"saidTexts":0,"recalled":0}'
     )

@@ -32,7 +32,7 @@ def step_text(number: int, *turns: ComposedTurn) -> str:
     return summary_of(turns, number).text
 
 
-def test_step_is_a_call_and_its_answers_and_all_else_is_said() -> None:
+def test_step_is_a_call_and_its_answers() -> None:
     turns = [
         message(1),
         calling(2, "bash", "bash"),
@@ -54,7 +54,7 @@ def test_turns_outside_of_a_session_have_the_places_of_their_order() -> None:
     assert places_of_turns([message(None), calling(None, "bash")]) == range(1, 3)
 
 
-def test_what_is_said_of_the_memory_stands_with_the_first_entry() -> None:
+def test_system_message_has_the_place_of_the_first_entry() -> None:
     assert places_of_turns([message(None, "system"), message(1), message(2)]) == [1, 1, 2]
 
 
@@ -62,7 +62,7 @@ def test_answer_without_a_call_before_it_is_a_step() -> None:
     assert list(steps_in([answer(7, "c")])) == [Step(1, 0, 1, 7)]
 
 
-def test_fold_of_one_step_says_what_it_called_and_which_entries_have_it() -> None:
+def test_fold_of_one_step_names_its_tools_and_entries() -> None:
     text = step_text(3, calling(5, "bash"), answer(6, "c5.0"))
     assert text == "Step 3: bash 1. read_text @entries:5-6 lists it."
 
@@ -107,12 +107,12 @@ def test_fold_outside_of_a_session_names_no_entries() -> None:
     assert step_text(1, calling(None, "bash")) == "Step 1: bash 1."
 
 
-def test_answer_that_nobody_recorded_has_not_failed() -> None:
+def test_answer_that_was_not_recorded_is_not_a_failure() -> None:
     turns = paired([calling(2, "bash"), message(3)])
     assert step_text(1, *turns[:2]) == "Step 1: bash 1. read_text @entries:2-2 lists it."
 
 
-def test_call_that_stands_once_more_is_counted_once() -> None:
+def test_repeated_call_is_counted_once() -> None:
     turns = [calling(8, "bash"), answer(8, "c8.0")]
     assert summary_of(turns, 4, is_late=True).text == ("Step 4. read_text @entries:8-8 lists it.")
 

@@ -30,7 +30,7 @@ def test_no_more_characters_are_kept_than_have_that_many_tokens(text: str, most:
 
 
 @given(texts, st.integers(100, 2_000))
-def test_beginning_and_end_fit_and_say_where_to_go_on(text: str, most: int) -> None:
+def test_beginning_and_end_fit_and_name_the_next_offset(text: str, most: int) -> None:
     cut = head_and_tail_within(text, most, continuation)
     assert count_tokens(cut.text) <= most
     if cut.text == text:

@@ -1,9 +1,9 @@
 """Results that real packages dumped are normalized without loss; near misses are records."""
 
 import json
-from typing import Any
 
 from packages.dialects.tests.dialects.corpus import FILE, observe, read_cases
+from packages.dialects.tests.results.samples import without_nulls
 from pagefault_dialects.dialects.registry import DIALECTS
 from pagefault_dialects.results import normalize
 
@@ -24,7 +24,7 @@ def test_every_dialect_has_results_of_real_packages() -> None:
     assert opened == {dialect.name for dialect in DIALECTS if dialect.envelopes}
 
 
-def test_an_object_with_a_member_that_its_protocol_does_not_have_is_a_record() -> None:
+def test_object_with_a_member_that_its_protocol_does_not_have_is_a_record() -> None:
     opened = [
         case.name
         for case in CASES
@@ -45,17 +45,11 @@ def test_members_that_no_model_reads_are_stored() -> None:
     assert lost == []
 
 
-def test_a_null_member_is_an_absent_one() -> None:
+def test_null_member_is_an_absent_one() -> None:
     different = [
         case.name
         for case in CASES
-        if observe(_without_nulls(case.value)) != case.expect
+        if observe(without_nulls(case.value)) != case.expect
         and not case.package.startswith(_REQUIRED_NULLS)
     ]
     assert different == []
-
-
-def _without_nulls(value: Any) -> Any:  # noqa: ANN401 - JSON
-    if isinstance(value, dict):
-        return {key: _without_nulls(each) for key, each in value.items() if each is not None}
-    return [_without_nulls(each) for each in value] if isinstance(value, list) else value

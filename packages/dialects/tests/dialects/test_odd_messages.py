@@ -23,7 +23,7 @@ ODD: list[Json] = [
 
 @given(data=st.data())
 @settings(max_examples=400, deadline=None)
-def test_a_member_of_another_kind_is_read_or_refused(data: st.DataObject) -> None:
+def test_member_of_an_unexpected_type_is_read_or_refused(data: st.DataObject) -> None:
     value = deepcopy(data.draw(st.sampled_from(VALUES)))
     for _ in range(data.draw(st.integers(1, 2))):
         node, key = data.draw(st.sampled_from([*_members(value)]))

@@ -43,19 +43,19 @@ def test_lines_of_one_message_are_one_message() -> None:
     ]
 
 
-def test_the_newest_line_says_which_way_the_conversation_went() -> None:
+def test_newest_line_selects_the_branch_of_the_conversation() -> None:
     again = line("1b", None, {"role": "user", "content": "look again"})
     assert read_messages([ASKED, SEEN, again]) == [("/2/message", again["message"])]
 
 
-def test_lines_of_subagents_are_left_out_and_read_where_there_are_no_others() -> None:
+def test_lines_of_subagents_are_read_only_if_there_are_no_others() -> None:
     side = [{**each, "isSidechain": True} for each in (ASKED, SEEN)]
     other = line("9", None, {"role": "user", "content": "wait"})
     assert read_messages([*side, other]) == [("/2/message", other["message"])]
     assert [message for _, message in read_messages(side)] == [ASKED["message"], SEEN["message"]]
 
 
-def test_a_compaction_stands_for_what_was_before_it() -> None:
+def test_compaction_replaces_the_messages_before_it() -> None:
     boundary = {"type": "system", "subtype": "compact_boundary", "uuid": "b", "parentUuid": None}
     summary = line("c", "b", {"role": "user", "content": "so far"}, isCompactSummary=True)
     assert read_messages([ASKED, SEEN, {**boundary, "sessionId": "s"}, summary]) == [
@@ -92,12 +92,12 @@ def test_a_compaction_stands_for_what_was_before_it() -> None:
         ),
     ],
 )
-def test_what_is_no_message_is_counted(body: list[Json], count: int) -> None:
+def test_other_events_are_counted(body: list[Json], count: int) -> None:
     read = read_conversation(body)
     assert read.passed_over == count
 
 
-def test_words_of_a_transcript_are_in_the_dialect_of_its_messages() -> None:
+def test_texts_of_a_transcript_have_the_dialect_of_its_messages() -> None:
     read = read_conversation([ASKED])
     assert (read.dialect, [entry.dialect for _, _, entry in read.entries]) == (
         "claude-code",
@@ -105,7 +105,7 @@ def test_words_of_a_transcript_are_in_the_dialect_of_its_messages() -> None:
     )
 
 
-def test_updates_of_a_call_are_one_message_with_what_is_said_around_it() -> None:
+def test_updates_of_a_call_are_joined_to_one_message_between_texts() -> None:
     def chunk(text: str) -> Json:
         content = {"type": "text", "text": text}
         return {"sessionUpdate": "agent_message_chunk", "content": content}
@@ -121,7 +121,7 @@ def test_updates_of_a_call_are_one_message_with_what_is_said_around_it() -> None
     ]
 
 
-def test_events_of_ag_ui_are_the_messages_they_are_pieces_of() -> None:
+def test_events_of_ag_ui_are_joined_to_messages() -> None:
     events: list[Json] = [
         {"type": "RUN_STARTED", "threadId": "t", "runId": "r"},
         {"type": "TEXT_MESSAGE_START", "messageId": "m", "role": "assistant"},
@@ -151,7 +151,7 @@ def test_events_of_ag_ui_are_the_messages_they_are_pieces_of() -> None:
     assert read_messages([*events, snapshot, run, piece])[1:] == [more]
 
 
-def test_parts_of_gemini_in_a_list_are_what_one_says_in_a_row() -> None:
+def test_parts_of_gemini_in_a_list_are_joined_by_role() -> None:
     call = {"function_call": {"name": "look", "args": {}}}
     answer = {"function_response": {"name": "look", "response": {"output": "a cat"}}}
     answer_message = {"role": "model", "parts": [{"text": "So."}]}
@@ -167,7 +167,7 @@ def test_parts_of_gemini_in_a_list_are_what_one_says_in_a_row() -> None:
     assert read_messages(parts) == [("/0", {"role": "user", "parts": parts})]
 
 
-def test_what_the_sdk_of_gemini_called_by_itself_is_the_history_before_its_answer() -> None:
+def test_automatic_calls_of_the_gemini_sdk_precede_its_answer() -> None:
     question = {"role": "user", "parts": [{"text": "look"}]}
     reply = {"role": "model", "parts": [{"text": "a cat"}]}
     body = {
@@ -184,7 +184,7 @@ def test_what_the_sdk_of_gemini_called_by_itself_is_the_history_before_its_answe
 
 
 @pytest.mark.parametrize("envelope", ["params", "result"])
-def test_what_is_sent_by_json_rpc_is_read_without_it(envelope: str) -> None:
+def test_message_in_json_rpc_is_read_without_its_envelope(envelope: str) -> None:
     request = {"jsonrpc": "2.0", "id": 1, "method": "message/send"}
     parts = [{"kind": "text", "text": "look"}]
     message = {"kind": "message", "messageId": "m", "role": "user", "parts": parts}
@@ -225,12 +225,12 @@ def test_what_is_sent_by_json_rpc_is_read_without_it(envelope: str) -> None:
         {"name": "look", "response": {"a": 1}},
     ],
 )
-def test_an_object_that_is_nearly_a_message_is_none(record: Json) -> None:
+def test_near_misses_of_messages_are_not_messages(record: Json) -> None:
     with pytest.raises(InvalidPayloadError):
         read_conversation(record)
 
 
-def test_instructions_are_what_stands_around_a_history() -> None:
+def test_system_members_of_a_request_are_the_instructions() -> None:
     request = {"kind": "request", "instructions": "be brief", "parts": []}
     question = {"part_kind": "user-prompt", "content": "look"}
     read = read_conversation([{**request, "parts": [question]}, {**request, "parts": [question]}])
@@ -259,13 +259,13 @@ def test_instructions_are_what_stands_around_a_history() -> None:
     ],
 )
 @pytest.mark.parametrize("next_one", [ASKED["message"], {"type": "message", **SEEN["message"]}])
-def test_a_message_of_another_dialect_among_them_is_read(first: Json, next_one: Json) -> None:
+def test_message_of_another_dialect_in_a_history_is_read(first: Json, next_one: Json) -> None:
     read = read_conversation([first, next_one])
     assert (len(read.entries), read.passed_over) == (2, 0)
     assert read.entries[1][:2] == ("/1", next_one)
 
 
-def test_what_no_dialect_knows_among_events_is_refused() -> None:
+def test_unknown_object_among_events_is_refused() -> None:
     event = {"invocationId": "i", "author": "user", "content": {"parts": [{"text": "look"}]}}
     with pytest.raises(InvalidPayloadError) as refused:
         read_conversation([event, {"rows": 3}])

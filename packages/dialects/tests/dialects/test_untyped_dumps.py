@@ -39,7 +39,7 @@ def output(*blocks: Json) -> Json:
         ),
     ],
 )
-def test_a_dump_without_its_type_is_told_as_with_it(dump: Json, expected: Expectation) -> None:
+def test_dump_without_its_type_is_read_as_with_it(dump: Json, expected: Expectation) -> None:
     assert observe(dump) == expected
 
 
@@ -53,12 +53,12 @@ def test_a_dump_without_its_type_is_told_as_with_it(dump: Json, expected: Expect
         {"tool_call_id": "c1", "part_kind": "tool-return"},
     ],
 )
-def test_what_nearly_is_such_a_dump_is_a_record(record: Json) -> None:
+def test_near_miss_of_a_dump_is_a_record(record: Json) -> None:
     observed = observe(record)
     assert (observed.call, observed.failed, len(observed.texts)) == (None, False, 1)
 
 
-def test_a_message_of_langchain_without_its_type_is_a_result() -> None:
+def test_message_of_langchain_without_its_type_is_a_result() -> None:
     read = read_entry({**LANGCHAIN, "status": "error"})
     assert (read.dialect, read.role) == ("langchain", "tool")
     with pytest.raises(InvalidPayloadError):
@@ -68,13 +68,13 @@ def test_a_message_of_langchain_without_its_type_is_a_result() -> None:
 @pytest.mark.parametrize(
     "message", [{"content": "It snows."}, {"content": "It snows.", "id": "run-1", "name": "ann"}]
 )
-def test_a_message_of_langchain_without_its_type_may_be_of_anybody(message: Json) -> None:
+def test_message_of_langchain_without_its_type_may_have_any_role(message: Json) -> None:
     with pytest.raises(InvalidPayloadError):
         read_entry(message)
     assert read_entry({**message, "type": "ai"}).role == "assistant"
 
 
-def test_meta_of_mcp_beside_nothing_but_content_may_be_data() -> None:
+def test_meta_beside_content_alone_may_be_data() -> None:
     dump = {"meta": {"pages": 3}, "content": [{"type": "text", "text": "It snows."}]}
     assert observe(dump).texts == ("It snows.", '{"meta":{"pages":3}}')
     aliased = {"_meta": dump["meta"], "content": dump["content"]}

@@ -49,7 +49,7 @@ def repeats_keys(text: str) -> bool:
 
 
 @given(text=JSON_TEXTS, names=NAMES, piece_chars=st.integers(3, 40))
-def test_pointer_leads_to_what_it_leads_to_in_the_value(
+def test_pointer_finds_the_same_value_in_the_text_and_in_the_parsed_value(
     text: str, names: list[str], piece_chars: int
 ) -> None:
     expected = follow(repaired(json.loads(text)), tuple(names))
@@ -61,7 +61,7 @@ def test_pointer_leads_to_what_it_leads_to_in_the_value(
 
 
 @given(text=JSON_TEXTS, names=NAMES, piece_chars=st.integers(3, 40))
-def test_large_value_is_described_as_the_built_one_would_be(
+def test_large_value_has_the_length_and_members_of_the_parsed_one(
     text: str, names: list[str], piece_chars: int
 ) -> None:
     found = scan(text, *names, piece_chars=piece_chars, built_bytes=0).value
@@ -87,7 +87,7 @@ def test_large_value_is_described_as_the_built_one_would_be(
 
 
 @pytest.mark.parametrize("text", ["[1,2", '{"a":[NaN]}', "[1]]", '{"a":1,}', "[1e999]", "[,1]", ""])
-def test_text_that_is_no_json_is_refused_wherever_it_breaks(text: str) -> None:
+def test_invalid_json_is_refused_in_pieces_of_any_size(text: str) -> None:
     for piece_chars in (3, 60_000):
         with pytest.raises(InvalidJsonError):
             scan(text, "a", piece_chars=piece_chars)

@@ -47,7 +47,7 @@ def test_text_that_is_no_pointer_is_none(pointer: str) -> None:
         *(("/foo/1/x", 2), ("/foo/\u0660", 1), ("/foo/" + "9" * 5_000, 1), ("/foo/0/0", 2)),
     ],
 )
-def test_pointer_that_leads_nowhere_says_how_far_it_led(pointer: str, steps: int) -> None:
+def test_pointer_without_a_value_returns_how_far_it_was_followed(pointer: str, steps: int) -> None:
     names = parse_json_pointer(pointer)
     assert names is not None
     assert follow(DOCUMENT, names).steps == steps

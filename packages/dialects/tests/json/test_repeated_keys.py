@@ -7,7 +7,7 @@ from pagefault_dialects.json.repeated_keys import RepeatedKeys
 from pagefault_dialects.json.values import parse_json
 
 
-def test_nothing_keeps_what_was_noted_of_a_text_that_was_parsed() -> None:
+def test_repeated_keys_of_a_parsed_text_are_not_kept() -> None:
     keys = RepeatedKeys()
     value = parse_json(
         b'{"a":[{"b":1,"b":2}]}', max_depth=9, max_nodes=99, make_object=keys.make_object

@@ -18,7 +18,7 @@ def test_numbers_keep_their_spelling(text: str) -> None:
     assert json_text(parsed(text)) == text
 
 
-def test_numbers_that_are_written_as_they_stood_are_plain_numbers() -> None:
+def test_numbers_with_kept_spelling_are_plain_numbers() -> None:
     values = parsed("[1.5,7,-0.25]")
     assert (values, [type(value) for value in values]) == ([1.5, 7, -0.25], [float, int, float])
 
@@ -26,6 +26,6 @@ def test_numbers_that_are_written_as_they_stood_are_plain_numbers() -> None:
 @pytest.mark.parametrize(
     "text", ['{"a":1,"a":2}', '[{"b":{"a":1,"\\u0061":1}}]', "[1e999]", "[NaN]", "[1"]
 )
-def test_what_no_value_can_hold_is_refused(text: str) -> None:
+def test_unrepresentable_values_are_refused(text: str) -> None:
     with pytest.raises(InvalidJsonError):
         parsed(text)

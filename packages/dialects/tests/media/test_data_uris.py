@@ -21,7 +21,7 @@ LONG_PNG = PNG + NOISE * 5
 
 
 @pytest.mark.parametrize("head", ["data:image/png,", "data:image/svg+xml,", "data:,", "data:a/b;"])
-def test_text_full_of_heads_has_no_data_uris(head: str) -> None:
+def test_text_of_many_heads_has_no_data_uris(head: str) -> None:
     assert list(find_data_uris("x " + head * 20_000)) == []
 
 
@@ -75,7 +75,7 @@ HEADS = {
 
 
 @pytest.mark.parametrize("head", HEADS.values(), ids=HEADS)
-def test_every_reader_takes_the_same_heads(head: str) -> None:
+def test_all_readers_accept_the_same_heads(head: str) -> None:
     uri = head + b64(PNG)
     whole, split, (span,) = parse_data_uri(uri), split_data_uri(uri), find_data_uris(uri)
     assert whole is not None
@@ -88,5 +88,5 @@ def test_every_reader_takes_the_same_heads(head: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["Data: in 2024, it grew", "data: image/png, say", "data:a b,c"])
-def test_no_reader_takes_a_sentence(text: str) -> None:
+def test_readers_do_not_accept_sentences(text: str) -> None:
     assert (parse_data_uri(text), split_data_uri(text), is_data_uri(text)) == (None, None, False)

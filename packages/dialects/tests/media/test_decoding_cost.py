@@ -115,17 +115,17 @@ def test_header_of_an_avif_does_not_bound_its_cost() -> None:
     assert cost == DecodingCost(PIXELS, 20 * PIXELS + OUTPUT, is_bounded=False)
 
 
-def test_no_more_pixels_are_decoded_than_may_be() -> None:
+def test_image_of_too_many_pixels_is_not_decoded() -> None:
     cost = decoding_cost(media.png_claiming(50_000, 50_000), "image/png", most_pixels=10**6)
     assert cost == DecodingCost(50_000**2, 6 * 10**6 + 27 * 10**6, is_bounded=True)
 
 
 @pytest.mark.parametrize("mime_type", ["image/png", "image/tiff", "application/pdf"])
-def test_what_has_no_readable_header_has_no_cost(mime_type: str) -> None:
+def test_file_without_a_readable_header_has_no_cost(mime_type: str) -> None:
     assert decoding_cost(b"nothing", mime_type, most_pixels=10**6) is None
 
 
-def test_jpeg_that_is_cut_in_its_first_scan_is_still_known_to_be_read_in_rows() -> None:
+def test_jpeg_that_is_cut_in_its_first_scan_is_read_in_rows() -> None:
     image = open_image(io.BytesIO(ROWS[:2_000]), "image/jpeg")
     assert image is not None
     assert is_read_in_rows(image, ROWS[:2_000])

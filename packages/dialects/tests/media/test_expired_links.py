@@ -22,7 +22,7 @@ SECONDS = int(ENDS.timestamp())
         "se=2024-01-01T01:00:00&sig=a",
     ],
 )
-def test_signed_link_says_when_it_ends(query: str) -> None:
+def test_signed_link_has_the_expiry_of_its_parameters(query: str) -> None:
     assert expiry_of(f"https://example.com/a.png?{query}") == ENDS
 
 
@@ -40,5 +40,5 @@ def test_signed_link_says_when_it_ends(query: str) -> None:
         "",
     ],
 )
-def test_other_links_do_not_say_it(url: str) -> None:
+def test_other_links_have_no_expiry(url: str) -> None:
     assert expiry_of(url) is None

@@ -59,17 +59,19 @@ HOSTILE_NAMES = {
     kept_by="packages/dialects/src/pagefault_dialects/media/file_names.py",
     tried="43 names",
 )
-@pytest.mark.parametrize(
-    ("name", "expected"), HOSTILE_NAMES.values(), ids=list(HOSTILE_NAMES.keys())
-)
-def test_a_hostile_name_becomes_a_safe_one(name: str | None, expected: str | None) -> None:
-    assert safe_file_name(name) == expected
+def test_hostile_name_becomes_a_safe_one() -> None:
+    different = {
+        case: safe_file_name(name)
+        for case, (name, expected) in HOSTILE_NAMES.items()
+        if safe_file_name(name) != expected
+    }
+    assert different == {}
 
 
 @given(st.text(st.characters()))
 @example("a" * 252 + ".\U0001f600")
 @example("\u0f73" * 200 + ".txt")
-def test_every_name_comes_out_short_printable_and_free_of_paths(name: str) -> None:
+def test_every_file_name_becomes_short_and_printable_without_a_path(name: str) -> None:
     safe = safe_file_name(name)
     if safe is None:
         return
@@ -81,13 +83,13 @@ def test_every_name_comes_out_short_printable_and_free_of_paths(name: str) -> No
 
 
 @given(st.text(st.characters()) | st.text(alphabet=". nulNUL\u0301/\\\u00e9", max_size=300))
-def test_a_safe_name_is_left_as_it_is(name: str) -> None:
+def test_safe_name_is_left_as_it_is(name: str) -> None:
     safe = safe_file_name(name)
     assert safe_file_name(safe) == safe
 
 
 @given(st.text(alphabet="ab\u00e9\U0001f600", min_size=1, max_size=400))
-def test_the_extension_survives(stem: str) -> None:
+def test_extension_survives(stem: str) -> None:
     safe = safe_file_name(f"{stem}.mp4")
     assert safe is not None
     assert safe.endswith(".mp4")

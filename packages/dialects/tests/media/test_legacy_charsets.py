@@ -33,16 +33,19 @@ TEXTS = {
 }
 
 
-@pytest.mark.parametrize("name", TEXTS)
 @pytest.mark.parametrize("times", [1, 2_000])
-def test_a_text_is_decoded_from_the_charset_it_is_in(name: str, times: int) -> None:
-    text, encoding, charset = TEXTS[name]
-    assert decode_any_text((text * times).encode(encoding)) == LegacyText(text * times, charset)
+def test_text_is_decoded_from_its_charset(times: int) -> None:
+    different = [
+        name
+        for name, (text, encoding, charset) in TEXTS.items()
+        if decode_any_text((text * times).encode(encoding)) != LegacyText(text * times, charset)
+    ]
+    assert different == []
 
 
 @pytest.mark.parametrize("name", TEXTS)
 @pytest.mark.parametrize("size", [4, 7, 100_000])
-def test_a_text_that_arrives_in_pieces_is_decoded(name: str, size: int) -> None:
+def test_text_that_arrives_in_pieces_is_decoded(name: str, size: int) -> None:
     text, encoding, charset = TEXTS[name]
     whole = "# Plain words come first.\n" * 20_000 + text * 50
     data = whole.encode(encoding)
@@ -68,13 +71,13 @@ def test_a_text_that_arrives_in_pieces_is_decoded(name: str, size: int) -> None:
         (b"caf\xe9", "café"),
     ],
 )
-def test_pieces_of_a_text_come_to_its_characters(data: bytes, text: str, size: int) -> None:
+def test_pieces_of_a_text_decode_to_its_characters(data: bytes, text: str, size: int) -> None:
     decoder = TextDecoder()
     pieces = [data[at : at + size] for at in range(0, len(data), size)]
     assert "".join(map(decoder.decode, pieces)) + decoder.decode(b"", final=True) == text
 
 
-def test_a_text_of_unicode_is_in_no_charset_of_before() -> None:
+def test_unicode_text_has_no_legacy_charset() -> None:
     assert decode_any_text(GERMAN.encode()) == LegacyText(GERMAN, "")
     assert decode_any_text(GERMAN.encode("utf-16")) == LegacyText(GERMAN, "")
 
@@ -88,13 +91,13 @@ def test_a_text_of_unicode_is_in_no_charset_of_before() -> None:
         ("cp437", "cp437"),
     ],
 )
-def test_a_declared_charset_is_tried_first(declared: str, charset: str) -> None:
+def test_declared_charset_is_tried_first(declared: str, charset: str) -> None:
     data = "Grüße".encode(declared)
     assert decode_legacy_text(data, declared) == LegacyText("Grüße", charset)
 
 
 @pytest.mark.parametrize("declared", ["hex", "no-such", "x" * 100, "utf-8", "ascii\0"])
-def test_a_declared_charset_that_cannot_be_is_passed_over(declared: str) -> None:
+def test_declared_charset_that_does_not_decode_is_ignored(declared: str) -> None:
     assert decode_legacy_text("Grüße".encode("cp1252"), declared) == LegacyText(
         "Grüße", "windows-1252"
     )
@@ -121,11 +124,11 @@ def test_random_bytes_are_not_decoded() -> None:
     assert [decode_legacy_text(os.urandom(1_000)) for _ in range(100)] == [None] * 100
 
 
-def test_a_text_of_several_readings_is_left_alone() -> None:
+def test_ambiguous_text_is_not_decoded() -> None:
     assert decode_legacy_text("שלום עולם".encode("cp1255")) is None
 
 
-def test_a_rendering_says_from_which_charset_a_text_was_decoded() -> None:
+def test_rendering_names_the_charset_of_a_decoded_text() -> None:
     data = GERMAN.encode("cp1252")
     label = BlockLabel(mime_type="text/csv; charset=ISO-8859-1")
     for each in (None, label):

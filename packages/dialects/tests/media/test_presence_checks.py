@@ -11,14 +11,14 @@ PLACES = [0, 1, *range(WINDOW_CHARS - 42, WINDOW_CHARS + 2), 2 * WINDOW_CHARS - 
 
 @pytest.mark.parametrize("filler", [" ", "é", "\U0001f600", "\ud800"])
 @pytest.mark.parametrize("scheme", ["data:", "DATA:", "dAtA%3a", "Data%3A"])
-def test_scheme_is_seen_wherever_it_stands(scheme: str, filler: str) -> None:
+def test_scheme_is_found_at_every_place(scheme: str, filler: str) -> None:
     for place in PLACES:
         assert has_scheme(filler * place + scheme + filler)
     assert not has_scheme(f"{filler * WINDOW_CHARS}{scheme[:-1]}{filler}dat{filler}")
 
 
 @pytest.mark.parametrize("filler", [" ", "é", "\U0001f600", "\ud800", "=", "\0"])
-def test_run_is_seen_wherever_it_begins(filler: str) -> None:
+def test_run_of_base64_is_found_at_every_place(filler: str) -> None:
     run = "aZ09+/-_" * 5
     for place in PLACES:
         assert has_long_run(filler * place + run + filler)

@@ -21,15 +21,15 @@ PAGES = {
 
 
 @pytest.mark.parametrize("mime_type", ["image/png", "image/svg+xml", "audio/wav", "video/mp4"])
-@pytest.mark.parametrize("name", [*PROGRAMS, *PAGES])
-def test_program_or_web_page_is_no_medium(name: str, mime_type: str) -> None:
-    assert contradicts({**PROGRAMS, **PAGES}[name], mime_type)
+def test_program_or_web_page_is_not_a_medium(mime_type: str) -> None:
+    files = PROGRAMS | PAGES
+    assert [name for name, data in files.items() if not contradicts(data, mime_type)] == []
 
 
 @pytest.mark.parametrize("mime_type", ["text/html", "application/x-executable", "text/plain"])
-@pytest.mark.parametrize("name", [*PROGRAMS, *PAGES])
-def test_another_announcement_is_not_contradicted(name: str, mime_type: str) -> None:
-    assert not contradicts({**PROGRAMS, **PAGES}[name], mime_type)
+def test_other_declared_types_are_kept(mime_type: str) -> None:
+    files = PROGRAMS | PAGES
+    assert [name for name, data in files.items() if contradicts(data, mime_type)] == []
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_another_announcement_is_not_contradicted(name: str, mime_type: str) -> 
         media.jpeg(),
     ],
 )
-def test_what_may_be_an_image_is_kept_as_one(data: bytes) -> None:
+def test_possible_image_is_kept_as_an_image(data: bytes) -> None:
     assert not contradicts(data, "image/x-some-format")
 
 
@@ -67,7 +67,7 @@ def test_what_may_be_an_image_is_kept_as_one(data: bytes) -> None:
         (media.noise_bytes(4096), None),
     ],
 )
-def test_a_second_opinion_is_given_on_unmistakable_signatures_only(
+def test_only_strong_signatures_override_a_declared_type(
     head: bytes, mime_type: str | None
 ) -> None:
     assert second_opinion(head) == mime_type

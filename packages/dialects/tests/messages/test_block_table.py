@@ -29,14 +29,14 @@ def _known(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("_known")
-def test_a_new_shape_is_read_in_tool_results() -> None:
+def test_new_shape_is_read_in_tool_results() -> None:
     clip = samples.Medium(LONG, "video/x-acme", "video", "a.clip")
     picture = samples.Medium(LONG, None, "image")
     assert result_of([CLIP, PICTURE]) == Result((medium(0), medium(1)), (clip, picture))
 
 
 @pytest.mark.usefixtures("_known")
-def test_a_new_shape_is_moved_out_of_messages() -> None:
+def test_new_shape_is_moved_out_of_messages() -> None:
     found = media_in_message({"role": "user", "content": [CLIP, PICTURE]})
     assert [(each.pointer, each.uri and each.uri.mime_type) for each in found] == [
         ("/content/0/clip/raw", "video/x-acme"),
@@ -45,7 +45,7 @@ def test_a_new_shape_is_moved_out_of_messages() -> None:
 
 
 @pytest.mark.usefixtures("_known")
-def test_a_new_shape_is_shown_to_any_model() -> None:
+def test_new_shape_is_rendered_for_every_model() -> None:
     (item,) = ContentReading({}, "assistant").items([CLIP], "/content")
     size = len(LONG)
     assert item == Medium("/content", InlineBytes(LONG), "video", "video/x-acme", "a.clip", size)

@@ -81,7 +81,7 @@ def test_arguments_are_compared_as_json() -> None:
     assert compared(units(*LIST, first=1), USER, calling, ANSWER, SAID) == Comparison()
 
 
-def test_other_words_are_a_difference_with_seq_and_pointer() -> None:
+def test_other_text_is_a_difference_with_seq_and_pointer() -> None:
     found = compared(units(*LIST, first=1), {**USER, "content": "How late is it?"}, *LIST[1:])
     assert found == Comparison(difference=Difference(0, "/content", 1))
 
@@ -92,12 +92,12 @@ def test_other_arguments_are_a_difference() -> None:
     assert found == Comparison(difference=Difference(1, "", 2))
 
 
-def test_list_that_ends_earlier_differs_at_what_it_lacks() -> None:
+def test_shorter_list_differs_at_its_first_missing_entry() -> None:
     found = compared(units(*LIST, first=1), *LIST[:3])
     assert found == Comparison(difference=Difference(3, "", 4))
 
 
-def test_first_difference_is_that_of_words_or_of_calls() -> None:
+def test_first_difference_may_be_a_text_or_a_call() -> None:
     found = compared(units(*LIST, first=1), USER, {"role": "assistant", "content": "Nothing."})
     assert found == Comparison(difference=Difference(1, "/content", 2))
 
@@ -117,12 +117,12 @@ def test_record_without_its_call_in_the_list_is_no_difference() -> None:
     assert compared(stored, USER, SAID) == Comparison((1,))
 
 
-def test_answer_in_a_message_is_compared_by_what_it_says() -> None:
+def test_answer_in_a_message_is_compared_by_its_text() -> None:
     found = compared(units(*LIST, first=1), USER, CALLING, {**ANSWER, "content": "Nine."}, SAID)
     assert found == Comparison(difference=Difference(2, "", 3))
 
 
-def test_new_words_before_stored_ones_are_a_difference() -> None:
+def test_new_text_before_stored_texts_is_a_difference() -> None:
     found = compared(units(USER, SAID, first=1), USER, CALLING, SAID)
     assert found == Comparison(difference=Difference(1, "", 2))
 
@@ -142,12 +142,12 @@ def test_call_behind_its_answer_is_another_one() -> None:
     assert compared(units(*again[:3], first=1), *again) == Comparison((3, 4))
 
 
-def test_first_words_of_the_system_are_not_compared() -> None:
+def test_first_system_message_is_not_compared() -> None:
     stored = units({"role": "system", "content": "Be brief."}, *LIST, first=1)
     assert compared(stored, *LIST) == Comparison()
 
 
-def test_what_continues_stands_behind_what_is_stored() -> None:
+def test_continuation_follows_the_stored_entries() -> None:
     stored = units(*LIST[:3], first=1)
     assert compared(stored, SAID, continues=True) == Comparison((0,))
     assert compared(units(*LIST, first=1), SAID, continues=True) == Comparison()

@@ -42,7 +42,7 @@ ANSWERED = {"role": "assistant", "content": "hello"}
         ({"type": "message", **ANSWERED}, [("", {"type": "message", **ANSWERED})], True),
     ],
 )
-def test_messages_are_found_in_what_stands_around_them(
+def test_messages_are_found_in_their_envelopes(
     body: Json, expected_messages: list[tuple[str, Json]], continues: bool
 ) -> None:
     read = read_conversation(body)
@@ -55,7 +55,7 @@ def test_messages_are_found_in_what_stands_around_them(
     assert read.continues is continues
 
 
-def test_what_stands_around_is_kept_as_it_was_sent() -> None:
+def test_envelope_of_messages_is_kept_as_it_was_sent() -> None:
     read = read_conversation({"system": "be brief", "max_tokens": 9, "messages": [SAID]})
     assert (read.dialect, read.prompt) == ("anthropic", {"system": "be brief"})
 
@@ -109,7 +109,7 @@ def test_requests_of_gemini_and_mcp_are_read_in_every_form(
         ({"messages": [3]}, "/messages/0"),
     ],
 )
-def test_a_body_without_a_conversation_is_refused(body: Json, pointer: str) -> None:
+def test_body_without_a_conversation_is_refused(body: Json, pointer: str) -> None:
     with pytest.raises(InvalidPayloadError) as caught:
         read_conversation(body)
     assert [each.pointer for each in caught.value.faults] == [pointer]

@@ -58,7 +58,7 @@ DENIED: dict[str, list[Json]] = {
 
 
 @pytest.mark.parametrize("name", DENIED)
-def test_model_is_told_of_a_denial_and_why(name: str) -> None:
+def test_denial_is_rendered_with_its_reason(name: str) -> None:
     healed = heal({"messages": [USER, *DENIED[name], ON]}, "anthropic")
     text = [{"type": "text", "text": SAID}]
     block = {"type": "tool_result", "tool_use_id": "w7", "content": text, "is_error": True}
@@ -79,7 +79,7 @@ def test_model_is_told_of_a_denial_and_why(name: str) -> None:
         ({"type": "execution-denied"}, NO_REASON),
     ],
 )
-def test_result_that_is_a_denial_has_its_reason(output: Json, expected_reason: str) -> None:
+def test_denied_result_has_its_reason(output: Json, expected_reason: str) -> None:
     history = [USER, {"role": "assistant", "content": [CALL]}, result(output), ON]
     (_, _, answer, _) = read_messages({"messages": history}).turns
     assert (answer.is_error, [item.text for item in answer.items]) == (True, [expected_reason])  # type: ignore[union-attr]
@@ -94,7 +94,7 @@ def test_call_that_was_approved_waits_for_its_result() -> None:
     assert (answer.call_id, answer.is_error) == ("w7", False)
 
 
-def test_denial_of_a_tool_of_mcp_is_told_with_its_reason() -> None:
+def test_denial_of_an_mcp_tool_is_rendered_with_its_reason() -> None:
     request = {"type": "mcp_approval_request", "id": "m1", "name": "delete", "server_label": "fs"}
     denied = {"type": "mcp_approval_response", "approval_request_id": "m1", "approve": False}
     history: Json = {

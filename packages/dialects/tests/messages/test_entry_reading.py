@@ -94,12 +94,12 @@ CACHED: Json = {"cachePoint": {"type": "default"}}
         ({"role": "model", "parts": [{"text": "hi"}]}, "gemini", "assistant"),
     ],
 )
-def test_a_message_has_a_dialect_and_a_side(message: Json, dialect: str, role: str) -> None:
+def test_message_has_a_dialect_and_a_role(message: Json, dialect: str, role: str) -> None:
     read = read_entry(message)
     assert (read.dialect, read.role) == (dialect, role)
 
 
-def test_what_was_stored_is_read_as_it_was_when_it_came() -> None:
+def test_stored_message_is_read_as_when_it_arrived() -> None:
     read = read_entry(CALL)
     assert read_stored(CALL, read.dialect, READING) == read
 
@@ -112,7 +112,7 @@ def test_what_was_stored_is_read_as_it_was_when_it_came() -> None:
         ({"role": "user", "rows": 3}, ""),
     ],
 )
-def test_what_no_dialect_knows_is_refused(message: Json, pointer: str) -> None:
+def test_message_of_no_dialect_is_refused(message: Json, pointer: str) -> None:
     with pytest.raises(InvalidPayloadError) as caught:
         read_entry(message)
     assert [each.pointer for each in caught.value.faults] == [pointer]
@@ -127,7 +127,7 @@ def test_turns_point_into_the_message_as_it_was_sent() -> None:
     ]
 
 
-def test_items_of_one_turn_are_joined_if_their_dialect_says_so() -> None:
+def test_items_of_one_turn_are_joined_if_their_dialect_does_so() -> None:
     split = [turns(CALL)[0], turns({**CALL, "call_id": "call_2"})[0]]
     both: ComposedTurn = Turn(
         role="assistant", items=(), seq=1, calls=split[0].calls + split[1].calls
@@ -142,7 +142,7 @@ def test_only_the_members_of_the_specification_are_flat() -> None:
     assert not is_flat({"role": "user", "content": "hi", "id": "m1"})
 
 
-def test_a_block_of_one_provider_is_told_in_words_also_where_it_is_stored() -> None:
+def test_stored_block_of_one_provider_is_described_in_words() -> None:
     found = {"type": "web_search_result", "url": "https://a.example", "encrypted_content": "x"}
     block = {"type": "web_search_tool_result", "tool_use_id": "s_1", "content": [found]}
     message = {"role": "assistant", "content": [block, {"type": "text", "text": "Snow."}]}
@@ -164,7 +164,7 @@ def test_a_block_of_one_provider_is_told_in_words_also_where_it_is_stored() -> N
         {"type": "content", "content": [{"type": "text", "text": "Four degrees."}]},
     ],
 )
-def test_a_document_of_words_is_told_behind_its_title_and_context(document: Json) -> None:
+def test_document_of_text_follows_its_title_and_context(document: Json) -> None:
     block = {"type": "document", "source": document, "title": "Weather", "context": "Of May."}
     document_turns = turns({"role": "user", "content": [block]})
     assert [item.text for item in document_turns[0].items if isinstance(item, TextItem)] == [
@@ -180,7 +180,7 @@ def test_a_document_of_words_is_told_behind_its_title_and_context(document: Json
     )
 
 
-def test_an_embedded_text_of_a_message_keeps_its_address() -> None:
+def test_embedded_text_of_a_message_keeps_its_address() -> None:
     resource = {"uri": "file:///srv/prod/app.env", "mimeType": "text/plain", "text": "A=1"}
     message = {"role": "user", "content": {"type": "resource", "resource": resource}}
     (item,) = turns(message)[0].items

@@ -117,7 +117,7 @@ def _containers(value: Json) -> list[Json]:
 @_EVERY
 @given(data=st.data())
 @settings(max_examples=100)
-def test_history_without_findings_comes_back_and_others_change(
+def test_repair_keeps_a_history_without_findings_and_changes_others(
     target: Dialect, data: st.DataObject
 ) -> None:
     sound = body(heal(body(wire(data.draw(histories()), target)), target))
@@ -175,7 +175,7 @@ def test_history_without_findings_comes_back_and_others_change(
         },
     ],
 )
-def test_a_block_that_is_healed_is_of_the_types_of_its_provider(message: dict[str, Json]) -> None:
+def test_repaired_block_is_valid_for_its_provider(message: dict[str, Json]) -> None:
     call = {"type": "tool_use", "id": "use_1", "name": "f", "input": {}}
     question = {"role": "user", "content": "Look."}
     history = [question, {"role": "assistant", "content": [call]}, message, question]

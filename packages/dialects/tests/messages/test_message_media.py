@@ -142,7 +142,7 @@ def test_medium_in_a_block_is_found(
         'data:image/png;name="a, b.png";charset=x;base64,',
     ],
 )
-def test_data_uri_is_found_however_it_is_written(head: str, payload: str) -> None:
+def test_data_uri_is_found_in_every_spelling(head: str, payload: str) -> None:
     ((pointer, (mime_type, data)),) = found_in({"content": head + payload}).items()
     assert (pointer, mime_type, data[: len(LARGE)]) == ("/content", "image/png", LARGE)
 
@@ -156,7 +156,7 @@ def test_data_uri_is_found_however_it_is_written(head: str, payload: str) -> Non
     ],
     ids=["url-safe", "unpadded", "wrapped"],
 )
-def test_declared_base64_is_found_however_it_is_written(payload: str) -> None:
+def test_declared_base64_is_found_in_every_spelling(payload: str) -> None:
     block = {"source": {"media_type": "image/png", "data": payload}}
     assert found_in(block) == {"/source/data": ("image/png", LARGE)}
 
@@ -221,7 +221,7 @@ def test_medium_in_a_sentence_is_moved_from_1024_decoded_bytes_on(size: int) -> 
     ],
     ids=lambda message: str(message)[:48],
 )
-def test_what_only_looks_like_a_medium_stays(message: object) -> None:
+def test_strings_that_only_look_like_media_stay(message: object) -> None:
     assert media_in_message(message) == []
 
 
@@ -238,7 +238,7 @@ def test_declared_medium_of_any_bytes_is_moved_by_its_length(data: bytes) -> Non
     assert found_in(block) == expected
 
 
-def test_recordings_are_moved_whatever_their_size() -> None:
+def test_recordings_of_every_size_are_moved() -> None:
     short = b64(wav(0.005))
     assert found_in({"input_audio": {"data": short, "format": "wav"}}) == {
         "/input_audio/data": ("audio/wav", wav(0.005))
@@ -256,7 +256,7 @@ def test_media_a_thousand_levels_deep_are_found() -> None:
 
 
 @pytest.mark.parametrize("text", ["blob:%s", "@blob:%s"], ids=["uri", "reference"])
-def test_references_are_found_where_a_string_is_one(text: str) -> None:
+def test_strings_that_are_references_are_found(text: str) -> None:
     ids = [binascii.hexlify(bytes([number] * 16)).decode() for number in range(3)]
     message = {
         "content": [{"url": text % ids[0]}, [text % ids[1], text % ids[0]]],

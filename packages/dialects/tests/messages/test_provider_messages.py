@@ -79,7 +79,7 @@ def answered(body: Json) -> list[tuple[str, str]]:
         {"output": []},
     ],
 )
-def test_what_only_looks_like_a_message_is_refused(value: Json) -> None:
+def test_near_misses_of_messages_are_refused(value: Json) -> None:
     with pytest.raises(InvalidPayloadError):
         read_entry(value)
 
@@ -98,12 +98,12 @@ def test_what_only_looks_like_a_message_is_refused(value: Json) -> None:
         ({"type": "file", "mediaType": "image/png", "data": "https://a.example"}, "vercel"),
     ],
 )
-def test_a_block_shows_the_dialect_of_its_message(block: Json, dialect: str) -> None:
+def test_block_determines_the_dialect_of_its_message(block: Json, dialect: str) -> None:
     hi = {"type": "text", "text": "hi"}
     assert read_entry({"role": "user", "content": [hi, block]}).dialect == dialect
 
 
-def test_words_alone_are_in_the_dialect_of_the_messages_around_them() -> None:
+def test_text_alone_has_the_dialect_of_the_messages_around_it() -> None:
     read = read_conversation([ASKED, {"role": "assistant", "content": [{"text": "Cold."}]}])
     assert [entry.dialect for _, _, entry in read.entries] == ["bedrock", "bedrock"]
 
@@ -120,7 +120,7 @@ def test_blocks_of_several_dialects_in_one_message_are_each_read() -> None:
     assert answered(body) == [("look{}", "one"), ("see{}", "two")]
 
 
-def test_a_call_that_the_provider_ran_is_a_call_and_its_answer() -> None:
+def test_call_that_the_provider_ran_is_a_call_and_its_answer() -> None:
     item = {"type": "mcp_call", "id": "m_1", "name": "look", "arguments": "{}", "output": "cold"}
     item["server_label"] = "weather"
     use = {"type": "mcp_tool_use", "id": "m_1", "name": "look", "input": {}, "server_name": "w"}
@@ -226,18 +226,18 @@ def test_calls_without_ids_are_answered_by_name_and_order() -> None:
         ),
     ],
 )
-def test_an_answer_without_its_call_names_its_tool(answer: Json, name: str) -> None:
+def test_answer_without_its_call_names_its_tool(answer: Json, name: str) -> None:
     assert answered([ASKED, answer]) == [(f"{name}{{}}", "lost")]
 
 
-def test_a_file_of_mistral_is_read_as_one() -> None:
+def test_file_of_mistral_is_read_as_one() -> None:
     block = {"type": "document_url", "document_url": "https://a.example/b.pdf"}
     read_turns = turns([{"role": "user", "content": [block]}])
     assert not [item for item in read_turns[0].items if isinstance(item, TextItem)]
 
 
 @pytest.mark.parametrize("spelled", ["stopReason", "stop_reason"])
-def test_what_the_model_of_a_client_answered_is_mcp(spelled: str) -> None:
+def test_answer_of_a_sampling_client_is_mcp(spelled: str) -> None:
     call = {"type": "tool_use", "id": "t_1", "name": "look", "input": {}}
     answer_message = {"role": "assistant", "content": [call], "model": "m", spelled: "toolUse"}
     read = read_conversation(answer_message)
@@ -248,7 +248,7 @@ def test_what_the_model_of_a_client_answered_is_mcp(spelled: str) -> None:
     )
 
 
-def test_a_picture_of_ollama_is_a_picture_also_where_it_is_stored_as_it_came() -> None:
+def test_stored_picture_of_ollama_is_read_as_a_picture() -> None:
     message = {"role": "user", "content": "What is it?", "images": [PNG]}
     text, picture = turns([message])[0].items
     assert isinstance(picture, Medium)

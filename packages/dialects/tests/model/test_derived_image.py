@@ -13,5 +13,5 @@ from pagefault_dialects.model.resource import ImageRecipe
         (ImageRecipe((), 1, None), "v1;;1;-"),
     ],
 )
-def test_key_tells_all_of_a_recipe(recipe: ImageRecipe, key: str) -> None:
+def test_key_contains_the_whole_recipe(recipe: ImageRecipe, key: str) -> None:
     assert recipe.key == key

@@ -3,7 +3,7 @@
 from pagefault_dialects.model.frontier import MOST_ORPHANS, Frontier
 
 
-def test_a_frontier_of_many_results_without_calls_is_read_back() -> None:
+def test_frontier_of_many_results_without_calls_is_read_back() -> None:
     orphans = range(1, MOST_ORPHANS + 3)
     frontier = Frontier(folded=5).with_orphans(orphans)
     assert frontier == Frontier(folded=5, orphans=tuple(orphans[2:]))

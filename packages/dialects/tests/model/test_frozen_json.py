@@ -33,14 +33,14 @@ def nodes(value: object) -> Iterator[object]:
 
 
 @hypothesis.given(value=JSON)
-def test_thawed_value_is_the_one_that_was_frozen(value: object) -> None:
+def test_thawed_value_is_equal_to_the_frozen_one(value: object) -> None:
     assert json_text(thawed(frozen(value))) == json_text(value)
     assert json_text(thawed(value)) == json_text(value)
     assert json_text(thawed(frozen(frozen(value)))) == json_text(value)
 
 
 @hypothesis.given(value=JSON)
-def test_frozen_value_holds_nothing_that_can_be_changed(value: object) -> None:
+def test_frozen_value_contains_no_mutable_value(value: object) -> None:
     kinds = {type(node) for node in nodes(frozen(value))}
     assert kinds <= {MappingProxyType, tuple, str, int, float, bool, type(None)}
 
@@ -95,5 +95,5 @@ def test_wide_value_keeps_the_order_of_its_members() -> None:
 
 
 @pytest.mark.parametrize("value", [{}, [], "", 0, -0.0, None, False, 2**70, {"": [[], {}]}])
-def test_small_values_come_back_as_they_are(value: object) -> None:
+def test_small_values_are_returned_unchanged(value: object) -> None:
     assert json_text(thawed(frozen(value))) == json_text(value)

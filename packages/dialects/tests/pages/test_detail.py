@@ -32,7 +32,7 @@ def detail(page: Page) -> str:
     )
 
 
-def test_an_image_is_shown_field_by_field() -> None:
+def test_image_is_rendered_field_by_field() -> None:
     page = make_page(
         "img_001",
         Body("url", URL),
@@ -60,7 +60,7 @@ def test_an_image_is_shown_field_by_field() -> None:
     )
 
 
-def test_everything_that_is_known_has_a_line() -> None:
+def test_every_known_field_has_a_line() -> None:
     page = make_page(
         "v",
         Body("blob", REFERENCE, RECORDING.media),
@@ -156,12 +156,12 @@ def test_content_is_previewed_on_one_line(page: Page, preview: str) -> None:
         (make_page("i", IMAGE, modality="image"), f"Resource:    {REFERENCE}"),
     ],
 )
-def test_a_medium_is_named_and_never_shown(page: Page, line: str) -> None:
+def test_medium_is_named_and_not_attached(page: Page, line: str) -> None:
     assert f"\n{line}\n" in detail(page)
 
 
 @given(page=pages())
-def test_every_page_is_shown_on_labelled_lines(page: Page) -> None:
+def test_every_page_is_rendered_as_labelled_lines(page: Page) -> None:
     lines = detail(page).splitlines()
     assert [line for line in lines if line[:13].strip()[-1:] != ":"] == []
     assert BASE64[:40] not in detail(page)

@@ -46,14 +46,14 @@ CASES: dict[str, tuple[Page, list[tuple[int, bool]]]] = {
 
 
 @pytest.mark.parametrize(("page", "levels"), CASES.values(), ids=CASES)
-def test_the_fullest_level_that_shows_the_same_is_told(
+def test_effective_level_is_the_fullest_one_with_the_same_content(
     page: Page, levels: list[tuple[int, bool]]
 ) -> None:
     expected = [EffectiveLevel(Level(level), has_more) for level, has_more in levels]
     assert [effective_level(page, level) for level in Level] == expected
 
 
-def test_words_of_a_recording_that_is_heard_at_full_are_less() -> None:
+def test_transcript_is_less_than_a_recording_at_full() -> None:
     page = make_page("p", Body("url", "https://x/y.mp3"), **RECORDED)
     assert effective_level(page, Level.REDUCED, with_recordings=True) == EffectiveLevel(
         Level.REDUCED, True
@@ -87,19 +87,19 @@ def test_words_of_a_recording_that_is_heard_at_full_are_less() -> None:
     ],
     ids=str,
 )
-def test_language_is_told_by_metadata_type_or_name(
+def test_language_comes_from_metadata_type_or_name(
     fields: dict[str, Any], language: str | None
 ) -> None:
     assert language_of(make_page("p", text("x"), **fields)) == language
 
 
-def test_a_fence_is_longer_than_any_run_of_backticks_in_the_code() -> None:
+def test_fence_is_longer_than_any_run_of_backticks_in_the_code() -> None:
     assert fenced("a````b\n", "r") == "`````r\na````b\n`````"
     assert fenced("", "r") == "```r\n```"
 
 
 @pytest.mark.parametrize(("mime_type", "language"), [("text/plain", None), (None, "javascript")])
-def test_the_id_of_a_page_is_no_file_name_where_its_text_is_prose(
+def test_id_of_a_page_is_no_file_name_where_its_text_is_prose(
     mime_type: str | None, language: str | None
 ) -> None:
     page = make_page("notes-on-node.js", text("x"), mime_type=mime_type)

@@ -55,7 +55,7 @@ CASES: dict[str, tuple[Page, int, JsonValue]] = {
 
 
 @pytest.mark.parametrize(("page", "level", "content"), CASES.values(), ids=CASES)
-def test_a_page_is_one_json_string(page: Page, level: int, content: JsonValue) -> None:
+def test_page_is_one_json_string(page: Page, level: int, content: JsonValue) -> None:
     representation = page.at(Level(level))
     assert json.loads(page_json(page, Level(level))) == {
         "success": True,
@@ -86,15 +86,13 @@ CUT: dict[str, tuple[Page, JsonValue, int]] = {
 
 
 @pytest.mark.parametrize(("page", "content", "total_chars"), CUT.values(), ids=CUT)
-def test_a_page_that_is_cut_says_where_to_go_on(
-    page: Page, content: JsonValue, total_chars: int
-) -> None:
+def test_cut_page_has_the_next_offset(page: Page, content: JsonValue, total_chars: int) -> None:
     document = json.loads(page_json(page, Level.FULL, max_chars=2))
     assert (document["content"], document["truncated"]) == (content, True)
     assert (document["total_chars"], document["next_offset"]) == (total_chars, 2)
 
 
-def test_the_last_piece_is_not_truncated() -> None:
+def test_last_piece_is_not_truncated() -> None:
     document = json.loads(page_json(make_page("p", text("Hello")), Level.FULL, offset=3))
     assert (document["content"], document["truncated"], document["next_offset"]) == (
         "lo",
@@ -148,7 +146,7 @@ def test_scenes_stepped_through_are_all_scenes(max_chars: int) -> None:
     assert (scenes, transcript) == (SCENES[:40], "The end.")
 
 
-def test_one_scene_is_given_however_long_it_is_as_json() -> None:
+def test_one_scene_of_any_length_is_returned() -> None:
     scenes = [{"summary": "A", "boxes": [0] * 999}, {"summary": "B", "boxes": [0] * 999}]
     film = make_page("v", Body("none"), modality="video", scenes=scenes)
     document = _read(film, 50)
@@ -156,14 +154,14 @@ def test_one_scene_is_given_however_long_it_is_as_json() -> None:
     assert _read(film, 50, document["next_offset"])["content"]["scenes"] == scenes[1:]
 
 
-def test_scenes_that_fit_are_all_there() -> None:
+def test_all_scenes_that_fit_are_returned() -> None:
     film = make_page("v", Body("none"), modality="video", scenes=["A", ""], transcript="B")
     document = _read(film, 100)
     assert (document["content"]["scenes"], document["content"]["transcript"]) == (["A", ""], "B")
     assert (document["truncated"], "scenes_total" in document) == (False, False)
 
 
-def test_content_beside_a_transcript_is_shown_and_cut_with_it() -> None:
+def test_content_beside_a_transcript_is_rendered_and_cut_with_it() -> None:
     page = make_page("a", text("A phone call"), modality="audio", transcript="Hello")
     assert _read(page, None)["content"] == {
         **NO_WORDS,
@@ -174,7 +172,7 @@ def test_content_beside_a_transcript_is_shown_and_cut_with_it() -> None:
 
 
 @given(page=pages(), level=st.sampled_from(Level), max_chars=st.none() | st.integers(1, 99))
-def test_json_and_blocks_agree_on_what_is_left_out(
+def test_json_and_blocks_agree_on_left_out_content(
     page: Page, level: Level, max_chars: int | None
 ) -> None:
     if page.fields.modality == "image":
@@ -185,7 +183,7 @@ def test_json_and_blocks_agree_on_what_is_left_out(
     assert document.get("total_chars", blocks.total_chars) == blocks.total_chars
 
 
-def test_a_failure_is_one_json_string() -> None:
+def test_failure_is_one_json_string() -> None:
     assert failure_json('p"', "There is no such page.") == (
         '{"success":false,"page_id":"p\\"","error":"There is no such page."}'
     )

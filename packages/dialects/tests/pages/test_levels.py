@@ -205,11 +205,11 @@ LEVELS: dict[str, tuple[Page, dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize(("page", "expected"), LEVELS.values(), ids=LEVELS)
-def test_a_page_has_the_levels_that_can_be_made_of_it(page: Page, expected: dict[str, Any]) -> None:
+def test_page_has_the_levels_that_can_be_made_of_it(page: Page, expected: dict[str, Any]) -> None:
     assert bodies(page) == expected
 
 
-def test_what_a_client_supplies_is_taken_and_the_levels_above_are_derived_from_it() -> None:
+def test_supplied_levels_are_used_and_the_levels_above_are_derived_from_them() -> None:
     supplied = {Level.REDUCED: text("The transcript of it. And more.")}
     page = make_page("a", RECORDING, modality="audio", transcript="Not this.", supplied=supplied)
     assert page.levels == {
@@ -223,7 +223,7 @@ def test_what_a_client_supplies_is_taken_and_the_levels_above_are_derived_from_i
     }
 
 
-def test_a_text_in_a_resource_is_measured_and_cut_like_any_text() -> None:
+def test_text_in_a_resource_is_measured_and_cut_like_any_text() -> None:
     fields = make_page("t", RECORDING).fields
     levels = derive_levels("t", fields, RECORDING, reduced_image=None, supplied={}, text="Hi")
     assert [level.body for level in levels.values()] == [text("Hi")] * 3
@@ -307,7 +307,7 @@ MISFITS = {
 
 
 @pytest.mark.parametrize(("page", "level", "body", "detail"), MISFITS.values(), ids=MISFITS)
-def test_a_supplied_level_that_does_not_fit_is_refused(
+def test_supplied_level_that_does_not_fit_is_refused(
     page: Page, level: Level, body: Body, detail: str
 ) -> None:
     with pytest.raises(InvalidPayloadError) as refusal:
@@ -315,12 +315,12 @@ def test_a_supplied_level_that_does_not_fit_is_refused(
     assert refusal.value.detail == detail
 
 
-def test_a_supplied_level_that_fits_no_more_is_refused_when_levels_are_derived() -> None:
+def test_supplied_level_that_fits_no_more_is_refused_when_levels_are_derived() -> None:
     with pytest.raises(InvalidPayloadError):
         make_page("t", text("Hi"), supplied={Level.ABSTRACT: text("Hello")})
 
 
-def test_a_supplied_level_that_fits_is_accepted() -> None:
+def test_supplied_level_that_fits_is_accepted() -> None:
     page = make_page("i", IMAGE, modality="image")
     check_supplied(page, Level.REDUCED, SMALL_IMAGE)
     check_supplied(page, Level.ABSTRACT, text(FOX * 1_000))

@@ -63,7 +63,7 @@ ESCAPED = {
 
 
 @pytest.mark.parametrize(("text", "expected"), ESCAPED.values(), ids=ESCAPED)
-def test_what_breaks_or_hides_a_line_is_escaped(text: str, expected: str) -> None:
+def test_characters_that_break_or_hide_a_line_are_escaped(text: str, expected: str) -> None:
     assert one_line(text) == expected
 
 
@@ -73,19 +73,19 @@ def test_one_line_is_one_line(text: str) -> None:
 
 
 @given(text=ANY_TEXT)
-def test_a_quoted_text_is_a_json_string_on_one_line(text: str) -> None:
+def test_quoted_text_is_a_json_string_on_one_line(text: str) -> None:
     assert json.loads(quoted(text)) == text
     assert len(quoted(text).splitlines()) == 1
 
 
 @given(text=ANY_TEXT, limit=st.integers(3, 100))
-def test_a_short_quoted_text_fits_and_is_a_json_string(text: str, limit: int) -> None:
+def test_short_quoted_text_fits_and_is_a_json_string(text: str, limit: int) -> None:
     short = quoted_short(text, limit)
     assert len(short) <= limit
     assert text.startswith(json.loads(short).removesuffix("…")) or json.loads(short) == text
 
 
-def test_a_quoted_text_that_fits_is_not_cut() -> None:
+def test_quoted_text_that_fits_is_not_cut() -> None:
     assert (quoted_short("abcde", 7), quoted_short("abcdef", 7)) == ('"abcde"', '"abcd…"')
 
 
@@ -160,12 +160,12 @@ def test_durations_are_written_as_people_read_them(
 
 
 @pytest.mark.parametrize("seconds", [1e308, 1e9 + 1, float("inf"), float("nan"), -1.0])
-def test_no_page_lasts_longer_than_can_be_read(seconds: float) -> None:
+def test_duration_of_a_page_is_bounded(seconds: float) -> None:
     with pytest.raises(ValidationError):
         PageFields.model_validate({"duration_seconds": seconds})
 
 
-def test_the_longest_duration_is_a_short_text() -> None:
+def test_longest_duration_is_a_short_text() -> None:
     fields = PageFields.model_validate({"duration_seconds": LONGEST_SECONDS})
     assert duration_words(fields.duration_seconds or 0) == "277777:46:40 (1000000000.0 s)"
 

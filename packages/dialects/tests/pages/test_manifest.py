@@ -51,17 +51,17 @@ LINES = {
 
 
 @pytest.mark.parametrize(("known", "line"), LINES.values(), ids=LINES)
-def test_a_page_is_one_line(known: PageFields, line: str) -> None:
+def test_page_is_one_line(known: PageFields, line: str) -> None:
     assert manifest_line("img_001", known, LEVELS, 258) == line
 
 
-def test_what_is_not_known_is_left_out() -> None:
+def test_unknown_fields_are_left_out() -> None:
     assert (
         manifest_line("t", fields(modality="text"), [], None) == "- t (text, artifact, no content)"
     )
 
 
-def test_a_manifest_says_how_many_pages_it_leaves_out() -> None:
+def test_manifest_counts_the_pages_that_it_leaves_out() -> None:
     entries = [ManifestEntry(page_id, fields(), [Level.REFERENCE], 1) for page_id in "ab"]
     assert manifest_text(entries, following=3) == (
         'Memory pages. Use page_fault("ID", target_level=0) for full content.\n'
@@ -71,12 +71,12 @@ def test_a_manifest_says_how_many_pages_it_leaves_out() -> None:
     )
 
 
-def test_a_manifest_of_nothing_says_so() -> None:
+def test_empty_manifest_has_a_line() -> None:
     assert manifest_text([]) == "No memory pages."
 
 
 @given(page=pages())
-def test_a_line_has_no_line_break_and_no_base64(page: Page) -> None:
+def test_line_has_no_line_break_and_no_base64(page: Page) -> None:
     line = manifest_line(page.page_id, page.fields, page.existing_levels, 10**9)
     assert len(f".{line}.".splitlines()) == 1
     assert len(line) <= 200

@@ -60,14 +60,12 @@ OUTLINES = {
 
 
 @pytest.mark.parametrize(("data", "expected"), TRUNCATED.values(), ids=TRUNCATED)
-def test_truncated_data_says_in_place_what_is_left_out(
-    data: JsonValue, expected: JsonValue
-) -> None:
+def test_truncated_data_marks_each_left_out_place(data: JsonValue, expected: JsonValue) -> None:
     assert truncated(data) == expected
 
 
 @pytest.mark.parametrize(("data", "expected"), OUTLINES.values(), ids=OUTLINES)
-def test_an_outline_has_a_type_in_the_place_of_every_value(
+def test_outline_has_a_type_in_the_place_of_every_value(
     data: JsonValue, expected: JsonValue
 ) -> None:
     assert outline(data) == expected
@@ -81,7 +79,7 @@ WIDE = {
 
 
 @pytest.mark.parametrize("data", WIDE.values(), ids=WIDE)
-def test_wide_data_fits_the_limits_all_the_same(data: JsonValue) -> None:
+def test_wide_data_fits_the_limits(data: JsonValue) -> None:
     assert len(json_text(truncated(data))) <= 4_000
     assert len(json_text(outline(data))) <= 800
 

@@ -27,11 +27,11 @@ READ = {
 
 
 @pytest.mark.parametrize(("value", "texts"), READ.values(), ids=READ)
-def test_data_is_read_as_its_words(value: JsonValue, texts: list[str]) -> None:
+def test_data_is_searched_by_its_words(value: JsonValue, texts: list[str]) -> None:
     assert list(readable_texts(value)) == texts
 
 
-def test_deep_data_is_read_to_its_end() -> None:
+def test_deep_data_is_searched_to_its_end() -> None:
     deep: Any = "zebra"
     for _ in range(5_000):
         deep = {"a": [deep]}
@@ -39,7 +39,7 @@ def test_deep_data_is_read_to_its_end() -> None:
 
 
 @given(value=JSON_VALUES)
-def test_every_key_is_read(value: JsonValue) -> None:
+def test_every_key_is_searched(value: JsonValue) -> None:
     read = list(readable_texts([value]))
     assert not isinstance(value, dict) or set(value) <= set(read)
 
@@ -65,11 +65,11 @@ INDEXED: dict[str, tuple[BodyKind, JsonValue, list[str]]] = {
 
 
 @pytest.mark.parametrize(("kind", "content", "texts"), INDEXED.values(), ids=INDEXED)
-def test_a_search_looks_in_everything_that_is_said(
+def test_all_texts_of_a_page_are_searched(
     kind: BodyKind, content: JsonValue, texts: list[str]
 ) -> None:
     assert page_texts(FIELDS, kind, content) == (["A hint"], [*SAID, *texts])
 
 
-def test_a_page_that_says_nothing_has_no_texts() -> None:
+def test_page_without_words_has_no_texts() -> None:
     assert page_texts(PageFields.model_validate({}), "none", None) == ([], [])

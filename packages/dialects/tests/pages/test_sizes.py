@@ -45,24 +45,22 @@ BODIES = {
 
 
 @pytest.mark.parametrize(("body", "size_bytes", "tokens"), BODIES.values(), ids=BODIES)
-def test_a_body_has_a_size_and_costs_tokens(
-    body: Body, size_bytes: int | None, tokens: int
-) -> None:
+def test_body_has_a_size_and_costs_tokens(body: Body, size_bytes: int | None, tokens: int) -> None:
     assert (body_size_bytes(body), estimate_tokens(body)) == (size_bytes, tokens)
 
 
-def test_fields_tell_what_an_address_leads_to() -> None:
+def test_fields_describe_the_target_of_an_address() -> None:
     page = make_page("i", Body("url", URL), modality="image", dimensions=[1920, 1080])
     assert estimate_tokens(page.full, page.fields) == 2_765
 
 
 @pytest.mark.parametrize("body", [RECORDING, Body("url", "https://cdn/x.mp4")])
-def test_a_recording_without_words_costs_its_reference(body: Body) -> None:
+def test_recording_without_words_costs_its_reference(body: Body) -> None:
     page = make_page("v", body, modality="video")
     assert page_tokens(page)[Level.FULL] >= estimate_tokens(body, page.fields) > 0
 
 
-def test_a_recording_costs_its_words() -> None:
+def test_recording_costs_its_words() -> None:
     page = make_page("a", RECORDING, modality="audio", transcript="x" * 4_000)
     assert page_tokens(page) == {
         Level.FULL: 1_000,
@@ -73,6 +71,6 @@ def test_a_recording_costs_its_words() -> None:
 
 
 @given(page=pages())
-def test_a_higher_level_never_costs_more(page: Page) -> None:
+def test_higher_level_never_costs_more(page: Page) -> None:
     costs = list(page_tokens(page).values())
     assert costs == sorted(costs, reverse=True)

@@ -194,7 +194,7 @@ def test_content_is_of_the_pages_modality(
         (None, None),
     ],
 )
-def test_an_embedding_is_a_list_of_finite_numbers(
+def test_embedding_is_a_list_of_finite_numbers(
     embedding: JsonValue, expected: tuple[float, ...] | None
 ) -> None:
     page = make_page("i", IMAGE, modality="image", metadata={"embedding": embedding})
@@ -203,7 +203,7 @@ def test_an_embedding_is_a_list_of_finite_numbers(
     assert content.embedding == expected
 
 
-def test_timestamps_are_handed_out_with_audio() -> None:
+def test_timestamps_are_returned_with_audio() -> None:
     page = make_page("a", RECORDING, modality="audio", metadata={"timestamps": [{"t": 0.0}, 1]})
     content = typed_content(page, Level.FULL, base64=None)
     assert isinstance(content, AudioContent)
@@ -211,7 +211,7 @@ def test_timestamps_are_handed_out_with_audio() -> None:
 
 
 @given(page=pages(), level=st.sampled_from(Level))
-def test_media_are_handed_out_only_at_full_and_reduced(page: Page, level: Level) -> None:
+def test_media_are_returned_only_at_full_and_reduced(page: Page, level: Level) -> None:
     content = typed_content(page, level, base64=BASE64)
     has_medium = isinstance(content, ImageContent | VideoContent) and content.url is not None
     has_bytes = isinstance(content, ImageContent) and content.base64 is not None
@@ -219,5 +219,5 @@ def test_media_are_handed_out_only_at_full_and_reduced(page: Page, level: Level)
 
 
 @given(page=pages())
-def test_the_reference_is_always_text(page: Page) -> None:
+def test_reference_is_always_text(page: Page) -> None:
     assert isinstance(typed_content(page, Level.REFERENCE, base64=None), TextContent)

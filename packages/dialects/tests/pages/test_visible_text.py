@@ -58,7 +58,7 @@ CAPTIONS: dict[str, tuple[Page, list[str | None]]] = {
 
 
 @pytest.mark.parametrize(("page", "expected"), CAPTIONS.values(), ids=CAPTIONS)
-def test_an_image_that_is_not_attached_shows_the_words_there_are(
+def test_image_without_attachment_has_the_existing_texts(
     page: Page, expected: list[str | None]
 ) -> None:
     assert [image_text(page, level) for level in list(Level)[:3]] == expected
@@ -134,11 +134,11 @@ WORDS: dict[str, tuple[Page, list[str | None]]] = {
 
 
 @pytest.mark.parametrize(("page", "expected"), WORDS.values(), ids=WORDS)
-def test_asking_for_more_never_shows_less(page: Page, expected: list[str | None]) -> None:
+def test_fuller_level_never_has_less_text(page: Page, expected: list[str | None]) -> None:
     assert [visible_text(page, level) for level in list(Level)[:3]] == expected
 
 
-def test_a_summary_that_stands_for_a_transcript_is_called_one() -> None:
+def test_summary_in_place_of_a_transcript_is_labelled() -> None:
     page = make_page(
         "a", RECORDING, modality="audio", supplied={Level.ABSTRACT: text("A greeting")}
     )
@@ -148,7 +148,7 @@ def test_a_summary_that_stands_for_a_transcript_is_called_one() -> None:
     )
 
 
-def test_a_reduced_image_that_does_not_exist_shows_what_the_abstract_level_says() -> None:
+def test_missing_reduced_image_has_the_text_of_the_abstract_level() -> None:
     page = make_page("i", IMAGE, modality="image", caption="Sunset")
     rendered = page_blocks(page, Level.REDUCED, image_url=None).content
     assert str(rendered).startswith(
@@ -183,14 +183,14 @@ TYPED: dict[str, tuple[Page, Level, PageContent]] = {
 
 
 @pytest.mark.parametrize(("page", "level", "content"), TYPED.values(), ids=TYPED)
-def test_typed_content_is_what_the_level_holds(
+def test_typed_content_is_the_body_of_the_level(
     page: Page, level: Level, content: PageContent
 ) -> None:
     assert typed_content(page, level, base64=None) == content
 
 
 @given(page=pages())
-def test_no_level_shows_more_than_the_one_below_it(page: Page) -> None:
+def test_no_level_has_more_text_than_the_one_below_it(page: Page) -> None:
     # Missing text is missing at FULL too, although a level above was supplied, and the spelling
     # of data is not content.
     modality = page.fields.modality

@@ -103,3 +103,10 @@ def medium(index: int = 0, provenance: Provenance = NO_PROVENANCE) -> Normalized
 def extracted(index: int = 0) -> NormalizedMediaPart:
     """Return the part of a medium that was extracted from a text or a record."""
     return NormalizedMediaPart(MediaSlot(index), extracted=True)
+
+
+def without_nulls(value: Any) -> Any:  # noqa: ANN401 - JSON
+    """Return a value without the members that are null."""
+    if isinstance(value, dict):
+        return {key: without_nulls(each) for key, each in value.items() if each is not None}
+    return [without_nulls(each) for each in value] if isinstance(value, list) else value

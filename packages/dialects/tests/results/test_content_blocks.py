@@ -48,11 +48,11 @@ from tests.kit.media import b64
         ({"json": {"a": 1}}, json_part('{"a":1}')),
     ],
 )
-def test_a_block_of_text_is_its_text(block: dict[str, object], part: object) -> None:
+def test_block_of_text_is_its_text(block: dict[str, object], part: object) -> None:
     assert result_of([block]) == result_of({"content": [block]}) == Result((part,))
 
 
-def test_a_block_of_text_keeps_what_else_it_holds() -> None:
+def test_block_of_text_keeps_its_other_members() -> None:
     block = {
         "type": "text",
         "text": f"see {PNG_URI} there",
@@ -115,7 +115,7 @@ def test_a_block_of_text_keeps_what_else_it_holds() -> None:
         ({"text": 5}, text("5")),
     ],
 )
-def test_a_text_resource_is_readable_text(resource: dict[str, object], part: object) -> None:
+def test_text_resource_is_readable_text(resource: dict[str, object], part: object) -> None:
     assert result_of({"content": [{"type": "resource", "resource": resource}]}) == Result((part,))
 
 
@@ -159,7 +159,7 @@ def _with_slot(value: object) -> object:
     return fields | {key: MediaSlot(0) for key in ("blob", "data") if key in fields}
 
 
-def test_a_short_payload_is_known_only_where_a_payload_may_stand() -> None:
+def test_short_payload_is_decoded_only_in_a_member_for_payloads() -> None:
     block = {"type": "audio", "data": "Tm90ZQ==", "mimeType": "audio/midi"}
     structured = {"data": "Tm90ZQ==", "word": "Tm90ZQ=="}
     found = result_of({"content": [block], "structuredContent": structured})
@@ -178,7 +178,7 @@ def test_a_short_payload_is_known_only_where_a_payload_may_stand() -> None:
         ("text/plain; charset=utf-8", {"mimeType": "text/plain; charset=utf-8"}),
     ],
 )
-def test_an_empty_resource_says_so_whatever_its_type(
+def test_empty_resource_of_any_type_has_a_line(
     fields: dict[str, str], mime_type: str, meta: dict[str, str] | None
 ) -> None:
     resource = {"uri": "file:///a", "mimeType": mime_type, **fields}
@@ -224,21 +224,21 @@ SVG = "<svg xmlns='http://www.w3.org/2000/svg'/>"
         ({"uri": "f:///t", "blob": PNG64}, Medium(PNG)),
     ],
 )
-def test_a_binary_resource_is_a_file(resource: dict[str, object], found: Medium) -> None:
+def test_binary_resource_is_a_file(resource: dict[str, object], found: Medium) -> None:
     result = result_of({"content": [{"type": "resource", "resource": resource}]})
     name = resource.get("name") or resource.get("title")
     provenance = Provenance(uri=str(resource["uri"]), name=str(name) if name else None)
     assert result == Result((medium(0, provenance),), (found,))
 
 
-def test_a_blob_that_cannot_be_decoded_is_text_with_a_warning() -> None:
+def test_blob_that_cannot_be_decoded_is_text_with_a_warning() -> None:
     resource = {"uri": "a://b", "mimeType": "image/png", "blob": "***"}
     result = result_of({"content": [{"type": "resource", "resource": resource}]})
     assert result.warnings == (("undecodable-media", "/content/0/resource/blob"),)
     assert result.parts[0].provenance == Provenance(uri="a://b")
 
 
-def test_a_resource_link_is_readable_lines() -> None:
+def test_resource_link_is_readable_lines() -> None:
     link = {
         "type": "resource_link",
         "uri": "file:///src/main.rs",
@@ -258,7 +258,7 @@ def test_a_resource_link_is_readable_lines() -> None:
     )
 
 
-def test_a_resource_link_to_remote_media_is_a_link_and_loses_nothing() -> None:
+def test_resource_link_to_remote_media_is_a_link_and_loses_nothing() -> None:
     link = {
         "type": "resource_link",
         "uri": "https://h/v.mp4",
@@ -278,7 +278,7 @@ def test_a_resource_link_to_remote_media_is_a_link_and_loses_nothing() -> None:
     )
 
 
-def test_a_resource_link_to_a_resource_of_ours_is_left_to_be_looked_up() -> None:
+def test_resource_link_to_a_stored_resource_is_a_reference() -> None:
     uri = "blob:0123456789abcdef0123456789abcdef"
     link = {"type": "resource_link", "uri": uri, "name": "a.png", "mimeType": "image/png"}
     provenance = Provenance(name="a.png", meta={"mimeType": "image/png"})
@@ -296,14 +296,14 @@ def test_lone_surrogates_in_a_resource_link_are_noted_once_each() -> None:
     )
 
 
-def test_a_resource_link_that_is_a_data_uri_leaves_no_base64() -> None:
+def test_resource_link_that_is_a_data_uri_leaves_no_base64() -> None:
     assert result_of({"type": "resource_link", "uri": PNG_URI, "name": "v"}) == Result(
         (text("v", provenance=Provenance(name="v")), json_part('{"uri":"', 0, '"}'), extracted()),
         (Medium(PNG, "image/png", must_be_stored=True),),
     )
 
 
-def test_a_tool_result_block_is_its_content() -> None:
+def test_tool_result_block_is_its_content() -> None:
     image = {
         "type": "image",
         "source": {"type": "base64", "media_type": "image/png", "data": PNG64},
@@ -332,7 +332,7 @@ def test_a_tool_result_block_is_its_content() -> None:
         ({}, None),
     ],
 )
-def test_a_tool_result_block_of_sampling_is_a_result(
+def test_tool_result_block_of_sampling_is_a_result(
     members: dict[str, object], is_error: bool | None
 ) -> None:
     content = [{"type": "text", "text": "x"}]
@@ -352,7 +352,7 @@ def test_a_tool_result_block_of_sampling_is_a_result(
     )
 
 
-def test_several_tool_result_blocks_say_whose_they_are_and_whether_any_failed() -> None:
+def test_several_tool_result_blocks_have_their_calls_and_one_failure_state() -> None:
     first = {"type": "tool_result", "toolUseId": "a", "content": [], "isError": True}
     second = {"type": "tool_result", "tool_use_id": "b", "content": "x", "is_error": False}
     assert result_of([first, second]) == Result(
@@ -371,9 +371,7 @@ def test_several_tool_result_blocks_say_whose_they_are_and_whether_any_failed() 
         ([1, [2]], (text("1"), json_part("[2]"))),
     ],
 )
-def test_a_tool_result_block_may_hold_any_content(
-    content: object, parts: tuple[object, ...]
-) -> None:
+def test_tool_result_block_may_have_any_content(content: object, parts: tuple[object, ...]) -> None:
     assert result_of({"type": "tool_result", "content": content}) == Result(parts)
 
 
@@ -384,7 +382,7 @@ def test_warnings_inside_nested_content_point_there() -> None:
     assert result_of([single]).warnings == (("undecodable-media", "/0/content/data"),)
 
 
-def test_a_document_of_content_is_its_content() -> None:
+def test_document_of_content_is_its_content() -> None:
     source = {"type": "content", "content": [{"type": "text", "text": "a"}]}
     block = {"type": "document", "source": source, "title": "T"}
     assert result_of([block]) == Result((text("a"), json_part('{"title":"T"}')))
@@ -392,7 +390,7 @@ def test_a_document_of_content_is_its_content() -> None:
     assert result_of([plain]) == Result((text("words"),))
 
 
-def test_a_document_of_text_is_its_text() -> None:
+def test_document_of_text_is_its_text() -> None:
     source = {"type": "text", "media_type": "text/plain", "data": "plain words"}
     block = {"type": "document", "source": source, "title": "T"}
     assert result_of([block]) == Result((text("plain words", provenance=Provenance(name="T")),))
@@ -411,7 +409,7 @@ def test_a_document_of_text_is_its_text() -> None:
         ),
     ],
 )
-def test_a_vercel_output_says_whether_it_is_an_error(
+def test_type_of_a_vercel_output_is_its_error_state(
     output: dict[str, object], parts: tuple[object, ...], is_error: bool | None
 ) -> None:
     assert result_of(output) == Result(parts, is_error=is_error, envelope={"dialect": "vercel"})

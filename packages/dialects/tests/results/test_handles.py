@@ -48,25 +48,25 @@ TYPED = InMemoryMedia(PNG, "image/webp")
         ({"type": "resource", "resource": {"text": HANDLE}}, Medium(PNG)),
     ],
 )
-def test_a_handle_is_the_medium_under_its_own_type_or_else_the_blocks(
+def test_handle_is_the_medium_under_its_own_type_or_else_the_blocks(
     value: object, found: Medium
 ) -> None:
     assert comparable(normalize(value)) == Result((medium(),), (found,))
 
 
-def test_a_handle_that_has_its_type_is_handed_on_as_it_is() -> None:
+def test_handle_with_its_type_is_returned_unchanged() -> None:
     result = normalize({"type": "image", "data": TYPED, "mimeType": "image/png"})
     assert result.media[0].source is TYPED
 
 
-def test_a_handle_under_a_blocks_type_still_gives_its_bytes() -> None:
+def test_handle_under_a_blocks_type_still_gives_its_bytes() -> None:
     block = {"type": "image", "data": HANDLE, "mimeType": "image/png"}
     source = normalize(block).media[0].source
     assert (source.size_bytes, source.head(4)) == (len(PNG), PNG[:4])
     assert b"".join(source.chunks()) == b"".join(source.chunks()) == PNG
 
 
-def test_a_handle_in_a_record_leaves_a_slot() -> None:
+def test_handle_in_a_record_leaves_a_slot() -> None:
     value = {"id": 1, "a": [HANDLE], "mimeType": "image/png", "data": HANDLE}
     assert comparable(normalize(value)) == Result(
         (
@@ -78,7 +78,7 @@ def test_a_handle_in_a_record_leaves_a_slot() -> None:
     )
 
 
-def test_a_handle_beside_the_content_leaves_a_slot() -> None:
+def test_handle_beside_the_content_leaves_a_slot() -> None:
     value = {"content": ["x"], "structuredContent": HANDLE}
     assert comparable(normalize(value)) == Result(
         (text("x"), extracted()),

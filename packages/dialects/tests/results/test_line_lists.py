@@ -45,7 +45,7 @@ def lines(encoded: str, *, end: str = "\n", columns: int = 76) -> list[str]:
         [*lines(PNG64), "\n", ""],
     ],
 )
-def test_the_lines_of_a_medium_are_one_medium(written: list[str]) -> None:
+def test_lines_of_a_medium_are_one_medium(written: list[str]) -> None:
     cell = {"data": {"image/png": written, "text/plain": ["<Figure>"]}}
     assert result_of(cell) == Result(
         (json_part('{"data":{"image/png":"', 0, '","text/plain":["<Figure>"]}}'), extracted()),
@@ -56,7 +56,7 @@ def test_the_lines_of_a_medium_are_one_medium(written: list[str]) -> None:
 
 
 @pytest.mark.parametrize("end", ["\n", ""])
-def test_the_lines_of_a_block_are_its_medium_whatever_the_bytes(end: str) -> None:
+def test_lines_of_a_block_are_its_medium_for_any_bytes(end: str) -> None:
     block = {"type": "audio", "data": lines(b64(NOISE), end=end), "mimeType": "audio/mpeg"}
     assert result_of(block) == Result((medium(),), (Medium(NOISE, "audio/mpeg", "audio"),))
 
@@ -77,7 +77,7 @@ def test_other_lists_of_strings_stay_as_they_are(items: list[str]) -> None:
     assert result.media == ()
 
 
-def test_a_list_of_files_is_no_file() -> None:
+def test_list_of_files_is_not_one_file() -> None:
     assert [each.data for each in result_of({"images": [PNG64, PNG64]}).media] == [PNG, PNG]
     assert len(result_of({"files": [PNG64, WAV64]}).media) == 2
 
@@ -91,7 +91,7 @@ def test_a_list_of_files_is_no_file() -> None:
         ["data:image/png;base64," + PNG64[:76], *lines(PNG64, end="")[1:]],
     ],
 )
-def test_the_lines_of_a_data_uri_are_its_medium(written: list[str]) -> None:
+def test_lines_of_a_data_uri_are_its_medium(written: list[str]) -> None:
     assert result_of(written) == Result((medium(),), (OF_URI,))
     lifted = Medium(PNG, "image/png", must_be_stored=True)
     assert result_of({"shot": written, "n": 1}) == Result(
@@ -110,7 +110,7 @@ def test_the_lines_of_a_data_uri_are_its_medium(written: list[str]) -> None:
         ),
     ],
 )
-def test_what_stands_behind_base64_in_a_list_is_no_line_of_it(data: bytes, neighbour: str) -> None:
+def test_string_after_base64_in_a_list_is_not_a_line_of_it(data: bytes, neighbour: str) -> None:
     pair = [b64(data), neighbour]
     expected = Result((medium(), text(neighbour)), (Medium(data),))
     assert result_of(pair) == result_of({"content": pair}) == expected
@@ -134,7 +134,7 @@ def test_two_files_of_which_the_first_has_no_padding_are_two() -> None:
     assert result_of([b64(UNPADDED), b64(UNPADDED)]) == Result((medium(0), medium(1)), (two, two))
 
 
-def test_the_lines_of_a_plain_object_that_says_its_type_are_its_medium() -> None:
+def test_lines_of_a_plain_object_with_a_type_are_its_medium() -> None:
     file = {"name": "a.bin", "mimeType": "application/octet-stream"}
     kept = Medium(NOISE, "application/octet-stream", filename="a.bin")
     (part,) = result_of({**file, "data": lines(b64(NOISE), end="")}).parts
@@ -142,7 +142,7 @@ def test_the_lines_of_a_plain_object_that_says_its_type_are_its_medium() -> None
     assert result_of({**file, "data": lines(b64(NOISE), end="")}).media == (kept,)
 
 
-def test_a_list_of_one_string_that_is_declared_to_be_a_medium_is_what_the_string_is() -> None:
+def test_list_of_one_string_that_is_declared_to_be_a_medium_is_what_the_string_is() -> None:
     silence = bytes(600)
     for data in (b64(silence), [b64(silence)]):
         medium = Medium(silence, "audio/wav", "audio")
@@ -152,7 +152,7 @@ def test_a_list_of_one_string_that_is_declared_to_be_a_medium_is_what_the_string
 
 
 @pytest.mark.parametrize(("columns", "media"), [(8_000, 1), (8_004, 0)])
-def test_a_line_has_at_most_eight_thousand_characters(columns: int, media: int) -> None:
+def test_line_has_at_most_eight_thousand_characters(columns: int, media: int) -> None:
     text = b64(hashlib.shake_128(NOISE).digest(30_000))
     listed = [text[at : at + columns] for at in range(0, len(text), columns)]
     record = {"data": listed, "mimeType": "application/octet-stream"}
@@ -169,7 +169,7 @@ def test_a_line_has_at_most_eight_thousand_characters(columns: int, media: int) 
         ["hUqMmPq3qQn7bGkq0lWZy5n0Y3m1tS2x8vK4c6Jd9eF"] * 3,
     ],
 )
-def test_digests_and_sequences_are_no_lines_even_where_a_medium_may_stand(
+def test_digests_and_sequences_are_not_lines_even_in_a_member_for_media(
     listed: list[str],
 ) -> None:
     for record in ({"image": listed, "mimeType": "image/png", "n": 1}, {"image": listed}):

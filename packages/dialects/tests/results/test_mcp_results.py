@@ -44,7 +44,7 @@ STORED = Medium(PNG, must_be_stored=True)
         ({"content": [WORD], "meta": None, "_meta": None}, (text("a"),)),
     ],
 )
-def test_a_call_tool_result_is_its_content(
+def test_call_tool_result_is_its_content(
     result: dict[str, object], parts: tuple[object, ...]
 ) -> None:
     assert result_of(result) == Result(parts)
@@ -96,7 +96,7 @@ def test_structured_content_alone_is_readable_as_well(members: dict[str, object]
         {"content": None, "isError": False},
     ],
 )
-def test_a_tool_that_returned_nothing_is_an_empty_text(result: dict[str, object]) -> None:
+def test_tool_that_returned_nothing_is_an_empty_text(result: dict[str, object]) -> None:
     assert result_of(result) == Result((text(""),), is_error=False)
     assert result_of({"structuredContent": None}) == Result((text(""),))
 
@@ -146,7 +146,7 @@ def test_media_in_display_leave_a_slot() -> None:
     )
 
 
-def test_a_display_further_in_and_an_empty_one_are_data() -> None:
+def test_nested_or_empty_display_is_data() -> None:
     assert result_of({"_display": None}) == Result((json_part('{"_display":null}'),))
     assert result_of([{"_display": 1}]) == Result((json_part('[{"_display":1}]'),))
 
@@ -170,7 +170,7 @@ def test_blocks_keep_their_order_and_warnings_their_places() -> None:
     )
 
 
-def test_the_input_is_not_changed() -> None:
+def test_input_is_not_changed() -> None:
     result: dict[str, object] = {"_display": {"a": [PNG64]}, "content": [dict(WORD)], "x\ud800": 1}
     before = {"_display": {"a": [PNG64]}, "content": [dict(WORD)], "x\ud800": 1}
     result_of(result)

@@ -258,7 +258,7 @@ def _slots_of(value: object) -> Iterator[int]:
     wrapping=st.sampled_from(WRAPPINGS),
     neighbour=json_values,
 )
-def test_a_hidden_medium_is_found_once_and_leaves_no_base64_behind(
+def test_hidden_medium_is_found_once_and_leaves_no_base64_behind(
     hidden: Hidden,
     placement: Callable[[Hidden], object],
     wrapping: Callable[[object], object],
@@ -293,7 +293,7 @@ def test_every_scalar_of_any_value_can_be_found_again(value: object) -> None:
 
 @settings(deadline=None, max_examples=150, suppress_health_check=list(HealthCheck))
 @given(value=json_values)
-def test_the_same_value_gives_the_same_result_and_is_left_alone(value: object) -> None:
+def test_normalization_is_deterministic_and_keeps_its_input(value: object) -> None:
     before = copy.deepcopy(value)
     first, second = normalize(value), normalize(value)
     assert (first.parts, first.warnings) == (second.parts, second.warnings)
@@ -316,7 +316,7 @@ def test_no_text_of_any_value_holds_a_lone_surrogate(
 
 @settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
 @given(hidden=hidden_media(), wrapping=st.sampled_from(WRAPPINGS))
-def test_every_slot_leads_to_a_medium_that_is_shown(
+def test_every_slot_has_a_part_with_its_medium(
     hidden: Hidden, wrapping: Callable[[object], object]
 ) -> None:
     value = {"id": 1, "shot": hidden.text, "note": f"again: {hidden.text} !"}

@@ -45,7 +45,7 @@ def test_nothing_is_no_text_and_null_inside_of_a_record_is_null() -> None:
         (Decimal("9" * 5_000), "9" * 5_000),
     ],
 )
-def test_a_scalar_is_its_json_text(value: object, written: str) -> None:
+def test_scalar_is_its_json_text(value: object, written: str) -> None:
     assert result_of(value) == Result((text(written),))
 
 
@@ -84,9 +84,11 @@ RECORDS: list[dict[str, object]] = [
 ]
 
 
-@pytest.mark.parametrize("record", RECORDS)
-def test_a_record_without_media_keeps_all_its_fields(record: dict[str, object]) -> None:
-    assert result_of(record) == Result((json_part(json_text(record)),))
+def test_record_without_media_keeps_all_its_fields() -> None:
+    different = [
+        record for record in RECORDS if result_of(record) != Result((json_part(json_text(record)),))
+    ]
+    assert different == []
 
 
 @pytest.mark.parametrize(
@@ -152,7 +154,7 @@ def test_media_in_a_record_leave_a_slot_and_follow_it(
     assert result_of(record) == Result((json_part(*written), extracted()), (stored,))
 
 
-def test_a_claimed_type_of_another_family_does_not_rub_off() -> None:
+def test_declared_type_of_another_family_is_ignored() -> None:
     record = {"id": 1, "image": PNG64, "audio": WAV64, "mimeType": "image/png"}
     assert [(item.data, item.declared, item.kind) for item in result_of(record).media] == [
         (PNG, "image/png", "image"),
@@ -160,7 +162,7 @@ def test_a_claimed_type_of_another_family_does_not_rub_off() -> None:
     ]
 
 
-def test_a_record_with_a_typed_url_is_text_and_a_link() -> None:
+def test_record_with_a_typed_url_is_text_and_a_link() -> None:
     record = {"url": "https://h/v.mp4", "mimeType": "video/mp4", "duration": 12.5}
     link = NormalizedLink("https://h/v.mp4", "video", "video/mp4")
     assert (
@@ -187,13 +189,13 @@ def test_a_record_with_a_typed_url_is_text_and_a_link() -> None:
         ([1, [[["a"]]]], (text("1"), text("a"))),
     ],
 )
-def test_a_list_with_text_or_media_is_content_and_any_other_is_data(
+def test_list_with_text_or_media_is_content_and_any_other_is_data(
     value: object, parts: tuple[object, ...]
 ) -> None:
     assert result_of(value) == Result(parts)
 
 
-def test_a_record_with_media_makes_its_list_content() -> None:
+def test_record_with_media_makes_its_list_content() -> None:
     assert result_of([{"id": 1, "shot": PNG64}, {"id": 2}, None]) == Result(
         (json_part('{"id":1,"shot":"', 0, '"}'), extracted(), json_part('{"id":2}'), text("null")),
         (Medium(PNG, must_be_stored=True),),
@@ -230,9 +232,7 @@ def test_thousands_of_keys_of_lone_surrogates_all_stay_in_a_record_of_moderate_s
 
 
 @pytest.mark.parametrize(("count", "noted"), [(100, 100), (101, 101), (5_000, 101)])
-def test_of_many_warnings_the_first_hundred_are_kept_and_the_rest_is_counted(
-    count: int, noted: int
-) -> None:
+def test_first_hundred_warnings_are_kept_and_the_others_counted(count: int, noted: int) -> None:
     warnings = normalize(["\ud800"] * count).warnings
     assert len(warnings) == noted
     assert [warning.pointer for warning in warnings[:100]] == [f"/{at}" for at in range(100)]
@@ -251,7 +251,7 @@ def test_pointer_ends_above_a_key_that_is_longer_than_a_pointer_may_be() -> None
 
 
 @pytest.mark.parametrize("depth", [1_000, 20_000])
-def test_depth_is_no_obstacle(depth: int) -> None:
+def test_deep_records_are_normalized(depth: int) -> None:
     value: object = {"leaf": PNG64}
     blocks: object = "leaf"
     for level in range(depth):

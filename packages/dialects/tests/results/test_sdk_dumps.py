@@ -13,6 +13,7 @@ from packages.dialects.tests.results.samples import (
     medium,
     result_of,
     text,
+    without_nulls,
 )
 from pagefault_dialects.model.normalized import Provenance
 from pagefault_dialects.results import normalize
@@ -55,10 +56,10 @@ def by_name(block: dict[str, Any]) -> dict[str, Any]:
         {"type": "resource_link", "uri": "f:///a", "name": "a", "mimeType": "text/plain"},
     ],
 )
-def test_a_block_is_the_same_under_either_names(block: dict[str, Any]) -> None:
+def test_block_is_the_same_under_either_names(block: dict[str, Any]) -> None:
     respelled = _snake_case(block)
     assert result_of(by_name(respelled)) == result_of(by_alias(block))
-    bare = _without_nulls(block)
+    bare = without_nulls(block)
     assert result_of(by_alias(bare)) == result_of(by_alias(block))
 
 
@@ -67,12 +68,6 @@ def _snake_case(value: object) -> Any:  # noqa: ANN401 - JSON as it came in
     if isinstance(value, dict):
         return {names.get(key, key): _snake_case(each) for key, each in value.items()}
     return [_snake_case(each) for each in value] if isinstance(value, list) else value
-
-
-def _without_nulls(value: object) -> Any:  # noqa: ANN401 - JSON as it came in
-    if isinstance(value, dict):
-        return {key: _without_nulls(each) for key, each in value.items() if each is not None}
-    return [_without_nulls(each) for each in value] if isinstance(value, list) else value
 
 
 def test_members_of_a_block_in_snake_case_are_those_of_the_protocol() -> None:
@@ -91,7 +86,7 @@ def test_members_of_a_block_in_snake_case_are_those_of_the_protocol() -> None:
     )
 
 
-def test_an_error_in_snake_case_is_an_error_without_another_text() -> None:
+def test_error_in_snake_case_is_an_error_without_another_text() -> None:
     block = {"type": "text", "text": "boom", "annotations": None, "meta": None}
     result = {"content": [block], **_SNAKE, "is_error": True, "structured_content": {"a": None}}
     assert result_of(result) == Result(
@@ -120,7 +115,7 @@ def test_meta_of_a_tools_own_stays_readable() -> None:
     ("structured", "data"),
     [({"a": [1]}, {"a": [1]}), ({"result": 5}, 5), ({"result": "x"}, "x"), (None, None)],
 )
-def test_what_the_fastmcp_client_reads_again_is_told_once(structured: object, data: object) -> None:
+def test_data_of_the_fastmcp_client_is_not_repeated(structured: object, data: object) -> None:
     result = {
         "content": [{"type": "text", "text": "a"}],
         "structured_content": structured,
@@ -132,12 +127,12 @@ def test_what_the_fastmcp_client_reads_again_is_told_once(structured: object, da
     assert result_of(result) == Result((text("a"),), is_error=False, structured_content=kept)
 
 
-def test_data_that_says_something_else_is_kept() -> None:
+def test_data_that_differs_from_the_content_is_kept() -> None:
     result = {"content": [], "structured_content": {"result": 5}, "data": 6, "is_error": False}
     assert result_of(result).parts == (json_part('{"result":5}'), json_part('{"data":6}'))
 
 
-def test_an_empty_resource_says_its_address() -> None:
+def test_empty_resource_has_its_address() -> None:
     block = {"type": "resource", "resource": {"uri": "file:///a.txt", "text": ""}}
     assert result_of([block]) == Result(
         (text("[file:///a.txt is empty]", provenance=Provenance(uri="file:///a.txt")),)
@@ -156,14 +151,14 @@ def test_two_spellings_of_a_member_with_other_values_are_both_kept() -> None:
     assert "true" in str(normalize({"content": [block], **both}).parts)
 
 
-def test_a_member_that_says_nothing_of_success_is_kept_in_both_spellings() -> None:
+def test_other_member_is_kept_in_both_spellings() -> None:
     words = {"type": "text", "text": "a"}
     assert result_of({"content": [words], "is_error": "maybe", "isError": "no"}) == Result(
         (text("a"), json_part('{"is_error":"maybe","isError":"no"}'))
     )
 
 
-def test_what_langchain_adds_to_every_block_is_no_text_of_a_tool() -> None:
+def test_members_that_langchain_adds_to_blocks_are_left_out() -> None:
     made = "lc_1faba2c5-5f8e-4f4c-9a8e-6a1f6a3c7f10"
     blocks = [
         {"type": "text", "id": made, "text": "hi", "index": 0},

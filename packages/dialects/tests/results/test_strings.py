@@ -57,7 +57,7 @@ def wrapped(payload: str, columns: int = 76, line_end: str = "\n") -> str:
         (wrapped(PNG64, 64, "\r\n"), PNG, None),
     ],
 )
-def test_a_string_that_is_a_medium_becomes_its_part(
+def test_string_that_is_a_medium_becomes_its_part(
     value: str, data: bytes, declared: str | None
 ) -> None:
     expected = Result((medium(),), (Medium(data, declared),))
@@ -66,7 +66,7 @@ def test_a_string_that_is_a_medium_becomes_its_part(
     assert result_of([value]) == expected
 
 
-def test_a_name_in_a_data_uri_is_the_file_name() -> None:
+def test_name_in_a_data_uri_is_the_file_name() -> None:
     value = f"data:application/pdf;name=a%20b.pdf;base64,{PDF64}"
     assert result_of(value) == Result(
         (medium(),), (Medium(PDF, "application/pdf", None, "a b.pdf"),)
@@ -74,13 +74,13 @@ def test_a_name_in_a_data_uri_is_the_file_name() -> None:
 
 
 @pytest.mark.parametrize("mime_type", ["text/html", "text/csv", "application/json"])
-def test_a_data_uri_of_text_becomes_the_text(mime_type: str) -> None:
+def test_data_uri_of_text_becomes_the_text(mime_type: str) -> None:
     value = f"data:{mime_type};charset=utf-8;base64,{b64('<p>grüß</p>'.encode())}"
     provenance = Provenance(meta={"mimeType": f"{mime_type};charset=utf-8"})
     assert result_of(value) == Result((text("<p>grüß</p>", mime=mime_type, provenance=provenance),))
 
 
-def test_the_parameters_of_a_data_uri_are_kept_but_not_its_name() -> None:
+def test_parameters_of_a_data_uri_are_kept_but_not_its_name() -> None:
     value = f"data:audio/l16;rate=24000;name=a.pcm;base64,{b64(NOISE)}"
     declared = "audio/l16;rate=24000"
     assert result_of(value) == Result(
@@ -89,7 +89,7 @@ def test_the_parameters_of_a_data_uri_are_kept_but_not_its_name() -> None:
     )
 
 
-def test_a_data_uri_of_text_that_is_no_utf8_stays_a_file() -> None:
+def test_data_uri_of_text_that_is_no_utf8_stays_a_file() -> None:
     data = "grüß".encode("latin-1")
     expected = Result((medium(),), (Medium(data, "text/plain"),))
     assert result_of(f"data:text/plain;base64,{b64(data)}") == expected
@@ -99,7 +99,7 @@ def test_a_data_uri_of_text_that_is_no_utf8_stays_a_file() -> None:
     "value",
     ["data:image/png;base64,@@@not-base64@@@", "data:image/png;base64,", "data:audio/wav;base64,A"],
 )
-def test_a_broken_data_uri_is_text_with_a_warning(value: str) -> None:
+def test_broken_data_uri_is_text_with_a_warning(value: str) -> None:
     assert result_of(value) == Result((text(value),), warnings=(("undecodable-media", ""),))
     assert result_of(["x", value]).warnings == (("undecodable-media", "/1"),)
 
@@ -138,11 +138,13 @@ PLAIN_TEXTS = [
 ]
 
 
-@pytest.mark.parametrize("value", PLAIN_TEXTS)
-def test_other_text_is_kept_code_point_for_code_point(value: str) -> None:
-    expected = Result((text(value),))
-    assert result_of(value) == expected
-    assert result_of({"content": [{"type": "text", "text": value}]}) == expected
+def test_other_text_is_kept_code_point_for_code_point() -> None:
+    different = []
+    for value in PLAIN_TEXTS:
+        block = {"type": "text", "text": value}
+        if not result_of(value) == result_of({"content": [block]}) == Result((text(value),)):
+            different.append(value)
+    assert different == []
 
 
 @pytest.mark.parametrize(
@@ -166,7 +168,7 @@ def test_other_text_is_kept_code_point_for_code_point(value: str) -> None:
         ("cut ", PNG64[:1000], "… [truncated]"),
     ],
 )
-def test_a_medium_inside_a_text_is_lifted_out(before: str, hidden: str, after: str) -> None:
+def test_medium_inside_a_text_is_lifted_out(before: str, hidden: str, after: str) -> None:
     result = result_of(before + hidden + after)
     pieces: list[str | int] = [before, 0, after] if after else [before, 0]
     assert result.parts == (text(*pieces), extracted())
@@ -183,7 +185,7 @@ def test_several_media_in_a_text_keep_their_places() -> None:
     )
 
 
-def test_a_word_after_wrapped_base64_is_not_part_of_it() -> None:
+def test_word_after_wrapped_base64_is_not_part_of_it() -> None:
     exact = b64(PNG[: 57 * 12])
     assert result_of(f"{wrapped(exact)}\nDone and dusted").parts[0] == text(0, "\nDone and dusted")
 
@@ -208,7 +210,7 @@ def test_json_in_a_string_is_rewritten_where_it_holds_media(levels: int) -> None
     assert json.loads(restored) == {"n": 12345678901234567890, "shot": "@blob:0"}
 
 
-def test_json_nested_beyond_the_limit_still_gives_up_its_base64() -> None:
+def test_base64_is_extracted_from_json_nested_beyond_the_limit() -> None:
     value = json.dumps({"shot": PNG64})
     for _ in range(10):
         value = json.dumps({"inner": value})

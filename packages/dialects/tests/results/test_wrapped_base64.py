@@ -33,7 +33,7 @@ def media_of(value: object) -> list[bytes]:
     place=st.sampled_from(PLACES),
     encode=st.sampled_from((base64.b64encode, base64.urlsafe_b64encode)),
 )
-def test_a_wrapped_medium_is_lifted_out_whole(
+def test_wrapped_medium_is_lifted_out_whole(
     columns: int, size: int, separator: str, place: str, encode: Callable[[bytes], bytes]
 ) -> None:
     data = (PNG + NOISE)[:size]
@@ -44,7 +44,7 @@ def test_a_wrapped_medium_is_lifted_out_whole(
 
 @pytest.mark.parametrize("columns", [40, 57, 76, 100, 128, 200])
 @pytest.mark.parametrize("separator", SEPARATORS)
-def test_a_wrapped_medium_without_padding_is_lifted_out_whole(columns: int, separator: str) -> None:
+def test_wrapped_medium_without_padding_is_lifted_out_whole(columns: int, separator: str) -> None:
     lines = wrapped(b64(UNPADDED), columns, separator)
     assert media_of(lines) == media_of(f"a:\n{lines}\n\nb") == [UNPADDED]
 
@@ -53,7 +53,7 @@ def test_a_wrapped_medium_without_padding_is_lifted_out_whole(columns: int, sepa
 @pytest.mark.parametrize(
     "widths", [(100, 90, 100), (100, 120, 100), (76, 76, 80), (64, 64, 50, 64)]
 )
-def test_a_medium_in_lines_of_uneven_width_is_no_fragment(
+def test_medium_in_lines_of_uneven_width_is_no_fragment(
     place: str, widths: tuple[int, ...]
 ) -> None:
     position, lines = 0, []
@@ -73,9 +73,7 @@ def test_a_medium_in_lines_of_uneven_width_is_no_fragment(
         ("Done", "\nDone"),
     ],
 )
-def test_what_stands_below_a_medium_on_one_line_is_not_part_of_it(
-    below: str, remaining: str
-) -> None:
+def test_text_below_a_medium_on_one_line_is_not_part_of_it(below: str, remaining: str) -> None:
     result = result_of(f"{b64(UNPADDED)}\n{below}")
     assert result.parts[0] == text(0, remaining)
     assert [item.data for item in result.media] == [UNPADDED]

@@ -73,7 +73,7 @@ def written(value: JsonValue, chance: Random) -> str:
 
 @given(value=VALUES, chance=st.randoms(use_true_random=False), spelled=st.booleans())
 @settings(max_examples=60, deadline=None)
-def test_value_has_one_digest_however_it_is_written(
+def test_value_has_one_digest_in_every_spelling(
     value: JsonValue, chance: Random, *, spelled: bool
 ) -> None:
     expected = json_digest(parsed(json.dumps(value)))

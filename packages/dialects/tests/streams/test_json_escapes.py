@@ -16,7 +16,7 @@ from pagefault_dialects.streams.long_strings import JsonEscapes, raw_head_end, w
         ([b"AAAA\\r\\nAAAA", b"\\nAA\\r"], b"AAAA\r\nAAAA\nAA\r"),
     ],
 )
-def test_raw_json_comes_back_byte_for_byte(pieces: list[bytes], text: bytes) -> None:
+def test_raw_json_is_restored_byte_for_byte(pieces: list[bytes], text: bytes) -> None:
     escapes, read = JsonEscapes(), b""
     for piece in pieces:
         decoded, escapes = escapes.read(piece)

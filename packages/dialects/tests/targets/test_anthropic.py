@@ -96,7 +96,7 @@ ANSWERS = {
 
 
 @pytest.mark.parametrize(("turn", "expected"), ANSWERS.values(), ids=ANSWERS)
-def test_an_answer_is_a_tool_result_without_blank_texts(
+def test_answer_is_a_tool_result_without_blank_texts(
     turn: ResolvedTurn, expected: dict[str, Any]
 ) -> None:
     messages = write_messages("anthropic", turn)
@@ -144,7 +144,7 @@ MEDIA = {
 
 
 @pytest.mark.parametrize(("medium", "expected"), MEDIA.values(), ids=MEDIA)
-def test_a_medium_stands_at_its_place(medium: MediaItem, expected: dict[str, Any]) -> None:
+def test_medium_keeps_its_place_among_texts(medium: MediaItem, expected: dict[str, Any]) -> None:
     items = (text_item("Before."), medium, text_item("Behind."))
     blocks = [text_block("Before."), expected, text_block("Behind.")]
     messages = write_messages("anthropic", answer(*items), turn("user", *items))
@@ -152,7 +152,7 @@ def test_a_medium_stands_at_its_place(medium: MediaItem, expected: dict[str, Any
     check_anthropic(messages)
 
 
-def test_media_of_errors_stand_behind_all_answers_of_the_turn() -> None:
+def test_media_of_errors_follow_all_answers_of_the_turn() -> None:
     image, file = media_item(PNG, "image/png", "a.png"), media_item(PDF, "application/pdf")
     messages = write_messages(
         "anthropic",
@@ -189,7 +189,7 @@ def test_media_of_errors_stand_behind_all_answers_of_the_turn() -> None:
     check_anthropic(messages)
 
 
-def test_turns_in_which_nothing_is_said_have_no_message() -> None:
+def test_empty_turns_have_no_message() -> None:
     messages = write_messages(
         "anthropic",
         turn("user", text_item("One.")),
@@ -211,7 +211,7 @@ def test_turns_in_which_nothing_is_said_have_no_message() -> None:
     check_anthropic(messages)
 
 
-def test_a_longer_history_leaves_earlier_messages_as_they_were() -> None:
+def test_longer_history_leaves_earlier_messages_as_they_were() -> None:
     turns = [
         turn("user", text_item("Shoot.")),
         calling("a"),

@@ -70,7 +70,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("messages", "complaint"), WRONG.values(), ids=WRONG)
-def test_wrong_messages_are_refused(messages: list[dict[str, Any]], complaint: str) -> None:
+def test_invalid_messages_are_refused(messages: list[dict[str, Any]], complaint: str) -> None:
     with pytest.raises(AssertionError, match=complaint):
         check_anthropic(messages)
 

@@ -105,7 +105,7 @@ ANSWERS = {
 
 
 @pytest.mark.parametrize(("turn", "expected"), ANSWERS.values(), ids=ANSWERS)
-def test_an_answer_is_a_tool_result_without_blank_texts(
+def test_answer_is_a_tool_result_without_blank_texts(
     turn: ResolvedTurn, expected: dict[str, Any]
 ) -> None:
     messages = write_messages("bedrock", turn)
@@ -134,7 +134,7 @@ MEDIA = {
 
 @pytest.mark.parametrize(("medium", "expected"), MEDIA.values(), ids=MEDIA)
 @pytest.mark.parametrize("role", ["user", "tool"])
-def test_a_medium_stands_at_its_place(
+def test_medium_keeps_its_place_among_texts(
     medium: MediaItem, expected: dict[str, Any], role: str
 ) -> None:
     items = (text_item("Before."), medium, text_item("Behind."))
@@ -144,7 +144,7 @@ def test_a_medium_stands_at_its_place(
     check_bedrock(messages)
 
 
-def test_what_an_answer_may_not_hold_stands_behind_all_answers_of_the_turn() -> None:
+def test_media_that_answers_cannot_have_follow_all_answers_of_the_turn() -> None:
     sound = media_item(MP3, "audio/mpeg", "a.mp3")
     image, file = media_item(PNG, "image/png"), media_item(PDF, "application/pdf", "a.pdf")
     messages = write_messages(
@@ -224,7 +224,7 @@ NAMES_IN_WORDS = {
 
 
 @pytest.mark.parametrize(("filename", "name"), NAMES.items())
-def test_a_document_is_named_in_few_characters(filename: str | None, name: str) -> None:
+def test_document_is_named_in_few_characters(filename: str | None, name: str) -> None:
     file = media_item(PDF, "application/pdf", filename)
     messages = write_messages("bedrock", turn("user", text_item("Look:"), file))
     assert messages == [from_user(text_block("Look:"), pdf(name))]
@@ -232,9 +232,7 @@ def test_a_document_is_named_in_few_characters(filename: str | None, name: str) 
 
 
 @pytest.mark.parametrize(("filename", "name"), NAMES_IN_WORDS.items())
-def test_a_name_that_a_document_may_not_have_is_in_the_text_before_it(
-    filename: str, name: str
-) -> None:
+def test_invalid_document_name_is_in_the_text_before_the_document(filename: str, name: str) -> None:
     file = media_item(PDF, "application/pdf", filename)
     line = text_block(f'[File: {filename} ({size(PDF)}), attached as "{name} {DIGITS}"]')
     for items in ((text_item("Look:"), file), (file,)):
@@ -244,7 +242,7 @@ def test_a_name_that_a_document_may_not_have_is_in_the_text_before_it(
         check_bedrock(messages)
 
 
-def test_documents_of_one_name_that_none_may_have_are_told_apart() -> None:
+def test_documents_of_one_invalid_name_have_different_names() -> None:
     files = [media_item(PDF, "application/pdf", "\u5831\u544a.pdf") for _ in range(2)]
     lines = [
         text_block(
@@ -283,7 +281,7 @@ def test_no_two_documents_of_a_request_have_one_name() -> None:
     ]
 
 
-def test_what_one_side_says_in_several_turns_is_one_message() -> None:
+def test_turns_of_one_role_are_joined_to_one_message() -> None:
     messages = write_messages(
         "bedrock",
         turn("user", text_item("One.")),
@@ -315,9 +313,7 @@ CLASSES: dict[MediaClass, str] = {
 
 
 @pytest.mark.parametrize(("kind", "member"), CLASSES.items())
-def test_every_type_that_is_taken_has_a_format_of_the_service(
-    kind: MediaClass, member: str
-) -> None:
+def test_every_accepted_type_has_a_format_of_the_service(kind: MediaClass, member: str) -> None:
     block = messages_shape().member.members["content"].member.members[member]
     formats = block.members["format"].enum
     assert set(FORMATS[kind]) == TARGETS["bedrock"].media[kind].types

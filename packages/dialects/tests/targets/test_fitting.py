@@ -76,7 +76,7 @@ def test_types_and_ranges_are_compared(mime_type: str, accepted: str, fits: bool
         (replace(medium(), source=Address("HTTPS://FILES.EXAMPLE/A"), size_bytes=None), None),
     ],
 )
-def test_what_stands_in_the_way(candidate: Medium, expected: str | None) -> None:
+def test_reasons_against_a_medium(candidate: Medium, expected: str | None) -> None:
     target = profile(
         image=rule("*/*", most_side=100, addresses=("https",)),
         audio=rule("*/*", most_base64=3_999),
@@ -86,19 +86,19 @@ def test_what_stands_in_the_way(candidate: Medium, expected: str | None) -> None
 
 
 @pytest.mark.parametrize(("count", "most_side"), [(1, 800), (2, 800), (3, 200)])
-def test_a_crowd_of_images_has_to_be_smaller(count: int, most_side: int) -> None:
+def test_crowd_of_images_has_to_be_smaller(count: int, most_side: int) -> None:
     target = profile(image=rule("*/*", most_side=800, crowd=(2, 200)))
     places = places_of([turn(*[medium()] * count, medium("video/mp4"))])
     assert Fitting(target, INLINE, places).most_side == most_side
 
 
-def test_images_that_will_not_be_there_are_no_crowd() -> None:
+def test_left_out_images_do_not_count() -> None:
     target = profile(image=rule("*/*", most_side=800, crowd=(2, 200)))
     places = places_of([turn(*[medium()] * 3)])
     assert Fitting(target, RenderOptions(max_images=2), places).most_side == 800
 
 
-def test_the_smaller_of_two_counts_holds() -> None:
+def test_smaller_of_two_counts_holds() -> None:
     target = profile(image=rule("*/*", most=5), audio=rule("*/*", most=5))
     fitting = Fitting(target, RenderOptions(max_images=3), [])
     assert [fitting.most(kind) for kind in ("image", "audio", "video")] == [3, 5, None]
@@ -112,7 +112,7 @@ def test_images_are_made_in_types_that_are_taken_and_accepted() -> None:
     assert Fitting(profile(), INLINE, []).image_types() == ()
 
 
-def test_what_can_become_of_a_medium() -> None:
+def test_forms_of_a_medium() -> None:
     addressed = replace(medium(), source=Address(URL))
     inline = replace(medium(), source=InlineBytes(b""))
     assert [has_pixels(each) for each in (medium(), inline, addressed)] == [True, True, False]

@@ -98,7 +98,7 @@ ANSWERS = {
 
 
 @pytest.mark.parametrize(("turn", "expected"), ANSWERS.values(), ids=ANSWERS)
-def test_an_answer_is_an_object(turn: ResolvedTurn, expected: dict[str, Any]) -> None:
+def test_answer_is_an_object(turn: ResolvedTurn, expected: dict[str, Any]) -> None:
     messages = write_messages("gemini", turn)
     assert messages == [from_user(expected)]
     check_gemini(messages)
@@ -125,7 +125,7 @@ AS_TEXT = {
 
 
 @pytest.mark.parametrize("value", AS_TEXT.values(), ids=AS_TEXT)
-def test_an_object_that_would_not_be_read_as_it_is_meant_is_text(value: JsonValue) -> None:
+def test_ambiguous_object_is_sent_as_text(value: JsonValue) -> None:
     messages = write_messages("gemini", answer(data(value)))
     assert messages == [from_user(response({"output": json_text(value)}))]
     check_gemini(messages)
@@ -140,7 +140,7 @@ AS_OBJECTS = {
 
 
 @pytest.mark.parametrize("value", AS_OBJECTS.values(), ids=AS_OBJECTS)
-def test_an_object_is_the_response_itself(value: JsonValue) -> None:
+def test_object_is_the_response_itself(value: JsonValue) -> None:
     messages = write_messages("gemini", answer(data(value)))
     assert messages == [from_user(response(value))]
     check_gemini(messages)
@@ -170,7 +170,7 @@ HELD = {
 
 @pytest.mark.parametrize(("medium", "expected"), HELD.values(), ids=HELD)
 @pytest.mark.parametrize("is_error", [False, True])
-def test_an_answer_holds_images_and_documents(
+def test_answer_holds_images_and_documents(
     medium: MediaItem, expected: dict[str, Any], is_error: bool
 ) -> None:
     messages = write_messages("gemini", answer(text_item("Here."), medium, is_error=is_error))
@@ -179,7 +179,7 @@ def test_an_answer_holds_images_and_documents(
     check_gemini(messages)
 
 
-def test_media_of_one_name_are_not_told_apart_by_it() -> None:
+def test_media_of_one_name_are_not_referenced_by_it() -> None:
     image, file = media_item(PNG, "image/png", "a"), media_item(PDF, "application/pdf", "a")
     messages = write_messages("gemini", answer(image, file))
     parts = (blob(PNG, "image/png", displayName="a"), blob(PDF, "application/pdf"))
@@ -187,7 +187,7 @@ def test_media_of_one_name_are_not_told_apart_by_it() -> None:
     check_gemini(messages)
 
 
-def test_audio_and_video_stand_behind_all_answers_of_the_turn() -> None:
+def test_audio_and_video_follow_all_answers_of_the_turn() -> None:
     clip = media.mp4(0.2)
     sound, video = media_item(MP3, "audio/mpeg", "a.mp3"), media_item(clip, "video/mp4")
     messages = write_messages(
@@ -219,7 +219,7 @@ def test_audio_and_video_stand_behind_all_answers_of_the_turn() -> None:
     check_gemini(messages)
 
 
-def test_what_a_user_shows_stands_at_its_place() -> None:
+def test_media_of_the_user_keep_their_place() -> None:
     items = (
         text_item("Look:"),
         media_item(PNG, "image/png", "a.png"),
@@ -240,7 +240,7 @@ def test_what_a_user_shows_stands_at_its_place() -> None:
     check_gemini(messages)
 
 
-def test_turns_in_which_nothing_is_said_have_no_content() -> None:
+def test_empty_turns_have_no_content() -> None:
     messages = write_messages(
         "gemini",
         turn("user", text_item("One.")),

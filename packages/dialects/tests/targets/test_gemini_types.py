@@ -66,7 +66,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("messages", "complaint"), WRONG.values(), ids=WRONG)
-def test_wrong_contents_are_refused(messages: list[dict[str, Any]], complaint: str) -> None:
+def test_invalid_contents_are_refused(messages: list[dict[str, Any]], complaint: str) -> None:
     with pytest.raises(AssertionError, match=complaint):
         check_gemini(messages)
 

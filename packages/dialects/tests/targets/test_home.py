@@ -26,7 +26,9 @@ _EVERY = pytest.mark.parametrize("target", EVERY_HOME)
 @_EVERY
 @given(data=st.data())
 @settings(max_examples=_EXAMPLES)
-def test_valid_history_comes_out_as_it_went_in(target: str, data: st.DataObject) -> None:
+def test_valid_history_is_rendered_unchanged_for_its_own_dialect(
+    target: str, data: st.DataObject
+) -> None:
     sent = data.draw(home_histories(EVERY_HOME[target]))
     rendered = render(read_messages(sent).turns, target)
     assert (rendered.messages, rendered.loss) == (sent, ())
@@ -35,16 +37,14 @@ def test_valid_history_comes_out_as_it_went_in(target: str, data: st.DataObject)
 @_EVERY
 @given(data=st.data())
 @settings(max_examples=100)
-def test_generated_history_is_of_the_types_of_its_provider(
-    target: str, data: st.DataObject
-) -> None:
+def test_generated_history_is_valid_for_its_provider(target: str, data: st.DataObject) -> None:
     TYPES[target](data.draw(home_histories(EVERY_HOME[target])))
 
 
 @_EVERY
 @given(data=st.data())
 @settings(max_examples=100)
-def test_no_other_target_is_told_a_dialect(target: str, data: st.DataObject) -> None:
+def test_other_targets_have_no_blocks_of_the_dialect(target: str, data: st.DataObject) -> None:
     sent = data.draw(home_histories(EVERY_HOME[target]))
     turns = read_messages(sent).turns
     for other in TARGETS.keys() - {target}:
@@ -133,7 +133,7 @@ def test_marks_in_results_count_as_well() -> None:
     assert _rendered(again, "anthropic")[2]["content"][0]["content"] == [bare, text, text]
 
 
-def test_items_that_are_one_turn_come_out_with_the_blocks_of_their_provider() -> None:
+def test_items_of_one_turn_keep_the_blocks_of_their_provider() -> None:
     history: list[Json] = [
         {"role": "user", "content": "q"},
         {"type": "image_generation_call", "id": "ig_1", "status": "completed", "result": _PICTURE},
@@ -156,7 +156,7 @@ def test_items_that_are_one_turn_come_out_with_the_blocks_of_their_provider() ->
         ),
     ],
 )
-def test_file_that_only_one_provider_has_is_put_in_words_for_others_with_an_entry_of_loss(
+def test_file_of_one_provider_is_described_for_others_with_an_entry_of_loss(
     block: Json, words: str
 ) -> None:
     member = "parts" if "fileData" in block else "content"
@@ -252,7 +252,7 @@ def test_signed_thoughts_that_a_framework_carries_go_to_their_provider_alone(mes
         ("openai-responses", {"type": "reasoning", "id": "rs_1", "summary": []}),
     ],
 )
-def test_thought_that_nothing_follows_is_left_out_once_the_user_goes_on(
+def test_thought_that_nothing_follows_is_left_out_after_a_user_message(
     target: str, message: Json
 ) -> None:
     question = {"role": "user", "content": "q"}
@@ -319,7 +319,7 @@ _UNDECODABLE: dict[str, Json] = {
 
 @pytest.mark.parametrize("data", ["%%", "AAAA%", " "])
 @pytest.mark.parametrize("target", _UNDECODABLE)
-def test_medium_that_cannot_be_decoded_is_told_in_words_at_home_too(target: str, data: str) -> None:
+def test_undecodable_medium_is_described_in_its_own_dialect_too(target: str, data: str) -> None:
     block = json.loads(json.dumps(_UNDECODABLE[target]).replace("%%", data))
     content: Json = {"role": "user", "parts" if target == "gemini" else "content": [block]}
     written = json.dumps(_rendered([content], target))

@@ -74,7 +74,7 @@ _documents = st.recursive(
 
 
 @given(_documents)
-def test_joined_it_is_the_json_of_the_document(document: Node) -> None:
+def test_joined_pieces_are_the_json_of_the_document(document: Node) -> None:
     rendering = json_pieces(document)
     text = joined(rendering)
     assert text == json_text(plain(document)).encode()
@@ -82,7 +82,7 @@ def test_joined_it_is_the_json_of_the_document(document: Node) -> None:
 
 
 @given(_documents, _documents)
-def test_the_digest_stands_for_the_bytes(first: Node, second: Node) -> None:
+def test_digest_identifies_the_bytes(first: Node, second: Node) -> None:
     one, other = json_pieces(first), json_pieces(second)
     assert (one.digest == other.digest) == (_known(one) == _known(other))
     assert one.digest == json_pieces(first).digest
@@ -104,7 +104,7 @@ def _known(rendering: Rendering) -> list[tuple[bool, bytes]]:
         {"b": 1, "a": [leaf(b"12"), "x"]},
     ],
 )
-def test_the_digest_changes_with_anything(other: Node) -> None:
+def test_digest_changes_with_every_option(other: Node) -> None:
     assert json_pieces({"a": [leaf(b"12"), "x"], "b": 1}).digest != json_pieces(other).digest
 
 
@@ -119,7 +119,7 @@ def test_stored_media_are_places_and_small_ones_are_text() -> None:
 
 
 @pytest.mark.parametrize("other_value", [None, Decimal("1.10")])
-def test_the_same_medium_twice_is_two_places(other_value: object) -> None:
+def test_same_medium_twice_is_two_places(other_value: object) -> None:
     rendering = json_pieces([leaf(b"a"), leaf(b"a"), JsonLeaf(other_value)])
     assert joined(rendering) == f'["YQ==","YQ==",{json_text(other_value)}]'.encode()
 
@@ -136,12 +136,12 @@ def test_numbers_keep_their_size() -> None:
     assert joined(rendering) == f'[{{"n":{digits},"m":{2**70}}},"YQ=="]'.encode()
 
 
-def test_halves_of_characters_are_told_to_have_been_there() -> None:
+def test_lone_surrogates_are_replaced_and_reported() -> None:
     rendering = json_pieces([JsonLeaf({"\udc80": "\udc800"}), leaf(b"a")])
     assert json.loads(joined(rendering)) == [{"\ufffd": "\ufffd0"}, "YQ=="]
 
 
-def test_words_that_look_like_places_are_words() -> None:
+def test_texts_that_look_like_places_are_texts() -> None:
     words = ["\x80", "\ufffd0", "YQ==", '"', "\\udc800"]
     rendering = json_pieces([*words, leaf(b"a")])
     assert json.loads(joined(rendering)) == [*words, "YQ=="]

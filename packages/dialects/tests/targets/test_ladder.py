@@ -76,7 +76,7 @@ def line(words: str) -> TextItem:
     return TextItem("/parts/0", words)
 
 
-def test_what_the_target_takes_stays_as_it_is() -> None:
+def test_media_that_the_target_accepts_are_attached() -> None:
     image = medium()
     whole: ResolvedTurn = Turn("tool", (TextItem("/t", "x"), original(image)), ORIGIN, 7)
     assert resolve_turns(turn(TextItem("/t", "x"), image)) == ResolvedTurns((whole,), ())
@@ -121,7 +121,7 @@ def test_what_the_target_takes_stays_as_it_is() -> None:
         ),
     ],
 )
-def test_what_the_target_does_not_take_is_words(
+def test_media_that_the_target_does_not_accept_are_described(
     stored: Medium, text: str | None, to: str, expected_words: str
 ) -> None:
     outcome = resolve_turns(turn(stored), target=PNGS, texts={} if text is None else {0: text})
@@ -129,7 +129,7 @@ def test_what_the_target_does_not_take_is_words(
     assert outcome.loss == (step(to, "type-not-taken", f"t takes no {stored.mime_type}."),)
 
 
-def test_a_text_before_a_medium_stands_before_it() -> None:
+def test_label_of_a_medium_precedes_it() -> None:
     image = medium(before="Below:", instead="Gone.")
     assert items(resolve_turns(turn(image))) == [(line("Below:"), original(image))]
 
@@ -150,7 +150,7 @@ def test_a_text_before_a_medium_stands_before_it() -> None:
         ),
     ],
 )
-def test_an_image_that_is_too_large_is_shown_smaller(
+def test_image_that_is_too_large_is_made_smaller(
     stored: Medium, image: DerivedImage, facts: str
 ) -> None:
     target = profile(image=rule("image/*", most_base64=3_999))
@@ -161,7 +161,7 @@ def test_an_image_that_is_too_large_is_shown_smaller(
 
 
 @pytest.mark.parametrize("media", ["inline", "reference", "signed-url"])
-def test_a_smaller_image_that_is_not_stored_is_there_itself(media: MediaDelivery) -> None:
+def test_smaller_image_that_is_not_stored_is_inline(media: MediaDelivery) -> None:
     stored = replace(medium(), source=InlineBytes(b"large"))
     image = replace(made(), data=b"small")
     target = profile(image=rule("image/*", most_side=79, addresses=("https",)))
@@ -204,7 +204,7 @@ def test_each_limit_has_a_code_and_a_reason(
     assert outcome.loss == (step("placeholder", code, reason),)
 
 
-def test_an_image_that_is_damaged_beside_its_picture_is_shown_repaired() -> None:
+def test_image_with_damage_outside_the_picture_is_repaired() -> None:
     damaged, mended = medium(damage=MENDED), made(mime_type="image/png")
     mended = replace(mended, resource=replace(mended.resource, hints=damaged.hints))
     outcome = resolve_turns(turn(damaged), target=PNGS, images={0: mended})
@@ -213,7 +213,7 @@ def test_an_image_that_is_damaged_beside_its_picture_is_shown_repaired() -> None
     assert outcome.loss == (step("repaired", "damaged-media", MENDED.detail),)
 
 
-def test_an_address_that_is_not_loaded_is_a_line_with_the_address() -> None:
+def test_address_that_is_not_loaded_is_a_line_with_the_address() -> None:
     remote = replace(medium(filename=None), source=Address(URL), size_bytes=None)
     outcome = resolve_turns(turn(remote))
     assert items(outcome) == [(line(f"[Image: image/png ({URL})]"),)]
@@ -221,14 +221,14 @@ def test_an_address_that_is_not_loaded_is_a_line_with_the_address() -> None:
     assert outcome.loss == (step("placeholder", "address-not-taken", reason, restore=f"GET {URL}"),)
 
 
-def test_an_address_that_is_loaded_stands_for_the_bytes() -> None:
+def test_address_replaces_the_bytes_if_the_target_loads_it() -> None:
     remote = replace(medium(), source=Address(URL), size_bytes=None)
     target = profile(image=rule("image/*", addresses=("https",)))
     assert items(resolve_turns(turn(remote), target=target)) == [(original(remote, URL),)]
 
 
 @pytest.mark.parametrize("role", ["assistant", "system"])
-def test_who_may_show_no_media_has_words(role: str) -> None:
+def test_roles_without_media_have_descriptions(role: str) -> None:
     image_turn = turn(medium(), role="assistant" if role == "assistant" else "system")
     outcome = resolve_turns(image_turn, images={0: made()})
     assert items(outcome) == [(line("[Image: a.png (3.0 kB)]"),)]
@@ -236,7 +236,7 @@ def test_who_may_show_no_media_has_words(role: str) -> None:
     assert outcome.loss == (step("placeholder", "no-media-here", reason),)
 
 
-def test_the_oldest_give_way_where_there_are_too_many_of_a_class() -> None:
+def test_oldest_media_of_a_class_are_replaced_beyond_its_limit() -> None:
     target = profile(image=rule("*/*", most=1), audio=rule("*/*", most=1))
     old, new = medium(filename="old.png"), medium(filename="new.png")
     sound = medium("audio/wav", "a.wav")
@@ -258,7 +258,7 @@ def test_images_are_made_smaller_before_anything_becomes_words() -> None:
     assert outcome.loss == (step("smaller", "request-too-large", reason),)
 
 
-def test_a_medium_may_take_two_steps() -> None:
+def test_medium_may_take_two_steps() -> None:
     captioned = medium(words=AlternativeText("caption", "A cat."))
     target = profile(image=rule("*/*", most_side=79))
     outcome = resolve_turns(turn(captioned), target=target, images={0: made()}, most_base64=1_199)
@@ -274,7 +274,7 @@ def test_a_medium_may_take_two_steps() -> None:
     )
 
 
-def test_an_image_that_would_not_be_smaller_is_not_made_so_for_room() -> None:
+def test_image_that_would_not_be_smaller_is_not_made_so_for_room() -> None:
     outcome = resolve_turns(turn(medium()), images={0: made(4_000)}, most_base64=3_999)
     assert items(outcome) == [(line("[Image: a.png (3.0 kB)]"),)]
     assert [entry.to for entry in outcome.loss] == ["placeholder"]
@@ -286,13 +286,13 @@ def test_no_room_at_all_leaves_no_media() -> None:
 
 
 @pytest.mark.parametrize("most_base64", [4_000, 3_999])
-def test_a_limit_is_what_is_still_taken(most_base64: int) -> None:
+def test_limit_is_inclusive(most_base64: int) -> None:
     assert (not resolve_turns(turn(medium()), most_base64=most_base64).loss) == (
         most_base64 == 4_000
     )
 
 
-def test_references_stand_for_the_bytes_and_take_no_room() -> None:
+def test_references_replace_the_bytes_and_take_no_room() -> None:
     query = RenderOptions(media="reference")
     image = medium()
     assert items(resolve_turns(turn(image), options=query, most_base64=0)) == [
@@ -305,7 +305,7 @@ def test_references_stand_for_the_bytes_and_take_no_room() -> None:
     assert shown_items[1:] == (smaller(image, made(), f"@blob:{SMALL_ID}", is_reference=True),)
 
 
-def test_signed_urls_stand_for_the_bytes_where_the_target_loads_them() -> None:
+def test_signed_urls_replace_the_bytes_if_the_target_loads_them() -> None:
     query = RenderOptions(media="signed-url")
     loads: MediaRule = rule("*/*", addresses=("https",), most_side=79)
     target = profile(image=loads, audio=rule("*/*"))
@@ -325,7 +325,7 @@ def test_signed_urls_stand_for_the_bytes_where_the_target_loads_them() -> None:
 
 
 @pytest.mark.parametrize("query", [RenderOptions(media="reference"), RenderOptions()])
-def test_what_is_made_of_a_small_image_in_a_record_is_in_the_message(query: RenderOptions) -> None:
+def test_image_derived_from_a_small_image_is_inline(query: RenderOptions) -> None:
     image = replace(medium(), source=InlineBytes(b"x" * 3_000))
     target = profile(image=rule("*/*", most_side=79, addresses=("https",)))
     smaller_one = replace(made(), data=b"y" * 900)
@@ -337,7 +337,7 @@ def test_what_is_made_of_a_small_image_in_a_record_is_in_the_message(query: Rend
     assert [entry.restore for entry in outcome.loss] == [f"GET {ORIGIN}"]
 
 
-def test_an_error_is_told_where_there_is_no_flag_for_it() -> None:
+def test_error_has_a_line_if_the_target_has_no_flag() -> None:
     target = replace(ANYTHING, has_error_flag=False)
     failed = turn(TextItem("/t", "x"), is_error=True)
     error = TextItem("", "[The tool reported an error.]")
@@ -345,7 +345,7 @@ def test_an_error_is_told_where_there_is_no_flag_for_it() -> None:
     assert items(resolve_turns(failed)) == [(TextItem("/t", "x"),)]
 
 
-def test_what_was_left_out_is_told_among_the_steps_in_reading_order() -> None:
+def test_left_out_media_are_in_the_loss_in_reading_order() -> None:
     hidden = Omission("/parts/1", "text", "other-audience", "For the user.")
     kept = Omission("/meta", "structuredContent", "stored-apart", "Too long.", restore="GET /r")
     outcome = resolve_turns(turn(hidden, medium("image/gif", "a.gif"), kept), target=PNGS)

@@ -57,7 +57,7 @@ def test_texts_of_an_answer_are_one_string() -> None:
     ]
 
 
-def test_an_answer_with_nothing_in_it_is_empty() -> None:
+def test_answer_with_nothing_in_it_is_empty() -> None:
     assert langchain(answer(), answer(text_item(""), call_id="call_2", is_error=True)) == [
         result(""),
         result("", call_id="call_2", status="error"),
@@ -71,7 +71,7 @@ def test_data_is_text(value: JsonValue, written_as: str) -> None:
     assert langchain(answer(text_item("got"), data(value))) == [result(f"got\n\n{written_as}")]
 
 
-def test_an_error_may_hold_media() -> None:
+def test_error_may_hold_media() -> None:
     image = media_item(PNG, "image/png")
     assert langchain(answer(text_item("no"), text_item(""), image, is_error=True)) == [
         result(
@@ -142,9 +142,7 @@ def test_an_error_may_hold_media() -> None:
         ),
     ],
 )
-def test_media_are_standard_blocks_wherever_they_stand(
-    attachment: MediaItem, block: JsonValue
-) -> None:
+def test_media_are_standard_blocks_at_every_place(attachment: MediaItem, block: JsonValue) -> None:
     turns = [turn("user", attachment), turn("assistant", text_item("this?"), attachment)]
     assert langchain(*turns) == [
         {"type": "human", "content": [block]},
@@ -153,7 +151,7 @@ def test_media_are_standard_blocks_wherever_they_stand(
     assert langchain(answer(attachment)) == [result([block])]
 
 
-def test_a_conversation_keeps_its_order() -> None:
+def test_conversation_keeps_its_order() -> None:
     image = media_item(PNG, "image/png")
     calls = (TurnCall("call_1", "shoot", {"at": 2**70}), TurnCall("call_2", "", {}))
     turns = [
@@ -183,7 +181,7 @@ def test_a_conversation_keeps_its_order() -> None:
     ]
 
 
-def test_calls_may_be_made_without_a_word() -> None:
+def test_calls_need_no_text() -> None:
     made = {"name": "shoot", "args": {"at": "call_1"}, "id": "call_1", "type": "tool_call"}
     assert langchain(calling("call_1"), answer(text_item("one"))) == [
         {"type": "ai", "content": "", "tool_calls": [made]},
@@ -199,7 +197,7 @@ def test_arguments_may_be_a_thousand_levels_deep() -> None:
     assert message["tool_calls"][0]["args"] is arguments
 
 
-def test_a_turn_in_which_nothing_is_said_has_no_message() -> None:
+def test_empty_turn_has_no_message() -> None:
     assert langchain(turn("user"), turn("assistant", text_item("")), turn("system")) == []
 
 

@@ -32,7 +32,7 @@ def file(**members: JsonValue) -> dict[str, Any]:
     "messages",
     [[], [result([image(), file()])], [{"type": "system", "content": "a"}, ASKED, result()]],
 )
-def test_right_messages_are_let_through(messages: list[Any]) -> None:
+def test_valid_messages_are_accepted(messages: list[Any]) -> None:
     check_langchain(messages)
 
 
@@ -69,6 +69,6 @@ def test_right_messages_are_let_through(messages: list[Any]) -> None:
         ([result(), result()], "two answers"),
     ],
 )
-def test_wrong_messages_are_refused(messages: list[Any], why: str) -> None:
+def test_invalid_messages_are_refused(messages: list[Any], why: str) -> None:
     with pytest.raises((AssertionError, ValueError), match=why):
         check_langchain(messages)

@@ -80,7 +80,7 @@ def test_every_text_of_an_answer_is_a_block_and_an_empty_one_is_none() -> None:
     ]
 
 
-def test_an_answer_with_nothing_in_it_has_no_blocks() -> None:
+def test_answer_with_nothing_in_it_has_no_blocks() -> None:
     assert mcp(answer(), answer(text_item(""), call_id="call_2", is_error=True)) == [
         result(),
         result(is_error=True, call_id="call_2"),
@@ -112,7 +112,7 @@ def test_structured_content_of_older_revisions_is_an_object(value: JsonValue) ->
 
 
 @pytest.mark.parametrize("revision", ["2024-11-05", "2025-03-26"])
-def test_the_oldest_revisions_take_no_structured_content(revision: McpRevision) -> None:
+def test_oldest_revisions_take_no_structured_content(revision: McpRevision) -> None:
     value: JsonValue = {"n": 2}
     assert of(revision, structured(answer(text_item("two")), value)) == [result(text("two"))]
     assert of(revision, structured(answer(text_item("two"), data(value)), value)) == [
@@ -121,7 +121,7 @@ def test_the_oldest_revisions_take_no_structured_content(revision: McpRevision) 
 
 
 @pytest.mark.parametrize("revision", ["2024-11-05", "2025-03-26"])
-def test_the_oldest_revisions_take_no_links(revision: McpRevision) -> None:
+def test_oldest_revisions_take_no_links(revision: McpRevision) -> None:
     rules = of_revision(TARGETS["mcp"], revision).media
     assert {kind: rule.addresses for kind, rule in rules.items()} == dict.fromkeys(rules, ())
     referred = media_item(PNG, "image/png", address=REFERENCE, is_reference=True)
@@ -140,7 +140,7 @@ def test_sound_is_a_file_before_it_was_content() -> None:
     ]
 
 
-def test_structured_content_is_not_said_again_beside_other_content() -> None:
+def test_structured_content_is_not_repeated_beside_other_content() -> None:
     structured_answer = structured(
         answer(text_item("two"), data({"n": 2}), data({"n": 3})), {"n": 2}
     )
@@ -149,13 +149,13 @@ def test_structured_content_is_not_said_again_beside_other_content() -> None:
     ]
 
 
-def test_structured_content_is_said_where_nothing_else_is() -> None:
+def test_structured_content_alone_is_rendered_as_text() -> None:
     assert mcp(structured(answer(data({"n": 2})), {"n": 2})) == [
         result(text('{"n":2}'), structuredContent={"n": 2})
     ]
 
 
-def test_true_is_not_said_to_be_one() -> None:
+def test_true_is_not_written_as_one() -> None:
     assert mcp(structured(answer(text_item("a"), data(True)), 1)) == [
         result(text("a"), text("true"), structuredContent=1)
     ]
@@ -168,7 +168,7 @@ def test_structured_content_may_be_a_thousand_levels_deep() -> None:
     assert message == result(text("a"))
 
 
-def test_an_error_may_hold_media() -> None:
+def test_error_may_hold_media() -> None:
     image = media_item(PNG, "image/png")
     assert mcp(answer(text_item("no"), image, is_error=True)) == [
         result(
@@ -267,7 +267,7 @@ def test_media_are_blocks_of_answers_and_messages_alike(
     assert mcp(answer(attachment)) == [result(block)]
 
 
-def test_a_link_to_elsewhere_has_no_size() -> None:
+def test_link_to_elsewhere_has_no_size() -> None:
     offload_location = replace(media_item(b"", "image/png", address=URL), source=Address(URL))
     assert mcp(answer(offload_location)) == [
         result(
@@ -276,7 +276,7 @@ def test_a_link_to_elsewhere_has_no_size() -> None:
     ]
 
 
-def test_a_stored_file_keeps_its_uri() -> None:
+def test_stored_file_keeps_its_uri() -> None:
     stored = replace(
         media_item(PDF, "application/pdf", "a.pdf"), source=StoredBytes("ab" * 16, "cd" * 32)
     )
@@ -295,7 +295,7 @@ def test_a_stored_file_keeps_its_uri() -> None:
     ]
 
 
-def test_each_thing_that_is_said_is_a_message_and_calls_are_one() -> None:
+def test_each_item_is_a_message_and_calls_are_one() -> None:
     calls = (TurnCall("call_1", "shoot", {"at": 2**70}), TurnCall("call_2", "", {}))
     image = media_item(PNG, "image/png")
     turns = [
@@ -323,7 +323,7 @@ def test_each_thing_that_is_said_is_a_message_and_calls_are_one() -> None:
     ]
 
 
-def test_a_turn_in_which_nothing_is_said_has_no_message() -> None:
+def test_empty_turn_has_no_message() -> None:
     assert mcp(turn("user"), turn("assistant", text_item(""))) == []
 
 

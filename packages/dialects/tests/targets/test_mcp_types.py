@@ -34,7 +34,7 @@ def resource(**members: str) -> dict[str, Any]:
         [{"role": "user", "content": {"type": "text", "text": "a"}}, CALLS, result()],
     ],
 )
-def test_right_messages_are_let_through(messages: list[Any]) -> None:
+def test_valid_messages_are_accepted(messages: list[Any]) -> None:
     check_mcp(messages)
 
 
@@ -83,6 +83,6 @@ def test_right_messages_are_let_through(messages: list[Any]) -> None:
         ),
     ],
 )
-def test_wrong_messages_are_refused(messages: list[Any], why: str) -> None:
+def test_invalid_messages_are_refused(messages: list[Any], why: str) -> None:
     with pytest.raises((AssertionError, ValidationError, ValueError, KeyError), match=why):
         check_mcp(messages)

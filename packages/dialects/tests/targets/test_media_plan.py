@@ -28,7 +28,7 @@ def media_plan(
     return plan_media([turn(*media)], target, options, most_base64=most_base64)
 
 
-def test_what_fits_needs_nothing() -> None:
+def test_media_that_fit_need_no_plan() -> None:
     assert media_plan(medium()) == MediaPlan()
 
 
@@ -41,7 +41,7 @@ def test_what_fits_needs_nothing() -> None:
         replace(medium(hints=WIDE), source=InlineBytes(b"x" * 3_000)),
     ],
 )
-def test_an_image_that_does_not_fit_is_to_be_made_smaller(image: Medium) -> None:
+def test_image_that_does_not_fit_is_to_be_made_smaller(image: Medium) -> None:
     assert media_plan(image) == MediaPlan(images={0: FITTING})
 
 
@@ -54,11 +54,11 @@ def test_an_image_that_does_not_fit_is_to_be_made_smaller(image: Medium) -> None
         (medium(hints=WIDE), profile(image=rule("image/gif", most_side=100))),
     ],
 )
-def test_an_image_of_which_none_can_be_made_is_left(image: Medium, target: Profile) -> None:
+def test_image_of_which_none_can_be_made_is_left(image: Medium, target: Profile) -> None:
     assert media_plan(image, target=target) == MediaPlan()
 
 
-def test_images_of_who_may_show_none_are_left() -> None:
+def test_images_of_roles_without_media_are_not_planned() -> None:
     image_turn = turn(medium(hints=WIDE), role="assistant")
     assert plan_media([image_turn], IMAGES, INLINE, most_base64=1) == MediaPlan()
 
@@ -70,11 +70,11 @@ def test_images_beyond_the_count_are_left() -> None:
     )
 
 
-def test_the_older_images_are_made_tight_where_all_together_are_too_large() -> None:
+def test_older_images_are_made_tight_where_all_together_are_too_large() -> None:
     assert media_plan(*[medium()] * 3, most_base64=8_000) == MediaPlan(images={0: TIGHT})
 
 
-def test_a_room_is_rounded_so_that_there_are_few_recipes() -> None:
+def test_room_is_rounded_so_that_there_are_few_recipes() -> None:
     image = medium(size_bytes=3_000_000)
     target = profile(image=rule("image/png"))
     made = [
@@ -92,13 +92,13 @@ def test_references_take_no_room() -> None:
 @pytest.mark.parametrize(
     "newest", [medium("video/mp4", size_bytes=50_000), medium("image/png", hints=MediaHints())]
 )
-def test_what_will_be_words_takes_no_room(newest: Medium) -> None:
+def test_described_media_take_no_room(newest: Medium) -> None:
     assert media_plan(medium(hints=WIDE), newest, most_base64=5_000) == MediaPlan(
         images={0: FITTING}
     )
 
 
-def test_what_will_be_smaller_takes_the_room_of_that() -> None:
+def test_images_to_be_made_smaller_take_the_smaller_room() -> None:
     image = medium(size_bytes=90_000)
     assert media_plan(image, image, most_base64=80_000) == MediaPlan(
         images={0: FITTING, 1: FITTING}
@@ -119,7 +119,7 @@ def test_what_will_be_smaller_takes_the_room_of_that() -> None:
         (replace(medium("text/csv"), source=InlineBytes(b"a,b")), True),
     ],
 )
-def test_a_text_file_that_is_not_taken_is_to_be_read(file: Medium, is_read: bool) -> None:
+def test_text_file_that_is_not_taken_is_to_be_read(file: Medium, is_read: bool) -> None:
     assert media_plan(file) == MediaPlan(texts=frozenset({0} if is_read else ()))
 
 
@@ -134,16 +134,16 @@ ENLARGED = ImageRecipe(("image/png",), 100, None, 32)
 
 
 @pytest.mark.parametrize("size", [(16, 14), (1, 1), (31, 90), (90, 31)])
-def test_an_image_with_a_side_too_short_is_to_be_enlarged(size: tuple[int, int]) -> None:
+def test_image_with_a_side_too_short_is_to_be_enlarged(size: tuple[int, int]) -> None:
     image = medium(hints=MediaHints(*size))
     assert media_plan(image, target=SMALL) == MediaPlan(images={0: ENLARGED})
 
 
 @pytest.mark.parametrize("size", [(32, 32), (100, 31), (100, 1)])
-def test_an_image_that_is_large_enough_or_has_no_room_to_grow_stays(size: tuple[int, int]) -> None:
+def test_image_that_is_large_enough_or_has_no_room_to_grow_stays(size: tuple[int, int]) -> None:
     assert media_plan(medium(hints=MediaHints(*size)), target=SMALL) == MediaPlan()
 
 
-def test_a_recipe_without_a_least_side_has_the_key_that_it_had() -> None:
+def test_recipe_without_a_least_side_has_the_key_that_it_had() -> None:
     assert FITTING.key == "v1;jpeg,png;100;30000"
     assert ENLARGED.key == "v1;png;100;-;32"

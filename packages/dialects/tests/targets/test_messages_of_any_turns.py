@@ -86,7 +86,7 @@ def exchanges(draw: st.DrawFn, *, with_audio: bool) -> Exchange:
 
 @pytest.mark.parametrize("target", CHECKS)
 @given(drawn=st.data())
-def test_a_provider_takes_what_is_written_and_it_stays(target: str, drawn: st.DataObject) -> None:
+def test_messages_are_valid_and_stay_when_turns_follow(target: str, drawn: st.DataObject) -> None:
     strategy = exchanges(with_audio=target != "anthropic")
     history = drawn.draw(st.lists(strategy, min_size=1, max_size=MOST_EXCHANGES))
     turns = [turn for exchange in history for turn in exchange]

@@ -190,16 +190,16 @@ WRITTEN: dict[str, list[JsonValue]] = {
 
 
 @pytest.mark.parametrize("target", WRITTEN)
-def test_a_conversation_keeps_its_order(target: str) -> None:
+def test_conversation_keeps_its_order(target: str) -> None:
     assert checked(target, *CONVERSATION) == WRITTEN[target]
 
 
 @pytest.mark.parametrize("target", WRITTEN)
-def test_a_turn_in_which_nothing_is_said_has_no_message(target: str) -> None:
+def test_empty_turn_has_no_message(target: str) -> None:
     assert checked(target, turn("user"), turn("assistant", text_item("")), turn("system")) == []
 
 
-def test_an_image_of_mistral_may_have_an_address_and_a_pdf_has_its_name() -> None:
+def test_image_of_mistral_may_have_an_address_and_a_pdf_has_its_name() -> None:
     pdf = media_item(PDF, "application/pdf", "report")
     (message,) = checked("mistral", turn("user", FAR, pdf))
     assert message["content"] == [
@@ -222,7 +222,7 @@ def test_ids_of_mistral_have_nine_letters_and_digits(call_id: str) -> None:
     assert len(fitted) == 9
 
 
-def test_an_id_that_mistral_takes_stays_and_others_stay_different() -> None:
+def test_valid_ids_of_mistral_stay_and_others_stay_different() -> None:
     rule = TARGETS["mistral"].call_id
     assert rule.fit("D681PevKs") == "D681PevKs"
     assert len({rule.fit(f"call_{number}") for number in range(10_000)}) == 10_000
@@ -247,7 +247,7 @@ def test_mistral_has_a_line_of_the_assistant_between_results_and_the_user() -> N
     assert not render(turns, "openai-chat").loss
 
 
-def test_what_the_system_says_late_is_said_by_the_user_of_mistral() -> None:
+def test_late_system_message_is_a_user_message_of_mistral() -> None:
     turns = [
         text_turn("system", "Be brief.", 1),
         text_turn("user", "Hi.", 2),
@@ -267,7 +267,7 @@ def test_what_the_system_says_late_is_said_by_the_user_of_mistral() -> None:
     assert [entry.code for entry in rendered.loss] == ["late-system"]
 
 
-def test_two_answers_of_pydantic_ai_stand_in_one_request() -> None:
+def test_two_answers_of_pydantic_ai_are_in_one_request() -> None:
     failed = answer(text_item("no"), call_id="call_2", is_error=True)
     calls, answered = checked("pydantic-ai", calling("call_1", "call_2"), answer(), failed)
     assert len(calls["parts"]) == 2
@@ -277,7 +277,7 @@ def test_two_answers_of_pydantic_ai_stand_in_one_request() -> None:
     ]
 
 
-def test_a_picture_that_a_model_made_is_a_file_of_pydantic_ai_and_an_address_is_a_line() -> None:
+def test_picture_of_a_model_is_a_file_of_pydantic_ai_and_an_address_is_a_line() -> None:
     (made,) = checked("pydantic-ai", turn("assistant", IMAGE))
     picture = {"data": base64(PNG), "kind": "binary", "media_type": "image/png"}
     assert made["parts"] == [{"content": picture, "part_kind": "file"}]
@@ -290,7 +290,7 @@ def test_a_picture_that_a_model_made_is_a_file_of_pydantic_ai_and_an_address_is_
     assert not render(turns, "langchain").loss
 
 
-def test_a_value_is_the_response_of_otel_and_an_address_is_a_uri() -> None:
+def test_value_is_the_response_of_otel_and_an_address_is_a_uri() -> None:
     _, answered = checked("otel-genai", calling("call_1"), answer(data({"n": 1})))
     response = {"type": "tool_call_response", "id": "call_1", "response": {"n": 1}}
     assert answered == {"role": "tool", "parts": [response]}
@@ -408,12 +408,12 @@ WRONG: list[tuple[str, list[Any], str]] = [
 
 
 @pytest.mark.parametrize(("target", "messages", "why"), WRONG)
-def test_the_types_refuse(target: str, messages: list[Any], why: str) -> None:
+def test_invalid_messages_are_refused(target: str, messages: list[Any], why: str) -> None:
     with pytest.raises((AssertionError, ValueError), match=why):
         CHECKS[target](messages)
 
 
-def test_a_small_image_is_a_line_for_anthropic_where_no_service_makes_images() -> None:
+def test_small_image_is_a_line_for_anthropic_where_no_service_makes_images() -> None:
     rendered = render([Turn("user", (IMAGE.medium,), seq=1)], "anthropic")
     line = f"[Image: a.png ({len(PNG)} B)]"
     assert rendered.messages == [{"role": "user", "content": [{"type": "text", "text": line}]}]

@@ -91,7 +91,7 @@ ANSWERS = {
 
 
 @pytest.mark.parametrize(("turns", "expected"), ANSWERS.values(), ids=ANSWERS)
-def test_an_answer_of_words_is_a_tool_message_with_one_string(
+def test_answer_of_texts_is_a_tool_message_with_one_string(
     turns: list[ResolvedTurn], expected: list[Any]
 ) -> None:
     messages = write_messages("openai-chat", *turns)
@@ -164,7 +164,7 @@ MEDIA = {
 
 
 @pytest.mark.parametrize(("medium", "words", "block"), MEDIA.values(), ids=MEDIA)
-def test_a_medium_of_an_answer_follows_in_a_user_message(
+def test_medium_of_an_answer_follows_in_a_user_message(
     medium: MediaItem, words: str, block: dict[str, Any]
 ) -> None:
     messages = write_messages(
@@ -181,7 +181,7 @@ def test_a_medium_of_an_answer_follows_in_a_user_message(
 
 
 @pytest.mark.parametrize(("medium", "words", "block"), MEDIA.values(), ids=MEDIA)
-def test_a_medium_of_the_user_stands_where_it_was_shown(
+def test_medium_of_the_user_keeps_its_place(
     medium: MediaItem, words: str, block: dict[str, Any]
 ) -> None:
     messages = write_messages(
@@ -191,7 +191,7 @@ def test_a_medium_of_the_user_stands_where_it_was_shown(
     check_openai_chat(messages)
 
 
-def test_the_media_of_a_group_follow_after_all_its_tool_messages() -> None:
+def test_media_of_a_group_follow_after_all_its_tool_messages() -> None:
     image, recording = media_item(PNG, "image/png", "a.png"), media_item(WAV, "audio/wav")
     messages = write_messages(
         "openai-chat",
@@ -230,7 +230,7 @@ def test_the_media_of_a_group_follow_after_all_its_tool_messages() -> None:
     check_openai_chat(messages)
 
 
-def test_what_is_appended_changes_no_earlier_message() -> None:
+def test_appended_turns_change_no_earlier_message() -> None:
     turns = [
         turn("system", text_item("Be brief.")),
         turn("user", text_item("Shoot.")),
@@ -276,7 +276,7 @@ SAID = {
 
 
 @pytest.mark.parametrize(("turns", "expected"), SAID.values(), ids=SAID)
-def test_what_is_said_is_one_string(turns: list[ResolvedTurn], expected: list[Any]) -> None:
+def test_message_of_texts_is_one_string(turns: list[ResolvedTurn], expected: list[Any]) -> None:
     messages = write_messages("openai-chat", *turns)
     assert messages == expected
     check_openai_chat(messages)
@@ -316,7 +316,7 @@ def test_odd_ids_and_names_fit_the_same_way_in_calls_answers_and_frames() -> Non
     check_openai_chat(messages)
 
 
-def test_images_are_looked_at_as_closely_as_was_asked_for() -> None:
+def test_images_have_the_requested_detail() -> None:
     image = media_item(PNG, "image/png")
     messages = write_messages("openai-chat", turn("user", image), detail="high")
     assert messages == [

@@ -80,7 +80,7 @@ ANSWERS = {
 
 
 @pytest.mark.parametrize(("turns", "expected"), ANSWERS.values(), ids=ANSWERS)
-def test_an_answer_is_a_string_or_holds_its_images(
+def test_answer_is_a_string_or_holds_its_images(
     turns: list[ResolvedTurn], expected: list[Any]
 ) -> None:
     messages = write_messages("openai-compat", *turns, detail="low")
@@ -100,7 +100,7 @@ IMAGES = {
 
 @pytest.mark.parametrize(("image", "url"), IMAGES.values(), ids=IMAGES)
 @pytest.mark.parametrize("role", ["tool", "user"])
-def test_an_image_is_loaded_from_what_was_asked_for(role: str, image: MediaItem, url: str) -> None:
+def test_image_is_loaded_from_the_requested_form(role: str, image: MediaItem, url: str) -> None:
     one = answer(image) if role == "tool" else turn("user", image)
     messages = write_messages("openai-compat", one, detail="low")
     content = [image_part(url)]

@@ -94,7 +94,7 @@ ANSWERS = {
 
 
 @pytest.mark.parametrize(("turns", "expected"), ANSWERS.values(), ids=ANSWERS)
-def test_an_answer_is_a_string_or_holds_its_media(
+def test_answer_is_a_string_or_holds_its_media(
     turns: list[ResolvedTurn], expected: list[Any]
 ) -> None:
     items = write_messages("openai-responses", *turns)
@@ -127,9 +127,7 @@ MEDIA = {
 
 @pytest.mark.parametrize(("medium", "block"), MEDIA.values(), ids=MEDIA)
 @pytest.mark.parametrize("role", ["tool", "user"])
-def test_a_medium_stands_where_it_was_shown(
-    role: str, medium: MediaItem, block: dict[str, Any]
-) -> None:
+def test_medium_keeps_its_place(role: str, medium: MediaItem, block: dict[str, Any]) -> None:
     one = (
         answer(text_item("Look:"), medium)
         if role == "tool"
@@ -141,7 +139,7 @@ def test_a_medium_stands_where_it_was_shown(
     check_openai_responses(items)
 
 
-def test_a_conversation_keeps_its_order() -> None:
+def test_conversation_keeps_its_order() -> None:
     turns = [
         turn("system", text_item("Be brief.")),
         turn("user", text_item("Shoot."), text_item("Twice.")),
@@ -189,6 +187,6 @@ def test_odd_ids_and_names_fit_the_same_way_in_calls_and_answers() -> None:
     check_openai_responses(items)
 
 
-def test_images_are_looked_at_as_closely_as_was_asked_for() -> None:
+def test_images_have_the_requested_detail() -> None:
     items = write_messages("openai-responses", answer(IMAGE), detail="low")
     assert items == [call_output([image_part(IMAGE_URI, "low")])]

@@ -52,7 +52,7 @@ def shown_as_they_are(turns: Sequence[ComposedTurn], rendered: Rendered) -> bool
 @EVERY
 @settings(max_examples=EXAMPLES)
 @given(turns=histories(), query=options)
-def test_loss_is_empty_exactly_when_nothing_was_lost_or_invented(
+def test_loss_is_empty_if_and_only_if_the_rendering_is_complete(
     target: str, turns: tuple[ComposedTurn, ...], query: RenderOptions
 ) -> None:
     rendered = render(turns, target, query)
@@ -62,7 +62,7 @@ def test_loss_is_empty_exactly_when_nothing_was_lost_or_invented(
 @EVERY
 @settings(max_examples=EXAMPLES)
 @given(turns=histories(), query=options)
-def test_every_text_is_told(
+def test_every_text_is_rendered_or_in_the_loss(
     target: str, turns: tuple[ComposedTurn, ...], query: RenderOptions
 ) -> None:
     rendered = render(turns, target, query)
@@ -77,7 +77,7 @@ def test_every_text_is_told(
 @EVERY
 @settings(max_examples=EXAMPLES)
 @given(turns=histories(), query=options)
-def test_a_model_reads_of_every_step(
+def test_every_entry_of_the_loss_is_visible_in_the_messages(
     target: str, turns: tuple[ComposedTurn, ...], query: RenderOptions
 ) -> None:
     rendered = render(turns, target, query)
@@ -101,7 +101,9 @@ def test_a_model_reads_of_every_step(
 @EVERY
 @settings(max_examples=EXAMPLES)
 @given(turns=histories(), query=options)
-def test_limits_hold(target: str, turns: tuple[ComposedTurn, ...], query: RenderOptions) -> None:
+def test_limits_are_kept(
+    target: str, turns: tuple[ComposedTurn, ...], query: RenderOptions
+) -> None:
     rendered = render(turns, target, query)
     attached = [i for turn in rendered.turns for i in turn.items if isinstance(i, MediaItem)]
     most = MOST_BASE64 if query.max_bytes is None else query.max_bytes
@@ -114,7 +116,7 @@ def test_limits_hold(target: str, turns: tuple[ComposedTurn, ...], query: Render
 @EVERY
 @settings(max_examples=EXAMPLES)
 @given(turns=histories(), query=options)
-def test_the_provider_takes_it(
+def test_messages_are_valid_for_the_provider(
     target: str, turns: tuple[ComposedTurn, ...], query: RenderOptions
 ) -> None:
     messages = render(closed(turns), target, query).messages
@@ -134,7 +136,7 @@ def closed(turns: tuple[ComposedTurn, ...]) -> tuple[ComposedTurn, ...]:
 @EVERY
 @settings(max_examples=EXAMPLES)
 @given(turns=histories(), more=histories(), data=st.data())
-def test_appending_changes_nothing_that_was_rendered(
+def test_appended_turns_change_no_rendered_message(
     target: str,
     turns: tuple[ComposedTurn, ...],
     more: tuple[ComposedTurn, ...],
@@ -158,7 +160,7 @@ def test_appending_changes_nothing_that_was_rendered(
 @EVERY
 @settings(max_examples=EXAMPLES)
 @given(turns=histories(), query=options)
-def test_the_same_again_is_the_same(
+def test_rendering_is_deterministic(
     target: str, turns: tuple[ComposedTurn, ...], query: RenderOptions
 ) -> None:
     assert render(turns, target, query) == render(turns, target, query)

@@ -54,11 +54,13 @@ _HALF_SOUND = [
 
 
 @pytest.mark.parametrize(("target", "message"), _HALF_SOUND)
-def test_message_that_requests_refuse_is_written_anew(target: str, message: dict[str, Any]) -> None:
+def test_message_that_is_invalid_in_requests_is_rewritten(
+    target: str, message: dict[str, Any]
+) -> None:
     assert message not in render(read_messages([message]).turns, target).messages
 
 
-def test_address_of_a_resource_has_no_signs_that_no_uri_has() -> None:
+def test_address_of_a_resource_has_only_characters_of_uris() -> None:
     resource = {"uri": "file:///a b\r\nSystem: ä", "mimeType": "text/plain", "text": "words"}
     sent = {"role": "user", "content": {"type": "resource", "resource": resource}}
     rendered = render(read_messages([sent]).turns, "mcp")
@@ -96,7 +98,7 @@ def _holds(value: JsonValue, block: JsonValue) -> bool:
 
 
 @pytest.mark.parametrize(("target", "message"), _HALF_SOUND_BLOCKS)
-def test_block_that_requests_refuse_stands_in_no_message_written_anew(
+def test_block_that_is_invalid_in_requests_is_in_no_rewritten_message(
     target: str, message: dict[str, Any]
 ) -> None:
     content = message.get("content", message.get("parts", message))
@@ -108,7 +110,7 @@ def test_block_that_requests_refuse_stands_in_no_message_written_anew(
     assert rendered.loss
 
 
-def test_thought_that_is_no_text_stands_in_no_message_of_compatible_servers() -> None:
+def test_thought_without_text_is_in_no_message_of_compatible_servers() -> None:
     thought = {"role": "assistant", "content": "Hi.", "reasoning_content": 7}
     turns = read_messages([{"role": "user", "content": "q"}, thought]).turns
     rendered = render(turns, "openai-compat")
@@ -116,7 +118,7 @@ def test_thought_that_is_no_text_stands_in_no_message_of_compatible_servers() ->
     assert [(each.to, each.code) for each in rendered.loss] == [("nothing", "reasoning")]
 
 
-def test_link_is_told_in_words_to_a_revision_that_has_none() -> None:
+def test_link_is_described_for_a_revision_without_links() -> None:
     link = {"type": "resource_link", "uri": "ui://a/b", "name": "app"}
     turns = read_messages([_user(link)]).turns
     rendered = render(turns, "mcp", RenderOptions(protocol_version="2025-03-26"))
@@ -125,8 +127,11 @@ def test_link_is_told_in_words_to_a_revision_that_has_none() -> None:
 
 
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("kind", _KINDS, ids=str)
-def test_block_of_an_odd_type_is_written_without_a_fault(target: str, kind: JsonValue) -> None:
-    block: dict[str, JsonValue] = {"type": kind, "file_id": "file-abc", "file": {"file_id": "a"}}
-    messages = [_user(block), {"role": "user", "parts": [block]}, {"role": kind, "content": "x"}]
-    assert render(read_messages(messages).turns, target).messages
+def test_blocks_of_odd_types_are_rendered(target: str) -> None:
+    histories = []
+    for kind in _KINDS:
+        block: JsonValue = {"type": kind, "file_id": "file-abc", "file": {"file_id": "a"}}
+        odd_role: JsonValue = {"role": kind, "content": "x"}
+        histories.append([_user(block), {"role": "user", "parts": [block]}, odd_role])
+    empty = [each for each in histories if not render(read_messages(each).turns, target).messages]
+    assert empty == []

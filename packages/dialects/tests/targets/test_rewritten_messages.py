@@ -59,7 +59,7 @@ def _rewrite(*messages: Json, options: RenderOptions | None = None) -> RenderedM
 
 
 @pytest.mark.parametrize("name", _BLOCKS)
-def test_block_stays_as_it_came(name: str) -> None:
+def test_block_of_a_rewritten_message_is_unchanged(name: str) -> None:
     message = {"role": "user", "content": [_BLOCKS[name]]}
     rendered = _rewrite(message)
     assert (rendered.messages[0], rendered.loss) == (message, ())
@@ -73,7 +73,7 @@ def test_text_of_a_model_keeps_its_citations() -> None:
     assert (rendered.messages[:2], rendered.loss) == ([question, answer], ())
 
 
-def test_calls_and_results_keep_their_marks_and_what_is_in_them() -> None:
+def test_calls_and_results_keep_their_marks_and_content() -> None:
     call = {"type": "tool_use", "id": "t1", "name": "f", "input": {}, **_CACHED}
     files = (_BLOCKS[each] for each in ("file", "words", "file by id"))
     unmarked = ({name: each[name] for name in each if name not in _CACHED} for each in files)
@@ -87,7 +87,7 @@ def test_calls_and_results_keep_their_marks_and_what_is_in_them() -> None:
     assert rendered.loss == ()
 
 
-def test_marks_and_citations_of_what_had_to_change_are_lost_with_an_entry() -> None:
+def test_marks_and_citations_of_changed_blocks_are_lost_with_an_entry() -> None:
     small = {"type": "base64", "media_type": "image/png", "data": base64(PNG)}
     image = {"type": "image", "source": small, **_CACHED}
     rendered = _rewrite({"role": "user", "content": [image, _BLOCKS["words"]]})
@@ -117,7 +117,7 @@ def test_marks_and_citations_of_a_result_that_is_shortened_are_lost_with_an_entr
 
 
 @pytest.mark.parametrize("target", ["openai-chat", "gemini", "bedrock", "mcp", "vercel"])
-def test_mark_is_nothing_to_other_dialects(target: str) -> None:
+def test_cache_mark_is_left_out_for_other_dialects(target: str) -> None:
     turns = read_messages([{"role": "user", "content": [_BLOCKS["text"], _BLANK]}]).turns
     rendered = render(turns, target)
     assert ("Look." in str(rendered.messages), rendered.loss) == (True, ())
@@ -155,7 +155,7 @@ def test_cache_points_of_bedrock_stay_where_they_were() -> None:
 
 
 @pytest.mark.parametrize("target", ["openai-chat", "gemini", "anthropic", "mcp", "vercel"])
-def test_cache_points_are_nothing_to_other_dialects(target: str) -> None:
+def test_cache_points_are_left_out_for_other_dialects(target: str) -> None:
     plain = [
         {**each, "content": [block for block in each["content"] if block != _POINT]}
         for each in _with_points()
@@ -164,7 +164,7 @@ def test_cache_points_are_nothing_to_other_dialects(target: str) -> None:
     assert (rendered.messages, rendered.loss) == (_converse(*plain, target=target).messages, ())
 
 
-def test_a_message_of_nothing_but_a_cache_point_is_none() -> None:
+def test_message_of_a_cache_point_alone_is_left_out() -> None:
     question, *_ = _with_points()
     rendered = _converse(question, {"role": "assistant", "content": [_POINT]})
     assert rendered.messages[0] == {
@@ -175,7 +175,7 @@ def test_a_message_of_nothing_but_a_cache_point_is_none() -> None:
 
 @given(history=home_histories(HOMES["anthropic"]))
 @settings(max_examples=200)
-def test_blocks_of_any_message_that_is_written_anew_come_out_as_they_went_in(
+def test_blocks_of_any_rewritten_message_are_unchanged(
     history: list[Json],
 ) -> None:
     rendered = render(read_messages([*map(_with_blank, history)]).turns, "anthropic")

@@ -270,7 +270,7 @@ def test_calls_that_are_open_need_no_answer_at_the_end(target: str) -> None:
 
 
 @_EACH
-def test_call_is_answered_before_anybody_goes_on(target: str) -> None:
+def test_call_is_answered_before_the_next_message(target: str) -> None:
     assert _rules(target, "user", "call a", "user", "assistant") == ["no-answer"]
 
 
@@ -323,13 +323,13 @@ def test_text_is_not_blank(target: str) -> None:
 
 
 @_EACH
-def test_user_speaks_first_where_the_provider_wants_it(target: str) -> None:
+def test_user_speaks_first_if_the_provider_requires_it(target: str) -> None:
     wants_it = target in ("anthropic", "gemini", "bedrock")
     assert _rules(target, "assistant", "user") == (["no-beginning"] if wants_it else [])
 
 
 @_EACH
-def test_system_speaks_where_the_provider_has_a_place_for_it(target: str) -> None:
+def test_system_messages_are_accepted_where_the_provider_allows_them(target: str) -> None:
     early, late = [], []
     if target in ("anthropic", "bedrock", "gemini", "mcp"):
         early = late = ["system-among-messages"]
@@ -343,13 +343,13 @@ def test_system_speaks_where_the_provider_has_a_place_for_it(target: str) -> Non
 
 
 @_EACH
-def test_sides_alternate_where_the_provider_wants_it(target: str) -> None:
+def test_roles_alternate_if_the_provider_requires_it(target: str) -> None:
     expected = ["same-side-twice"] * 2 if target == "bedrock" else []
     assert _rules(target, "user", "user", "assistant", "assistant", "user") == expected
 
 
 @_EACH
-def test_assistant_speaks_between_results_and_the_user_where_the_provider_wants_it(
+def test_assistant_speaks_between_results_and_the_user_if_the_provider_requires_it(
     target: str,
 ) -> None:
     expected = {"mistral": ["no-reply"], "bedrock": ["same-side-twice"]}
@@ -357,7 +357,7 @@ def test_assistant_speaks_between_results_and_the_user_where_the_provider_wants_
 
 
 @_EACH
-def test_call_stands_behind_the_user_where_the_provider_wants_it(target: str) -> None:
+def test_call_follows_the_user_if_the_provider_requires_it(target: str) -> None:
     expected = {"gemini": ["late-call"], "bedrock": ["same-side-twice"]}
     acts = ("user", "assistant", "call a", "answer a", "assistant")
     assert _rules(target, *acts) == expected.get(target, [])
@@ -386,7 +386,7 @@ _BAD_IDS = {
 
 
 @pytest.mark.parametrize("target", _BAD_IDS)
-def test_ids_have_the_form_that_the_provider_takes(target: str) -> None:
+def test_ids_have_the_form_of_the_provider(target: str) -> None:
     spelling, call_id = SPELLINGS[target], _BAD_IDS[target]
     messages = [*_history(target, "user"), *spelling.calls(call_id), *spelling.answers(call_id)]
     found = sequence_faults(messages, target)

@@ -75,7 +75,7 @@ def test_every_turn_is_readable_text(turns: list[ResolvedTurn], expected: list[A
     check_text(messages)
 
 
-def test_a_conversation_keeps_its_order() -> None:
+def test_conversation_keeps_its_order() -> None:
     messages = write_messages(
         "text",
         turn("user", text_item("Shoot.")),

@@ -34,7 +34,7 @@ def render_text(turns: Sequence[ComposedTurn], target: str = "text") -> str:
 
 
 @pytest.mark.parametrize("target", [target for target in TARGETS if target != "mcp"])
-def test_a_model_can_tell_two_files_of_one_name_apart(target: str) -> None:
+def test_two_files_of_one_name_have_different_labels(target: str) -> None:
     read = render_text(
         [result({"text": "DEBUG=0", "uri": PROD}, {"text": "DEBUG=1", "uri": DEV})], target
     )
@@ -42,18 +42,18 @@ def test_a_model_can_tell_two_files_of_one_name_apart(target: str) -> None:
     assert places == sorted(places)
 
 
-def test_a_title_and_an_address_stand_in_one_line() -> None:
+def test_title_and_address_are_one_line() -> None:
     read = render_text([result({"text": "Yes.", "name": "A [draft]\n2", "uri": PROD})])
     assert f"[A (draft)\\n2, {PROD}]\n\nYes." in read
 
 
-def test_a_text_that_names_itself_has_no_line() -> None:
+def test_text_that_names_itself_has_no_line() -> None:
     read = render_text([result({"text": LINKED, "name": "app.env", "uri": PROD})])
     assert read.count(PROD) == 1
     assert "[" not in read.partition("\n")[2]
 
 
-def test_a_shortened_text_keeps_its_line() -> None:
+def test_shortened_text_keeps_its_line() -> None:
     turn = result({"text": "A line. " * 200, "uri": PROD})
     rendered = render([turn], "text", RenderOptions(max_text=200))
     assert f"[{PROD}]\n\nA line." in strings_of(rendered.messages)
@@ -72,7 +72,7 @@ DOCUMENT = {
 }
 
 
-def test_a_document_of_a_message_has_its_title_before_it() -> None:
+def test_document_of_a_message_has_its_title_before_it() -> None:
     (message,) = read_messages([DOCUMENT]).messages
     reading = read_entry(message.message or {})
     turns = entry_turns(reading, 1, "", {}, audience="assistant", moved_out=frozenset())
@@ -80,6 +80,6 @@ def test_a_document_of_a_message_has_its_title_before_it() -> None:
     assert (read.count("The rules"), read.index("The rules") < read.index("Be kind.")) == (1, True)
 
 
-def test_a_message_from_before_is_read_as_before() -> None:
+def test_stored_message_without_labels_is_rendered_without_labels() -> None:
     turns = message_turns(MessageEntry(DOCUMENT, 1), {}, audience="assistant")
     assert 'Be kind.\n\n{"name":"The rules"}' in render_text(turns)

@@ -17,6 +17,6 @@ REFUSED: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("message", REFUSED.values(), ids=REFUSED)
-def test_the_target_refuses(message: dict[str, Any]) -> None:
+def test_target_refuses(message: dict[str, Any]) -> None:
     with pytest.raises(AssertionError):
         check_text([message])

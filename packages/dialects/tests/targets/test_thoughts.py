@@ -53,7 +53,7 @@ def test_thought_is_left_out_for_another_model_with_an_entry_of_loss(target: str
     assert [(each.code, each.to) for each in rendered.loss] == [("reasoning", "nothing")]
 
 
-def test_message_without_thoughts_is_at_home_for_another_model_too() -> None:
+def test_message_without_thoughts_is_unchanged_for_another_model_too() -> None:
     answer = {"role": "assistant", "model": "one-5", "content": [{"type": "text", "text": "x"}]}
     history = [{"role": "user", "content": "Look."}, answer, {"role": "user", "content": "Go on."}]
     rendered = render(read_messages(history).turns, "anthropic", RenderOptions(model="two-5"))

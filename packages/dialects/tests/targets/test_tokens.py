@@ -46,7 +46,7 @@ def attached(kind: ResourceKind, hints: MediaHints, size_bytes: int = 0) -> Medi
         (attached("binary", MediaHints()), 0),
     ],
 )
-def test_media_cost_what_models_count_for_them(attachment: MediaItem, tokens: int) -> None:
+def test_media_cost_the_tokens_that_models_count(attachment: MediaItem, tokens: int) -> None:
     assert BY_AREA.turns([turn("user", attachment)]) == 4 + tokens
 
 

@@ -94,7 +94,7 @@ def image_part() -> JsonValue:
         ),
     ],
 )
-def test_output_is_of_the_type_that_tells_most(answered: ResolvedTurn, output: JsonValue) -> None:
+def test_output_has_the_most_specific_type(answered: ResolvedTurn, output: JsonValue) -> None:
     assert vercel(answered) == [{"role": "tool", "content": [result(output)]}]
 
 
@@ -171,7 +171,7 @@ def test_data_may_be_a_thousand_levels_deep() -> None:
         ),
     ],
 )
-def test_media_are_files_wherever_they_stand(
+def test_media_are_files_at_every_place(
     attachment: MediaItem, part: JsonValue, output_part: JsonValue
 ) -> None:
     turns = [
@@ -234,7 +234,7 @@ def test_all_answers_to_a_turn_are_one_message() -> None:
     ]
 
 
-def test_a_turn_in_which_nothing_is_said_has_no_message() -> None:
+def test_empty_turn_has_no_message() -> None:
     assert vercel(turn("user"), turn("assistant", text_item(""))) == []
 
 

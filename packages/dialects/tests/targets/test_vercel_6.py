@@ -67,7 +67,7 @@ def test_files_of_a_tool_have_the_types_of_version_6(file: MediaItem, part: Json
     assert answered["content"][0]["output"] == output
 
 
-def test_all_else_is_as_in_version_7() -> None:
+def test_other_messages_are_equal_to_version_7() -> None:
     turns = [
         turn(
             "user",

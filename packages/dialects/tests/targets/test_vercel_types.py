@@ -34,7 +34,7 @@ TAGGED = image(data={"type": "data", "data": base64(PNG)})
 
 
 @pytest.mark.parametrize("messages", [[], [user(image()), ASKED, content(TAGGED)]])
-def test_right_messages_are_let_through(messages: list[Any]) -> None:
+def test_valid_messages_are_accepted(messages: list[Any]) -> None:
     check_vercel(messages)
 
 
@@ -64,6 +64,6 @@ def test_right_messages_are_let_through(messages: list[Any]) -> None:
         ([answer(SAID), answer(SAID)], r"\['call_1'\] answer \[\]"),
     ],
 )
-def test_wrong_messages_are_refused(messages: list[Any], why: str) -> None:
+def test_invalid_messages_are_refused(messages: list[Any], why: str) -> None:
     with pytest.raises((AssertionError, ValueError), match=why):
         check_vercel(messages)

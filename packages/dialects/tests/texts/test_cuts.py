@@ -39,7 +39,7 @@ def test_sentences_never_exceed_the_limit(text: str, limit: int) -> None:
     assert len(sentences(text, limit)) <= max(limit, 2)
 
 
-def test_head_and_tail_stand_around_a_line_about_the_rest() -> None:
+def test_head_and_tail_surround_a_line_about_the_rest() -> None:
     text = "a" * 5_000 + "b" * 5_000
     assert head_and_tail(text, 4_000) == (
         "a" * 3_067 + "\n[… 6033 characters left out …]\n" + "b" * 900
@@ -52,7 +52,7 @@ def test_head_and_tail_never_exceed_the_limit(text: str) -> None:
 
 
 @given(text=TEXTS, position=st.integers(0, 300))
-def test_a_boundary_is_one_of_the_texts_graphemes(text: str, position: int) -> None:
+def test_boundaries_are_boundaries_of_graphemes(text: str, position: int) -> None:
     boundaries = [0, *(match.end() for match in regex.finditer(r"\X", text))]
     expected = max(boundary for boundary in boundaries if boundary <= min(position, len(text)))
     assert boundary_at_or_before(text, position) == expected
@@ -62,7 +62,7 @@ def test_flags_stay_whole_far_inside_a_run_of_them() -> None:
     assert boundary_at_or_before("x" + "🇩🇪" * 1_000, 1_002) == 1_001
 
 
-def test_an_endless_grapheme_is_cut_all_the_same() -> None:
+def test_endless_grapheme_is_cut() -> None:
     assert cut_short("a" + "\u0301" * 1_000, 10) == "a" + "\u0301" * 8 + "…"
 
 
@@ -103,7 +103,7 @@ EXCERPTS = {
 @pytest.mark.parametrize(
     ("text", "max_chars", "offset", "expected", "notice"), EXCERPTS.values(), ids=EXCERPTS
 )
-def test_an_excerpt_says_what_part_of_the_text_it_is(
+def test_excerpt_has_a_notice_about_its_place(
     text: str, max_chars: int | None, offset: int, expected: Excerpt, notice: str | None
 ) -> None:
     piece = excerpt(text, max_chars=max_chars, offset=offset)
@@ -121,6 +121,6 @@ def test_excerpts_stepped_through_are_the_whole_text(text: str, max_chars: int) 
     assert "".join(pieces) == text
 
 
-def test_a_long_text_is_stepped_through_in_even_pieces() -> None:
+def test_long_text_is_stepped_through_in_even_pieces() -> None:
     text = FOX * 100
     assert excerpt(text, max_chars=45, offset=45) == Excerpt(FOX, 45, 90, 4_500)

@@ -25,7 +25,7 @@ def ends(data: bytes, declared: str | None = None) -> FileText | None:
     return read_file_ends(data[:HEAD_BYTES], data[-TAIL_BYTES:], declared, "most")
 
 
-def test_a_text_is_whole_up_to_the_length_and_its_ends_beyond() -> None:
+def test_text_is_whole_up_to_the_length_and_its_ends_beyond() -> None:
     text = "ab" * (MOST // 2)
     assert read_file_text(text.encode(), None, MOST) == FileText(text)
     longer = read_file_text((text + "c").encode(), None, MOST)
@@ -43,7 +43,7 @@ def test_a_text_is_whole_up_to_the_length_and_its_ends_beyond() -> None:
         ("cp1252", "windows-1252"),
     ],
 )
-def test_the_ends_of_a_large_file_are_in_its_charset(charset: str, expected_charset: str) -> None:
+def test_ends_of_a_large_file_are_in_its_charset(charset: str, expected_charset: str) -> None:
     # For each length, the end begins at another byte of a character.
     for more in range(5):
         text = LINES + "!" * more
@@ -51,7 +51,7 @@ def test_the_ends_of_a_large_file_are_in_its_charset(charset: str, expected_char
         assert found == FileText(LINES[:4_000], expected_charset, text[-1_000:], "most")
 
 
-def test_the_end_of_a_file_is_looked_at_for_its_charset_if_the_beginning_is_ascii() -> None:
+def test_charset_is_detected_in_the_end_of_a_file_if_the_beginning_is_ascii() -> None:
     data = ("plain words\n" * 10_000 + LINES).encode("cp1252")
     assert ends(data) == FileText(
         ("plain words\n" * 400)[:4_000], "windows-1252", LINES[-1_000:], "most"
@@ -59,11 +59,11 @@ def test_the_end_of_a_file_is_looked_at_for_its_charset_if_the_beginning_is_asci
 
 
 @pytest.mark.parametrize("data", [bytes(range(256)) * 8_000, media.png() * 2_000])
-def test_a_large_file_that_is_no_text_has_none(data: bytes) -> None:
+def test_large_file_that_is_no_text_has_none(data: bytes) -> None:
     assert ends(data) is None
 
 
-def test_an_end_that_begins_in_base64_begins_behind_it() -> None:
+def test_end_that_begins_inside_base64_starts_after_it() -> None:
     data = ("a\n" * 40_000 + PNG[:200] + "A" * 60_000 + '"\nthe end\n').encode()
     assert ends(data) == FileText("a\n" * 2_000, "", '"\nthe end\n', "most")
 
@@ -86,7 +86,7 @@ def test_pictures_of_a_notebook_are_marks_in_its_text() -> None:
 
 
 @pytest.mark.parametrize("target", ["anthropic", "openai-chat", "openai-responses"])
-def test_a_long_text_file_names_its_handle_between_its_ends(target: str) -> None:
+def test_long_text_file_names_its_handle_between_its_ends(target: str) -> None:
     data = ("line of text\n" * 4_000).encode()
     medium = Medium("/content/0", InlineBytes(data), "text", "text/plain", "a.txt", len(data))
     rendered = render([Turn("user", (medium,), "/api/sessions/s/messages/3", seq=3)], target)

@@ -29,17 +29,17 @@ def written(writer: StringWriter, data: bytes, sizes: list[int]) -> bytes:
 
 
 @given(st.binary(max_size=60), _sizes)
-def test_base64_is_that_of_the_whole(data: bytes, sizes: list[int]) -> None:
+def test_base64_of_chunks_is_that_of_the_whole(data: bytes, sizes: list[int]) -> None:
     assert written(Base64Writer(), data, sizes) == pybase64.b64encode(data)
 
 
 @given(st.sampled_from(_MARKS), _texts, _sizes)
-def test_text_is_that_of_the_whole(mark: bytes, content: bytes, sizes: list[int]) -> None:
+def test_text_of_chunks_is_that_of_the_whole(mark: bytes, content: bytes, sizes: list[int]) -> None:
     data = mark + content
     inside = written(TextWriter(), data, sizes)
     assert json.loads(b'"' + inside + b'"') == decode_text(data)
 
 
 @pytest.mark.parametrize("writer", [Base64Writer(), TextWriter()], ids=["base64", "text"])
-def test_pieces_are_small_however_large_the_chunk(writer: StringWriter) -> None:
+def test_pieces_of_a_large_chunk_are_small(writer: StringWriter) -> None:
     assert max(map(len, writer.feed(LARGE))) <= 256 * 1024

@@ -81,9 +81,7 @@ def index(chunks: list[bytes]) -> LineIndex:
 
 
 @given(TEXTS, CUTS, st.integers(1, 6), st.integers(1, 9))
-def test_lines_are_the_same_however_they_arrive(
-    text: str, sizes: list[int], first: int, last: int
-) -> None:
+def test_lines_do_not_depend_on_chunks(text: str, sizes: list[int], first: int, last: int) -> None:
     found = excerpt(pieces(text.encode(), sizes), first, last)
     assert found == LineExcerpt(first, tuple(lines_of(text)[first - 1 : last]), (), None)
 
@@ -94,7 +92,7 @@ def test_lines_are_counted_in_every_encoding(text: str, sizes: list[int], encodi
 
 
 @given(TEXTS, CUTS, st.sampled_from(["a", "ab", "\u00e9"]), st.integers(0, 2))
-def test_matches_are_the_same_however_they_arrive(
+def test_matches_do_not_depend_on_chunks(
     text: str, sizes: list[int], words: str, context: int
 ) -> None:
     lines = lines_of(text)
@@ -146,7 +144,7 @@ def test_character_is_never_cut_in_two() -> None:
     assert found.lines == (f"{line[: LONGEST_LINE_CHARS - 2]}[… 5 more characters in this line …]",)
 
 
-def test_lines_that_do_not_fit_are_for_the_next_answer() -> None:
+def test_lines_that_do_not_fit_are_in_the_next_answer() -> None:
     text = ("x" * 999 + "\n").encode() * 100
     found = excerpt([text], 10, 90)
     assert len(found.lines) == ANSWER_BYTES // 1_000
@@ -155,7 +153,7 @@ def test_lines_that_do_not_fit_are_for_the_next_answer() -> None:
     assert (len(found.lines) + len(rest.lines), rest.next_line) == (81, None)
 
 
-def test_match_in_a_long_line_is_shown_with_what_is_around_it() -> None:
+def test_match_in_a_long_line_is_returned_with_its_context() -> None:
     long = "y" * LONGEST_WHOLE_LINE_CHARS * 2 + "needle" + "z" * 5_000
     text = f"a\n{long}\nneedle\n".encode()
     for size in (50_000, 1_000_003, LONGEST_WHOLE_LINE_CHARS * 2 + 5):
@@ -187,7 +185,7 @@ def test_matches_are_counted_beyond_those_that_fit() -> None:
     assert rest.total == 200_000 - len(found.found)
 
 
-def test_matches_are_looked_for_inside_the_range_only() -> None:
+def test_matches_are_searched_only_inside_the_range() -> None:
     text = b"needle\n" * 10
     found = matches([text], "needle", context=1, first=4, last=6)
     assert [(each.line, len(each.before), len(each.after)) for each in found.found] == [

@@ -72,7 +72,7 @@ LEVELS = "a whole number (0 full, 1 reduced, 2 abstract (default), 3 reference)"
         ("page_fault", "[" * 100 + "]" * 100, "its arguments are nested too deep, or too many."),
     ],
 )
-def test_wrong_arguments_are_told_with_what_they_have_to_be(
+def test_error_names_the_wrong_argument_and_its_expected_form(
     tool: str, arguments: JsonValue, reason: str
 ) -> None:
     with pytest.raises(WrongArgumentsError) as error:
@@ -87,7 +87,7 @@ def test_json_in_a_fence_is_read(fence: str) -> None:
     assert read_call("page_fault", text) == expected
 
 
-def test_call_with_very_many_arguments_is_refused_without_a_word_about_each() -> None:
+def test_call_with_very_many_arguments_is_refused_with_one_line() -> None:
     with pytest.raises(WrongArgumentsError) as refused:
         read_call("list_media", {f"a{number}": 1 for number in range(101)})
     expected_arguments = TAKEN["list_media"]

@@ -57,7 +57,7 @@ def test_line_behind_a_stored_medium_names_it(changes: dict[str, object], line: 
 
 
 @pytest.mark.parametrize("source", [InlineBytes(b"a"), Address("https://example.com/a.png")])
-def test_what_is_not_stored_has_no_name(source: InlineBytes | Address) -> None:
+def test_medium_that_is_not_stored_has_no_name(source: InlineBytes | Address) -> None:
     turns: list[ComposedTurn] = [Turn("tool", (medium(source=source),))]
     assert with_handles(turns) == turns
 
@@ -98,7 +98,7 @@ def test_line_behind_a_long_text_names_it(
     )
 
 
-def test_structured_content_that_is_shown_as_a_value_has_no_line() -> None:
+def test_structured_content_rendered_as_a_value_has_no_line() -> None:
     value = [WHOLE]
     apart = Omission("/p", "structuredContent", "stored-apart", "long", handle_line="[text …]")
     for item in (DataItem("/p", value), apart):

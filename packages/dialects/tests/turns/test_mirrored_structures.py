@@ -69,7 +69,7 @@ STORED = medium(StoredBytes(ID, "ab" * 32))
         (12345678901234567000, ["12345678901234567000.0"]),
     ],
 )
-def test_what_the_parts_say_is_told_however_it_is_wrapped(
+def test_repeated_content_is_left_out_in_every_wrapper(
     value: JsonValue, part_texts: list[str]
 ) -> None:
     wrapped = [value, {"result": value}, {"content": value}, {"result": {"content": value}}]
@@ -106,7 +106,9 @@ def test_what_the_parts_say_is_told_however_it_is_wrapped(
         (json.loads('{"result":' * 4 + '"a"' + "}" * 4), ["a"]),
     ],
 )
-def test_what_says_more_is_not_told(value: JsonValue, part_texts: list[str]) -> None:
+def test_content_beyond_the_parts_is_not_a_repetition(
+    value: JsonValue, part_texts: list[str]
+) -> None:
     assert not is_mirrored(value, texts(*part_texts))
 
 
@@ -123,7 +125,7 @@ def test_what_says_more_is_not_told(value: JsonValue, part_texts: list[str]) -> 
         ),
     ],
 )
-def test_reference_is_told_by_the_part_that_shows_the_medium(
+def test_reference_is_mirrored_by_the_part_of_its_medium(
     value: JsonValue, rendered_part: RenderedPart
 ) -> None:
     assert is_mirrored({"result": value}, [rendered_part])
@@ -191,7 +193,7 @@ LINES = "\n".join(
         (LINK, RenderedPart(TextItem("", LINES), {"uri": LINK["uri"], "name": "report"}), []),
     ],
 )
-def test_block_is_told_by_the_part_that_was_made_of_it_and_by_no_other(
+def test_block_is_mirrored_only_by_its_own_part(
     block: dict[str, JsonValue], part: RenderedPart, following: list[RenderedPart]
 ) -> None:
     assert is_mirrored({"result": [block, "z"]}, [part, *following, *texts("z")])
@@ -213,7 +215,7 @@ def test_values_of_any_depth_are_compared() -> None:
     assert not is_mirrored(value, texts(f"[{deep}]"))
 
 
-def test_text_that_would_be_very_long_if_it_were_the_value_is_none_of_it() -> None:
+def test_text_shorter_than_the_value_is_not_parsed() -> None:
     deep: JsonValue = [1] * 1_000
     for _ in range(900):
         deep = [deep]

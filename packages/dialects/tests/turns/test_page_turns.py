@@ -43,12 +43,12 @@ def words(page: Page, level: Level, image_url: str | None = None) -> str:
 
 
 @pytest.mark.parametrize("level", Level)
-def test_a_page_of_words_is_its_text(level: Level) -> None:
+def test_page_of_text_is_its_text(level: Level) -> None:
     page = make_page("p", text(FOX * 100), modality="text")
     assert render_page(page, level) == turn(TextItem("/content", words(page, level)))
 
 
-def test_an_image_stands_behind_its_words() -> None:
+def test_image_follows_its_text() -> None:
     page, picture = make_page("p", IMAGE, modality="image"), medium("image/png", "a.png")
     instead = words(page, Level.FULL).replace(
         "[no image available: image/png, 1920x1080]", "[Image: a.png (9.0 kB)]"
@@ -65,7 +65,7 @@ def test_an_image_stands_behind_its_words() -> None:
     )
 
 
-def test_an_image_with_a_caption_steps_down_to_it() -> None:
+def test_image_with_a_caption_is_reduced_to_it() -> None:
     page = make_page("p", IMAGE, modality="image", caption="A sunset.")
     (item,) = render_page(page, Level.FULL, medium("image/png", "a.png")).items
     assert isinstance(item, Medium)
@@ -74,12 +74,12 @@ def test_an_image_with_a_caption_steps_down_to_it() -> None:
     assert "A sunset." in item.instead
 
 
-def test_an_image_that_is_not_there_is_told() -> None:
+def test_missing_image_has_a_line() -> None:
     page = make_page("p", IMAGE, modality="image")
     assert render_page(page, Level.FULL) == turn(TextItem("/content", words(page, Level.FULL)))
 
 
-def test_a_recording_stands_behind_its_transcript() -> None:
+def test_recording_follows_its_transcript() -> None:
     page = make_page(
         "p", RECORDING, modality="audio", transcript="Hello there.", mime_type="audio/wav"
     )
@@ -90,7 +90,7 @@ def test_a_recording_stands_behind_its_transcript() -> None:
     )
 
 
-def test_a_recording_without_words_is_one_line_at_last() -> None:
+def test_recording_without_words_is_one_line_at_last() -> None:
     page = make_page("p", RECORDING, modality="audio", mime_type="audio/wav")
     sound = medium("audio/wav", "a.wav")
     assert render_page(page, Level.FULL, sound) == turn(
@@ -99,7 +99,7 @@ def test_a_recording_without_words_is_one_line_at_last() -> None:
     )
 
 
-def test_a_fault_in_a_history_says_only_what_is_shown() -> None:
+def test_fault_in_a_history_has_only_visible_content() -> None:
     image = Medium("/content/1", StoredBytes("a" * 32, "b" * 64), "image", "image/png", None, 9_000)
     text_item = TextItem("/content/0", "Page p (image, FULL):\n  [image attached below]")
     assert faulted([text_item, image]) == [

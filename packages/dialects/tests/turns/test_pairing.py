@@ -93,7 +93,7 @@ def missing(call_id: str, seq: int, origin: str) -> ComposedTurn:
     )
 
 
-def test_answers_stand_behind_their_calls_already() -> None:
+def test_answers_behind_their_calls_stay_in_place() -> None:
     turns = (
         message("user", 1),
         calling(2, "a", "b"),
@@ -104,7 +104,7 @@ def test_answers_stand_behind_their_calls_already() -> None:
     assert paired(turns) == turns
 
 
-def test_an_answer_without_a_call_gets_one() -> None:
+def test_answer_without_a_call_gets_one() -> None:
     turns = paired([answer(1, "a"), answer(2, "b")])
     assert turns == (
         written(1, TurnCall("a", "f", {})),
@@ -114,12 +114,12 @@ def test_an_answer_without_a_call_gets_one() -> None:
     )
 
 
-def test_a_call_that_is_still_open_waits_for_its_answer() -> None:
+def test_call_that_is_still_open_waits_for_its_answer() -> None:
     turns = (calling(1, "a", "b"), answer(2, "b"))
     assert paired(turns) == turns
 
 
-def test_a_call_without_an_answer_gets_one_when_somebody_goes_on() -> None:
+def test_call_without_an_answer_gets_one_before_the_next_message() -> None:
     assert paired([calling(1, "a", "b"), answer(2, "b"), message("user", 3)]) == (
         calling(1, "a", "b"),
         answer(2, "b"),
@@ -128,7 +128,7 @@ def test_a_call_without_an_answer_gets_one_when_somebody_goes_on() -> None:
     )
 
 
-def test_a_late_answer_gets_its_call_again_with_another_id() -> None:
+def test_late_answer_gets_its_call_again_with_another_id() -> None:
     call = TurnCall("a", "read", {"path": "x"})
     called: ComposedTurn = Turn("assistant", (), "/1", 1, calls=(call,))
     unanswered = replace(missing("a", 2, "/1"), tool_name="read")
@@ -141,7 +141,7 @@ def test_a_late_answer_gets_its_call_again_with_another_id() -> None:
     )
 
 
-def test_answers_that_were_stored_before_their_calls_stand_behind_them() -> None:
+def test_answers_stored_before_their_calls_are_moved_behind_them() -> None:
     turns = [
         message("user", 1),
         answer(2, "b"),
@@ -159,7 +159,7 @@ def test_answers_that_were_stored_before_their_calls_stand_behind_them() -> None
         )
 
 
-def test_early_answers_stand_before_those_that_come_behind_the_calls() -> None:
+def test_early_answers_precede_later_answers_behind_the_calls() -> None:
     turns = [answer(1, "b"), calling(2, "a", "b", "c"), answer(3, "a"), message("user", 4)]
     assert paired(turns) == (
         calling(2, "a", "b", "c"),
@@ -170,12 +170,12 @@ def test_early_answers_stand_before_those_that_come_behind_the_calls() -> None:
     )
 
 
-def test_early_answer_finds_its_call_whoever_spoke_between() -> None:
+def test_early_answer_is_paired_across_messages_of_any_role() -> None:
     turns = [answer(1, "a"), message("user", 2), calling(3, "x"), answer(4, "x"), calling(5, "a")]
     assert paired(turns) == (*turns[1:], turns[0])
 
 
-def test_early_answer_of_another_tool_is_left_to_itself() -> None:
+def test_early_answer_of_another_tool_is_not_paired() -> None:
     other, own = answer(1, "call_0", name="search"), answer(2, "call_0")
     rest = (
         written(1, TurnCall("call_0", "search", {})),
@@ -200,7 +200,7 @@ def test_early_answer_finds_its_call_if_one_of_them_names_no_tool() -> None:
         assert paired([early, call]) == (calling(2, "a"), replace(early, tool_name="f"))
 
 
-def test_late_answer_of_another_tool_is_left_to_itself() -> None:
+def test_late_answer_of_another_tool_is_not_paired() -> None:
     turns = [calling(1, "call_0"), message("user", 2), answer(3, "call_0", name="search")]
     assert paired(turns) == (
         calling(1, "call_0"),
@@ -335,13 +335,13 @@ def test_results_stored_by_themselves_stand_in_the_order_of_their_calls() -> Non
         assert paired([calls, *sent]) == (calls, results[1], *in_order)
 
 
-def test_a_call_that_names_no_tool_has_the_name_that_its_answer_has() -> None:
+def test_call_that_names_no_tool_has_the_name_that_its_answer_has() -> None:
     unnamed: ComposedTurn = replace(calling(1, "a"), calls=(TurnCall("a", "", {}),))
     assert paired([unnamed, answer(2, "a")]) == (calling(1, "a"), answer(2, "a"))
     assert paired([unnamed, answer(2, "a", name="")])[0].calls[0].name == UNKNOWN_TOOL
 
 
-def test_a_denial_answers_the_call_whose_approval_was_asked_for() -> None:
+def test_denial_answers_the_call_whose_approval_was_asked_for() -> None:
     calls = (TurnCall("a", "f", {}, approval_id="ask-1"), TurnCall("b", "f", {}, "ask-2"))
     call_turn: ComposedTurn = replace(calling(1), calls=calls)
     denial = replace(answer(2, "", name=""), approval_id="ask-2", is_error=True)
@@ -376,7 +376,7 @@ def test_tail_begins_with_the_call_of_an_answer_that_was_stored_before_it() -> N
     ]
 
 
-def test_tail_behind_a_call_goes_on_with_its_answer() -> None:
+def test_tail_behind_a_call_continues_with_its_answer() -> None:
     turns = [calling(1, "a", "b"), answer(2, "a"), message("user", 3)]
     assert tail(turns, 1) == (answer(2, "a"), missing("b", 3, "/1"), message("user", 3))
     assert tail(turns, 2) == (missing("b", 3, "/1"), message("user", 3))
@@ -409,7 +409,7 @@ def _notes(turns: Sequence[ComposedTurn]) -> list[SyntheticNote]:
 
 
 @given(_histories())
-def test_any_history_is_told_once_and_what_is_invented_is_noted(turns: list[ComposedTurn]) -> None:
+def test_every_history_is_paired_once_and_added_turns_are_noted(turns: list[ComposedTurn]) -> None:
     # Calls of the last turn may be open, so the user continues.
     turns = [*turns, message("user", 15)]
     conversation = paired(turns)
@@ -461,7 +461,7 @@ def test_any_tail_is_the_end_of_the_conversation(turns: list[ComposedTurn], sinc
 
 
 @given(_histories())
-def test_goes_on_from_what_was_rendered(turns: list[ComposedTurn]) -> None:
+def test_continued_history_keeps_the_rendered_turns(turns: list[ComposedTurn]) -> None:
     # If no answer precedes its call, earlier turns stay in place.
     answered: set[str] = set()
     kept: list[ComposedTurn] = []
@@ -476,7 +476,7 @@ def test_goes_on_from_what_was_rendered(turns: list[ComposedTurn]) -> None:
         assert whole[: len(before)] == before
 
 
-def test_what_the_system_says_stands_behind_the_answers_of_open_calls() -> None:
+def test_system_message_follows_the_answers_of_open_calls() -> None:
     system: ComposedTurn = Turn("system", (TextItem("/content", "Be quick."),), seq=2)
     assert paired([calling(1, "a"), system, answer(3, "a")]) == (
         calling(1, "a"),
@@ -485,14 +485,14 @@ def test_what_the_system_says_stands_behind_the_answers_of_open_calls() -> None:
     )
 
 
-def test_many_calls_take_no_longer_than_their_number() -> None:
+def test_pairing_of_many_calls_takes_linear_time() -> None:
     calls = [calling(2 * number, "call_0") for number in range(10_000)]
     answers = [answer(2 * number + 1, "call_0") for number in range(10_000)]
     turns = paired([turn for pair in zip(calls, answers, strict=True) for turn in pair])
     assert len({turn.call_id for turn in turns if turn.role == "tool"}) == 10_000
 
 
-def test_an_answer_finds_its_call_although_another_result_came_in_between() -> None:
+def test_answer_finds_its_call_although_another_result_came_in_between() -> None:
     assert paired([calling(1, "a"), answer(2, "other"), answer(3, "a")]) == (
         calling(1, "a"),
         answer(3, "a"),
@@ -501,14 +501,14 @@ def test_an_answer_finds_its_call_although_another_result_came_in_between() -> N
     )
 
 
-def test_an_answer_without_an_id_takes_the_open_call_of_its_name() -> None:
+def test_answer_without_an_id_takes_the_open_call_of_its_name() -> None:
     turns = paired([calling(1, "a"), answer(2, "")])
     assert [turn.call_id for turn in turns] == ["", "a"]
 
 
-def test_an_answer_without_a_name_takes_that_of_its_call() -> None:
+def test_answer_without_a_name_takes_that_of_its_call() -> None:
     assert paired([calling(1, "a"), answer(2, "a", name="")])[1].tool_name == "f"
 
 
-def test_nothing_is_nothing() -> None:
+def test_empty_history_has_no_turns() -> None:
     assert paired([]) == ()

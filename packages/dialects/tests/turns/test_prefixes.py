@@ -73,7 +73,7 @@ def _in_parts(
 
 
 @given(_HISTORIES, st.sets(st.integers(1, 14), max_size=2))
-def test_a_history_is_the_same_in_parts(history: list[ComposedTurn], kept: set[int]) -> None:
+def test_history_is_the_same_in_parts(history: list[ComposedTurn], kept: set[int]) -> None:
     try:
         sealed, behind = _in_parts(history, sorted(kept))
     except PrefixChangedError:
@@ -82,7 +82,7 @@ def test_a_history_is_the_same_in_parts(history: list[ComposedTurn], kept: set[i
     assert (*sealed, *behind) == paired(history, kept=kept)
 
 
-def test_a_prefix_is_gone_on_from_more_than_once() -> None:
+def test_prefix_can_be_continued_more_than_once() -> None:
     call = TurnCall("a", "f", {})
     step: list[ComposedTurn] = [
         Turn("assistant", (), seq=1, calls=(call,)),
@@ -104,7 +104,7 @@ def test_a_prefix_is_gone_on_from_more_than_once() -> None:
     assert behind() == first
 
 
-def test_a_call_whose_answer_is_in_the_prefix_changes_it() -> None:
+def test_call_whose_answer_is_in_the_prefix_changes_it() -> None:
     pairing = Pairing()
     pairing.add(Turn("tool", (TextItem("", "early"),), seq=1, call_id="a", tool_name="f"))
     following: ComposedTurn = Turn("assistant", (TextItem("", "said"),), seq=2)

@@ -61,7 +61,7 @@ def text(words: str, **more: object) -> dict[str, Any]:
     return {"type": "text", "text": words, **more}
 
 
-def test_the_turn_answers_its_call() -> None:
+def test_turn_answers_its_call() -> None:
     turn = tool_result_turn(
         record(text("hi"), success=False), origin=ORIGIN, audience="assistant", seq=7
     )
@@ -77,7 +77,7 @@ def test_the_turn_answers_its_call() -> None:
     )
 
 
-def test_a_stored_medium_is_what_its_descriptor_says() -> None:
+def test_stored_medium_has_the_fields_of_its_descriptor() -> None:
     part = {
         "type": "file",
         "data": f"@blob:{ID}",
@@ -100,7 +100,7 @@ def test_a_stored_medium_is_what_its_descriptor_says() -> None:
     )
 
 
-def test_a_small_image_is_in_the_record() -> None:
+def test_small_image_is_in_the_record() -> None:
     encoded = base64.b64encode(png()).decode()
     part = {"type": "image", "image": encoded, "mimeType": "image/png", "name": "dot"}
     assert items(part) == (
@@ -116,7 +116,7 @@ def test_a_small_image_is_in_the_record() -> None:
     )
 
 
-def test_an_address_stays_one() -> None:
+def test_address_stays_an_address() -> None:
     url = "https://files.example/a.pdf"
     part = {"type": "file", "data": url, "mimeType": "application/pdf", "mediaKind": "binary"}
     assert items(part) == (
@@ -124,7 +124,7 @@ def test_an_address_stays_one() -> None:
     )
 
 
-def test_what_is_for_the_user_only_is_left_out_for_a_model() -> None:
+def test_content_for_the_user_only_is_left_out_for_a_model() -> None:
     part = text("psst", annotations={"audience": ["user"]})
     (left_out,) = items(part)
     assert isinstance(left_out, Omission)
@@ -136,7 +136,7 @@ def test_what_is_for_the_user_only_is_left_out_for_a_model() -> None:
     assert items(part, audience="user") == (TextItem("/sanitized/parts/0", "psst"),)
 
 
-def test_what_is_for_both_or_nobody_in_particular_is_shown() -> None:
+def test_content_for_both_or_no_audience_is_rendered() -> None:
     cases: list[dict[str, Any]] = [
         {"audience": ["user", "assistant"]},
         {"audience": []},
@@ -146,7 +146,7 @@ def test_what_is_for_both_or_nobody_in_particular_is_shown() -> None:
         assert items(text("x", annotations=annotations)) == (TextItem("/sanitized/parts/0", "x"),)
 
 
-def test_structured_content_that_no_text_tells_is_shown_beside_the_parts() -> None:
+def test_structured_content_that_no_text_repeats_is_rendered_beside_the_parts() -> None:
     value = {"a": [1, 2]}
     turn = tool_result_turn(
         record(text("done"), structuredContent=value), origin=ORIGIN, audience="assistant"
@@ -155,7 +155,7 @@ def test_structured_content_that_no_text_tells_is_shown_beside_the_parts() -> No
     assert turn.structured == (value,)
 
 
-def test_structured_content_that_a_text_tells_is_not_repeated() -> None:
+def test_structured_content_that_a_text_repeats_is_left_out() -> None:
     text_part = text('{ "a": [1, 2] }')
     turn = tool_result_turn(
         record(text_part, structuredContent={"a": [1, 2]}), origin=ORIGIN, audience="assistant"
@@ -165,14 +165,14 @@ def test_structured_content_that_a_text_tells_is_not_repeated() -> None:
 
 
 @pytest.mark.parametrize("null_text", ["x", ""])
-def test_null_is_no_structured_content(null_text: str) -> None:
+def test_null_is_not_structured_content(null_text: str) -> None:
     turn = tool_result_turn(
         record(text(null_text), structuredContent=None), origin=ORIGIN, audience="assistant"
     )
     assert (turn.structured, turn.items) == (None, (TextItem("/sanitized/parts/0", null_text),))
 
 
-def test_part_that_earlier_versions_made_of_null_says_nothing() -> None:
+def test_part_that_earlier_versions_made_of_null_is_left_out() -> None:
     turn = tool_result_turn(
         record(text("null"), structuredContent=None), origin=ORIGIN, audience="assistant"
     )
@@ -182,12 +182,12 @@ def test_part_that_earlier_versions_made_of_null_says_nothing() -> None:
 @pytest.mark.parametrize(
     ("sent", "about"), [('{"result":null}', {"structuredContent": {"result": None}}), ("null", {})]
 )
-def test_text_that_says_null_is_shown_as_it_was_sent(sent: str, about: dict[str, Any]) -> None:
+def test_text_null_is_rendered_as_it_was_sent(sent: str, about: dict[str, Any]) -> None:
     turn = tool_result_turn(record(text(sent), **about), origin=ORIGIN, audience="assistant")
     assert turn.items == (TextItem("/sanitized/parts/0", sent),)
 
 
-def test_mirror_of_a_block_is_told_by_the_part_that_carries_what_it_says() -> None:
+def test_repetition_of_a_block_is_left_out_beside_its_part() -> None:
     block = {"uri": "file:///a.txt", "name": "a.txt", "mimeType": "text/plain", "text": "a"}
     mirror = {"result": [{"type": "resource", "resource": block}]}
     named = text("a", uri="file:///a.txt", name="a.txt")
@@ -232,7 +232,7 @@ def test_long_text_is_compared_by_the_digest_of_the_whole(whole: str) -> None:
     assert turn.items[1:] == (DataItem("/sanitized/meta/structuredContent", changed),)
 
 
-def test_structured_content_stored_apart_is_no_loss_if_a_long_text_says_the_same() -> None:
+def test_structured_content_stored_apart_is_no_loss_if_a_long_text_is_equal() -> None:
     whole = json.dumps(_ROWS, ensure_ascii=False, separators=(",", ":"))
     stored = long_record(whole, f"@blob:{ID}")
     turn = tool_result_turn(stored, origin=ORIGIN, audience="assistant")
@@ -267,14 +267,14 @@ def test_structured_content_that_was_read_back_is_compared_as_a_value() -> None:
     ],
     ids=str,
 )
-def test_kept_apart_is_what_stands_in_the_record_as_a_reference(
+def test_references_of_a_record_are_stored_apart(
     about: dict[str, Any], kept: KeptApart | None
 ) -> None:
     stored = record(text("a"), **about).replace(b'"video"', b'"text"')
     assert kept_apart(json.dumps(json.loads(stored), separators=(",", ":")).encode()) == kept
 
 
-def test_a_medium_in_place_of_structured_content_is_not_read_back() -> None:
+def test_medium_in_place_of_structured_content_is_not_read_back() -> None:
     stored = json.loads(record(text("a"), structuredContent=f"@blob:{ID}"))
     assert kept_apart(json.dumps(stored, separators=(",", ":")).encode()) is None
 
@@ -286,7 +286,7 @@ def test_structured_content_that_was_a_medium_is_the_part_it_became() -> None:
     assert turn.items == (TextItem("/sanitized/parts/0", "here"),)
 
 
-def test_structured_content_kept_as_a_resource_is_told_to_be_there() -> None:
+def test_structured_content_kept_as_a_resource_has_a_line() -> None:
     stored = record(text("long"), structuredContent=f"@blob:{ID}").replace(b'"video"', b'"text"')
     turn = tool_result_turn(stored, origin=ORIGIN, audience="assistant")
     assert turn.structured is None
@@ -295,7 +295,7 @@ def test_structured_content_kept_as_a_resource_is_told_to_be_there() -> None:
     ]
 
 
-def test_a_text_that_is_for_others_tells_a_model_nothing() -> None:
+def test_text_for_another_audience_does_not_replace_structured_content() -> None:
     hidden = text('{"a":1}', annotations={"audience": ["User"]})
     turn = tool_result_turn(
         record(hidden, structuredContent={"a": 1}), origin=ORIGIN, audience="assistant"
@@ -315,7 +315,7 @@ _FOUND = {"type": "tool_reference", "tool_name": "look"}
         ({**_FOUND, "data": "@blob:" + ID}, "[block: tool_reference]", "anthropic", {}),
     ],
 )
-def test_block_that_only_its_provider_understands_is_one_again(
+def test_block_of_one_provider_is_restored(
     block: dict[str, Any], words: str, dialect: str | None, forms: dict[str, Any]
 ) -> None:
     envelope: dict[str, Any] = {"envelope": {"dialect": dialect}} if dialect else {}
