@@ -117,7 +117,7 @@ torture: $(VENV)/dev.stamp web nginx ## Run the long forms of the tests, an hour
 	@printf '| tried | found |\n|---|---|\n' >$(VENV)/torture.md
 	@TORTURE=long KILL_ROUNDS=long TORTURE_FIGURES=$(CURDIR)/$(VENV)/torture.md $(PYTEST) -n 2 --dist loadgroup --durations 20 \
 	  tests/faults tests/security tests/e2e/test_kill.py tests/integration/test_sweep_race.py tests/integration/test_migrations.py \
-	  packages/dialects/tests/context packages/dialects/tests/targets/test_home.py; status=$$?; \
+	  packages/dialects/tests/context packages/dialects/tests/messages/test_healing.py packages/dialects/tests/targets/test_home.py; status=$$?; \
 	  printf '\n%s, commit %s\n\n' $$(date -u +%F) $$(git rev-parse --short HEAD); cat $(VENV)/torture.md; exit $$status
 PIN := uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet
 lock: ## Pin every dependency anew (needs uv)

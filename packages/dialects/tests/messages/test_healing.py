@@ -19,10 +19,16 @@ from pagefault_dialects.model.finding import Finding
 from pagefault_dialects.rendering import RenderedMessages
 from pagefault_dialects.targets.table import TARGETS
 from pagefault_dialects.turns.pairing import paired
+from tests.faults.lengths import TIMEOUT_SECONDS, times
 from tests.kit.media import b64, pdf
 from tests.providers import CHECKS
 
+pytestmark = pytest.mark.timeout(TIMEOUT_SECONDS)
+
 Json = Any
+
+# Of each property, over all targets.
+EXAMPLES = times(270, 20_000) // len(DIALECTS)
 
 _EVERY = pytest.mark.parametrize("target", DIALECTS)
 _BY_DIALECT = {"gemini": "contents", "openai-responses": "input"}
@@ -62,7 +68,7 @@ def examine(sent: dict[str, Json], target: str) -> tuple[list[Finding], bool]:
 
 @_EVERY
 @given(turns=histories())
-@settings(max_examples=100)
+@settings(max_examples=EXAMPLES)
 def test_rendering_is_healthy_but_for_open_calls(
     target: Dialect, turns: tuple[ComposedTurn, ...]
 ) -> None:
@@ -116,7 +122,7 @@ def _containers(value: Json) -> list[Json]:
 
 @_EVERY
 @given(data=st.data())
-@settings(max_examples=100)
+@settings(max_examples=EXAMPLES)
 def test_repair_keeps_a_history_without_findings_and_changes_others(
     target: Dialect, data: st.DataObject
 ) -> None:

@@ -1,7 +1,6 @@
 """A history that is rendered for its own dialect is unchanged."""
 
 import json
-import os
 from collections.abc import Iterable
 
 import pytest
@@ -17,9 +16,12 @@ from pagefault_dialects.messages.reading import read_messages
 from pagefault_dialects.model.conversation import ComposedTurn, ProviderBlock, is_cache_mark
 from pagefault_dialects.targets.table import TARGETS
 from pagefault_dialects.turns.record_turns import tool_result_turn
+from tests.faults.lengths import TIMEOUT_SECONDS, times
 from tests.providers import TYPES
 
-_EXAMPLES = 2_000 if os.environ.get("TORTURE") == "long" else 300
+pytestmark = pytest.mark.timeout(TIMEOUT_SECONDS)
+
+_EXAMPLES = times(100, 2_000)
 _EVERY = pytest.mark.parametrize("target", EVERY_HOME)
 
 
@@ -36,14 +38,14 @@ def test_valid_history_is_rendered_unchanged_for_its_own_dialect(
 
 @_EVERY
 @given(data=st.data())
-@settings(max_examples=100)
+@settings(max_examples=_EXAMPLES // 3)
 def test_generated_history_is_valid_for_its_provider(target: str, data: st.DataObject) -> None:
     TYPES[target](data.draw(home_histories(EVERY_HOME[target])))
 
 
 @_EVERY
 @given(data=st.data())
-@settings(max_examples=100)
+@settings(max_examples=_EXAMPLES // 3)
 def test_other_targets_have_no_blocks_of_the_dialect(target: str, data: st.DataObject) -> None:
     sent = data.draw(home_histories(EVERY_HOME[target]))
     turns = read_messages(sent).turns
