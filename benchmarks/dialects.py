@@ -101,7 +101,11 @@ def _shortest_messages() -> dict[str, Any]:
     found: dict[str, Any] = {}
     for case in conversations.read_cases(conversations.MESSAGES.read_text()):
         text = "".join(case.expect.texts)
-        if case.expect != conversations.Said((text,)) or not text or _has_several(case.value):
+        if (
+            case.expect != conversations.ExpectedContent((text,))
+            or not text
+            or _has_several(case.value)
+        ):
             continue
         value = _with(case.value, _TEXT, text)
         if case.dialect not in found or _length(value) < _length(found[case.dialect]):
