@@ -1,1 +1,1 @@
-"""Generated clients, each called once against a live service."""
+"""Checks of the clients that generators make, against a live service."""

@@ -1,4 +1,4 @@
-"""A live service, and a picture."""
+"""Fixtures: a live service, and a picture."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +16,7 @@ from tests.kit.servers import serving
 
 @pytest.fixture(scope="session")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
-    """A client, with a key, of a service whose answers have members that no client knows."""
+    """An HTTP client with a key, of a service whose answers have undocumented members."""
     settings = Settings(data_dir=tmp_path_factory.mktemp("data"), auth="api-key", log_level="error")
     anyio.run(migrate_database, settings)
     with serving(settings, around=later_version) as service, service.client() as client:

@@ -1,9 +1,8 @@
-"""Show how the OpenAPI document differs from that of the last version.
+"""Print the differences between the OpenAPI documents of two versions.
 
-`python -m clients.check.document_diff [COMMIT]` compares `openapi/openapi.json` with what it is in
-a commit: without one, in that of the newest tag, or, where there is none, in the last commit that
-has another version of the document. What may break a client begins with `!`; texts and examples
-are not compared.
+`python -m clients.check.document_diff [COMMIT]` compares `openapi/openapi.json` with the file in a
+commit. Default: the newest tag, or the last commit whose document has another version. Lines for
+changes that may break a client begin with `!`. Texts and examples are not compared.
 """
 
 import json
@@ -22,9 +21,9 @@ _MOST_LINES = 400
 
 
 def differences(earlier: dict[str, Any], later: dict[str, Any]) -> Iterator[str]:
-    """Yield a line for each difference between two documents, those that may break first."""
-    operations = list(_compared("operation", _operations(earlier), _operations(later)))
-    schemas = list(_compared("schema", _schemas(earlier), _schemas(later)))
+    """Yield a line for each difference between two documents, breaking changes first."""
+    operations = list(_compare("operation", _operations(earlier), _operations(later)))
+    schemas = list(_compare("schema", _schemas(earlier), _schemas(later)))
     yield from sorted([*operations, *schemas], key=lambda line: not line.startswith("!"))
 
 
@@ -41,65 +40,67 @@ def _schemas(document: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _compared(kind: str, earlier: dict[str, Any], later: dict[str, Any]) -> Iterator[str]:
+def _compare(kind: str, earlier: dict[str, Any], later: dict[str, Any]) -> Iterator[str]:
     yield from (f"! {kind} removed: {name}" for name in earlier if name not in later)
     yield from (f"  {kind} added: {name}" for name in later if name not in earlier)
     for name in sorted(earlier.keys() & later.keys()):
-        for pointer, said in _changes(_keyed(earlier[name]), _keyed(later[name]), ""):
-            yield f"{said[0]} {kind} changed: {name} {pointer}{said[1:]}"
+        for pointer, change in _changes(_normalize(earlier[name]), _normalize(later[name]), ""):
+            yield f"{change[0]} {kind} changed: {name} {pointer}{change[1:]}"
 
 
-def _keyed(value: object) -> object:
-    """Return a value without words for people, and with its parameters by name and place."""
+def _normalize(value: object) -> object:
+    """Return a value without texts, and with its parameters by name and location."""
     if isinstance(value, list):
-        return [_keyed(item) for item in value]
-    return _keyed_members(value) if isinstance(value, dict) else value
+        return [_normalize(item) for item in value]
+    return _normalize_members(value) if isinstance(value, dict) else value
 
 
-def _keyed_members(value: dict[str, Any]) -> dict[str, Any]:
-    members = {name: _keyed(member) for name, member in value.items() if name not in _WORDS}
+def _normalize_members(value: dict[str, Any]) -> dict[str, Any]:
+    members = {name: _normalize(member) for name, member in value.items() if name not in _WORDS}
     if isinstance(value.get("parameters"), list):
         members["parameters"] = {
-            # Names of headers are the same in any case.
+            # Names of headers are case-insensitive.
             f"{each['in']} {each['name'].lower() if each['in'] == 'header' else each['name']}": {
-                **_keyed_members(each),
+                **_normalize_members(each),
                 "name": "",
             }
             for each in value["parameters"]
         }
     if isinstance(value.get("properties"), dict):
-        # A member may be called like a word.
-        members["properties"] = {name: _keyed(each) for name, each in value["properties"].items()}
+        # The name of a property may be one of `_WORDS`.
+        members["properties"] = {
+            name: _normalize(each) for name, each in value["properties"].items()
+        }
     return members
 
 
 def _changes(earlier: object, later: object, pointer: str) -> Iterator[tuple[str, str]]:
     if _kind_of(earlier) != _kind_of(later):
-        # One line for a schema of another kind, and not one for each of its words.
-        yield pointer, f"! was {_shown(earlier)}, is {_shown(later)}"
+        # A single line for a schema of another kind.
+        yield pointer, f"! was {_abbreviate(earlier)}, is {_abbreviate(later)}"
     elif isinstance(earlier, dict) and isinstance(later, dict):
         for name in [*earlier, *(name for name in later if name not in earlier)]:
             place = child_pointer(pointer, name)
             if name not in later:
                 yield place, "! was removed"
             elif name not in earlier:
-                yield place, f"{'!' if _is_demand(later[name]) else ' '} was added"
+                yield place, f"{'!' if _is_required(later[name]) else ' '} was added"
             else:
                 yield from _changes(earlier[name], later[name], place)
     elif isinstance(earlier, list) and isinstance(later, list):
-        gone = [item for item in earlier if item not in later]
-        new = [item for item in later if item not in earlier]
-        if gone:
-            yield pointer, f"! lacks {_shown(gone)}"
-        if new:
-            is_demand = pointer.endswith("/required")
-            yield pointer, f"{'!' if is_demand else ' '} has also {_shown(new)}"
+        removed = [item for item in earlier if item not in later]
+        added = [item for item in later if item not in earlier]
+        if removed:
+            yield pointer, f"! lacks {_abbreviate(removed)}"
+        if added:
+            is_required = pointer.endswith("/required")
+            yield pointer, f"{'!' if is_required else ' '} has also {_abbreviate(added)}"
     elif earlier != later:
-        yield pointer, f"! was {_shown(earlier)}, is {_shown(later)}"
+        yield pointer, f"! was {_abbreviate(earlier)}, is {_abbreviate(later)}"
 
 
 def _kind_of(value: object) -> object:
-    """Return what kind of schema a value is: of which type, a reference, or a union."""
+    """Return the type, the reference and the constant of a schema, and whether it is a union."""
     if not isinstance(value, dict):
         return None
     return (
@@ -110,25 +111,25 @@ def _kind_of(value: object) -> object:
     )
 
 
-def _is_demand(added: object) -> bool:
-    """Tell whether what is new is asked of every client."""
+def _is_required(added: object) -> bool:
+    """Return whether an added parameter is required."""
     return isinstance(added, dict) and added.get("required") is True
 
 
-def _shown(value: object) -> str:
+def _abbreviate(value: object) -> str:
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 120 else f"{text[:117]}…"
 
 
 def _git(*arguments: str) -> str:
-    done = subprocess.run(  # noqa: S603 - git, as it is
+    process = subprocess.run(  # noqa: S603 - git, as it is
         ["git", *arguments],  # noqa: S607
         cwd=ROOT,
         capture_output=True,
         text=True,
         check=False,
     )
-    return done.stdout if done.returncode == 0 else ""
+    return process.stdout if process.returncode == 0 else ""
 
 
 def _last_version(now: str) -> str | None:
@@ -143,13 +144,13 @@ def _last_version(now: str) -> str | None:
 
 
 def main(arguments: list[str]) -> int:
-    """Print the differences; returns the process status, which no difference changes."""
+    """Print the differences, and return the exit status; differences are not an error."""
     later = json.loads((ROOT / DOCUMENT).read_text())
     commit = arguments[0] if arguments else _last_version(later["info"]["version"])
     text = _git("show", f"{commit}:{DOCUMENT}") if commit else ""
     if not text:
-        asked = f"Commit {commit} has no" if arguments else "No earlier version has a"
-        print(f"{asked} {DOCUMENT} to compare with.")
+        subject = f"Commit {commit} has no" if arguments else "No earlier version has a"
+        print(f"{subject} {DOCUMENT} to compare with.")
         return 1 if arguments else 0
     earlier = json.loads(text)
     lines = list(differences(earlier, later))

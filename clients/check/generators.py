@@ -1,7 +1,7 @@
-"""The generators, and for each how a client is made, checked and run.
+"""The generators, with the commands that generate, check and run their clients.
 
-A client stands in a folder of its own, with the program of `round_trips/` that calls it. What npm
-and pip have installed for them is in `node_modules` here and in `.venv/clients-check`.
+Each client is generated into a temporary folder, with a program of `round_trips/` that calls it.
+The tools are in `clients/check/node_modules` (npm) and `.venv/clients-check` (pip).
 """
 
 import os
@@ -26,15 +26,15 @@ Command = Sequence[str | Path]
 
 @dataclass(frozen=True, slots=True)
 class Generator:
-    """How a client is made, and how it is checked and run in its folder.
+    """A generator, with the commands for its client, which run in the folder of the client.
 
     Attributes:
-        name: Of the generator, and the language where it has several.
-        files: The program, and what it imports beside the client.
-        generate: Makes the client.
-        check: Commands that compile it, as strictly as there is.
-        run: Runs the program.
-        variables: What these commands find in their environment.
+        name: The name of the generator, with the language if it has several.
+        files: The program, and its further imports.
+        generate: The command that generates the client.
+        check: The commands that compile it with the strictest checks.
+        run: The command that runs the program.
+        variables: Environment variables of these commands.
     """
 
     name: str
@@ -45,10 +45,14 @@ class Generator:
     variables: Mapping[str, str]
 
 
-def called(command: Command, folder: Path, variables: Mapping[str, str]) -> str:
-    """Run a command in a folder, and return what it printed; its errors are raised with it."""
+def run_command(command: Command, folder: Path, variables: Mapping[str, str]) -> str:
+    """Run a command in a folder, and return its output.
+
+    Raises:
+        AssertionError: The command failed; the message has its output.
+    """
     path = os.pathsep.join(map(str, (_PYTHON, NODE.parent, os.environ["PATH"])))
-    done = subprocess.run(  # noqa: S603 - tools of our own environments, and Debian's
+    process = subprocess.run(  # noqa: S603 - tools of our own environments, and Debian's
         command,
         cwd=folder,
         env=environment({"PATH": path, **variables}),
@@ -57,10 +61,10 @@ def called(command: Command, folder: Path, variables: Mapping[str, str]) -> str:
         timeout=_LONGEST_SECONDS,
         check=False,
     )
-    if done.returncode:
-        said = f"{' '.join(map(str, command))}\n{done.stdout[-4_000:]}\n{done.stderr[-4_000:]}"
-        raise AssertionError(said)
-    return done.stdout
+    if process.returncode:
+        output = f"{process.stdout[-4_000:]}\n{process.stderr[-4_000:]}"
+        raise AssertionError(f"{' '.join(map(str, command))}\n{output}")
+    return process.stdout
 
 
 def node_tool(name: str) -> tuple[Path, Path]:
@@ -68,8 +72,8 @@ def node_tool(name: str) -> tuple[Path, Path]:
     return NODE, _NODE_MODULES / ".bin" / name
 
 
-def prepared(generator: Generator, folder: Path) -> None:
-    """Put the program into the folder of its client, with the packages that it imports."""
+def prepare_folder(generator: Generator, folder: Path) -> None:
+    """Copy the program into the folder of its client, and link the packages that it imports."""
     for name in generator.files:
         shutil.copy(HERE / name, folder / Path(name).name)
     if "tsconfig.json" in generator.files:
@@ -84,7 +88,7 @@ def _python(name: str, generate: Command, *types: str) -> Generator:
         generate=generate,
         check=(
             (_PYTHON / "python", "-m", "compileall", "-q", "."),
-            # The client's own code is not as strict; what it is called with, and returns, is.
+            # Only the program is checked strictly, with the types of the client.
             (_PYTHON / "mypy", "--strict", "--follow-imports=silent", *types, program),
         ),
         run=(_PYTHON / "python", program),
@@ -108,9 +112,17 @@ def _typescript(name: str, generate: Command, **variables: str) -> Generator:
 
 
 def _openapi_generator(language: str, output: str, config: str) -> Command:
-    left_out = "apiTests=false,modelTests=false,apiDocs=false,modelDocs=false"
+    no_extra_files = "apiTests=false,modelTests=false,apiDocs=false,modelDocs=false"
     command = (_PYTHON / "openapi-generator-cli", "generate", "-i", DOCUMENT, "-g", language)
-    return (*command, "-o", output, "--config", OPENAPI / config, "--global-property", left_out)
+    return (
+        *command,
+        "-o",
+        output,
+        "--config",
+        OPENAPI / config,
+        "--global-property",
+        no_extra_files,
+    )
 
 
 UNIONS = {
@@ -120,7 +132,7 @@ UNIONS = {
         "src/main/kotlin/**/models/*.kt",
     ),
 }
-"""Languages whose clients are made and not compiled: the command, and where the types are."""
+"""Languages whose clients are generated but not compiled: the command, and the files of types."""
 
 GENERATORS = (
     _python(
@@ -143,7 +155,7 @@ GENERATORS = (
         check=(("go", "vet", "./..."),),
         run=("go", "run", "."),
         variables={
-            # The standard library is all there is.
+            # The client only needs the standard library.
             "GOPROXY": "off",
             "GOFLAGS": "-mod=mod",
             "GOCACHE": str(ROOT / ".venv" / "go-cache"),
@@ -161,7 +173,7 @@ GENERATORS = (
         "openapi_fetch",
         (
             *(*node_tool("openapi-typescript"), DOCUMENT, "--output", "generated/schema.d.ts"),
-            # A member with a default may be left out.
+            # Members with a default are optional.
             *("--default-non-nullable", "false"),
         ),
     ),

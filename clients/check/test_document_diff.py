@@ -1,4 +1,4 @@
-"""The difference of two documents says what was added, removed and changed, and what may break."""
+"""The differences between two OpenAPI documents, and which of them are breaking."""
 
 import copy
 from typing import Any

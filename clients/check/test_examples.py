@@ -1,4 +1,4 @@
-"""The programs in `examples/` run as they are, against a stub of each provider."""
+"""The programs in `examples/` run against a stub of each provider."""
 
 import json
 import re
@@ -29,10 +29,10 @@ CLIENT = ROOT / "clients" / "typescript" / "client"
 
 
 def run(command: list[str], service: LiveService, **variables: str) -> str:
-    """What an example prints."""
-    given = environment({"PAGEFAULT_URL": service.base_url, **variables})
+    """Run an example, and return its output."""
+    env = environment({"PAGEFAULT_URL": service.base_url, **variables})
     done = subprocess.run(  # noqa: S603 - our own examples
-        command, cwd=ROOT, env=given, capture_output=True, text=True, timeout=60, check=False
+        command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=60, check=False
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -40,7 +40,7 @@ def run(command: list[str], service: LiveService, **variables: str) -> str:
 
 @pytest.fixture(scope="module")
 def unused_url() -> Iterator[str]:
-    """A URL at which nothing answers: the port stays bound, and nothing listens there."""
+    """A URL without a server: the port is bound, but not listening."""
     with socket.socket() as unlistening:
         unlistening.bind(("127.0.0.1", 0))
         yield f"http://127.0.0.1:{unlistening.getsockname()[1]}"
@@ -48,14 +48,14 @@ def unused_url() -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A search path with no command but ours."""
+    """A search path that only has the command `pagefault`."""
     folder = tmp_path_factory.mktemp("bin")
     (folder / "pagefault").symlink_to(COMMAND)
     return str(folder)
 
 
 def call(name: str, *arguments: str, **variables: str) -> tuple[int, str, str]:
-    """How an example ends, with what it prints and what it complains of."""
+    """Run an example, and return its exit status, its output and its error output."""
     done = subprocess.run(  # noqa: S603 - our own examples
         [sys.executable, str(EXAMPLES / name), *arguments],
         cwd=ROOT,
@@ -71,8 +71,8 @@ def call(name: str, *arguments: str, **variables: str) -> tuple[int, str, str]:
 PROGRAMS = sorted(path.name for path in EXAMPLES.glob("*.py"))
 KEYS = {"OPENAI_API_KEY": "stub", "ANTHROPIC_API_KEY": "stub"}
 SERVER = ("--", sys.executable, "-m", "tests.kit.mcp_server")
-# What goes wrong, and what is said: the arguments, whether there are keys, the status, the words.
-MISHAPS: dict[str, list[tuple[tuple[str, ...], bool, int, str]]] = {
+# Failing calls: the arguments, whether there are keys, the exit status, a pattern of the output.
+FAILURES: dict[str, list[tuple[tuple[str, ...], bool, int, str]]] = {
     "openai_chat.py": [
         ((), True, 2, r"usage: openai_chat.py .*arguments are required: question"),
         (("Hi",), False, 1, r"OpenAIError: .*OPENAI_API_KEY"),
@@ -112,10 +112,10 @@ def test_help_of_an_example_says_what_it_needs(name: str) -> None:
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_example_says_what_is_missing_and_what_to_do(name: str, unused_url: str, path: str) -> None:
-    for arguments, has_keys, wanted, words in MISHAPS[name]:
+    for arguments, has_keys, expected, words in FAILURES[name]:
         variables = {"PAGEFAULT_URL": unused_url, "PATH": path, **(KEYS if has_keys else {})}
         status, _, complaint = call(name, *arguments, **variables)
-        assert status == wanted, (arguments, complaint)
+        assert status == expected, (arguments, complaint)
         assert "Traceback" not in complaint
         assert re.search(words.replace("URL ", f"{unused_url} "), complaint, re.S), complaint
 
@@ -178,9 +178,9 @@ def demo(tmp_path: Path) -> Iterator[LiveService]:
 
 
 def entries(service: LiveService) -> int:
-    """How long the history of the examples is."""
-    listed = httpx.get(f"{service.base_url}/api/sessions/demo/messages").json()["items"]
-    return len(listed)
+    """Return the number of entries in the history of the examples."""
+    items = httpx.get(f"{service.base_url}/api/sessions/demo/messages").json()["items"]
+    return len(items)
 
 
 @pytest.mark.parametrize("is_large", [False, True], ids=["its own picture", "a large one"])
@@ -191,9 +191,9 @@ def test_image_page_is_stored_and_faulted_in_as_two_blocks(
     path.write_bytes(png(noise=True))
     arguments = [str(path)] if is_large else []
     printed = run([sys.executable, str(EXAMPLES / "image_page.py"), *arguments], demo)
-    heading, attached, shown = printed.splitlines()
+    heading, attached, url = printed.splitlines()
     assert (heading, attached) == ("Page img_001 (image, FULL):", "  [image attached below]")
-    assert shown.startswith("data:image/png;base64,iVBORw0KGgo")
+    assert url.startswith("data:image/png;base64,iVBORw0KGgo")
 
 
 def test_agent_on_chat_completions(demo: LiveService) -> None:
@@ -217,8 +217,8 @@ def test_agent_on_claude_with_an_mcp_server(demo: LiveService) -> None:
     use = {"type": "tool_use", "id": "toolu_1", "name": "picture", "input": {}}
     fault = {"page_id": "notes", "target_level": 0}
     own = {"type": "tool_use", "id": "toolu_2", "name": "page_fault", "input": fault}
-    said = {"type": "text", "text": "A picture, and sheep."}
-    with stub_model(claude(use, own), claude(said)) as model:
+    answer = {"type": "text", "text": "A picture, and sheep."}
+    with stub_model(claude(use, own), claude(answer)) as model:
         printed = run(
             [
                 *(sys.executable, str(EXAMPLES / "mcp_host.py"), "What do you see?", "--"),
@@ -229,9 +229,9 @@ def test_agent_on_claude_with_an_mcp_server(demo: LiveService) -> None:
             ANTHROPIC_API_KEY="stub",
         )
     assert printed == "A picture, and sheep.\n"
-    shown = json.dumps(model.requests[1]["messages"])
-    assert b64(PNG) in shown
-    assert "Ten sheep." in shown
+    messages = json.dumps(model.requests[1]["messages"])
+    assert b64(PNG) in messages
+    assert "Ten sheep." in messages
     assert entries(demo) == 5
 
 
@@ -266,8 +266,8 @@ def test_tools_for_the_vercel_ai_sdk(demo: LiveService, tmp_path: Path) -> None:
     (tmp_path / "example.mjs").write_text(program)
     printed: dict[str, Any] = json.loads(run([str(NODE), str(tmp_path / "example.mjs")], demo))
     assert printed["text"] == "Ten sheep."
-    shown = [answer["output"] for each in printed["results"] for answer in each["content"]]
-    assert shown == [
+    outputs = [answer["output"] for each in printed["results"] for answer in each["content"]]
+    assert outputs == [
         {"type": "text", "value": "Ten."},
         {"type": "text", "value": "Page notes (text, FULL):\nTen sheep."},
     ]
@@ -291,16 +291,16 @@ def test_recording_of_a_host_behind_the_proxy() -> None:
     size = len(b64(PNG))
     handle = re.search(r"\[image (@blob:[0-9a-f]{32}) ", done.stdout)
     assert handle is not None
-    shown = f"<image image/png, {size} characters of base64>\n       {handle[0]}"
-    assert f"model: picture {{}}\n       a picture\n       {shown}" in done.stdout
-    assert f'model: view_media {{"ref": "{handle[1]}"}}\n       {shown}' in done.stdout
+    image = f"<image image/png, {size} characters of base64>\n       {handle[0]}"
+    assert f"model: picture {{}}\n       a picture\n       {image}" in done.stdout
+    assert f'model: view_media {{"ref": "{handle[1]}"}}\n       {image}' in done.stdout
     assert done.stdout.endswith("search_pages finds pages by words.\n       (an error)\n\n")
 
 
 def install_beside_ai(folder: Path) -> None:
-    """Put the client, as it is in its sources, beside the packages that the example needs.
+    """Copy the sources of the client, and link the packages that the example needs.
 
-    Node.js runs TypeScript, but not below `node_modules`: there is a link to it.
+    Node.js does not run TypeScript below `node_modules`, so the client is linked from there.
     """
     client = folder / "pagefault-client"
     shutil.copytree(CLIENT / "src", client / "src")
@@ -353,8 +353,8 @@ def test_list_of_an_sdk_is_made_to_fit(
     assert len(code) <= 10
     with stub_model(reply("Ten sheep."), reply("Yes.")) as model:
         url, key = variables
-        given = {url: f"{model.url}{path}", key: "stub"}
-        printed = run([sys.executable, str(program)], demo, **given)
+        urls = {url: f"{model.url}{path}", key: "stub"}
+        printed = run([sys.executable, str(program)], demo, **urls)
         sent = model.requests
     assert printed == "Ten sheep.\nYes.\n"
     messages = [each.get("messages") or each["contents"] for each in sent]

@@ -1,6 +1,6 @@
-"""Clients that six generators make compile, and call a service through their types.
+"""The clients of six generators compile, and call a service through their types.
 
-The service answers with more members than the document has, as a later version may.
+The answers of the service have undocumented members, as those of a later version may.
 """
 
 import hashlib
@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from clients.check.generators import GENERATORS, UNIONS, Generator, called, prepared
+from clients.check.generators import GENERATORS, UNIONS, Generator, prepare_folder, run_command
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -28,12 +28,12 @@ def test_generated_client_compiles_and_makes_a_round_trip(
         "SESSION": session,
         **generator.variables,
     }
-    prepared(generator, tmp_path)
+    prepare_folder(generator, tmp_path)
     for command in (generator.generate, *generator.check):
-        called(command, tmp_path, variables)
-    told = json.loads(called(generator.run, tmp_path, variables))
+        run_command(command, tmp_path, variables)
+    output = json.loads(run_command(generator.run, tmp_path, variables))
     content = picture.read_bytes()
-    assert told == {
+    assert output == {
         "page": "Hello.",
         "rendered": "anthropic",
         "fault": f"Page {session} (text, FULL):\nHello.",
@@ -45,7 +45,7 @@ def test_generated_client_compiles_and_makes_a_round_trip(
         ],
         "uploaded": len(content),
         "downloaded": hashlib.sha256(content).hexdigest(),
-        # More than 32 bits hold.
+        # The length does not fit into 32 bits.
         "length": 3_000_000_000,
         "event": ["llmservice:toolResult", "camera"],
     }
@@ -53,7 +53,7 @@ def test_generated_client_compiles_and_makes_a_round_trip(
 
 def test_generated_python_client_has_no_names_by_number(tmp_path: Path) -> None:
     (generator,) = [each for each in GENERATORS if each.name == "openapi_python_client"]
-    called(generator.generate, tmp_path, {})
+    run_command(generator.generate, tmp_path, {})
     modules = [each.read_text() for each in tmp_path.rglob("*.py")]
     classes = {name for each in modules for name in re.findall(r"^class (\w+)", each, re.MULTILINE)}
     assert "PageRecord" in classes
@@ -63,10 +63,10 @@ def test_generated_python_client_has_no_names_by_number(tmp_path: Path) -> None:
 @pytest.mark.parametrize("language", UNIONS)
 def test_generated_union_holds_its_values(tmp_path: Path, language: str) -> None:
     command, types = UNIONS[language]
-    called(command, tmp_path, {})
+    run_command(command, tmp_path, {})
     text = "\n".join(each.read_text() for each in tmp_path.glob(types))
     assert "InteractionInput" in text
-    # A structure without members; in Rust also a variant whose name is the path of a type.
+    # A structure without members, or in Rust a variant with the path of a type as its name.
     empty = re.findall(
         r"(?:struct|class) (\w+) ?[({]\s*[)}]|^    (\w+::[\w:]+)\(", text, re.MULTILINE
     )

@@ -1,4 +1,4 @@
-"""One round trip with what openapi-generator makes of the document, for Python."""
+"""A round trip with the Python client of openapi-generator."""
 
 import hashlib
 import json
@@ -13,8 +13,8 @@ SESSION = os.environ["SESSION"]
 LARGE = 3_000_000_000
 
 
-def told_by(entry: models.HistoryEntry) -> str:
-    """Return what only its own kind of entry has."""
+def text_of(entry: models.HistoryEntry) -> str:
+    """Return the value of a member that only this kind of entry has."""
     match entry.actual_instance:
         case models.ToolMessage() as result:
             return result.sanitized.meta.tool_name
@@ -27,7 +27,7 @@ def told_by(entry: models.HistoryEntry) -> str:
 
 
 def main(client: pagefault.ApiClient) -> dict[str, object]:
-    """Call the service, and return what it answered."""
+    """Call the service, and return its answers."""
     picture = Path(os.environ["PICTURE"]).read_bytes()
     pages = pagefault.PagesApi(client)
     sessions = pagefault.SessionsApi(client)
@@ -59,7 +59,7 @@ def main(client: pagefault.ApiClient) -> dict[str, object]:
         "fault": fault.content.actual_instance,
         "refused": refusal(pages),
         "history": [
-            [entry.actual_instance.entry, told_by(entry)]
+            [entry.actual_instance.entry, text_of(entry)]
             for entry in history.items
             if entry.actual_instance
         ],
@@ -71,7 +71,7 @@ def main(client: pagefault.ApiClient) -> dict[str, object]:
 
 
 def refusal(pages: pagefault.PagesApi) -> list[object]:
-    """Return what the fault of an absent page is answered with."""
+    """Return the problem of a fault of an absent page."""
     level = models.LevelInput(0)
     try:
         pages.fault_page("absent", fault_request=models.FaultRequest(target_level=level))

@@ -1,4 +1,4 @@
-"""One round trip with what openapi-python-client makes of the document."""
+"""A round trip with the client of openapi-python-client."""
 
 import hashlib
 import json
@@ -43,8 +43,8 @@ LARGE = 3_000_000_000
 Entry = ToolMessage | PageFaultMessage | InteractionEntry | AnswerEntry | HistoryMessage
 
 
-def told_by(entry: Entry) -> str:
-    """Return what only its own kind of entry has."""
+def text_of(entry: Entry) -> str:
+    """Return the value of a member that only this kind of entry has."""
     match entry:
         case ToolMessage():
             return entry.sanitized.meta.tool_name
@@ -57,7 +57,7 @@ def told_by(entry: Entry) -> str:
 
 
 def main() -> dict[str, object]:
-    """Call the service, and return what it answered."""
+    """Call the service, and return its answers."""
     client = AuthenticatedClient(os.environ["PAGEFAULT_URL"], os.environ["PAGEFAULT_KEY"])
     picture = Path(os.environ["PICTURE"]).read_bytes()
     result = ToolResultRequest("camera", "call_1", "Done.", session_id=SESSION)
@@ -68,13 +68,13 @@ def main() -> dict[str, object]:
     put_page.sync(SESSION, client=client, body=PageDraft(content="Hello."))
     page = get_page.sync(SESSION, client=client)
     assert isinstance(page, PageRecord)
-    wish = FaultRequest(LevelName.FULL, session_id=SESSION, tool_call_id="call_2")
-    fault = fault_page.sync(SESSION, client=client, body=wish)
+    fault_request = FaultRequest(LevelName.FULL, session_id=SESSION, tool_call_id="call_2")
+    fault = fault_page.sync(SESSION, client=client, body=fault_request)
     assert isinstance(fault, PageToolMessage)
     refused = fault_page.sync("absent", client=client, body=FaultRequest(Level.FULL))
     assert isinstance(refused, PageFaultProblem)
-    said = HistoryMessageDraft(role="user", content="Thanks.")
-    append_message.sync(SESSION, client=client, body=said)
+    message = HistoryMessageDraft(role="user", content="Thanks.")
+    append_message.sync(SESSION, client=client, body=message)
     history = list_messages.sync(SESSION, client=client)
     assert history is not None
     assert not hasattr(history, "detail")
@@ -93,7 +93,7 @@ def main() -> dict[str, object]:
         "rendered": rendered.target,
         "fault": fault.content,
         "refused": [refused.status, refused.role, refused.page_id],
-        "history": [[entry.entry, told_by(entry)] for entry in history.items],
+        "history": [[entry.entry, text_of(entry)] for entry in history.items],
         "uploaded": stored.size,
         "downloaded": hashlib.sha256(content.payload.read()).hexdigest(),
         "length": upload.length,

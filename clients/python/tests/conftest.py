@@ -22,7 +22,7 @@ from pagefault_client import Pagefault, Session
 
 @pytest.fixture(scope="session")
 def anyio_backend() -> str:
-    """What runs tests that await."""
+    """The event loop of asynchronous tests."""
     return "asyncio"
 
 

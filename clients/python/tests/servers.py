@@ -1,4 +1,4 @@
-"""A service to talk to, and what stands between it and a client when a network is bad."""
+"""A service under test, and a proxy that simulates a bad network."""
 
 import contextlib
 import json
@@ -20,13 +20,15 @@ _NOT_INHERITED = re.compile("PAGEFAULT_.*|.*_proxy", re.IGNORECASE)
 
 @contextlib.contextmanager
 def serving(data_dir: Path, *, port: int = 0, **settings: str) -> Iterator[str]:
-    """Run `pagefault serve`; yields its URL, and ends it with SIGKILL."""
-    kept = {name: value for name, value in os.environ.items() if not _NOT_INHERITED.match(name)}
+    """Run `pagefault serve`, and yield its URL; it ends with SIGKILL."""
+    variables = {
+        name: value for name, value in os.environ.items() if not _NOT_INHERITED.match(name)
+    }
     process = subprocess.Popen(  # noqa: S603 - our own command
         [COMMAND, "serve", "--port", str(port), "--data-dir", str(data_dir)],
         stderr=subprocess.PIPE,
         text=True,
-        env={**kept, **settings},
+        env={**variables, **settings},
     )
     assert process.stderr is not None
     try:
@@ -37,7 +39,7 @@ def serving(data_dir: Path, *, port: int = 0, **settings: str) -> Iterator[str]:
                 break
         else:
             raise AssertionError("".join(lines))
-        # What it says later is read, or it would wait for that.
+        # Read the rest of stderr, or the process blocks when the pipe is full.
         reader = threading.Thread(target=process.stderr.read, daemon=True)
         reader.start()
         yield found[1]
@@ -49,12 +51,13 @@ def serving(data_dir: Path, *, port: int = 0, **settings: str) -> Iterator[str]:
 
 
 class CuttingProxy:
-    """Passes connections on, and cuts those that it is told to cut.
+    """A proxy that forwards connections, and cuts those in `cuts`.
 
     Attributes:
-        cuts: For each further connection, after how many bytes from the client (positive) or from
-            the service (negative) it is cut; None lets it be. Those after the last are let be.
-        connections: How many there were.
+        cuts: For each further connection, the number of bytes from the client (positive) or from
+            the service (negative) after which it is cut; None for no cut. Connections after the
+            last item are not cut.
+        connections: The number of connections.
     """
 
     def __init__(self, url: str) -> None:
@@ -69,13 +72,13 @@ class CuttingProxy:
         self._thread.start()
 
     def cut_all(self) -> None:
-        """Cut what is open."""
+        """Cut all open connections."""
         for each in self._open:
             with contextlib.suppress(OSError):
                 each.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        """Cut what is open, and listen no more."""
+        """Cut all open connections, and stop listening."""
         if self._listener.fileno() < 0:
             return
         self._listener.shutdown(socket.SHUT_RDWR)
@@ -104,28 +107,28 @@ class CuttingProxy:
 
 
 def _connect(client: socket.socket, service: socket.socket, cut: int) -> None:
-    """Pass bytes on both ways until one ends, then close both.
+    """Forward bytes in both directions until one ends, then close both.
 
-    Shut down alone, a socket still takes what its peer sends: a client would write until the
-    buffers are full, and wait.
+    A socket that is only shut down still accepts data from its peer: the client would write until
+    the buffers are full, and block.
     """
-    back = threading.Thread(target=_pass_on, args=(service, client, -cut), daemon=True)
+    back = threading.Thread(target=_forward, args=(service, client, -cut), daemon=True)
     back.start()
-    _pass_on(client, service, cut)
+    _forward(client, service, cut)
     back.join()
     client.close()
     service.close()
 
 
-def _pass_on(source: socket.socket, target: socket.socket, most: int) -> None:
-    """Pass bytes on, at most `most` of them if that is positive, then cut both ways."""
+def _forward(source: socket.socket, target: socket.socket, limit: int) -> None:
+    """Forward bytes, at most `limit` of them if that is positive, then cut both directions."""
     with contextlib.suppress(OSError):
-        left = most if most > 0 else None
-        while piece := source.recv(65536 if left is None else min(65536, left)):
+        remaining = limit if limit > 0 else None
+        while piece := source.recv(65536 if remaining is None else min(65536, remaining)):
             target.sendall(piece)
-            if left is not None:
-                left -= len(piece)
-                if left <= 0:
+            if remaining is not None:
+                remaining -= len(piece)
+                if remaining <= 0:
                     break
     for each in (source, target):
         with contextlib.suppress(OSError):
@@ -134,7 +137,7 @@ def _pass_on(source: socket.socket, target: socket.socket, most: int) -> None:
 
 @dataclass
 class Reply:
-    """What a scripted service answers; status 0 cuts the connection."""
+    """An answer of a scripted service; status 0 cuts the connection."""
 
     status: int
     body: object = field(default_factory=dict)
@@ -143,7 +146,7 @@ class Reply:
 
 @dataclass
 class Request:
-    """What a scripted service was asked."""
+    """A request to a scripted service."""
 
     method: str
     path: str
@@ -152,7 +155,7 @@ class Request:
 
 
 class ScriptedService(ThreadingHTTPServer):
-    """Answers each request with the next of its replies, the last one again and again."""
+    """A service that answers each request with the next reply, and repeats the last one."""
 
     def __init__(self, *replies: Reply | Callable[[Request], Reply]) -> None:
         self.replies = list(replies)
@@ -163,17 +166,17 @@ class ScriptedService(ThreadingHTTPServer):
 
     @property
     def url(self) -> str:
-        """Where it listens."""
+        """The URL of the service."""
         return f"http://127.0.0.1:{self.server_port}"
 
     def close(self) -> None:
-        """Stop."""
+        """Stop the service."""
         self.shutdown()
         self._thread.join()
         self.server_close()
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Say nothing of clients that are gone."""
+        """Ignore errors of disconnected clients."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -181,12 +184,12 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self) -> None:
         body = self.rfile.read(int(self.headers.get("content-length") or 0))
-        asked = Request(self.command, self.path, dict(self.headers), body)
-        self.server.requests.append(asked)
+        request = Request(self.command, self.path, dict(self.headers), body)
+        self.server.requests.append(request)
         replies = self.server.replies
         reply = replies.pop(0) if len(replies) > 1 else replies[0]
         if callable(reply):
-            reply = reply(asked)
+            reply = reply(request)
         if not reply.status:
             self.close_connection = True
             return
@@ -201,10 +204,10 @@ class _Handler(BaseHTTPRequestHandler):
     do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_HEAD = _answer  # noqa: N815
 
     def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
+        """Log no requests."""
 
 
 def problem(status: int, code: str, **headers: str) -> Reply:
-    """Return a refusal of the service."""
+    """Return an error answer of the service."""
     body = {"title": code, "status": status, "code": code, "detail": "No.", "requestId": "r1"}
     return Reply(status, body, {name.replace("_", "-"): value for name, value in headers.items()})

@@ -14,7 +14,7 @@ def result(call_id: str, value: object = "ten") -> dict[str, object]:
     return {"toolResult": {"toolName": "clock", "toolCallId": call_id, "result": value}}
 
 
-def said(role: str, text: str) -> dict[str, object]:
+def message(role: str, text: str) -> dict[str, object]:
     return {"message": {"role": role, "content": text}}
 
 
@@ -23,20 +23,20 @@ def whole(session: Session) -> list[dict[str, object]]:
 
 
 def test_only_what_is_new_is_asked_for(pf: Pagefault, session: Session, png: bytes) -> None:
-    asked: list[str] = []
+    requests: list[str] = []
     with Pagefault(pf.base_url) as client:
         client._transport.http.event_hooks = {
-            "request": [lambda sent: asked.append(sent.url.path.rpartition("/")[2])]
+            "request": [lambda sent: requests.append(sent.url.path.rpartition("/")[2])]
         }
         conversation = client.session(session.id).conversation("anthropic")
-        first = conversation.turn(said("user", "Hi"))
+        first = conversation.turn(message("user", "Hi"))
         kept = conversation.turn(call("c1"), result("c1", png))
         assert kept[: len(first)] == first
         assert conversation.messages == whole(session)
-        conversation.turn(said("assistant", "Ten."))
+        conversation.turn(message("assistant", "Ten."))
         assert conversation.render() == whole(session)
         assert conversation.render() == whole(session)
-    assert asked == ["turns", "turns", "turns", "render", "render"]
+    assert requests == ["turns", "turns", "turns", "render", "render"]
 
 
 def test_calls_that_must_not_be_run_are_named(session: Session) -> None:
@@ -44,7 +44,7 @@ def test_calls_that_must_not_be_run_are_named(session: Session) -> None:
     cut = f"x[... 900 characters left out; read_text {handle} shows all of it ...]"
     used = {"type": "tool_use", "id": "c1", "name": "write", "input": {"text": cut}}
     conversation = session.conversation("anthropic")
-    conversation.turn(said("user", "Write it."))
+    conversation.turn(message("user", "Write it."))
     messages = conversation.turn({"message": {"role": "assistant", "content": [used]}})
     assert conversation.refused == [{"callId": "c1", "seq": 3}]
     assert handle in str(messages[-1]["content"])
@@ -54,7 +54,7 @@ def test_calls_that_must_not_be_run_are_named(session: Session) -> None:
 
 def test_what_others_write_is_read_anew(session: Session) -> None:
     conversation = session.conversation("anthropic")
-    conversation.turn(said("system", "Be brief."), said("user", "Hi"))
+    conversation.turn(message("system", "Be brief."), message("user", "Hi"))
     session.append({"role": "user", "content": "And another thing."})
     assert conversation.turn(call("c1"), result("c1")) == whole(session)
     assert conversation.system == "Be brief."
@@ -67,20 +67,20 @@ def test_what_others_write_is_read_anew(session: Session) -> None:
 def test_every_target_has_what_a_whole_rendering_has(session: Session, target: Target) -> None:
     conversation = session.conversation(target, max_images=2)
     for each in range(3):
-        conversation.turn(said("user", f"Question {each}"))
-        conversation.turn(said("user", "And?"))
+        conversation.turn(message("user", f"Question {each}"))
+        conversation.turn(message("user", "And?"))
         conversation.turn(call(f"c{each}"), result(f"c{each}"))
-        shown = session.render(target, handles=True, max_images=2)
+        rendered = session.render(target, handles=True, max_images=2)
         assert (conversation.messages, conversation.system) == (
-            shown["messages"],
-            shown.get("system"),
+            rendered["messages"],
+            rendered.get("system"),
         )
 
 
 def test_two_turns_of_one_side_are_shown_as_a_whole_rendering_shows_them(session: Session) -> None:
     conversation = session.conversation("anthropic")
-    conversation.turn(said("user", "Hi"))
-    assert conversation.turn(said("user", "Are you there?")) == whole(session)
+    conversation.turn(message("user", "Hi"))
+    assert conversation.turn(message("user", "Are you there?")) == whole(session)
     conversation.turn(call("c1"))
     assert conversation.turn(result("c1")) == whole(session)
 
@@ -94,10 +94,10 @@ def test_a_budget_is_kept_with_a_frontier(session: Session) -> None:
             "function": {"name": "log", "arguments": "{}"},
         }
         conversation.turn(
-            said("user", f"Question {each}"),
+            message("user", f"Question {each}"),
             {"message": {"role": "assistant", "content": None, "tool_calls": [used]}},
             {"toolResult": {"toolName": "log", "toolCallId": f"c{each}", "result": "line\n" * 200}},
-            said("assistant", "I see."),
+            message("assistant", "I see."),
         )
     rendering = conversation.rendering
     assert rendering is not None
@@ -111,13 +111,13 @@ def test_a_budget_is_kept_with_a_frontier(session: Session) -> None:
 async def test_an_awaited_conversation_is_the_same(url: str, session: Session) -> None:
     async with AsyncPagefault(url) as client:
         conversation = client.session(session.id).conversation("anthropic")
-        await conversation.turn(said("user", "Hi"))
+        await conversation.turn(message("user", "Hi"))
         assert await conversation.turn(call("c1"), result("c1")) == whole(session)
 
 
 @pytest.mark.parametrize("options", [{}, {"memory": ["instructions"]}])
 def test_an_existing_session_is_joined(session: Session, options: dict[str, list[str]]) -> None:
-    session.turn(said("user", "Hi"), call("c1"), result("c1"))
+    session.turn(message("user", "Hi"), call("c1"), result("c1"))
     conversation = session.conversation("anthropic", **options)  # type: ignore[arg-type]
     assert conversation.render() == whole(session)
     assert bool(conversation.system) == bool(options)

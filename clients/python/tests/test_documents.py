@@ -26,9 +26,9 @@ PAGES = [
 SNIPPET = re.compile(r"^(<!-- not run: [^\n]+ -->\n+)?```python\n(.*?)^```$", re.M | re.S)
 NAMED = {str(page.relative_to(ROOT)): SNIPPET.findall(page.read_text()) for page in PAGES}
 RUN = {name: [code for mark, code in found if not mark] for name, found in NAMED.items()}
-# Another test runs it: it listens for ever.
-ELSEWHERE = {"docs/events.md"}
-# Calls what the page has only defined, with a server of its own.
+# Pages with endless programs, which another test runs.
+NOT_RUN_HERE = {"docs/events.md"}
+# Calls of functions that a page only defines.
 AFTERWARDS = {
     "docs/results.md": """
 import asyncio, json
@@ -75,7 +75,9 @@ def folder(tmp_path: Path, png: bytes) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("name", sorted({name for name, code in RUN.items() if code} - ELSEWHERE))
+@pytest.mark.parametrize(
+    "name", sorted({name for name, code in RUN.items() if code} - NOT_RUN_HERE)
+)
 def test_python_of_a_page_runs_as_it_stands(name: str, folder: Path) -> None:
     with serving(folder / "data") as url, Pagefault(url) as pf:
         pf.session("demo").append({"role": "user", "content": "What is the time?"})

@@ -45,16 +45,16 @@ def test_events_are_typed_by_their_names(session: Session) -> None:
 
 
 def test_a_lost_connection_loses_no_event(proxy: CuttingProxy, session: Session) -> None:
-    said = [session.append({"role": "user", "content": str(each)})["seq"] for each in range(9)]
-    heard = []
+    seqs = [session.append({"role": "user", "content": str(each)})["seq"] for each in range(9)]
+    received = []
     with Pagefault(proxy.url) as client:
-        # Each connection is cut within what it brings.
+        # Each connection is cut within its answer.
         proxy.cuts = [-700, -900, -1100, -1300]
         for event in client.session(session.id).events(after=0):
-            heard.append(event["id"])
-            if event["id"] == said[-1]:
+            received.append(event["id"])
+            if event["id"] == seqs[-1]:
                 break
-    assert (heard, proxy.cuts) == (said, [])
+    assert (received, proxy.cuts) == (seqs, [])
 
 
 @pytest.mark.anyio
@@ -66,11 +66,11 @@ async def test_a_service_that_restarts_is_waited_for(tmp_path: Path) -> None:
         session = client.session("s")
         await session.append({"role": "user", "content": "before"})
         stream = session.events(after=0)
-        heard = aiter(stream)
-        assert (await anext(heard))["id"] == 1
+        received = aiter(stream)
+        assert (await anext(received))["id"] == 1
     with serving(data_dir, port=port):
         await session.append({"role": "user", "content": "after"})
-        assert ((await anext(heard))["id"], stream.position) == (2, 2)
+        assert ((await anext(received))["id"], stream.position) == (2, 2)
         await client.close()
 
 
@@ -87,10 +87,10 @@ def test_refusals_end_the_stream(scripted: Callable[..., ScriptedService]) -> No
         problem(503, "overloaded", Retry_After="0"),
         problem(404, "not-found"),
     )
-    heard = iter(Pagefault(service.url, retries=0).events())
-    event = next(heard)
+    received = iter(Pagefault(service.url, retries=0).events())
+    event = next(received)
     with pytest.raises(NotFoundError):
-        next(heard)
+        next(received)
     assert [event] == [{"event": "new:kind", "id": 4, "data": {}}]
     assert [each.path for each in service.requests] == [
         *("/api/events", "/api/events?after=4", "/api/events?after=4"),

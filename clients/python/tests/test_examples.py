@@ -37,8 +37,8 @@ def run(name: str, url: str, folder: Path) -> list[str]:
 @pytest.mark.parametrize("again", [False, True])
 def test_five_minutes(url: str, tmp_path: Path, again: bool) -> None:
     printed = run("five_minutes.py", url, tmp_path)
-    said = [line.partition(" |")[0] for line in printed[:4]]
-    assert said == ["user", "assistant", "tool", "user"]
+    roles = [line.partition(" |")[0] for line in printed[:4]]
+    assert roles == ["user", "assistant", "tool", "user"]
     assert printed[4:] == [
         "['image']",
         "1 message:created",
@@ -57,9 +57,9 @@ def test_large_file(url: str, tmp_path: Path) -> None:
 
 
 def test_tools_that_remember(url: str, tmp_path: Path) -> None:
-    shown, found = run("tools_that_remember.py", url, tmp_path)
-    assert int(shown.split()[0]) < 6_000
-    assert re.search(r"\[text @blob:[0-9a-f]{32} 21,599 characters\]$", shown)
+    summary, found = run("tools_that_remember.py", url, tmp_path)
+    assert int(summary.split()[0]) < 6_000
+    assert re.search(r"\[text @blob:[0-9a-f]{32} 21,599 characters\]$", summary)
     assert found == "10 lines of 900"
 
 

@@ -117,19 +117,19 @@ def test_lists_are_iterated_over_all_their_answers(pf: Pagefault, session: Sessi
 
 
 def test_history_keeps_messages_interactions_and_answers(session: Session) -> None:
-    said = session.append({"role": "user", "content": "Hi", "name": "ann"})
-    asked = session.interact("What time is it?")
-    session.answer(asked["id"], {"role": "assistant", "content": "Ten."})
+    message = session.append({"role": "user", "content": "Hi", "name": "ann"})
+    interaction = session.interact("What time is it?")
+    session.answer(interaction["id"], {"role": "assistant", "content": "Ten."})
     assert [entry["entry"] for entry in session.messages()] == ["message", "interaction", "answer"]
     assert [entry["seq"] for entry in session.messages(after=1, limit=1)] == [2, 3]
-    entry = session.message(said["seq"])
+    entry = session.message(message["seq"])
     assert entry["entry"] == "message"
     assert (entry["role"], entry.get("content")) == ("user", "Hi")
     (interaction,) = session.interactions()
     answer = interaction["interaction"].get("output")
     assert answer is not None
     assert answer["content"] == "Ten."
-    assert session.interaction(asked["id"]) == interaction
+    assert session.interaction(interaction["id"]) == interaction
 
 
 def test_session_is_counted_exported_deleted_and_imported(

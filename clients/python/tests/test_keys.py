@@ -1,4 +1,4 @@
-"""The key of a client is in what it sends, and in nothing that is printed, logged or raised."""
+"""The key of a client is only in its requests, not in output, logs and exceptions."""
 
 import logging
 import pickle
@@ -65,8 +65,8 @@ def test_errors_and_logs_have_no_key(
         pf.version()
     assert service.requests[0].headers["Authorization"] == f"Bearer {KEY}"
     error = failed.value
-    shown = traceback.TracebackException.from_exception(error, capture_locals=True)
-    ours = [frame for frame in shown.stack if "pagefault_client" in frame.filename]
+    summary = traceback.TracebackException.from_exception(error, capture_locals=True)
+    ours = [frame for frame in summary.stack if "pagefault_client" in frame.filename]
     assert {frame.name for frame in ours} >= {"version", "send"}
     assert KEY not in str([frame.locals for frame in ours])
     assert KEY not in "".join(traceback.format_exception(error))

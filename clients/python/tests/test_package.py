@@ -13,9 +13,9 @@ from pagefault_client import errors, operations
 
 
 def test_version_is_that_of_the_service() -> None:
-    said = re.search(r'VERSION = "(.+)"', (ROOT / "app" / "version.py").read_text())
-    assert said is not None
-    assert pagefault_client.__version__ == said[1]
+    version = re.search(r'VERSION = "(.+)"', (ROOT / "app" / "version.py").read_text())
+    assert version is not None
+    assert pagefault_client.__version__ == version[1]
 
 
 def test_every_operation_of_the_document_is_there() -> None:
@@ -34,8 +34,8 @@ def test_every_status_of_the_service_is_an_error_of_its_kind() -> None:
     assert set(map(int, listed)) > {400, 404, 409, 429, 503}
     for status in map(int, listed):
         made = errors.problem_of(httpx.Response(status, json={"code": "x"}))
-        wanted = errors.ServerError if status >= 500 else errors.ProblemError
-        assert isinstance(made, wanted)
+        base_class = errors.ServerError if status >= 500 else errors.ProblemError
+        assert isinstance(made, base_class)
         assert (made.status, made.code) == (status, "x")
 
 

@@ -62,17 +62,17 @@ def test_what_reads_files_reads_content(pf: Pagefault) -> None:
 
 
 def test_reading_in_order_asks_for_ever_more(pf: Pagefault, uri: str, big: bytes) -> None:
-    asked: list[str] = []
+    ranges: list[str] = []
     with Pagefault(pf.base_url) as client:
         client._transport.http.event_hooks = {
-            "request": [lambda sent: asked.append(sent.headers.get("range", ""))]
+            "request": [lambda sent: ranges.append(sent.headers.get("range", ""))]
         }
         with client.resources.open(uri) as file:
             while file.read(10_000):
                 pass
     sizes = [
         int(last) - int(first) + 1
-        for first, last in (each.removeprefix("bytes=").split("-") for each in asked if each)
+        for first, last in (each.removeprefix("bytes=").split("-") for each in ranges if each)
     ]
     assert sizes[:4] == [131_072, 262_144, 524_288, 1_048_576]
     assert (max(sizes), sum(sizes)) == (4 * 1024 * 1024, len(big))

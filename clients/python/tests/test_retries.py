@@ -1,4 +1,4 @@
-"""What is sent again, and what is not; a scripted service fails as told."""
+"""Retries of calls, against a service with scripted failures."""
 
 import pickle
 import socket
@@ -170,9 +170,9 @@ def test_retry_after_may_be_a_date(headers: dict[str, str], seconds: float | Non
 
 def test_a_date_without_that_of_the_answer_is_compared_with_the_clock() -> None:
     late = format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True)
-    asked = ServerError(503, {}, httpx.Headers({"Retry-After": late})).retry_after
-    assert asked is not None
-    assert 3590 < asked <= 3600
+    retry_after = ServerError(503, {}, httpx.Headers({"Retry-After": late})).retry_after
+    assert retry_after is not None
+    assert 3590 < retry_after <= 3600
 
 
 def test_silence_is_an_error_of_its_own() -> None:

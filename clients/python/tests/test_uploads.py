@@ -39,20 +39,20 @@ async def awaited_pieces(data: bytes) -> AsyncIterator[bytes]:
 def test_small_files_go_in_one_request(pf: Pagefault, tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_bytes(b"Ten sheep.\n")
-    told: list[UploadProgress] = []
-    from_path = pf.resources.upload(path, on_progress=told.append)
+    progress: list[UploadProgress] = []
+    from_path = pf.resources.upload(path, on_progress=progress.append)
     with path.open("rb") as file:
         from_file = pf.resources.upload(file)
     assert (from_path["mimeType"], from_path.get("filename")) == ("text/plain", "notes.txt")
     assert from_file["uri"] == from_path["uri"]
-    assert told == [UploadProgress(11, 11, None)]
+    assert progress == [UploadProgress(11, 11, None)]
     assert pf.resources.upload(b"", filename="empty.bin")["size"] == 0
 
 
 def test_large_files_go_in_pieces_and_say_how_far_they_are(pf: Pagefault, big: bytes) -> None:
-    told: list[UploadProgress] = []
-    stored = pf.resources.upload(io.BytesIO(big), filename="big.bin", on_progress=told.append)
-    assert [each.sent for each in told] == [PIECE, 2 * PIECE, len(big)]
+    progress: list[UploadProgress] = []
+    stored = pf.resources.upload(io.BytesIO(big), filename="big.bin", on_progress=progress.append)
+    assert [each.sent for each in progress] == [PIECE, 2 * PIECE, len(big)]
     assert (stored["size"], stored.get("filename")) == (len(big), "big.bin")
     assert pf.resources.bytes(stored["uri"]) == big
 
@@ -75,8 +75,8 @@ def test_a_cut_costs_only_what_was_not_stored(proxy: CuttingProxy, big: bytes) -
     assert (stored["size"], proxy.cuts) == (len(big), [])
 
 
-def late_service(told: list[int | None], requests: list[str]) -> httpx.Client:
-    """A service that tells these offsets in turn; None refuses the piece, or cuts it at first."""
+def late_service(offsets: list[int | None], requests: list[str]) -> httpx.Client:
+    """A service that answers with these offsets; None refuses the piece, or cuts it at first."""
     size = PIECE + 1
 
     def answer(request: httpx.Request) -> httpx.Response:
@@ -86,7 +86,7 @@ def late_service(told: list[int | None], requests: list[str]) -> httpx.Client:
         if request.method == "GET":
             resource = {"uri": "blob:1", "digest": f"sha-256:{sha256(b'x' * size).hexdigest()}"}
             return httpx.Response(200, json={"resource": resource})
-        offset = told.pop(0)
+        offset = offsets.pop(0)
         if request.method == "HEAD":
             return httpx.Response(200, headers={"Upload-Offset": str(offset)})
         if offset is None and requests.count("PATCH 0") == 1:
@@ -100,8 +100,8 @@ def late_service(told: list[int | None], requests: list[str]) -> httpx.Client:
 
 def test_an_offset_that_is_told_too_early_is_asked_for_again() -> None:
     requests: list[str] = []
-    told = [None, 0, None, 0, None, 3_448_267, PIECE, PIECE + 1]
-    http = late_service(told, requests)
+    offsets = [None, 0, None, 0, None, 3_448_267, PIECE, PIECE + 1]
+    http = late_service(offsets, requests)
     Pagefault("http://x", http_client=http).resources.upload(b"x" * (PIECE + 1))
     assert requests == [
         *("POST", "PATCH 0", "HEAD", "PATCH 0", "HEAD", "PATCH 0", "HEAD"),
@@ -120,19 +120,19 @@ def test_an_offset_that_never_fits_is_an_error_in_the_end() -> None:
 def test_another_process_goes_on_where_one_ended(
     pf: Pagefault, proxy: CuttingProxy, big: bytes
 ) -> None:
-    told: list[UploadProgress] = []
+    reports: list[UploadProgress] = []
 
     def end(progress: UploadProgress) -> None:
-        told.append(progress)
+        reports.append(progress)
         proxy.close()
 
     with Pagefault(proxy.url, retries=0) as client, pytest.raises(ConnectionFailedError) as ended:
         client.resources.upload(big, filename="resumed.bin", on_progress=end)
-    upload_id = told[0].upload_id
+    upload_id = reports[0].upload_id
     assert upload_id is not None
     assert upload_id in ended.value.__notes__[0]
-    stored = pf.resources.upload(big, upload_id=upload_id, on_progress=told.append)
-    assert [each.sent for each in told] == [PIECE, 2 * PIECE, len(big)]
+    stored = pf.resources.upload(big, upload_id=upload_id, on_progress=reports.append)
+    assert [each.sent for each in reports] == [PIECE, 2 * PIECE, len(big)]
     assert (stored["size"], stored.get("filename")) == (len(big), "resumed.bin")
 
 

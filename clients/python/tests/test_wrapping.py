@@ -1,4 +1,4 @@
-"""Tools that store what they return."""
+"""Wrapped tools, which store their results."""
 
 import dataclasses
 import datetime
@@ -35,11 +35,11 @@ def test_a_function_returns_what_the_model_should_see(
         return {"url": url, "full": full, "image": png}
 
     wrapped = pf.wrap(shot, session=session)
-    seen = wrapped("https://shop.example", full=True)
+    content = wrapped("https://shop.example", full=True)
     (entry,) = session.messages()
     assert entry["entry"] == "tool_result"
     handle = entry["sanitized"]["resources"][0]["uri"]
-    assert (entry["name"], seen.splitlines()) == (
+    assert (entry["name"], content.splitlines()) == (
         "shot",
         [
             f'{{"url":"https://shop.example","full":true,"image":"@{handle}"}}',
@@ -58,14 +58,14 @@ def test_another_target_has_images_in_it(pf: Pagefault, session: Session, png: b
         "openai-responses": ["input_image", "input_text"],
         "langchain": ["image", "text"],
     }.items():
-        shown = pf.wrap(lambda: png, session=session, name="shot", target=target)()  # type: ignore[arg-type]
-        assert [block["type"] for block in shown] == kinds
+        content = pf.wrap(lambda: png, session=session, name="shot", target=target)()  # type: ignore[arg-type]
+        assert [block["type"] for block in content] == kinds
 
 
 def test_long_text_is_shown_in_part(pf: Pagefault, session: Session) -> None:
-    seen = pf.wrap(lambda: "line\n" * 10_000, session=session, name="log")()
-    assert len(seen) < 6_000
-    assert "characters left out; the whole text is blob:" in seen
+    content = pf.wrap(lambda: "line\n" * 10_000, session=session, name="log")()
+    assert len(content) < 6_000
+    assert "characters left out; the whole text is blob:" in content
 
 
 def test_an_error_is_stored_and_raised(pf: Pagefault, session: Session) -> None:
@@ -174,8 +174,8 @@ async def test_blocking_clients_await_what_is_an_async_def(session: Session, pf:
 
 def test_a_result_of_nothing_is_said_to_be_nothing(pf: Pagefault, session: Session) -> None:
     results: list[object] = [None, "", [], {}]
-    shown = [pf.wrap(lambda: results.pop(0), session=session, name="f")() for _ in range(4)]
-    assert shown == ["The tool returned nothing.", "The tool returned nothing.", "[]", "{}"]
+    content = [pf.wrap(lambda: results.pop(0), session=session, name="f")() for _ in range(4)]
+    assert content == ["The tool returned nothing.", "The tool returned nothing.", "[]", "{}"]
     assert len(session.messages().all()) == 4
 
 
@@ -188,11 +188,11 @@ def test_a_name_that_takes_more_than_a_line_is_not_shown(pf: Pagefault, session:
     [("openapi", r"no target 'openapi'.*text, mcp, anthropic"), ("openai-chat", "use a turn")],
 )
 def test_an_unknown_target_is_refused_before_a_tool_runs(
-    pf: Pagefault, target: str, told: str
+    pf: Pagefault, target: str, message: str
 ) -> None:
-    with pytest.raises(ValueError, match=told):
+    with pytest.raises(ValueError, match=message):
         pf.wrap(lambda: "ten", session="s", target=target)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match=told):
+    with pytest.raises(ValueError, match=message):
         AsyncPagefault().wrap(lambda: "ten", session="s", target=target)  # type: ignore[arg-type]
 
 

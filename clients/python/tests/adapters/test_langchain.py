@@ -77,7 +77,7 @@ async def test_tools_that_await_and_tools_that_fail(
 
 
 class GraphBubbleUp(Exception):  # noqa: N818 - LangGraph's name for it
-    """What LangGraph raises to stop, and go on later."""
+    """The exception with which LangGraph pauses a graph."""
 
 
 class GraphInterrupt(GraphBubbleUp):
@@ -85,7 +85,7 @@ class GraphInterrupt(GraphBubbleUp):
 
 
 class Command(ToolOutputMixin):
-    """What tells LangGraph where to go on."""
+    """A command of LangGraph."""
 
 
 def outcomes(session: Session) -> list[tuple[str, bool, object]]:
@@ -98,18 +98,18 @@ def outcomes(session: Session) -> list[tuple[str, bool, object]]:
 
 @pytest.fixture(params=["blocking", "awaited", "blocking session awaited"])
 def invoked(request: pytest.FixtureRequest, url: str, session: Session) -> Invoke:
-    """What calls a remembered tool in one of the ways in which that is done."""
+    """A function that calls a remembered tool, synchronously or asynchronously."""
 
     def invoke(inner: BaseTool, identity: str) -> Any:  # noqa: ANN401 - LangChain's
-        asked = {**call(identity), "name": inner.name}
+        tool_input = {**call(identity), "name": inner.name}
         if request.param == "blocking":
-            return remember(inner, session).invoke(asked)
+            return remember(inner, session).invoke(tool_input)
 
         async def awaited() -> Any:  # noqa: ANN401 - LangChain's
             if request.param != "awaited":
-                return await remember(inner, session).ainvoke(asked)
+                return await remember(inner, session).ainvoke(tool_input)
             async with AsyncPagefault(url) as client:
-                return await remember(inner, client.session(session.id)).ainvoke(asked)
+                return await remember(inner, client.session(session.id)).ainvoke(tool_input)
 
         return anyio.run(awaited)
 
@@ -257,17 +257,17 @@ def tool_of(value: object) -> BaseTool:
 async def test_model_reads_the_result_of_the_tool_if_it_could_not_be_stored(
     outage: str, png: bytes
 ) -> None:
-    given = {**values(png), "error": ToolException("no such page")}
+    results = {**values(png), "error": ToolException("no such page")}
     blocking = Pagefault(outage, timeout=0.05, retries=0).session("s")
     async with AsyncPagefault(outage, timeout=0.05, retries=0) as client:
-        for name, value in given.items():
+        for name, value in results.items():
             inner = tool_of(value)
-            for asked in (call("call_1"), {"address": "x"}):
-                alone = inner.invoke(asked)
-                seen = await remember(inner, client.session("s")).ainvoke(asked)
-                assert (name, seen) == (name, alone)
-                assert (name, remember(inner, blocking).invoke(asked)) == (name, alone)
-                assert (name, await remember(inner, blocking).ainvoke(asked)) == (name, alone)
+            for tool_input in (call("call_1"), {"address": "x"}):
+                alone = inner.invoke(tool_input)
+                content = await remember(inner, client.session("s")).ainvoke(tool_input)
+                assert (name, content) == (name, alone)
+                assert (name, remember(inner, blocking).invoke(tool_input)) == (name, alone)
+                assert (name, await remember(inner, blocking).ainvoke(tool_input)) == (name, alone)
 
 
 def test_an_artifact_of_the_tool_stays_if_it_could_not_be_stored(outage: str) -> None:

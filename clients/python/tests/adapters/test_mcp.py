@@ -63,15 +63,15 @@ async def test_call_tool_is_wrapped_in_a_line(
 
 
 async def test_what_a_server_asks_for_is_no_result(url: str, session: Session) -> None:
-    asked = InputRequiredResult(request_state="abc")
+    input_request = InputRequiredResult(request_state="abc")
 
     async def call_tool(name: str, arguments: dict[str, object] | None = None) -> object:
-        return asked
+        return input_request
 
     async with AsyncPagefault(url) as pf:
-        assert await pf.wrap(call_tool, session=session.id)("shot") is asked
+        assert await pf.wrap(call_tool, session=session.id)("shot") is input_request
         remembered: Any = await remember(call_tool, pf, session.id)("shot")
-        assert remembered is asked
+        assert remembered is input_request
         with pytest.raises(NotFoundError, match="no such session"):
             await pf.session(session.id).get()
 
@@ -100,10 +100,10 @@ async def test_handles_in_arguments_become_files(
     async with AsyncPagefault(url) as pf, Client(server) as client:
         call_tool = remember(client.call_tool, pf, session.id)
         handle = handle_in(await call_tool("shot", {"address": "x"}))
-        told = await call_tool("size", {"image": handle})
+        answer = await call_tool("size", {"image": handle})
         untouched = remember(client.call_tool, pf, session.id, exclude=["shot"])
         assert (await untouched("shot", {"address": handle})).is_error is False
-    assert told.structured_content == {"bytes": len(png)}
+    assert answer.structured_content == {"bytes": len(png)}
 
 
 @pytest.mark.promise(
@@ -121,8 +121,12 @@ async def test_host_gets_the_result_of_the_server_if_it_could_not_be_stored(
             pf.wrap(client.call_tool, session="s"),
             remember(client.call_tool, pf, "s"),
         ):
-            for asked in (("shot", {"address": handle}), ("size", {"image": handle}), ("fail", {})):
-                assert await call_tool(*asked) == await client.call_tool(*asked)
+            for arguments in (
+                ("shot", {"address": handle}),
+                ("size", {"image": handle}),
+                ("fail", {}),
+            ):
+                assert await call_tool(*arguments) == await client.call_tool(*arguments)
 
 
 async def test_host_gets_the_result_of_the_server_if_the_service_dies(

@@ -1,4 +1,4 @@
-"""The OpenAI Agents SDK, down to what it sends to the provider."""
+"""The adapter for the OpenAI Agents SDK, with the requests that the SDK sends to the provider."""
 
 import base64
 import json
@@ -65,7 +65,7 @@ SAID = {
 
 
 async def outputs(provider: ScriptedService, tool: Tool) -> list[Any]:
-    """Run an agent, and return what it sends to the provider as the tool's outputs."""
+    """Run an agent, and return the tool outputs that it sends to the provider."""
     model = OpenAIResponsesModel("stub", AsyncOpenAI(base_url=f"{provider.url}/v1", api_key="stub"))
     agent = Agent(name="a", model=model, tools=[tool])
     done = await Runner.run(agent, "What is it?", run_config=RunConfig(tracing_disabled=True))
@@ -74,11 +74,11 @@ async def outputs(provider: ScriptedService, tool: Tool) -> list[Any]:
     return [each["output"] for each in sent if each.get("type") == "function_call_output"]
 
 
-def told(context: RunContextWrapper[Any], error: Exception) -> str:
+def describe_error(context: RunContextWrapper[Any], error: Exception) -> str:
     return f"It said {error}."
 
 
-@pytest.mark.parametrize("failure", [None, told])
+@pytest.mark.parametrize("failure", [None, describe_error])
 async def test_an_error_is_stored_and_the_model_sees_what_the_sdk_makes_of_it(
     url: str,
     session: Session,
@@ -93,14 +93,14 @@ async def test_an_error_is_stored_and_the_model_sees_what_the_sdk_makes_of_it(
     alone = await outputs(scripted(response(CALLED), response(SAID)), tool)
     async with AsyncPagefault(url) as client:
         provider = scripted(response(CALLED), response(SAID))
-        seen = await outputs(provider, remember(tool, client.session(session.id)))
+        stored_outputs = await outputs(provider, remember(tool, client.session(session.id)))
     (entry,) = session.messages()
     assert entry["entry"] == "tool_result"
-    assert (seen, entry["sanitized"]["meta"]["success"], entry["sanitized"]["parts"]) == (
+    assert (stored_outputs, entry["sanitized"]["meta"]["success"], entry["sanitized"]["parts"]) == (
         *(alone, False),
         [{"type": "text", "text": "ValueError: no such page"}],
     )
-    assert failure is None or seen == ["It said no such page."]
+    assert failure is None or stored_outputs == ["It said no such page."]
 
 
 async def test_an_error_that_ends_the_run_is_stored(
@@ -183,8 +183,8 @@ async def test_model_reads_the_result_of_the_tool_if_it_could_not_be_stored(
             tool = tool_of(value)
             alone = await outputs(scripted(response(CALLED), response(SAID)), tool)
             provider = scripted(response(CALLED), response(SAID))
-            seen = await outputs(provider, remember(tool, client.session("s")))
-            assert (name, seen) == (name, alone)
+            stored_outputs = await outputs(provider, remember(tool, client.session("s")))
+            assert (name, stored_outputs) == (name, alone)
 
 
 async def test_files_of_the_provider_reach_the_model_as_the_tool_names_them(

@@ -43,16 +43,16 @@ async def test_model_gets_the_picture_and_the_session_the_result(
         """Take a picture of a page."""
         return [address, BinaryContent(png, media_type="image/png")]
 
-    seen: list[ToolReturnPart] = []
+    received: list[ToolReturnPart] = []
 
     def answer(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
-        seen.extend(
+        received.extend(
             part
             for message in messages
             for part in message.parts
             if isinstance(part, ToolReturnPart)
         )
-        if seen:
+        if received:
             return ModelResponse([TextPart("A shop.")])
         return ModelResponse([ToolCallPart("shot", {"address": "x"}, "call_1")])
 
@@ -62,7 +62,7 @@ async def test_model_gets_the_picture_and_the_session_the_result(
     (entry,) = session.messages()
     assert entry["entry"] == "tool_result"
     assert (done.output, entry["name"], entry["toolCallId"]) == ("A shop.", "shot", "call_1")
-    (part,) = seen
+    (part,) = received
     assert isinstance(part.content, list)
     assert [type(each) for each in part.content] == [str, BinaryContent, str]
     assert part.content[1].data == png
@@ -76,13 +76,13 @@ async def test_metadata_of_the_tool_is_kept(url: str, session: Session, own: obj
         """Take a picture of a page."""
         return ToolReturn(return_value=address, metadata=own)
 
-    seen: list[ToolReturnPart] = []
+    received: list[ToolReturnPart] = []
 
     def answer(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
         parts = [part for message in messages for part in message.parts]
-        seen.extend(part for part in parts if isinstance(part, ToolReturnPart))
+        received.extend(part for part in parts if isinstance(part, ToolReturnPart))
         return ModelResponse(
-            [TextPart("A shop.") if seen else ToolCallPart("shot", {"address": "x"}, "call_1")]
+            [TextPart("A shop.") if received else ToolCallPart("shot", {"address": "x"}, "call_1")]
         )
 
     async with AsyncPagefault(url) as client:
@@ -91,28 +91,30 @@ async def test_metadata_of_the_tool_is_kept(url: str, session: Session, own: obj
     (entry,) = session.messages()
     assert entry["entry"] == "tool_result"
     record = {"pagefault": entry["sanitized"]}
-    assert [part.metadata for part in seen] == [{**own, **record} if isinstance(own, dict) else own]
+    assert [part.metadata for part in received] == [
+        {**own, **record} if isinstance(own, dict) else own
+    ]
 
 
 async def parts_read(
     toolset: AbstractToolset[None], *, calls: int = 1, between: Callable[[], None] = lambda: None
 ) -> list[ToolReturnPart | UserPromptPart]:
     """Run an agent that calls `shot`, and return what its model gets of the results."""
-    seen: list[ModelMessage] = []
+    received: list[ModelMessage] = []
 
     def answer(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
         made = sum(isinstance(each, ModelResponse) for each in messages)
         if made == calls:
-            seen.extend(messages)
+            received.extend(messages)
             return ModelResponse([TextPart("A shop.")])
         if made:
             between()
         return ModelResponse([ToolCallPart("shot", {"address": "x"}, f"call_{made}")])
 
     await Agent(FunctionModel(answer), toolsets=[toolset]).run("What is it?")
-    parts = [part for each in seen if isinstance(each, ModelRequest) for part in each.parts]
-    told = [part for part in parts if isinstance(part, ToolReturnPart | UserPromptPart)]
-    return [dataclasses.replace(part, timestamp=START) for part in told[1:]]
+    parts = [part for each in received if isinstance(each, ModelRequest) for part in each.parts]
+    prompt_parts = [part for part in parts if isinstance(part, ToolReturnPart | UserPromptPart)]
+    return [dataclasses.replace(part, timestamp=START) for part in prompt_parts[1:]]
 
 
 def toolset_of(value: object) -> FunctionToolset[None]:
@@ -144,8 +146,8 @@ async def test_model_reads_the_result_of_the_tool_if_it_could_not_be_stored(
     async with AsyncPagefault(outage, timeout=0.05, retries=0) as client:
         for value in values(png):
             alone = await parts_read(toolset_of(value))
-            seen = await parts_read(RememberingToolset(toolset_of(value), client.session("s")))
-            assert seen == alone
+            received = await parts_read(RememberingToolset(toolset_of(value), client.session("s")))
+            assert received == alone
 
 
 async def test_model_reads_the_result_of_the_tool_if_the_service_dies(
@@ -168,10 +170,10 @@ async def test_media_that_are_elsewhere_reach_the_model_as_the_tool_names_them(
         for value in (image, ["A shop.", image], ToolReturn(return_value={"shot": image})):
             (alone,) = await parts_read(toolset_of(value))
             toolset = RememberingToolset(toolset_of(value), client.session(session.id))
-            (seen,) = await parts_read(toolset)
-            assert isinstance(seen, ToolReturnPart)
-            assert seen.metadata is not None
-            assert dataclasses.replace(seen, metadata=None) == alone
+            (received,) = await parts_read(toolset)
+            assert isinstance(received, ToolReturnPart)
+            assert received.metadata is not None
+            assert dataclasses.replace(received, metadata=None) == alone
             session.delete()
 
 
