@@ -353,7 +353,7 @@ async def test_group_is_made_again_only_where_one_has_failed_for_what_may_be_oth
 
 
 @pytest.mark.engines("server")
-async def test_tool_result_is_seven_statements_to_the_server(records: Records) -> None:
+async def test_tool_result_is_six_messages_to_the_server(records: Records) -> None:
     result = StoredToolResult(
         tool_result_id=new_id(),
         session_id="s",
@@ -388,8 +388,8 @@ async def test_tool_result_is_seven_statements_to_the_server(records: Records) -
     )
     logged = await records.read(PROJECT, lambda unit: unit[EventRecords].after(0, limit=9))
     numbering = "WITH numbered"
-    # The driver adds BEGIN and COMMIT.
-    assert sent == ["SET LOCAL", "INSERT INTO", "SELECT (EXISTS", numbering, numbering]
+    # The driver adds COMMIT.
+    assert sent == ["BEGIN ISOLATION", "INSERT INTO", "SELECT (EXISTS", numbering, numbering]
     assert stored is not None
     assert (stored.entry_id, stored.seq) == (result.tool_result_id, seq)
     assert [(each.number, each.seq, each.created_at) for each in logged] == [(1, 1, NOW)]

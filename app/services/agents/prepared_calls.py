@@ -215,12 +215,8 @@ def _has_call_message(unit: UnitOfWork, session_id: str, call_id: str) -> bool:
 
     Answers do not count, because those of parallel calls follow the message.
     """
-    head = unit[SessionHistory].history_head(session_id)
-    last_seq = head.last_seq if head else 0
     call_json = json_text(call_id).encode()
-    newest = unit[SessionHistory].newest_messages(
-        session_id, after_seq=max(0, last_seq - _RECENT_ENTRIES), to=last_seq
-    )
+    newest = unit[SessionHistory].newest_messages(session_id, most=_RECENT_ENTRIES)
     messages = islice(
         (each for each in newest if each.tool_call_id is None and each.role != "tool"),
         _RECENT_MESSAGES,

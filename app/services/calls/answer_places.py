@@ -102,10 +102,8 @@ def _recent_messages(
     unit: UnitOfWork, session_id: str, *, after_seq: int = 0
 ) -> Iterator[StoredHistoryMessage]:
     """Yield the messages among the last entries of a session, the newest first."""
-    head = unit[SessionHistory].history_head(session_id)
-    last_seq = head.last_seq if head else 0
-    start = max(after_seq, last_seq - _MOST_SINCE_SENT)
-    return unit[SessionHistory].newest_messages(session_id, after_seq=start, to=last_seq)
+    history = unit[SessionHistory]
+    return history.newest_messages(session_id, most=_MOST_SINCE_SENT, after_seq=after_seq)
 
 
 def _last_mentions(entry: StoredHistoryMessage, call_ids: Collection[str]) -> dict[str, bool]:
@@ -127,10 +125,8 @@ def _last_mentions(entry: StoredHistoryMessage, call_ids: Collection[str]) -> di
 
 def _is_called_again(unit: UnitOfWork, session_id: str, newest: RecordedAnswer) -> bool:
     """Return whether a call is open behind the newest answer of its id."""
-    head = unit[SessionHistory].history_head(session_id)
-    last_seq = head.last_seq if head else 0
     call_id = newest.tool_call_id
-    behind = _calling(unit, session_id, call_id, after_seq=newest.seq, to=last_seq)
+    behind = _calling(unit, session_id, call_id, after_seq=newest.seq)
     if next(behind, None) is None:
         return False
     before = 0
@@ -143,15 +139,16 @@ def _is_called_again(unit: UnitOfWork, session_id: str, newest: RecordedAnswer) 
 
 
 def _calling(
-    unit: UnitOfWork, session_id: str, call_id: str, *, after_seq: int, to: int
+    unit: UnitOfWork, session_id: str, call_id: str, *, after_seq: int, to: int | None = None
 ) -> Iterator[int]:
     """Yield the `seq` of messages with a call of an id, the newest first.
 
     Only the newest are read, because calls are answered soon and the session is locked.
     """
     spelled = _spell(call_id)
-    start = max(after_seq, to - _MOST_LOOKED_BACK)
-    for entry in unit[SessionHistory].newest_messages(session_id, after_seq=start, to=to):
+    for entry in unit[SessionHistory].newest_messages(
+        session_id, most=_MOST_LOOKED_BACK, after_seq=after_seq, to=to
+    ):
         if spelled in entry.message and makes_call(entry, call_id):
             yield entry.seq
 

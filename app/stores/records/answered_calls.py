@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Row
+from sqlalchemy import Row, bindparam, or_
 
 from app.models.call_ids import call_key, number_of_key
 from app.stores.records.scope import read_row
@@ -22,10 +22,11 @@ def _find_answers(table: AnyTable, key: str) -> Lookup:
     return Lookup(answers.where(is_among(table.c.tool_call_id, "keys")))
 
 
+# For each result, so without a list: those of parameters take twice as long.
 _HAS_ANSWER = Lookup(
     scoped_any(
         scoped_select(table, table.c.seq, by=["session_id"]).where(
-            is_among(table.c.tool_call_id, "keys")
+            or_(*(table.c.tool_call_id == bindparam(name) for name in ("first", "second")))
         )
         for table, _ in _ANSWERS
     )
@@ -59,8 +60,8 @@ class AnsweredCallRecords(Repository):
         The numbers have no gaps, because a history only grows and is deleted as a whole. But the
         first may be in a message with more than that answer, which is not found here.
         """
-        keys = [call_key(call_id, number) for number in (1, 2)]
-        rows = self._scope.look_up(_HAS_ANSWER, session_id=session_id, keys=keys)
+        first, second = (call_key(call_id, number) for number in (1, 2))
+        rows = self._scope.look_up(_HAS_ANSWER, session_id=session_id, first=first, second=second)
         if not rows[0].is_any:
             return None
         found = self._answers(session_id, call_id, _DOUBLINGS)

@@ -172,49 +172,42 @@ def open_engines(
     if url.get_backend_name() == "sqlite":
         return _open_sqlite(url, threads, pool, timeout_seconds)
     options = {**_POSTGRESQL_OPTIONS, "prepare_threshold": prepare_threshold}
-    # Parameters are data of clients, and the text of an error ends up in the log. The isolation
-    # level is that of the server otherwise: after waiting for a lock, a transaction has to see what
-    # was committed meanwhile.
-    opened = partial(
-        create_engine,
-        url,
-        hide_parameters=True,
-        connect_args=options,
-        isolation_level="READ COMMITTED",
-    )
-    writer, group_writer = opened(**pool), opened(pool_size=1, max_overflow=0)
-    for engine in (writer, group_writer):
-        event.listen(engine, "checkout", _check_not_ended)
-    reader = writer.execution_options(isolation_level="AUTOCOMMIT")
+    opened = partial(_create_engine, url, connect_args=options)
+    engine, group_writer = opened(**pool), opened(pool_size=1, max_overflow=0)
+    for each in (engine, group_writer):
+        event.listen(each, "checkout", _check_not_ended)
     group = GroupCommits(group_writer, timeout_seconds)
-    return Engines(writer, reader, threads, group, int(timeout_seconds * 1_000))
+    return Engines(engine, engine, threads, group, int(timeout_seconds * 1_000))
 
 
 def _open_sqlite(
     url: URL, threads: DatabaseThreads, pool: Mapping[str, Any], timeout_seconds: float
 ) -> Engines:
-    # The driver must not begin transactions on its own; `begin` does. A connection is used by one
-    # thread at a time, but not always by the same.
-    options = {"timeout": timeout_seconds, "isolation_level": None, "check_same_thread": False}
-    opened = partial(create_engine, url, hide_parameters=True)
-    writer = opened(connect_args=options, pool_size=1, max_overflow=-1)
+    # A connection is used by one thread at a time, but not always by the same.
+    options = {"timeout": timeout_seconds, "check_same_thread": False}
+    writer = _create_engine(url, connect_args=options, pool_size=1, max_overflow=-1)
     # Each connection has a cache of its own, so the same few are used.
-    reader = opened(connect_args=options, isolation_level="AUTOCOMMIT", pool_use_lifo=True, **pool)
+    reader = _create_engine(url, connect_args=options, pool_use_lifo=True, **pool)
     event.listen(writer, "connect", partial(_become_writer, timeout_seconds))
     event.listen(reader, "connect", partial(_run_pragmas, _READER_PRAGMAS))
     # A second connection may not see a database that is not a file.
     is_file = bool(url.database) and not url.query and ":" not in str(url.database)
     loop = None
     if is_file:
-        at_once = opened(
-            connect_args={**options, "timeout": 0},
-            isolation_level="AUTOCOMMIT",
-            poolclass=NullPool,
-        )
+        at_once = _create_engine(url, connect_args={**options, "timeout": 0}, poolclass=NullPool)
         event.listen(at_once, "connect", partial(_run_pragmas, ("query_only=ON",)))
         loop = LoopReader(at_once)
     group = GroupCommits(writer, timeout_seconds)
     return Engines(writer, reader, threads, group, int(timeout_seconds * 1_000), loop)
+
+
+def _create_engine(url: URL, **options: Any) -> Engine:  # noqa: ANN401 - as SQLAlchemy's
+    """Return an engine on whose connections transactions are begun by `begin`, not by the driver.
+
+    A statement outside of a transaction is one round trip to PostgreSQL.
+    """
+    # Parameters are data of clients, and the text of an error ends up in the log.
+    return create_engine(url, hide_parameters=True, isolation_level="AUTOCOMMIT", **options)
 
 
 def _become_writer(timeout_seconds: float, connection: DBAPIConnection, record: object) -> None:
@@ -262,17 +255,11 @@ def _read(engine: Engine, work: Callable[[Connection], _Result]) -> _Result:
 
 
 def _read_snapshot(engines: Engines, work: Callable[[Connection], _Result]) -> _Result:
-    with translated_errors():
-        if engines.is_postgresql:
-            with engines.writer.connect() as connection:
-                connection.execution_options(
-                    isolation_level="REPEATABLE READ", postgresql_readonly=True
-                )
-                return work(connection)
-        with engines.reader.connect() as connection:
-            # The pool rolls the transaction back when it gets the connection back.
-            connection.exec_driver_sql("BEGIN")
-            return work(connection)
+    options = " ISOLATION LEVEL REPEATABLE READ READ ONLY" if engines.is_postgresql else ""
+    with translated_errors(), engines.reader.connect() as connection:
+        # The pool rolls the transaction back when it gets the connection back.
+        connection.exec_driver_sql(f"BEGIN{options}")
+        return work(connection)
 
 
 def _write_alone(engines: Engines, work: Work[_Result]) -> tuple[_Result, int | None]:
@@ -296,10 +283,9 @@ async def open_change_counter(engines: Engines) -> AsyncIterator[Callable[[], Aw
     The yielded function returns a number that changes whenever the file does. It has a connection
     of its own, because the count is specific to a connection.
     """
-    # Not one of the pool, which would have one connection less.
-    engine = engines.writer.execution_options(isolation_level="AUTOCOMMIT")
     with translated_errors():
-        connection = await anyio.to_thread.run_sync(engine.connect)
+        # Not one of the pool of readers, which would have one connection less.
+        connection = await anyio.to_thread.run_sync(engines.writer.connect)
 
     def count() -> int:
         with translated_errors():

@@ -281,10 +281,14 @@ def begin(
     """
     connection.begin()
     if connection.dialect.name == "postgresql":
+        # Whatever the server's default is: after waiting for a lock, a transaction has to see what
+        # was committed meanwhile. All in one round trip.
+        statements = ["BEGIN ISOLATION LEVEL READ COMMITTED"]
         if lock_timeout_ms is not None:
-            _set_lock_timeout(connection, lock_timeout_ms)
+            statements.append(f"SET LOCAL lock_timeout = {lock_timeout_ms}")
         if not is_durable:
-            connection.exec_driver_sql("SET LOCAL synchronous_commit = off")
+            statements.append("SET LOCAL synchronous_commit = off")
+        connection.exec_driver_sql("; ".join(statements))
         return
     if connection.info.get("is_durable", True) != is_durable:
         connection.exec_driver_sql(f"PRAGMA synchronous={'FULL' if is_durable else 'NORMAL'}")

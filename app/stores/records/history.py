@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Column, Integer, LargeBinary, Row, bindparam, or_
+from sqlalchemy import BigInteger, Column, Integer, LargeBinary, Row, bindparam, func, or_
 
 from app.models.message import StoredEntry, StoredHistoryMessage, StoredMessage
 from app.models.session import ANSWER, INTERACTION, MESSAGE, PAGE_FAULT, TOOL_RESULT, EntryKind
@@ -22,6 +22,7 @@ from app.stores.records.tables import (
     history_entries,
     interactions,
     messages,
+    sessions,
     tool_results,
 )
 from app.stores.records.unit_of_work import Repository
@@ -64,6 +65,21 @@ _RECORDS = {
     MESSAGE: _records_of(messages, messages.c.message_id, MESSAGE, PAGE_FAULT),
     INTERACTION: _records_of(interactions, interactions.c.interaction_id, INTERACTION, ANSWER),
 }
+_MESSAGES = _records_of(messages, messages.c.message_id, MESSAGE)
+_LAST_SEQ = scoped_select(sessions, sessions.c.last_seq, by=["session_id"]).scalar_subquery()
+_END = func.coalesce(bindparam("to", type_=BigInteger()), _LAST_SEQ)
+_NEWEST_MESSAGES = Lookup(
+    scoped_select(
+        history_entries, history_entries.c.seq, history_entries.c.size_bytes, by=["session_id"]
+    )
+    .where(
+        _IS_AFTER,
+        history_entries.c.seq > _END - bindparam("most", type_=Integer()),
+        history_entries.c.seq <= _END,
+        history_entries.c.kind == MESSAGE,
+    )
+    .order_by(history_entries.c.seq.desc())
+)
 _NEWEST_AT_ONCE = 20
 # More than this is not read in the event loop.
 _SHORT_BYTES = 1024 * 1024
@@ -169,23 +185,32 @@ class SessionHistory(Repository):
         return self.stretch(session_id, after_seq=after_seq, limit=limit).entries()
 
     def newest_messages(
-        self, session_id: str, *, after_seq: int, to: int
+        self, session_id: str, *, most: int, after_seq: int = 0, to: int | None = None
     ) -> Iterator[StoredHistoryMessage]:
-        """Yield the messages of clients after a `seq` and up to another one, the newest first.
+        """Yield the messages of clients among the last numbers of a session, the newest first.
 
         They are read in batches, so only one batch is in memory.
-        """
-        for end in range(to, after_seq, -_NEWEST_AT_ONCE):
-            yield from self._newest(session_id, max(after_seq, end - _NEWEST_AT_ONCE), end)
 
-    def _newest(self, session_id: str, after_seq: int, to: int) -> Iterator[StoredHistoryMessage]:
-        stretch = self.stretch(session_id, after_seq=after_seq, limit=to - after_seq)
-        last_seq = stretch.rows[-1].seq if stretch.rows else to
-        if last_seq < to:
-            # The first messages are too large to be read with the others.
-            yield from self._newest(session_id, last_seq, to)
-        read = map(stored_message, stretch.records(MESSAGE))
-        yield from sorted((each for each in read if each.seq <= to), key=lambda each: -each.seq)
+        Args:
+            session_id: The session.
+            most: The number of numbers before `to` that are searched.
+            after_seq: Messages up to this `seq` are omitted.
+            to: The last number; by default the last of the session.
+        """
+        rows = self._scope.look_up(
+            _NEWEST_MESSAGES, session_id=session_id, after_seq=after_seq, to=to, most=most
+        )
+        while rows:
+            batch = as_many_as_fit(rows[:_NEWEST_AT_ONCE], MOST_BYTES)
+            rows = rows[len(batch) :]
+            found = self._scope.look_up(
+                _MESSAGES,
+                is_short=sum(row.size_bytes for row in batch) <= _SHORT_BYTES,
+                session_id=session_id,
+                after_seq=batch[-1].seq - 1,
+                last_seq=batch[0].seq,
+            )
+            yield from sorted(map(stored_message, found), key=lambda each: -each.seq)
 
 
 def as_many_as_fit(sized: Sequence[Row[Any]], most_bytes: int) -> Sequence[Row[Any]]:

@@ -63,7 +63,8 @@ def scoped_select(
 
     Each column in `by` is compared with a parameter of the same name.
     """
-    selected = select(*(columns or table.c)).select_from(table)
+    # A table as a whole has the shorter cache key, which is hashed at each execution.
+    selected = select(*columns).select_from(table) if columns else select(table)
     return selected.where(table.c.project_id == _PROJECT, *_equal(table, by))
 
 
@@ -145,7 +146,8 @@ class Lookup:
         self, statement: Select[Any], *, large: Sequence[ColumnElement[bytes]] = ()
     ) -> None:
         self.statement = statement
-        self.short_statement = _short(statement, large)
+        self.short_statement = _short(statement, large) if large else statement
+        self._has_large = bool(large)
 
     def read(
         self, connection: Connection, values: Mapping[str, Any], *, is_short: bool = True
@@ -162,8 +164,10 @@ class Lookup:
         """
         if not _is_of_event_loop(connection):
             return connection.execute(self.statement, values).all()
-        rows = connection.execute(self.short_statement, values).all() if is_short else None
-        if rows is None or not all(row.is_short for row in rows):
+        if not is_short:
+            raise NotAtOnceError
+        rows = connection.execute(self.short_statement, values).all()
+        if self._has_large and not all(row.is_short for row in rows):
             raise NotAtOnceError
         return rows
 
