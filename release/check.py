@@ -51,7 +51,7 @@ assert heal([{"role": "user", "content": "words"}], "anthropic").messages
 """
 _USE_OF_PROXY: Final = """
 from pagefault_mcp.hosts.host_configs import Wrapping
-from pagefault_mcp.proxy import proxy_process, proxy_services
+from pagefault_mcp.proxy import proxy_process
 before = b'{"mcpServers": {"time": {"command": "uvx"}}}'
 assert b'"pagefault", "args": ["proxy", "--", "uvx"]' in Wrapping("pagefault", ()).wrap(before)
 """

@@ -156,7 +156,7 @@ def test_messages_that_make_many_values_take_their_memory_from_the_budget(server
 @pytest.mark.promise(
     "security.md#memory-and-processor",
     "Answers of MCP that nobody reads take their memory from the share of answers",
-    kept_by="packages/mcp/src/pagefault_mcp/server/answer_memory.py",
+    kept_by="packages/mcp/src/pagefault_mcp/server/mcp_endpoint.py",
     tried="8 clients ask for 8 MiB each and read nothing, a budget of 64 MiB: at most 64 MiB more",
 )
 def test_answers_of_mcp_that_nobody_reads_take_their_memory_from_the_budget(

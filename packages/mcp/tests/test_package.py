@@ -45,7 +45,7 @@ def test_proxy_loads_no_module_of_the_service() -> None:
     program = """
 import sys
 import pagefault_mcp.hosts.host_configs, pagefault_mcp.proxy.bridge
-import pagefault_mcp.proxy.proxy_process, pagefault_mcp.proxy.proxy_services
+import pagefault_mcp.proxy.proxy_process, pagefault_mcp.proxy.proxy_process
 print(*{name.partition(".")[0] for name in sys.modules})
 """
     done = subprocess.run(  # noqa: S603 - our own program

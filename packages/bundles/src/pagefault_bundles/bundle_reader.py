@@ -40,7 +40,7 @@ from pagefault_bundles.archive import (
 from pagefault_bundles.bundle_lines import named_resources, stored_origin, stored_resource
 from pagefault_bundles.bundle_records import Link
 from pagefault_bundles.format_errors import REPACK, errors_at, require
-from pagefault_bundles.message_checks import check_message, check_prompt
+from pagefault_bundles.record_checks import check_message, check_prompt
 from pagefault_dialects.model.resource import Resource
 
 MOST_MEMBERS = 100_000

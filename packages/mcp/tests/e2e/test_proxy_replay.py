@@ -197,7 +197,7 @@ def test_event_that_was_never_sent_or_is_too_old_is_told(proxy: Listening) -> No
 @pytest.mark.promise(
     "security.md#memory-and-processor",
     "A proxy that listens keeps little of what it has sent, for hosts whose streams broke",
-    kept_by="packages/mcp/src/pagefault_mcp/http_server/sent_events.py",
+    kept_by="packages/mcp/src/pagefault_mcp/http_server/host_streams.py",
     tried="an answer above 4 MiB is not kept, and an error says so",
 )
 def test_answer_that_is_too_large_to_be_kept_is_an_error_instead(proxy: Listening) -> None:

@@ -9,8 +9,7 @@ import pytest
 from pagefault_mcp.messages.argument_handles import FileArgument
 from pagefault_mcp.messages.json_spans import Span
 from pagefault_mcp.messages.lines import Line
-from pagefault_mcp.messages.request_tracker import CallAnswer, RequestTracker
-from pagefault_mcp.messages.tasks import Deferral, TaskEnd
+from pagefault_mcp.messages.request_tracker import CallAnswer, Deferral, RequestTracker, TaskEnd
 
 Taken = TypeVar("Taken")
 DEEP = b'{"items":' * 10_000 + b"{}" + b"}" * 10_000

@@ -7,8 +7,13 @@ from typing import TypeVar
 import pytest
 
 from pagefault_mcp.messages.lines import Line
-from pagefault_mcp.messages.request_tracker import CallAnswer, RequestTracker
-from pagefault_mcp.messages.tasks import Deferral, find_deferral, task_end
+from pagefault_mcp.messages.request_tracker import (
+    CallAnswer,
+    Deferral,
+    RequestTracker,
+    find_deferral,
+    task_end,
+)
 
 Taken = TypeVar("Taken")
 DEFERRALS: list[tuple[object, Deferral | None]] = [

@@ -14,7 +14,7 @@ import pytest
 from pagefault_dialects.model.render_options import RenderOptions
 from pagefault_mcp.messages.request_tracker import REVISION
 from pagefault_mcp.proxy.proxy import Proxy
-from pagefault_mcp.proxy.proxy_services import Host, remote_service, shared_service
+from pagefault_mcp.proxy.proxy_process import Host, remote_service, shared_service
 from pagefault_mcp.service_client.shared_folder import SharedSetup
 from pagefault_mcp.upstreams.server_connections import start_server
 

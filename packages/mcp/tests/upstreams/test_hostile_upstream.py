@@ -9,8 +9,8 @@ import httpx
 import pytest
 
 from pagefault_mcp.upstreams.http_upstream import HttpUpstream, Transport
-from pagefault_mcp.upstreams.pending_requests import parse_sent_line
 from pagefault_mcp.upstreams.server_sent_events import read_events
+from pagefault_mcp.upstreams.upstream_messages import parse_sent_line
 
 pytestmark = [pytest.mark.engines("embedded"), pytest.mark.anyio]
 

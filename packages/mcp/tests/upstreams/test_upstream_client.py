@@ -3,7 +3,7 @@
 import httpx
 import pytest
 
-from pagefault_mcp.upstreams.upstream_client import UpstreamClient
+from pagefault_mcp.upstreams.server_connections import UpstreamClient
 
 pytestmark = [pytest.mark.engines("embedded"), pytest.mark.anyio]
 

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from pagefault_mcp.upstreams.http_upstream import HttpUpstream
-from pagefault_mcp.upstreams.upstream_answers import Refusal
+from pagefault_mcp.upstreams.upstream_messages import Refusal
 from pagefault_mcp.upstreams.upstream_session import is_unknown_session
 
 pytestmark = [pytest.mark.engines("embedded"), pytest.mark.anyio]

@@ -15,8 +15,7 @@ from pagefault_mcp.commands import host_options as options
 
 if TYPE_CHECKING:
     from pagefault_dialects.model.render_options import RenderOptions
-    from pagefault_mcp.proxy.proxy_process import Serve, Server
-    from pagefault_mcp.proxy.proxy_services import Host, Service
+    from pagefault_mcp.proxy.proxy_process import Host, Serve, Server, Service
 
 hosts = typer.Typer()
 
@@ -75,7 +74,7 @@ def proxy(  # noqa: PLR0913, PLR0917 - one for each option
         flags = [] if tools else ["--no-tools"]
         return _rewrite_config(config, option_values, flags, undo=False, dry_run=dry_run)
     server = _read_server(command, upstream, header, transport)
-    from pagefault_mcp.proxy.proxy_services import Host
+    from pagefault_mcp.proxy.proxy_process import Host
     from pagefault_mcp.service_client.tool_files import ToolFiles
 
     tool_files = None if files is None else ToolFiles(files)
@@ -153,7 +152,7 @@ class _Memory:
     def run_proxy(self, server: "Server", host: "Host", listen: str | None) -> int:
         """Run the proxy until the host disconnects, or at an address until a signal."""
         from app.cli.error_output import print_error
-        from pagefault_mcp.proxy.proxy_services import base_address, remote_service, shared_service
+        from pagefault_mcp.proxy.proxy_process import base_address, remote_service, shared_service
         from pagefault_mcp.service_client.running_service import with_key
 
         if self.url is not None:

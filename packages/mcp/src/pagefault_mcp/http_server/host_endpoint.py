@@ -32,11 +32,15 @@ from app.services.requests.whole_bodies import RequestBodies
 from pagefault_dialects.errors import PagefaultError
 from pagefault_dialects.model.render_options import McpRevision
 from pagefault_mcp.http_server.host_sessions import HostSession
-from pagefault_mcp.http_server.host_streams import Exchange, HostEventResponse, events_of
-from pagefault_mcp.http_server.sent_events import NoSuchEventError, SentEvent
-from pagefault_mcp.messages.lines import Line, join_lines
+from pagefault_mcp.http_server.host_streams import (
+    Exchange,
+    HostEventResponse,
+    NoSuchEventError,
+    SentEvent,
+    events_of,
+)
+from pagefault_mcp.messages.lines import Line, is_id, join_lines, member, parse_member
 from pagefault_mcp.messages.message_limits import LONGEST_ID_CHARS, parse_message
-from pagefault_mcp.messages.message_values import is_id, member, parse_member
 from pagefault_mcp.messages.request_tracker import REVISION
 from pagefault_mcp.messages.sessionless_requests import (
     INTERNAL_ERROR,

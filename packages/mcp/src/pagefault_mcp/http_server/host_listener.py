@@ -21,8 +21,7 @@ from app.http.problem_types import problem_response
 from pagefault_dialects.errors import PagefaultError
 from pagefault_mcp.http_server.host_endpoint import HostEndpoint
 from pagefault_mcp.proxy.proxy import ProxyFactory
-from pagefault_mcp.proxy.proxy_process import end_on_signals
-from pagefault_mcp.proxy.proxy_services import Service
+from pagefault_mcp.proxy.proxy_process import Service, end_on_signals
 from pagefault_mcp.server.refusals import PATH, McpRefusals
 from pagefault_mcp.service_client.service_exchange import NoAnswerError
 from pagefault_mcp.service_client.service_store import ServiceStore

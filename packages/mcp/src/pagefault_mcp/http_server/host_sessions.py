@@ -23,15 +23,22 @@ import anyio.abc
 
 from app.services.concurrency.large_work import run_in_loop_if
 from pagefault_mcp.errors import reason_of
-from pagefault_mcp.http_server.host_streams import Exchange
-from pagefault_mcp.http_server.sent_events import SentEvent, SentEvents
+from pagefault_mcp.http_server.host_streams import Exchange, SentEvent, SentEvents
 from pagefault_mcp.messages.json_spans import Span
-from pagefault_mcp.messages.lines import IN_MEMORY_BYTES, Line, locate_members, read_lines
-from pagefault_mcp.messages.message_values import answered_ids, is_id, member, parse_member
+from pagefault_mcp.messages.lines import (
+    IN_MEMORY_BYTES,
+    Line,
+    answered_ids,
+    is_id,
+    locate_members,
+    member,
+    parse_member,
+    read_lines,
+)
 from pagefault_mcp.messages.rewritten_messages import error_line
 from pagefault_mcp.proxy.proxy import Proxy, ProxyFactory
-from pagefault_mcp.upstreams.pending_requests import CANCELLED, cancelled_id
 from pagefault_mcp.upstreams.server_connections import CannotStartError, Connect, Connection
+from pagefault_mcp.upstreams.upstream_messages import CANCELLED, cancelled_id
 
 _MOST_PARSED_BYTES = 1024 * 1024
 # Chunks of up to 256 KiB.

@@ -13,8 +13,9 @@ from pagefault_mcp.messages.lines import (
     Message,
     locate_members,
     locate_piece_members,
+    member,
+    parse_member,
 )
-from pagefault_mcp.messages.message_values import member, parse_member
 from pagefault_mcp.messages.sessionless_requests import INTERNAL_ERROR
 
 Piece: TypeAlias = bytes | Span | LinePiece

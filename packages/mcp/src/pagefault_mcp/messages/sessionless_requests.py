@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from pagefault_mcp.messages.message_values import member
+from pagefault_mcp.messages.lines import member
 from pagefault_mcp.messages.request_tracker import REVISION
 
 REVISIONS = ("2026-07-28",)

@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import anyio
 import anyio.abc
@@ -34,6 +34,7 @@ from pagefault_mcp.messages.request_tracker import (
     OwnList,
     PendingCall,
     RequestTracker,
+    find_deferral,
 )
 from pagefault_mcp.messages.rewritten_messages import (
     Piece,
@@ -44,11 +45,54 @@ from pagefault_mcp.messages.rewritten_messages import (
     with_content,
     with_tools,
 )
-from pagefault_mcp.messages.tasks import find_deferral
-from pagefault_mcp.proxy.call_notes import CallNote
 from pagefault_mcp.service_client.service_exchange import NoAnswerError, ServiceRefusedError
 from pagefault_mcp.service_client.service_store import ServiceStore, StoredResult
 from pagefault_mcp.upstreams.server_connections import Connection, UpstreamConnection, Write
+
+# The longest wait for an answer that is stored with its call, and the longest such call.
+_SOON_SECONDS = 0.05
+_SHORT_CHARS = 16_384
+
+
+class CallNote:
+    """A call that has to be recorded in the history, alone or with its answer.
+
+    One request stores both if the server answers at once and no other call follows. Other calls are
+    recorded in their order.
+    """
+
+    def __init__(self, call: PendingCall, *, behind: "CallNote | None") -> None:
+        self.call: Final = call
+        self.is_finished: Final = anyio.Event()
+        self._behind = behind
+        self._is_due = anyio.Event()
+        self._is_answered = False
+        self._is_carried = False
+        if behind is not None:
+            behind._is_due.set()
+
+    async def wait_for_early_answer(self) -> bool:
+        """Wait briefly for the answer; return True if it will be stored with the call."""
+        if self._behind is not None:
+            await self._behind.is_finished.wait()
+            self._behind = None
+        if len(self.call.written) <= _SHORT_CHARS:
+            with anyio.move_on_after(_SOON_SECONDS):
+                await self._is_due.wait()
+            self._is_carried = self._is_answered
+        return self._is_carried
+
+    async def take_answer(self) -> bool:
+        """Report the answer; return True if the call is to be stored with it."""
+        self._is_answered = True
+        await self.finish()
+        return self._is_carried
+
+    async def finish(self) -> None:
+        """Stop waiting for the answer, and wait until it is known how the call is recorded."""
+        self._is_due.set()
+        await self.is_finished.wait()
+
 
 # Answers that are stored at once; at the limit, no more is read from the server.
 _MOST_ANSWERS = 64

@@ -6,7 +6,7 @@ of a message is limited, since the SDK parses it again in the event loop.
 """
 
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -18,25 +18,81 @@ from starlette.requests import Request
 from starlette.routing import Route, Router
 from starlette.types import Message, Receive, Scope, Send
 
-from app.errors import QuotaExceededError
+from app.errors import OverloadedError, QuotaExceededError
 from app.http.api_route import QueryNames
 from app.http.bodies import limited_body
 from app.http.dependencies import caller_by_key
 from app.http.problem_types import problem_response
+from app.http.response_memory import PIECE_BYTES, body_message, count_reader, find_response_budget
 from app.models.limits import Limits
 from app.services.memory_budget.request_bodies import FREE_BYTES
+from app.services.memory_budget.responses import ResponseMemory
 from app.services.requests.whole_bodies import RequestBodies
 from app.wiring.services import Provider, Services
 from pagefault_dialects.errors import PagefaultError, PayloadTooLargeError
 from pagefault_mcp.messages.message_limits import check_message, parse_message
-from pagefault_mcp.server.answer_memory import AnswerMemory
-from pagefault_mcp.server.memory_caller import McpCaller, caller_at
+from pagefault_mcp.server.memory_server import McpCaller, caller_at
 from pagefault_mcp.server.refusals import PATH
 
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
     from pagefault_mcp.server.page_changes import Context
+
+
+class AnswerMemory(ExitStack):
+    """A reservation of memory for one answer, until the end of the block.
+
+    Clients that read a long answer slowly are cut off if others need the memory.
+
+    Args:
+        scope: The scope of the request.
+        send: Sends the answer.
+    """
+
+    def __init__(self, scope: Scope, send: Send) -> None:
+        super().__init__()
+        self._scope = scope
+        self._send = send
+        self._reservation: ResponseMemory | None = None
+        self._is_counted = False
+        self._is_closed = False
+        self.callback(self._release)
+
+    async def hold(self, size_bytes: int) -> None:
+        """Reserve memory for the answer, once.
+
+        Raises:
+            OverloadedError: It is not free within a second, or the client has disconnected.
+        """
+        reservation = await find_response_budget(self._scope).hold(size_bytes)
+        # The handler may still run for a moment after its client has disconnected.
+        if self._is_closed:
+            reservation.release()
+            raise OverloadedError
+        self._reservation = reservation
+
+    async def send(self, message: Message) -> None:
+        """Send a message of the answer."""
+        if self._reservation is not None and not self._is_counted:
+            self._is_counted = True
+            self._send = self.enter_context(
+                count_reader(self._scope, self._reservation, self._send)
+            )
+        body = message.get("body", b"")
+        if len(body) <= PIECE_BYTES:
+            await self._send(message)
+            return
+        # The server waits before each piece until most of the previous one is sent.
+        for start in range(0, len(body), PIECE_BYTES):
+            await self._send(body_message(body[start : start + PIECE_BYTES]))
+        await self._send(body_message(b"", more=message.get("more_body", False)))
+
+    def _release(self) -> None:
+        self._is_closed = True
+        if self._reservation is not None:
+            self._reservation.release()
+
 
 _MOST_BODY_BYTES = 4 * 1024 * 1024
 # The most bytes read of a refused body: an image of 40 MB in base64.

@@ -1,16 +1,139 @@
-"""Serve the memory over pipes, for `pagefault mcp`."""
+"""Serve the memory over pipes, for `pagefault mcp`.
+
+The SDK drops a line that it cannot parse, so the host would wait for its answer. Such lines are
+answered here with an error. Lone surrogates are replaced as in the rest of the service.
+"""
+
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self, TypeAlias
 
 import anyio
+import mcp_types as types
 from mcp.server import NotificationOptions
 from mcp.server.stdio import stdio_server
+from mcp.shared.message import SessionMessage
+from pydantic import ValidationError
 
 from app.config.settings import Settings
 from app.features import open_services
+from app.models.limits import Limits
 from app.services.access.callers import Access, Caller
-from pagefault_mcp.server.host_messages import Messages
-from pagefault_mcp.server.memory_caller import DEFAULT_SESSION, McpCaller
-from pagefault_mcp.server.memory_server import MemoryServer
+from pagefault_dialects.errors import PagefaultError
+from pagefault_dialects.json.values import JsonValue, parse_repaired_json
+from pagefault_mcp.messages.message_limits import LONGEST_METHOD_CHARS
+from pagefault_mcp.server.memory_server import DEFAULT_SESSION, McpCaller, MemoryServer
 from pagefault_mcp.server.page_changes import HostSubscriptions
+
+_NO_MESSAGE = "This is no message of JSON-RPC: one object with jsonrpc, id, method and params."
+
+Received: TypeAlias = SessionMessage | Exception
+"""The SDK's result for a line."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Messages:
+    """The messages of a host; invalid ones are answered with an error."""
+
+    received: Any
+    """The stream of `Received` from the SDK."""
+    sent: Any
+    """The stream of messages for the host."""
+    limits: Limits
+    """The limits of a message."""
+
+    async def receive(self) -> Received:
+        """Return the next message.
+
+        Raises:
+            EndOfStream: The host has disconnected.
+        """
+        while True:
+            item: Received = await self.received.receive()
+            if isinstance(item, ValidationError):
+                read = read_again(item, self.limits)
+            elif (read := _refusal_of(item)) is None:
+                return item
+            if isinstance(read, types.JSONRPCError):
+                await self.sent.send(SessionMessage(read))
+            elif read is not None:
+                return SessionMessage(read)
+
+    async def aclose(self) -> None:
+        """Close the stream of messages."""
+        await self.received.aclose()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Received:
+        try:
+            return await self.receive()
+        except anyio.EndOfStream:
+            raise StopAsyncIteration from None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+
+def _refusal_of(item: Received) -> types.JSONRPCMessage | None:
+    """Return an error for a method above the limit, which the SDK would repeat in its own."""
+    message = item.message if isinstance(item, SessionMessage) else None
+    if not isinstance(message, types.JSONRPCRequest) or len(message.method) <= LONGEST_METHOD_CHARS:
+        return None
+    text = f"The method of a message has {LONGEST_METHOD_CHARS} characters at most."
+    return _refusal(types.INVALID_REQUEST, text, message.id)
+
+
+def read_again(error: ValidationError, limits: Limits) -> types.JSONRPCMessage | None:
+    """Return the repaired message of a line, or the error that answers it.
+
+    Args:
+        error: The error of the SDK.
+        limits: The limits of the message.
+
+    Returns:
+        `None` for an empty line, which has no answer.
+    """
+    fault = error.errors(include_url=False)[0]
+    if fault["type"] != "json_invalid":
+        return _refusal(types.INVALID_REQUEST, _NO_MESSAGE, _id_in(error))
+    line = str(fault["input"])
+    if not line.strip():
+        return None
+    try:
+        value: JsonValue = parse_repaired_json(
+            line.encode(), max_depth=limits.json_depth, max_nodes=limits.json_nodes
+        )
+    except PagefaultError as exc:
+        return _refusal(types.PARSE_ERROR, exc.detail.replace("body", "message"), None)
+    try:
+        return types.jsonrpc_message_adapter.validate_python(value, by_name=False)
+    except ValidationError as exc:
+        return _refusal(types.INVALID_REQUEST, _NO_MESSAGE, _id_in(exc))
+
+
+def _id_in(error: ValidationError) -> types.RequestId | None:
+    """Return the id of an invalid message, from the errors of its missing members."""
+    for fault in error.errors(include_url=False):
+        value = fault["input"]
+        named = value.get("id") if fault["type"] == "missing" and isinstance(value, dict) else None
+        if isinstance(named, str | int) and not isinstance(named, bool):
+            return named
+    return None
+
+
+def _refusal(code: int, text: str, request_id: types.RequestId | None) -> types.JSONRPCError:
+    error_data = types.ErrorData(code=code, message=text)
+    return types.JSONRPCError(jsonrpc="2.0", id=request_id, error=error_data)
 
 
 def run_mcp(settings: Settings, project_id: str, session_id: str | None) -> None:

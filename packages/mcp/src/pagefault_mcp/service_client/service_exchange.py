@@ -18,10 +18,10 @@ from pagefault_mcp.messages.lines import (
     Message,
     Scanned,
     locate_piece_members,
+    parse_member,
     read_text,
     scan_text,
 )
-from pagefault_mcp.messages.message_values import parse_member
 from pagefault_mcp.messages.request_tracker import PendingCall
 
 _SERVER = "pagefault/server"

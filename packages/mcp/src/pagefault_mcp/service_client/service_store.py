@@ -22,8 +22,7 @@ from pagefault_dialects.model.render_options import McpRevision, RenderOptions
 from pagefault_mcp.errors import unreachable_reason
 from pagefault_mcp.messages.argument_handles import FileArgument, Form, Mention, find_mentions
 from pagefault_mcp.messages.json_spans import Span
-from pagefault_mcp.messages.lines import Line, LinePiece, Message
-from pagefault_mcp.messages.message_values import member
+from pagefault_mcp.messages.lines import Line, LinePiece, Message, member
 from pagefault_mcp.messages.request_tracker import PendingCall
 from pagefault_mcp.service_client.service_exchange import (
     NO_JSON,

@@ -25,21 +25,19 @@ from pagefault_mcp.errors import unreachable_reason
 from pagefault_mcp.messages.lines import read_text, scan_text
 from pagefault_mcp.messages.rewritten_messages import error_line
 from pagefault_mcp.messages.sessionless_requests import Path, mirrored_parameters, request_headers
-from pagefault_mcp.upstreams.pending_requests import (
-    CANCELLED,
-    SentLine,
-    cancelled_id,
-    parse_sent_line,
-)
 from pagefault_mcp.upstreams.server_sent_events import Position, read_events
 from pagefault_mcp.upstreams.sse_upstream import NoStreamError, SseSession
-from pagefault_mcp.upstreams.upstream_answers import (
+from pagefault_mcp.upstreams.upstream_messages import (
+    CANCELLED,
     TROUBLE,
     PlainCookies,
     Refusal,
+    SentLine,
     answers,
+    cancelled_id,
     is_stream,
     kind_of,
+    parse_sent_line,
     refusal_in,
 )
 from pagefault_mcp.upstreams.upstream_session import ACCEPTED, UpstreamSession, is_unknown_session

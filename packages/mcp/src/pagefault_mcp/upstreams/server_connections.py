@@ -10,10 +10,39 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import PurePath
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import anyio
 import anyio.abc
+import httpx
+
+_MOST_REDIRECTS = 5
+
+
+class UpstreamClient(httpx.AsyncClient):
+    """A client that follows redirects, such as those that add or remove a trailing slash.
+
+    Redirects to another origin are not followed, since any header may have credentials.
+    """
+
+    async def send(
+        self,
+        request: httpx.Request,
+        **options: Any,  # noqa: ANN401 - those of httpx
+    ) -> httpx.Response:
+        """Send a request; return the last answer, which may be a redirect."""
+        answer, url = await super().send(request, **options), request.url
+        for _ in range(_MOST_REDIRECTS):
+            redirected = answer.next_request
+            # Some redirects change the method to GET, which has no body.
+            if redirected is None or redirected.method != request.method:
+                break
+            if (redirected.url.scheme, redirected.url.netloc) != (url.scheme, url.netloc):
+                break
+            await answer.aclose()
+            answer = await super().send(redirected, **options)
+        return answer
+
 
 # The pause between the end of input, SIGTERM and SIGKILL.
 _GRACE_SECONDS = 5.0
@@ -168,7 +197,7 @@ async def connect_server(
     import httpx  # noqa: PLC0415
 
     from pagefault_mcp.upstreams.http_upstream import HttpUpstream  # noqa: PLC0415
-    from pagefault_mcp.upstreams.upstream_client import UpstreamClient  # noqa: PLC0415
+    from pagefault_mcp.upstreams.server_connections import UpstreamClient  # noqa: PLC0415
 
     timeout = httpx.Timeout(None, connect=_CONNECT_SECONDS)
     async with (

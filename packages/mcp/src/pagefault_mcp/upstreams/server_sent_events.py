@@ -12,8 +12,7 @@ import httpx
 
 from pagefault_dialects.json.values import JsonValue
 from pagefault_mcp.messages.json_spans import Span
-from pagefault_mcp.messages.lines import Line, LinePiece, read_lines
-from pagefault_mcp.messages.message_values import answered_ids, is_id
+from pagefault_mcp.messages.lines import Line, LinePiece, answered_ids, is_id, read_lines
 
 _LONGEST_FIELD_BYTES = 8192
 _DATA = b"data:"

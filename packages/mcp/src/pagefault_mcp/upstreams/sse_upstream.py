@@ -14,9 +14,8 @@ import httpx
 
 from pagefault_mcp.errors import unreachable_reason
 from pagefault_mcp.messages.rewritten_messages import error_line
-from pagefault_mcp.upstreams.pending_requests import parse_sent_line
 from pagefault_mcp.upstreams.server_sent_events import ServerEvent, read_events
-from pagefault_mcp.upstreams.upstream_answers import TROUBLE, is_stream
+from pagefault_mcp.upstreams.upstream_messages import TROUBLE, is_stream, parse_sent_line
 
 _OPEN_SECONDS = 10.0
 _ENDED_STREAM = "the server has ended its stream"

@@ -18,11 +18,16 @@ import anyio
 import httpx
 
 from pagefault_mcp.errors import unreachable_reason
-from pagefault_mcp.messages.message_values import member
+from pagefault_mcp.messages.lines import member
 from pagefault_mcp.messages.sessionless_requests import PROTOCOL_VERSION, is_plain
-from pagefault_mcp.upstreams.pending_requests import SentLine
 from pagefault_mcp.upstreams.server_sent_events import read_events
-from pagefault_mcp.upstreams.upstream_answers import TROUBLE, Refusal, is_stream, refusal_in
+from pagefault_mcp.upstreams.upstream_messages import (
+    TROUBLE,
+    Refusal,
+    SentLine,
+    is_stream,
+    refusal_in,
+)
 
 ACCEPTED: Final = {
     "accept": "application/json, text/event-stream",

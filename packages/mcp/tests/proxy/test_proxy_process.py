@@ -4,7 +4,7 @@ import httpx
 import pytest
 
 from pagefault_dialects.model.render_options import RenderOptions
-from pagefault_mcp.proxy.proxy_services import Host, remote_service
+from pagefault_mcp.proxy.proxy_process import Host, remote_service
 from pagefault_mcp.service_client.service_exchange import NoAnswerError
 from pagefault_mcp.service_client.service_store import StoredResult
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pagefault_mcp.http_server.sent_events import (
+from pagefault_mcp.http_server.host_streams import (
     MOST_BYTES,
     MOST_EVENTS,
     NoSuchEventError,
