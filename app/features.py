@@ -70,7 +70,6 @@ FEATURES = (
         name="resources",
         routers=(
             "app.routers.resources:router",
-            "app.routers.resource_content:router",
             "app.routers.aliases:router",
         ),
         services=("app.wiring.feature_services:RESOURCES",),
@@ -87,8 +86,6 @@ FEATURES = (
     Feature(
         name="pages",
         routers=(
-            # Before the pages: `search` would be taken for the id of one.
-            "app.routers.page_lists:router",
             "app.routers.pages:router",
             "app.routers.page_levels:router",
             "app.routers.page_downloads:router",

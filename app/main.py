@@ -16,7 +16,7 @@ from app.http.docs_page import get_api_page
 from app.http.openapi import install_openapi
 from app.http.problems import install_problem_handlers
 from app.http.request_context import RequestContextMiddleware
-from app.routers import page_levels, resource_content, viewer
+from app.routers import page_levels, resources, viewer
 from app.telemetry.logs import configure_logging, flush_logs
 from app.version import VERSION
 from app.wiring.services import Services
@@ -121,7 +121,7 @@ def _give_content_its_host(app: FastAPI, settings: Settings) -> None:
         return
     app.router.middleware_stack = ContentHost(
         app.router.middleware_stack,
-        content=resource_content.CONTENT_ROUTE,
+        content=resources.CONTENT_ROUTE,
         url=settings.content_url,
         hosts=host_names(settings.content_url),
         resource_policy=settings.link_resource_policy,

@@ -134,7 +134,7 @@ def test_page_of_another_origin_writes_nothing_and_hears_nothing(
 @pytest.mark.promise(
     "security.md#links-and-keys",
     "A page of another origin shows what it has a link to, cannot read it, and shows nothing else",
-    kept_by="app/routers/resource_content.py",
+    kept_by="app/routers/resources.py",
     tried="3 addresses in a real browser",
 )
 def test_page_of_another_origin_shows_what_it_has_a_link_to_and_nothing_else(
