@@ -60,88 +60,44 @@ from app.wiring.services import Provider, Services
 from app.wiring.startup_errors import SettingError
 
 
-def _content_sources(services: Services) -> ContentSources:
-    return ContentSources(services[Stores].blobs, services[OffloadRules])
-
-
 def _resources(services: Services) -> Resources:
     limit_bytes = services[Limits].medium_bytes
     return Resources(services[Records], services[BlobStore], limit_bytes=limit_bytes)
 
 
-def _resource_texts(services: Services) -> ResourceTexts:
-    return ResourceTexts(
-        services[Resources],
-        services[BlobStore],
-        work=services[LargeWork],
-        memory=services[MemoryBudget],
-        limits=services[Limits],
-    )
-
-
-def _derived_images(services: Services) -> DerivedImages:
-    return DerivedImages(
-        services[Records],
-        services[BlobStore],
-        images=services[ImageWork],
-        limits=services[Limits],
-    )
-
-
-def _posters(services: Services) -> Posters:
-    return Posters(services[BlobStore], services[DerivedImages], memory=services[MemoryBudget])
-
-
 RESOURCES = (
-    Provider(ContentSources, _content_sources),
+    Provider(
+        ContentSources,
+        lambda services: ContentSources(services[Stores].blobs, services[OffloadRules]),
+    ),
     Provider(Resources, _resources),
-    Provider(ResourceTexts, _resource_texts),
+    Provider(
+        ResourceTexts,
+        lambda services: ResourceTexts(
+            services[Resources],
+            services[BlobStore],
+            work=services[LargeWork],
+            memory=services[MemoryBudget],
+            limits=services[Limits],
+        ),
+    ),
     Provider(Aliases, lambda services: Aliases(services[Records], services[BlobStore])),
-    Provider(DerivedImages, _derived_images),
-    Provider(Posters, _posters),
+    Provider(
+        DerivedImages,
+        lambda services: DerivedImages(
+            services[Records],
+            services[BlobStore],
+            images=services[ImageWork],
+            limits=services[Limits],
+        ),
+    ),
+    Provider(
+        Posters,
+        lambda services: Posters(
+            services[BlobStore], services[DerivedImages], memory=services[MemoryBudget]
+        ),
+    ),
 )
-
-
-def _preparer(services: Services) -> PagePreparer:
-    return PagePreparer(
-        services[Records],
-        services[BlobStore],
-        images=services[ImageWork],
-        limits=services[Limits],
-    )
-
-
-def _reading(services: Services) -> PageReading:
-    return PageReading(
-        services[Records],
-        services[BlobStore],
-        accesses=services[AccessCounts],
-        checks=services[MediaChecks],
-        limits=services[Limits],
-    )
-
-
-def _pages(services: Services) -> Pages:
-    return Pages(
-        services[Records],
-        services[PagePreparer],
-        services[PageWriter],
-        bodies=services[StreamedRequests],
-        accesses=services[AccessCounts],
-        limits=services[Limits],
-    )
-
-
-def _changes(services: Services) -> PageChanges:
-    return PageChanges(
-        services[Records],
-        services[PagePreparer],
-        services[PageWriter],
-        bodies=services[RequestBodies],
-        requests=services[StreamedRequests],
-        accesses=services[AccessCounts],
-        limits=services[Limits],
-    )
 
 
 def _fetcher(services: Services) -> Fetcher:
@@ -151,30 +107,67 @@ def _fetcher(services: Services) -> Fetcher:
         raise SettingError(f"PAGEFAULT_FETCH__ALLOW: {exc}") from exc
 
 
-def _downloads(services: Services) -> PageDownloads:
-    return PageDownloads(
-        services[Records],
-        services[BlobStore],
-        services[PageReading],
-        services[Fetcher],
-        limits=services[Limits],
-        memory=services[MemoryBudget],
-    )
-
-
 PAGES = (
     Provider(
         AccessCounts,
         lambda services: AccessCounts(services[Records]),
         running=lambda services: services[AccessCounts].flushing(),
     ),
-    Provider(PagePreparer, _preparer),
+    Provider(
+        PagePreparer,
+        lambda services: PagePreparer(
+            services[Records],
+            services[BlobStore],
+            images=services[ImageWork],
+            limits=services[Limits],
+        ),
+    ),
     Provider(PageWriter, lambda services: PageWriter(services[Records])),
-    Provider(PageReading, _reading),
-    Provider(Pages, _pages),
-    Provider(PageChanges, _changes),
+    Provider(
+        PageReading,
+        lambda services: PageReading(
+            services[Records],
+            services[BlobStore],
+            accesses=services[AccessCounts],
+            checks=services[MediaChecks],
+            limits=services[Limits],
+        ),
+    ),
+    Provider(
+        Pages,
+        lambda services: Pages(
+            services[Records],
+            services[PagePreparer],
+            services[PageWriter],
+            bodies=services[StreamedRequests],
+            accesses=services[AccessCounts],
+            limits=services[Limits],
+        ),
+    ),
+    Provider(
+        PageChanges,
+        lambda services: PageChanges(
+            services[Records],
+            services[PagePreparer],
+            services[PageWriter],
+            bodies=services[RequestBodies],
+            requests=services[StreamedRequests],
+            accesses=services[AccessCounts],
+            limits=services[Limits],
+        ),
+    ),
     Provider(Fetcher, _fetcher),
-    Provider(PageDownloads, _downloads),
+    Provider(
+        PageDownloads,
+        lambda services: PageDownloads(
+            services[Records],
+            services[BlobStore],
+            services[PageReading],
+            services[Fetcher],
+            limits=services[Limits],
+            memory=services[MemoryBudget],
+        ),
+    ),
     Provider(PageFaults, lambda services: PageFaults(services[Records], services[PageReading])),
     Provider(PageLists, lambda services: PageLists(services[Records], services[AccessCounts])),
     Provider(PageManifests, lambda services: PageManifests(services[Records])),
@@ -203,10 +196,6 @@ def _resolver(services: Services) -> TurnResolver:
     )
 
 
-def _answer_renders(services: Services) -> AnswerRenders:
-    return AnswerRenders(services[Records], services[BlobStore], services[TurnResolver])
-
-
 def _session_renders(services: Services) -> SessionRenders:
     records, blobs, resolver = services[Records], services[BlobStore], services[TurnResolver]
     turns = TurnCache()
@@ -221,115 +210,118 @@ def _session_renders(services: Services) -> SessionRenders:
     )
 
 
-def _renders(services: Services) -> Renders:
-    return Renders(services[PageReading], services[AnswerRenders], services[SessionRenders])
-
-
-def _outlines(services: Services) -> Outlines:
-    return Outlines(services[Records], services[ResponseBudget], services[WorkingSets])
-
-
 RENDERS = (
     Provider(TurnResolver, _resolver),
-    Provider(AnswerRenders, _answer_renders),
+    Provider(
+        AnswerRenders,
+        lambda services: AnswerRenders(
+            services[Records], services[BlobStore], services[TurnResolver]
+        ),
+    ),
     Provider(SessionRenders, _session_renders),
-    Provider(Renders, _renders),
+    Provider(
+        Renders,
+        lambda services: Renders(
+            services[PageReading], services[AnswerRenders], services[SessionRenders]
+        ),
+    ),
     Provider(WorkingSets, lambda services: WorkingSets(services[SessionRenders])),
-    Provider(Outlines, _outlines),
+    Provider(
+        Outlines,
+        lambda services: Outlines(
+            services[Records], services[ResponseBudget], services[WorkingSets]
+        ),
+    ),
 )
-
-
-def _memory_tools(services: Services) -> MemoryTools:
-    return MemoryTools(
-        services[Records],
-        services[BlobStore],
-        faults=services[PageFaults],
-        lists=services[PageLists],
-        pages=services[Pages],
-        reader=services[TextReader],
-        search=services[Search],
-    )
-
-
-def _text_reader(services: Services) -> TextReader:
-    return TextReader(
-        services[Records],
-        services[BlobStore],
-        faults=services[PageFaults],
-        texts=services[ResourceTexts],
-        entries=services[HistoryTexts],
-    )
-
-
-def _call_preparer(services: Services) -> CallPreparer:
-    return CallPreparer(services[MemoryTools], services[SessionMessages], services[ToolResults])
-
-
-def _tool_calls(services: Services) -> ToolCalls:
-    return ToolCalls(
-        services[Records],
-        services[CallPreparer],
-        renders=services[AnswerRenders],
-        bodies=services[RequestBodies],
-        limits=services[Limits],
-    )
-
-
-def _turns(services: Services) -> SessionTurns:
-    return SessionTurns(
-        services[Records],
-        messages=services[SessionMessages],
-        results=services[ToolResults],
-        calls=services[CallPreparer],
-        renders=services[SessionRenders],
-        bodies=services[RequestBodies],
-        limits=services[Limits],
-    )
-
-
-def _conversations(services: Services) -> ConversationPuts:
-    return ConversationPuts(
-        services[Records],
-        messages=services[SessionMessages],
-        stored=StoredConversations(services[Records]),
-        renders=services[SessionRenders],
-        bodies=services[StreamedRequests],
-        limits=services[Limits],
-    )
-
-
-def _references(services: Services) -> ReferenceResolver:
-    return ReferenceResolver(
-        services[Records],
-        services[BlobStore],
-        links=services[LinkSigner],
-        content_base_url=services[PublishedContent].content_base_url,
-        bodies=services[RequestBodies],
-        history=HistoryContents(services[HistoryTexts]),
-        work=services[LargeWork],
-        limits=services[Limits],
-    )
 
 
 TOOLS = (
     Provider(HistoryTexts, lambda services: HistoryTexts(services[Records], services[BlobStore])),
-    Provider(ReferenceResolver, _references),
-    Provider(MemoryTools, _memory_tools),
-    Provider(TextReader, _text_reader),
-    Provider(CallPreparer, _call_preparer),
-    Provider(ToolCalls, _tool_calls),
-    Provider(SessionTurns, _turns),
-    Provider(ConversationPuts, _conversations),
+    Provider(
+        ReferenceResolver,
+        lambda services: ReferenceResolver(
+            services[Records],
+            services[BlobStore],
+            links=services[LinkSigner],
+            content_base_url=services[PublishedContent].content_base_url,
+            bodies=services[RequestBodies],
+            history=HistoryContents(services[HistoryTexts]),
+            work=services[LargeWork],
+            limits=services[Limits],
+        ),
+    ),
+    Provider(
+        MemoryTools,
+        lambda services: MemoryTools(
+            services[Records],
+            services[BlobStore],
+            faults=services[PageFaults],
+            lists=services[PageLists],
+            pages=services[Pages],
+            reader=services[TextReader],
+            search=services[Search],
+        ),
+    ),
+    Provider(
+        TextReader,
+        lambda services: TextReader(
+            services[Records],
+            services[BlobStore],
+            faults=services[PageFaults],
+            texts=services[ResourceTexts],
+            entries=services[HistoryTexts],
+        ),
+    ),
+    Provider(
+        CallPreparer,
+        lambda services: CallPreparer(
+            services[MemoryTools], services[SessionMessages], services[ToolResults]
+        ),
+    ),
+    Provider(
+        ToolCalls,
+        lambda services: ToolCalls(
+            services[Records],
+            services[CallPreparer],
+            renders=services[AnswerRenders],
+            bodies=services[RequestBodies],
+            limits=services[Limits],
+        ),
+    ),
+    Provider(
+        SessionTurns,
+        lambda services: SessionTurns(
+            services[Records],
+            messages=services[SessionMessages],
+            results=services[ToolResults],
+            calls=services[CallPreparer],
+            renders=services[SessionRenders],
+            bodies=services[RequestBodies],
+            limits=services[Limits],
+        ),
+    ),
+    Provider(
+        ConversationPuts,
+        lambda services: ConversationPuts(
+            services[Records],
+            messages=services[SessionMessages],
+            stored=StoredConversations(services[Records]),
+            renders=services[SessionRenders],
+            bodies=services[StreamedRequests],
+            limits=services[Limits],
+        ),
+    ),
 )
 
 
-def _uploads(services: Services) -> Uploads:
-    return Uploads(
-        services[Records],
-        services[BlobStore],
-        limits=services[Limits],
-        stored_bytes=services[Stores].stored_bytes,
-    )
-
-
-UPLOADS = (Provider(Uploads, _uploads),)
+UPLOADS = (
+    Provider(
+        Uploads,
+        lambda services: Uploads(
+            services[Records],
+            services[BlobStore],
+            limits=services[Limits],
+            stored_bytes=services[Stores].stored_bytes,
+        ),
+    ),
+)

@@ -12,30 +12,7 @@ from app.services.sessions.messages import SessionMessages
 from app.services.sessions.sessions import Sessions
 from app.stores.blobs.store import BlobStore
 from app.stores.records.records import Records
-from app.wiring.services import Provider, Services
-
-
-def _messages(services: Services) -> SessionMessages:
-    return SessionMessages(
-        services[Records],
-        services[BlobStore],
-        bodies=services[StreamedRequests],
-        limits=services[Limits],
-    )
-
-
-def _history(services: Services) -> History:
-    return History(
-        services[Records],
-        services[BlobStore],
-        services[ResponseBudget],
-        limits=services[Limits],
-    )
-
-
-def _interactions(services: Services) -> Interactions:
-    return Interactions(services[Records], bodies=services[RequestBodies], limits=services[Limits])
-
+from app.wiring.services import Provider
 
 SERVICES = (
     Provider(Sessions, lambda services: Sessions(services[Records], services[AccessCounts])),
@@ -44,7 +21,28 @@ SERVICES = (
         lambda services: SessionForks(services[Records]),
         running=lambda services: services[SessionForks].running(),
     ),
-    Provider(SessionMessages, _messages),
-    Provider(History, _history),
-    Provider(Interactions, _interactions),
+    Provider(
+        SessionMessages,
+        lambda services: SessionMessages(
+            services[Records],
+            services[BlobStore],
+            bodies=services[StreamedRequests],
+            limits=services[Limits],
+        ),
+    ),
+    Provider(
+        History,
+        lambda services: History(
+            services[Records],
+            services[BlobStore],
+            services[ResponseBudget],
+            limits=services[Limits],
+        ),
+    ),
+    Provider(
+        Interactions,
+        lambda services: Interactions(
+            services[Records], bodies=services[RequestBodies], limits=services[Limits]
+        ),
+    ),
 )

@@ -29,23 +29,6 @@ def _blobs(services: Services) -> BlobStore:
     return QuotaBlobStore(stores.blobs, stores.stored_bytes)
 
 
-def _body_budget(services: Services) -> BodyBudget:
-    return BodyBudget(services[MemoryBudget], text_limit_bytes=services[Limits].text_bytes)
-
-
-def _request_bodies(services: Services) -> RequestBodies:
-    return RequestBodies(services[LargeWork], services[BodyBudget])
-
-
-def _streamed_bodies(services: Services) -> StreamedBodies:
-    return StreamedBodies(
-        services[BlobStore],
-        services[LargeWork],
-        services[BodyBudget],
-        limit_bytes=services[Limits].medium_bytes,
-    )
-
-
 def _metrics(services: Services) -> Metrics:
     metrics, memory = Metrics(), services[MemoryBudget]
     metrics.watch_memory(lambda: memory.held_bytes)
@@ -84,11 +67,26 @@ SERVICES = (
         running=lambda services: run_beside(services[GarbageCollector].run()),
     ),
     Provider(BlobStore, _blobs),
-    Provider(BodyBudget, _body_budget),
+    Provider(
+        BodyBudget,
+        lambda services: BodyBudget(
+            services[MemoryBudget], text_limit_bytes=services[Limits].text_bytes
+        ),
+    ),
     Provider(ResponseBudget, lambda services: ResponseBudget(services[MemoryBudget])),
     Provider(LargeWork, lambda services: LargeWork(services[Limits])),
-    Provider(RequestBodies, _request_bodies),
-    Provider(StreamedBodies, _streamed_bodies),
+    Provider(
+        RequestBodies, lambda services: RequestBodies(services[LargeWork], services[BodyBudget])
+    ),
+    Provider(
+        StreamedBodies,
+        lambda services: StreamedBodies(
+            services[BlobStore],
+            services[LargeWork],
+            services[BodyBudget],
+            limit_bytes=services[Limits].medium_bytes,
+        ),
+    ),
     Provider(StreamedRequests, lambda services: StreamedRequests(services[StreamedBodies])),
     Provider(
         RawResults,

@@ -5,22 +5,24 @@ from app.services.pages.accesses import AccessCounts
 from app.stores.blobs.store import BlobStore
 from app.stores.records.records import Records
 from app.wiring.open_stores import Stores
-from app.wiring.services import Provider, Services
+from app.wiring.services import Provider
 from pagefault_bundles.bundle_exports import BundleExports
 from pagefault_bundles.bundle_imports import BundleImports
 
-
-def _exports(services: Services) -> BundleExports:
-    return BundleExports(services[Records], services[BlobStore], services[AccessCounts])
-
-
-def _imports(services: Services) -> BundleImports:
-    return BundleImports(
-        services[Records],
-        services[BlobStore],
-        services[Limits],
-        services[Stores].stored_bytes,
-    )
-
-
-SERVICES = (Provider(BundleExports, _exports), Provider(BundleImports, _imports))
+SERVICES = (
+    Provider(
+        BundleExports,
+        lambda services: BundleExports(
+            services[Records], services[BlobStore], services[AccessCounts]
+        ),
+    ),
+    Provider(
+        BundleImports,
+        lambda services: BundleImports(
+            services[Records],
+            services[BlobStore],
+            services[Limits],
+            services[Stores].stored_bytes,
+        ),
+    ),
+)
