@@ -57,7 +57,9 @@ def main() -> None:
     """Run the command line. An expected error is printed as one sentence and ends with status 1."""
     collect_seldom()
     _open_closed_streams()
-    _leave_out_httpx_command()
+    # httpx imports its command line where click and Rich are installed, and both take 6 MiB of each
+    # proxy that a host starts. `None` makes that import fail as if it were not installed.
+    sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]
     # Commands read and store JSON as deep as the server does.
     accept_deep_json()
     if is_json_only():
@@ -97,16 +99,6 @@ def _open_closed_streams() -> None:
     sys.stdin = sys.stdin or open(0)  # noqa: SIM115 - until the process ends
     sys.stdout = sys.stdout or open(1, "w")  # noqa: SIM115
     sys.stderr = sys.stderr or open(2, "w")  # noqa: SIM115
-
-
-def _leave_out_httpx_command() -> None:
-    """Keep `import httpx` from importing its command line.
-
-    httpx imports it where click and Rich are installed, and both take 6 MiB of each proxy that a
-    host starts. `None` in `sys.modules` makes an import fail as if the module were not installed
-    ("The import system" in Python's reference).
-    """
-    sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]
 
 
 def _end(status: int) -> NoReturn:

@@ -40,7 +40,11 @@ def serve_api(
     configure_process_logging(with_output=True)
     listening = _listen(settings.host, settings.port, is_option=port is not None)
     settings = settings.model_copy(update={"port": listening.getsockname()[1]})
-    _export_options(settings)
+    # Workers read the options of the command line from the environment.
+    os.environ["PAGEFAULT_HOST"] = settings.host
+    os.environ["PAGEFAULT_PORT"] = str(settings.port)
+    os.environ["PAGEFAULT_DATA_DIR"] = str(settings.data_dir.resolve())
+    os.environ["PAGEFAULT_WORKERS"] = str(settings.workers)
     configure_logging(settings.log_format, settings.log_level)
     # Opened once here, so that an invalid setting prints an error message instead of the traceback
     # of a worker, and the database is migrated before workers start.
@@ -106,14 +110,6 @@ def _other_port(port: int, *, is_option: bool) -> str:
     return (
         f"Name another one: `--port {port}`, or PAGEFAULT_PORT={port}; `--port 0` takes a free one."
     )
-
-
-def _export_options(settings: Settings) -> None:
-    """Set the options of the command line in the environment, which workers read."""
-    os.environ["PAGEFAULT_HOST"] = settings.host
-    os.environ["PAGEFAULT_PORT"] = str(settings.port)
-    os.environ["PAGEFAULT_DATA_DIR"] = str(settings.data_dir.resolve())
-    os.environ["PAGEFAULT_WORKERS"] = str(settings.workers)
 
 
 def _url_host(host: str) -> str:

@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from dotenv.parser import Binding, parse_stream
+from dotenv.parser import parse_stream
 
 from app.config.settings import PREFIX, RAW_RESULTS, Settings, misspelt
 
@@ -94,16 +94,11 @@ def _read_assignments(file: Path) -> Iterator[tuple[int, str, str]]:
         text = binding.original.string
         # The text of a binding begins with the blank lines before it.
         number = binding.original.line + text[: -len(text.lstrip())].count("\n")
-        if _is_invalid(binding):
+        is_set = binding.value is not None and "\0" not in binding.value
+        if binding.error or (binding.key is not None and not is_set):
             raise EnvFileError(f"{file}, line {number}: is not NAME=value")
         if binding.key is not None:
             yield number, binding.key.upper(), binding.value or ""
-
-
-def _is_invalid(binding: Binding) -> bool:
-    if binding.key is None:
-        return binding.error
-    return binding.error or binding.value is None or "\0" in binding.value
 
 
 def _unset_settings(file: Path, settings: Mapping[str, str]) -> dict[str, str]:

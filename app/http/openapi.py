@@ -147,7 +147,11 @@ def _separate_sides(document: dict[str, Any]) -> None:
     requests = [{word: each.get(word) for word in _REQUEST} for each in operations]
     sent = _reachable(schemas, requests)
     answered = _reachable(schemas, [each["responses"] for each in operations])
-    strict = {name for name, schema in schemas.items() if _is_strict(schema)}
+    strict = {
+        name
+        for name, schema in schemas.items()
+        if any(each.get("additionalProperties") is False for each in _within(schema))
+    }
     shared = {
         name for name in sent & answered if strict & {name, *_reachable(schemas, schemas[name])}
     }
@@ -165,10 +169,6 @@ def _separate_sides(document: dict[str, Any]) -> None:
             if schema.get("additionalProperties") is False:
                 del schema["additionalProperties"]
     document["components"]["schemas"] = dict(sorted(schemas.items()))
-
-
-def _is_strict(schema: dict[str, Any]) -> bool:
-    return any(each.get("additionalProperties") is False for each in _within(schema))
 
 
 def _reachable(schemas: Mapping[str, Any], node: object) -> set[str]:

@@ -89,14 +89,12 @@ def problems_markdown() -> str:
         f"## {kind.code}\n\n**{kind.status}** · {kind.title}\n\n{kind.meaning}\n{_narrower(kind)}"
         for kind in documented_problems()
     ]
-    return "\n".join(["# Errors\n", f"{INTRODUCTION}\n", _advice(), *sections])
-
-
-def _advice() -> str:
-    """Return an example of an error, and what to do about each status."""
     example = json.dumps(EXAMPLE, indent=2, ensure_ascii=False)
     rows = "".join(f"| {statuses} | {advice} |\n" for statuses, advice in WHAT_TO_DO)
-    return f"```json\n{example}\n```\n\n{ON_MEMBERS}\n\n| status | what to do |\n|---|---|\n{rows}"
+    advice = (
+        f"```json\n{example}\n```\n\n{ON_MEMBERS}\n\n| status | what to do |\n|---|---|\n{rows}"
+    )
+    return "\n".join(["# Errors\n", f"{INTRODUCTION}\n", advice, *sections])
 
 
 def _narrower(kind: ProblemType) -> str:

@@ -224,12 +224,14 @@ def problem_response(
         all_headers["Content-Range"] = f"bytes */{error.size_bytes}"
     if isinstance(error, QuotaExceededError):
         all_headers["Retry-After"] = str(error.retry_after_seconds)
+    reference = quote(instance, safe="/:@!$&'()*+,;=", errors="replace")[:_MAX_INSTANCE_LENGTH]
     problem = Problem(
         type=kind.type,
         title=kind.title,
         status=kind.status,
         detail=without_lone_surrogates(error.detail),
-        instance=_instance_reference(instance),
+        # A cut may leave an escape without its digits, which would be no reference any more.
+        instance=re.sub(r"%[0-9A-F]?\Z", "", reference),
         code=error.problem_code,
         request_id=without_lone_surrogates(request_id),
         errors=problem_faults(error.faults, every=error.tells_every_fault),
@@ -244,9 +246,3 @@ def problem_response(
             "Cache-Control": "no-store",
         },
     )
-
-
-def _instance_reference(path: str) -> str:
-    reference = quote(path, safe="/:@!$&'()*+,;=", errors="replace")[:_MAX_INSTANCE_LENGTH]
-    # A cut may leave an escape without its digits, and the whole would be no reference any more.
-    return re.sub(r"%[0-9A-F]?\Z", "", reference)

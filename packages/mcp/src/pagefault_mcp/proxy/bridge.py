@@ -38,14 +38,12 @@ def run_bridge(
         headers: Headers of every request, in addition to the key of the environment.
         warn: Logs later problems.
     """
-    return anyio.run(_run_bridge, _endpoint(url, session_id), with_key(headers), warn)
-
-
-def _endpoint(url: str, session_id: str | None) -> httpx.URL:
     endpoint = service_address(url)
     if endpoint.path.rstrip("/") == "":
         endpoint = endpoint.copy_with(path=_PATH)
-    return endpoint if session_id is None else endpoint.copy_set_param("session", session_id)
+    if session_id is not None:
+        endpoint = endpoint.copy_set_param("session", session_id)
+    return anyio.run(_run_bridge, endpoint, with_key(headers), warn)
 
 
 async def _run_bridge(

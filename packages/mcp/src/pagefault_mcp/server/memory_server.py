@@ -246,7 +246,15 @@ class MemoryServer:
                 project_id, cursor=cursor or None, limit=_LISTED
             )
         return types.ListResourcesResult(
-            resources=[_stored_resource(each) for each in found],
+            resources=[
+                types.Resource(
+                    uri=RESOURCES + each.resource_id,
+                    name=each.filename or each.resource_id,
+                    mime_type=each.mime_type,
+                    size=each.size_bytes,
+                )
+                for each in found
+            ],
             next_cursor=f"resources:{following}" if following else None,
         )
 
@@ -435,15 +443,6 @@ def _page_resource(page: StoredPage) -> types.Resource:
         title=(fields.caption or fields.hint or "")[:200] or None,
         description=f"A memory page: {fields.modality}, {fields.page_type}.",
         mime_type="text/plain" if fields.modality == "text" else fields.mime_type,
-    )
-
-
-def _stored_resource(resource: Resource) -> types.Resource:
-    return types.Resource(
-        uri=RESOURCES + resource.resource_id,
-        name=resource.filename or resource.resource_id,
-        mime_type=resource.mime_type,
-        size=resource.size_bytes,
     )
 
 

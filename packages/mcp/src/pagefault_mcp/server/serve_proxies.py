@@ -61,7 +61,9 @@ def serve_proxies(
         SystemExit: A setting is invalid.
     """
     settings, project_id = project_settings(data_dir, env_file, project)
-    shared = _user_settings(settings, project_id)
+    # Only its user can reach the service.
+    changes = {"auth": "none", "default_project": project_id, "workers": 1, "log_level": "warning"}
+    shared = settings.model_copy(update=changes)
     with (folder / "serving").open("ab") as serving, (folder / "used").open("ab") as used:
         if not _is_alone(serving.fileno(), folder):
             notify()
@@ -110,12 +112,6 @@ def _served_app(settings: Settings) -> FastAPI:
 def _end(_number: int, _frame: FrameType | None) -> None:
     """End this process normally; uvicorn raises the signal again after its shutdown."""
     raise SystemExit(0)
-
-
-def _user_settings(settings: Settings, project_id: str) -> Settings:
-    """Return the settings of a service that only its user can reach."""
-    changes = {"auth": "none", "default_project": project_id, "workers": 1, "log_level": "warning"}
-    return settings.model_copy(update=changes)
 
 
 def _is_alone(serving: int, folder: Path) -> bool:
