@@ -139,7 +139,7 @@ class RequestContextMiddleware:
             is_stream = slot.is_left
             slot.leave()
             if allowance := scope["state"].get("allowance"):
-                allowance.settle(is_refused=not 200 <= status < 400)
+                allowance.finish(is_refused=not 200 <= status < 400)
             _report(scope, status, time.perf_counter() - started, is_stream=is_stream)
 
     async def _converse(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -170,7 +170,7 @@ async def test_reservation_that_has_expired_is_given_back_once(bench: Bench) -> 
     assert (expired, await bench.total()) == ([0, 5], NOTHING)
     # Its blob may come all the same, and is counted as it should be.
     await bench.stores.put(A)
-    await reservation.settle(StoredBlob(digest_of(A), len(A)))
+    await reservation.count(StoredBlob(digest_of(A), len(A)))
     await reservation.release()
     assert await bench.total() == StoredTotal(len(A), 0)
 

@@ -1,4 +1,4 @@
-"""Fetching files by URL without becoming a way into the network the service runs in."""
+"""Fetches files by URL, but not from the internal network of the service."""
 
 from app.services.fetching.fetcher import FetchedResponse, Fetcher
 

@@ -1,16 +1,16 @@
-"""Fetching one file by its URL: judged, dialled where it was judged, read under a cap.
+"""Fetches one file by its URL: checks its addresses, connects to one of them, reads up to a limit.
 
     URL ─► parts ─► port ─► addresses, once ─► all public? ─► dial one of them ─► 200? ─► chunks
             ▲                                                     │
             └──────────────── redirect, at most three ◄───────────┘
 
-The address that was judged is the address that is dialled: the connection goes to an IP literal,
-and the name travels in `Host` and in TLS, which verifies it. A name that changes its mind between
-the two (DNS rebinding) changes nothing.
+The connection goes to the address that was checked, as an IP literal. The name is sent in `Host`
+and in TLS, which verifies it. So a name that resolves differently a second time (DNS rebinding) has
+no effect.
 
-It refuses to: use proxies, cookies, credentials or certificates from the environment; send
-anything of the caller's; decompress; keep connections; retry. Nothing the other side wrote appears
-in an error; what its headers say of the file are claims, each bounded and none trusted.
+The fetcher does not use proxies, cookies, credentials or certificates of the environment, sends no
+data of the caller, and does not decompress, keep connections or retry. Errors contain no text of
+the server. Its headers about the file are bounded and not trusted.
 """
 
 import functools
@@ -38,25 +38,25 @@ from pagefault_dialects.media.file_names import disposition_filename, safe_file_
 from pagefault_dialects.media.types import canonical_mime_type
 
 OpenTransport: TypeAlias = Callable[[], httpx.AsyncBaseTransport]
-"""Makes the connector of one request; it has to dial the URL's host as it is."""
+"""Creates the transport of one request, which connects to the URL's host without resolving it."""
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
-# A host with a dead address first is common (IPv6 without a route); one with many is not worth it.
+# Often the first address cannot be reached (IPv6 without a route), but rarely several.
 _ADDRESSES_TRIED = 3
 
-# A project whose servers are slow holds no more of the requests that are worked on at once.
+# Bounds the fetches of a project with slow servers, which occupy running requests.
 _PER_PROJECT = 8
 _IN_ALL = 64
 
 
 def check_encoding(headers: httpx.Headers) -> None:
-    """Refuse an answer that is compressed although nobody asked for it.
+    """Refuse a compressed answer, since none was requested.
 
-    A few hundred compressed bytes can stand for gigabytes, so nothing is ever decompressed.
+    A few hundred compressed bytes can expand to gigabytes, so nothing is decompressed.
 
     Raises:
-        UpstreamError: There is a content coding other than identity.
+        UpstreamError: It has a content coding other than identity.
     """
     codings = headers.get("content-encoding", "").split(",")
     if any(coding.strip().lower() not in ("", "identity") for coding in codings):
@@ -64,14 +64,14 @@ def check_encoding(headers: httpx.Headers) -> None:
 
 
 def announced_size(headers: httpx.Headers, limit_bytes: int) -> int | None:
-    """Return the announced size, `None` if it shows at the end only.
+    """Return the announced size; `None` if there is none.
 
     Raises:
         FetchBlockedError: It is larger than the limit.
     """
     if "transfer-encoding" in headers:
         return None
-    # The protocol's parser has made sure that there is one, of digits, and not many of them.
+    # The HTTP parser allows only one such header, with a bounded number of digits.
     announced = headers.get("content-length")
     if announced is None:
         return None
@@ -90,12 +90,12 @@ def too_large(limit_bytes: int) -> FetchBlockedError:
 
 
 def declared_mime_type(headers: httpx.Headers) -> str | None:
-    """Return the declared type, canonical and without parameters, if it is one."""
+    """Return the declared type in canonical form and without parameters, if it is valid."""
     return canonical_mime_type(headers.get("content-type", ""))
 
 
 def claimed_filename(headers: httpx.Headers, url: httpx.URL) -> str | None:
-    """Return a safe file name: from Content-Disposition, else the end of the URL's path.
+    """Return a safe file name from Content-Disposition, or from the last segment of the URL.
 
     Source: RFC 6266, section 4.3: `filename*` before `filename`.
     """
@@ -106,10 +106,10 @@ def claimed_filename(headers: httpx.Headers, url: httpx.URL) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class FetchedResponse:
-    """A file on its way.
+    """The response with a file.
 
-    `mime_type`, `filename` (a safe one) and `size_bytes` are what the server says of it; `chunks`
-    yields its bytes once, and raises what `Fetcher.fetch` does if it does not come whole.
+    `mime_type`, the safe `filename` and `size_bytes` are declared by the server. `chunks` yields
+    the bytes once, and raises the errors of `Fetcher.fetch` if the file is incomplete.
     """
 
     mime_type: str | None
@@ -122,13 +122,13 @@ class Fetcher:
     """Fetches files from the public internet, and from hosts the policy lists.
 
     Args:
-        policy: What is allowed, how much, how long.
-        resolve: Gives the addresses of a host name; asked once for every request. The system's
+        policy: The allowed hosts, sizes and times.
+        resolve: Returns the addresses of a host name; called once for each request. The system's
             resolver by default.
-        open_transport: Makes the connector of a request.
+        open_transport: Creates the transport of a request.
 
     Raises:
-        ValueError: The policy lists something that is not a host or host:port.
+        ValueError: An entry of the policy is not a host or host:port.
     """
 
     def __init__(
@@ -148,15 +148,15 @@ class Fetcher:
 
     @asynccontextmanager
     async def fetch(self, project_id: str, url: str) -> AsyncIterator[FetchedResponse]:
-        """Open the file at a URL; leaving the context closes its connection.
+        """Open the file at a URL; the end of the block closes the connection.
 
         Raises:
-            FetchesBusyError: The project, or all of them, fetch as many files as they may.
-            FetchBlockedError: The service does not fetch this URL or one it redirects to; with
-                code `fetch-too-large`, the file is larger than the policy takes.
-            UpstreamTimeoutError: A time of the policy is over.
-            UpstreamError: No address, no connection, no valid certificate, another status than
-                200, too many redirects, a compressed answer, or one that broke off.
+            FetchesBusyError: The limit of concurrent fetches of the project, or of all, is reached.
+            FetchBlockedError: The URL, or a redirect, is not allowed; with code `fetch-too-large`,
+                the file is larger than the limit.
+            UpstreamTimeoutError: A timeout of the policy has passed.
+            UpstreamError: No address, no connection, no valid certificate, a status other than
+                200, too many redirects, or a compressed or incomplete answer.
         """
         target = parse_target(url)
         async with self._slots.slot(project_id):
@@ -174,9 +174,9 @@ class Fetcher:
     async def _answer(
         self, project_id: str, target: FetchTarget, deadline: float
     ) -> AsyncIterator[httpx.Response]:
-        addresses = await self._judged_addresses(project_id, target, deadline)
-        # Connections are never shared: one that TLS verified for a name must not serve another
-        # name at the same address.
+        addresses = await self._checked_addresses(project_id, target, deadline)
+        # Connections are not shared: one that TLS verified for a name must not be used for
+        # another name at the same address.
         async with self._open_transport() as transport:
             with _upstream_errors(deadline):
                 response = await self._dial(transport, target, addresses)
@@ -185,7 +185,7 @@ class Fetcher:
             finally:
                 await response.aclose()
 
-    async def _judged_addresses(
+    async def _checked_addresses(
         self, project_id: str, target: FetchTarget, deadline: float
     ) -> Sequence[IPAddress]:
         self._rules.check_port(target)
@@ -256,7 +256,7 @@ class Fetcher:
 
     async def _chunks(self, response: httpx.Response, deadline: float) -> AsyncIterator[bytes]:
         received_bytes = 0
-        # Raw: httpx would otherwise decompress whatever claims to be compressed.
+        # Raw, since httpx would otherwise decompress.
         raw = response.aiter_raw()
         while True:
             with _upstream_errors(deadline):
@@ -270,7 +270,7 @@ class Fetcher:
 
 
 def direct_transport() -> httpx.AsyncBaseTransport:
-    """Return a connector that takes nothing from the environment and keeps no connection.
+    """Return a transport that ignores the environment and keeps no connection.
 
     It is used without httpx's client, which would log URLs and keep cookies.
     """
@@ -286,13 +286,13 @@ def direct_transport() -> httpx.AsyncBaseTransport:
 
 @functools.cache
 def _verified_tls() -> ssl.SSLContext:
-    # Reading the certificate authorities takes longer than a whole request.
+    # Cached, since loading the certificate authorities takes longer than a request.
     return httpx.create_ssl_context(trust_env=False)
 
 
 @contextmanager
 def _upstream_errors(deadline: float) -> Iterator[None]:
-    """Turn what can go wrong on the way into the service's own errors, without their texts."""
+    """Raise network errors as errors of the service, without their texts."""
     try:
         with anyio.fail_after(deadline - anyio.current_time()):
             yield

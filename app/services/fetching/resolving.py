@@ -1,9 +1,9 @@
-"""From host names to addresses: the only place that asks the resolver.
+"""Resolves host names; no other module calls the resolver.
 
-The system's resolver is asked by a blocking call that nothing can cancel, and a name whose servers
-do not answer holds it for as long as the system likes. So every lookup has a thread of its own
-instead of one of the event loop's few, which other lookups and the database's client need. A slot
-is held until the thread has ended, not until somebody gives its answer up: what hangs is counted.
+The system's resolver blocks and cannot be cancelled. If the servers of a name do not answer, the
+call returns only after the system's timeout. So every lookup runs in a thread of its own, not in
+one of the event loop's pool, which other lookups and the database client need. A slot is occupied
+until the thread ends, even if the caller has been cancelled, so that blocked lookups are counted.
 """
 
 import asyncio
@@ -22,13 +22,13 @@ from app.errors import FetchesBusyError
 from app.services.fetching.targets import IPAddress
 
 Resolve: TypeAlias = Callable[[str, str, int], Awaitable[Sequence[IPAddress]]]
-"""Every address that a project's host has, in the order to try them; `OSError` if it has none.
+"""Returns the addresses of a host, in order of preference, or raises `OSError`.
 
-It is given the project, the host and the port.
+Called with the project, the host and the port.
 """
 
 LOOKUP = "host-lookup"
-"""The name of the thread of a lookup."""
+"""The name of lookup threads."""
 
 _PER_PROJECT = 4
 _IN_ALL = 64
@@ -37,16 +37,15 @@ _Answer: TypeAlias = "asyncio.Future[tuple[IPAddress, ...]]"
 
 
 class FetchSlots:
-    """Slots: how much of one kind is under way at once, for each project and in all.
+    """Limits of concurrent operations, for each project and in total. For one event loop.
 
-    What waits for somebody else's server may take as long as that server likes. A project that has
-    taken all of its slots waits for one of its own, a short time, and leaves the others theirs.
-    Used by the tasks of one event loop.
+    Operations on servers of others may take any time. A project that has used all of its slots
+    waits a short time for one of them, and does not use those of other projects.
 
     Args:
-        per_project: How many one project may have. As many of its tasks may wait for one.
-        in_all: How many all projects together may have.
-        wait_seconds: How long a task waits for a slot.
+        per_project: The slots of one project, and the number of its tasks that may wait.
+        in_all: The slots of all projects together.
+        wait_seconds: The time that a task waits for a slot.
     """
 
     def __init__(self, *, per_project: int, in_all: int, wait_seconds: float) -> None:
@@ -59,35 +58,35 @@ class FetchSlots:
 
     @asynccontextmanager
     async def slot(self, project_id: str) -> AsyncIterator[None]:
-        """Hold a slot of a project for the length of the block.
+        """Occupy a slot of a project for the length of the block.
 
         Raises:
-            FetchesBusyError: See `take`.
+            FetchesBusyError: See `acquire`.
         """
-        await self.take(project_id)
+        await self.acquire(project_id)
         try:
             yield
         finally:
-            self.give_back(project_id)
+            self.release(project_id)
 
-    async def take(self, project_id: str) -> None:
-        """Take a slot of a project, to be given back by `give_back`.
+    async def acquire(self, project_id: str) -> None:
+        """Acquire a slot of a project; `release` frees it.
 
         Raises:
-            FetchesBusyError: None was free in time, or too many of the project wait already.
+            FetchesBusyError: No slot was freed in time, or too many tasks of the project wait.
         """
         if not self._is_free(project_id):
             await self._wait(project_id)
         self._slots_in_use[project_id] += 1
 
-    def give_back(self, project_id: str) -> None:
-        """Give a slot back that was taken."""
+    def release(self, project_id: str) -> None:
+        """Free a slot."""
         self._slots_in_use -= Counter([project_id])
         freed, self._freed = self._freed, anyio.Event()
         freed.set()
 
     async def _wait(self, project_id: str) -> None:
-        """Return as soon as a slot is free; nothing else runs before the caller takes it."""
+        """Return when a slot is free; no other task runs before the caller acquires it."""
         if self._waiting[project_id] >= self._per_project:
             raise FetchesBusyError
         self._waiting[project_id] += 1
@@ -97,7 +96,7 @@ class FetchSlots:
                     await self._freed.wait()
         finally:
             self._waiting -= Counter([project_id])
-        # Asked again, since the time may have run out just when one was given back.
+        # Checked again: the timeout may end at the moment when a slot is freed.
         if not self._is_free(project_id):
             raise FetchesBusyError
 
@@ -109,10 +108,10 @@ class FetchSlots:
 
 
 class HostResolver:
-    """Asks the system, which also turns odd spellings (`0x7f.1`) into the address they mean.
+    """The system's resolver, which also reads unusual spellings of addresses (`0x7f.1`).
 
     Args:
-        wait_seconds: How long a lookup waits while too many others are unanswered.
+        wait_seconds: The time that a lookup waits for a slot.
     """
 
     def __init__(self, *, wait_seconds: float) -> None:
@@ -125,32 +124,32 @@ class HostResolver:
 
         Raises:
             OSError: The name does not resolve.
-            FetchesBusyError: Too many lookups of the project, or of all, are unanswered.
+            FetchesBusyError: Too many lookups of the project, or of all, are pending.
         """
-        await self._slots.take(project_id)
+        await self._slots.acquire(project_id)
         loop = asyncio.get_running_loop()
         answer: _Answer = loop.create_future()
         ended = partial(self._ended, project_id, answer)
         try:
-            # A daemon, so that one that hangs does not keep the process from ending.
+            # A daemon thread, so that a blocked lookup does not delay the end of the process.
             Thread(
                 target=_look_up, name=LOOKUP, args=(host, port, loop, ended), daemon=True
             ).start()
         except BaseException:
-            self._slots.give_back(project_id)
+            self._slots.release(project_id)
             raise
         return await answer
 
     def _ended(
         self, project_id: str, answer: _Answer, outcome: tuple[IPAddress, ...] | Exception
     ) -> None:
-        self._slots.give_back(project_id)
+        self._slots.release(project_id)
         if answer.done():
-            # Nobody waits for it any more.
+            # The caller was cancelled.
             return
         if isinstance(outcome, Exception):
             answer.set_exception(outcome)
-            # Taken as seen: whoever has asked may be cancelled in this moment.
+            # Mark the error as retrieved, in case the caller is cancelled now.
             answer.exception()
         else:
             answer.set_result(outcome)
@@ -162,15 +161,15 @@ def _look_up(
     loop: asyncio.AbstractEventLoop,
     ended: Callable[[tuple[IPAddress, ...] | Exception], None],
 ) -> None:
-    """Ask the system, and hand the outcome to the event loop; runs in a thread."""
+    """Resolve a host in a thread, and pass the outcome to the event loop."""
     outcome: tuple[IPAddress, ...] | Exception
     try:
         answers = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         outcome = tuple(dict.fromkeys(ip_address(answer[4][0]) for answer in answers))
-    except Exception as exc:  # noqa: BLE001 - it is raised to whoever has asked
+    except Exception as exc:  # noqa: BLE001 - the caller raises it
         outcome = exc
     try:
         loop.call_soon_threadsafe(ended, outcome)
     except RuntimeError:
-        # The event loop was closed meanwhile: nobody waits, and nothing counts any more.
+        # The event loop was closed meanwhile.
         return

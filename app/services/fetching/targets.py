@@ -1,14 +1,14 @@
 """Allowed targets of connections: public addresses on the web's ports, and listed ones.
 
-URLs are taken apart once: a second parser that reads the same text differently is how guards are
-fooled, so everything later works on the pieces, and what is judged is what is dialled. Nothing is
-resolved and nothing is dialled here.
+URLs are parsed once, and the parts are used for the check and the connection: two parsers that read
+the same text differently would make the check useless. This module neither resolves names nor
+connects.
 
-`ipaddress.is_global` does not tell what belongs to the public internet: it says yes to multicast,
-to cloud hosts' private services, and to IPv6 forms that carry a private IPv4 address. So a v6
-address has to lie in what is handed out to networks (2000::/3), and whatever carries a v4 address
-is judged by it.
-Source: the IANA IPv4 and IPv6 special-purpose address registries (RFC 6890 and its updates).
+`ipaddress.is_global` does not mean the public internet: it is true for multicast, for private
+services of cloud hosts, and for IPv6 forms with a private IPv4 address. So an IPv6 address has to
+be in the range that is allocated to networks (2000::/3), and the IPv4 address in an IPv6 address is
+checked. Source: the IANA IPv4 and IPv6 special-purpose address registries (RFC 6890 and its
+updates).
 """
 
 import re
@@ -47,8 +47,8 @@ _PRIVATE_V4 = tuple(
 )
 
 # All of `::/96` (IPv4-compatible), fc00::/7, fe80::/10, fec0::/10, ff00::/8, 64:ff9b:1::/48 (a
-# NAT64 that is local by definition), 100::/64 and 5f00::/16 lie outside.
-_HANDED_OUT_V6 = IPv6Network("2000::/3")
+# NAT64 that is local by definition), 100::/64 and 5f00::/16 are outside.
+_ALLOCATED_V6 = IPv6Network("2000::/3")
 
 _PRIVATE_V6 = tuple(
     IPv6Network(network)
@@ -72,10 +72,10 @@ _WEB_PORTS = (80, 443)
 
 
 def is_public(ip: IPAddress) -> bool:
-    """Return whether the address is one of the public internet, whatever it is wrapped in.
+    """Return whether an address is on the public internet.
 
-    An IPv4-mapped, NAT64 or 6to4 address is as public as the IPv4 address inside. Teredo and
-    IPv4-compatible addresses are never public, nor is an address with a zone.
+    For an IPv4-mapped, NAT64 or 6to4 address, its IPv4 address counts. Teredo and IPv4-compatible
+    addresses and those with a zone are not public.
     """
     if isinstance(ip, IPv4Address):
         return ip.is_global and not any(ip in network for network in _PRIVATE_V4)
@@ -84,7 +84,7 @@ def is_public(ip: IPAddress) -> bool:
     inside = _embedded_v4(ip)
     if inside is not None:
         return is_public(inside)
-    if ip not in _HANDED_OUT_V6 or any(ip in network for network in _PRIVATE_V6):
+    if ip not in _ALLOCATED_V6 or any(ip in network for network in _PRIVATE_V6):
         return False
     return ip.is_global
 
@@ -99,7 +99,7 @@ def _embedded_v4(ip: IPv6Address) -> IPv4Address | None:
 
 @dataclass(frozen=True, slots=True)
 class FetchTarget:
-    """A URL that may be worth fetching.
+    """The parts of a URL to fetch.
 
     `url` has no user name, no password and no fragment. `host` is a name in lower case ASCII
     without a dot at its end, or an IP address without brackets; `literal` is that address.
@@ -112,21 +112,21 @@ class FetchTarget:
 
     @property
     def authority(self) -> str:
-        """The host, and the port unless it is the scheme's own: the value of `Host`."""
+        """The value of `Host`: the host, and the port unless it is the default one."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == DEFAULT_PORTS[self.url.scheme] else f"{host}:{self.port}"
 
     def at(self, address: IPAddress) -> httpx.URL:
-        """Return the URL that reaches the same resource at one address and asks no resolver."""
+        """Return the URL with an address instead of the host name."""
         return self.url.copy_with(host=str(address))
 
 
 def parse_target(url: str) -> FetchTarget:
-    """Take a URL apart.
+    """Parse a URL.
 
     Raises:
-        FetchBlockedError: It is not http or https, has a user name, or holds characters or a host
-            that no two programs read the same way.
+        FetchBlockedError: It is not http or https, has a user name, or has characters or a host
+            that programs read differently.
     """
     if any(character in " \\" or not character.isprintable() for character in url):
         raise FetchBlockedError("The URL holds blanks, control characters or backslashes.")
@@ -144,16 +144,16 @@ def parse_target(url: str) -> FetchTarget:
 
 
 def redirect_target(origin: FetchTarget, location: str) -> FetchTarget:
-    """Return where a redirect leads, relative to the URL that was asked for.
+    """Return the target of a redirect, relative to the requested URL.
 
     Raises:
-        FetchBlockedError: Nowhere the service goes, or from https back to http.
+        FetchBlockedError: The target is not allowed, or redirects from https to http.
     """
     try:
         joined = urljoin(str(origin.url), location)
     except ValueError as exc:
         raise FetchBlockedError("The URL redirects to something that is not a URL.") from exc
-    # Joining drops line breaks, which would make a refused address into an accepted one.
+    # Joining drops line breaks, which would turn a refused address into an accepted one.
     if any(not character.isprintable() for character in location):
         raise FetchBlockedError("The URL redirects to something that is not a URL.")
     target = parse_target(joined)
@@ -163,7 +163,7 @@ def redirect_target(origin: FetchTarget, location: str) -> FetchTarget:
 
 
 def parse_host(host: str) -> tuple[str, IPAddress | None]:
-    """Return a host as it is compared and dialled, and the address if it is one.
+    """Return a host in canonical form, and the address if it is one.
 
     Args:
         host: ASCII, without brackets and without a port.
@@ -171,7 +171,7 @@ def parse_host(host: str) -> tuple[str, IPAddress | None]:
     Raises:
         FetchBlockedError: It is neither a host name nor an address, or has an IPv6 zone.
     """
-    # One dot at the end is the same name, spelled in full.
+    # A name with a dot at its end is the same name.
     name = host.lower().removesuffix(".")
     try:
         literal = ip_address(name)
@@ -185,12 +185,12 @@ def parse_host(host: str) -> tuple[str, IPAddress | None]:
 
 
 class FetchRules:
-    """Decides about targets; connects to nothing itself.
+    """The rules for targets.
 
     Args:
         allow: `host` or `host:port` of servers that may have any address. A bare host is allowed
-            on ports 80 and 443; IPv6 addresses with a port stand in brackets. Names are compared,
-            never addresses: listing a name opens nothing else on its machine.
+            on ports 80 and 443; IPv6 addresses with a port are in brackets. Names are compared,
+            not addresses, so other names of the same machine are not allowed.
 
     Raises:
         ValueError: An entry is not of that form.
@@ -200,10 +200,10 @@ class FetchRules:
         self._allowed = frozenset(place for entry in allow for place in _places(entry))
 
     def check_port(self, target: FetchTarget) -> None:
-        """Refuse ports that are neither the web's nor listed.
+        """Refuse ports other than 80, 443 and listed ones.
 
         Raises:
-            FetchBlockedError: The port is not fetched from.
+            FetchBlockedError: The port is not allowed.
         """
         if target.port not in _WEB_PORTS and not self._is_listed(target):
             raise FetchBlockedError(
@@ -214,11 +214,11 @@ class FetchRules:
     def check_addresses(self, target: FetchTarget, addresses: Sequence[IPAddress]) -> None:
         """Refuse a host if any of its addresses is not public.
 
-        One bad answer is enough: a name that resolves to both is somebody trying.
+        A name with public and private addresses is most likely an attack.
 
         Raises:
             FetchBlockedError: An address is not public.
-            UpstreamError: There is no address.
+            UpstreamError: The host has no address.
         """
         if not addresses:
             raise UpstreamError("The URL's host name does not resolve.")
@@ -236,9 +236,9 @@ class FetchRules:
 
 def _places(entry: str) -> list[tuple[str, int]]:
     try:
-        # Two colons without brackets can only be an IPv6 address without a port.
+        # Two colons without brackets are an IPv6 address without a port.
         is_bare = entry.count(":") > 1 and not entry.startswith("[")
-        # A scheme without a default port keeps every port that is spelled out.
+        # A scheme without a default port keeps an explicit port 80 or 443.
         parsed = httpx.URL(f"allow://[{entry}]" if is_bare else f"allow://{entry}")
         host, _ = parse_host(parsed.raw_host.decode("ascii"))
         if parsed.userinfo or parsed.raw_path not in (b"", b"/"):

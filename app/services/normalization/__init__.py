@@ -1,4 +1,4 @@
-"""Stage one: any JSON value becomes typed parts and the media found in them; pure."""
+"""Stage one: converts any JSON value into typed parts and media; pure."""
 
 from pagefault_dialects import NormalizedToolResult, normalize
 
@@ -6,18 +6,15 @@ from pagefault_dialects import NormalizedToolResult, normalize
 def normalize_tool_result(
     result: object, *, call_id: str | None = None, tool_name: str | None = None
 ) -> NormalizedToolResult:
-    """Return a tool result as typed parts and the media found in them.
-
-    The library does the work; this is its place in the service, before persistence and packaging.
+    """Return a tool result as typed parts and media; see `pagefault_dialects.normalize`.
 
     Args:
-        result: Any JSON value; any string in it may be a `MediaSource` already, which then stands
-            for the medium.
-        call_id: The call that it answers. Of several answers in it, that of this call is taken.
+        result: Any JSON value, in which strings may be replaced by a `MediaSource`.
+        call_id: The call that it answers. If it has several answers, that of this call is used.
         tool_name: The tool that was called.
 
     Raises:
-        InvalidPayloadError: There are several answers in it, and not one to this call.
+        InvalidPayloadError: It has several answers, but none to this call.
 
     Source: spec 002, "Sanitization Pipeline", step 1.
     """

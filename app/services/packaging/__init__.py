@@ -1,4 +1,4 @@
-"""Stage three: the canonical record and its bytes, built once."""
+"""Stage three: builds the canonical record and its bytes."""
 
 from typing import Any
 
@@ -24,10 +24,10 @@ def build_sanitized_tool_result(
         persisted: Parts whose media are stored.
         tool_name: The tool that was called.
         tool_call_id: The call this answers.
-        success: What the caller says; a result that says itself that it is an error wins.
+        success: The caller's value; ignored if the result itself is an error.
 
     Returns:
-        The record: every distinct resource once, in order of first use.
+        The record, with every distinct resource once, in order of first use.
     Source: spec 002, "Sanitization Pipeline", step 3.
     """
     parts = _without_repeated_extracts(persisted.parts)
@@ -61,19 +61,19 @@ def build_sanitized_tool_result(
 
 
 def encode_sanitized(sanitized: SanitizedToolResult) -> bytes:
-    """Return the record's bytes: what is stored, and what every reader gets."""
+    """Return the bytes of a record, which are stored and sent to every reader."""
     return json_text(sanitized.wire()).encode()
 
 
 def _without_repeated_extracts(parts: tuple[PersistedPart, ...]) -> list[PersistedPart]:
-    """Return the parts, less those lifted out of a structure that another part shows already."""
-    shown = {_medium(part) for part in parts if not part.extracted}
+    """Return the parts without extracted ones whose medium another part has."""
+    media = {_medium(part) for part in parts if not part.extracted}
     kept = []
     for part in parts:
         medium = _medium(part)
-        if part.extracted and medium in shown:
+        if part.extracted and medium in media:
             continue
-        shown.add(medium)
+        media.add(medium)
         kept.append(part)
     return kept
 

@@ -1,9 +1,9 @@
 """Quotas of a key: requests in a minute, and bytes of request bodies in a day.
 
-Each process counts for itself. What a request may still need is reserved before it is done, and
-settled when it is over: bytes that did not come, and those of a request that was refused, are given
-back. Nothing here waits between looking and counting, so that requests at the same time never get
-more than there is. All of it is used by the event loop alone, so that nothing is locked.
+Each process counts separately. Bytes are reserved before they are read, and settled at the end of
+the request: those that were not received, and those of a refused request, are released. There is no
+`await` between a check and its count, so concurrent requests cannot exceed a quota. Only the event
+loop uses this module, so it needs no locks.
 """
 
 import math
@@ -24,9 +24,9 @@ _DAY = 24 * 60 * 60
 
 @dataclass(frozen=True, slots=True)
 class QuotaState:
-    """A quota, and how much of it a caller has left.
+    """A quota, and the remaining amount of a caller.
 
-    `reset_seconds` is when it is whole again, rounded up; `None` if it is whole now.
+    `reset_seconds` is the time until it is full again, rounded up; `None` if it is full now.
     """
 
     name: str
@@ -45,10 +45,10 @@ class _Window:
 
 
 class _Quota:
-    """One quota, counted for many callers, each in windows of its own.
+    """One quota, counted for each caller in separate windows.
 
-    A window begins with what is counted first. A caller has one at most, and callers are keys of
-    the service: none has to be removed.
+    A window begins with its first count. Each caller has at most one, and callers are keys of the
+    service, so windows are not removed.
     """
 
     def __init__(self, name: str, amount: int, *, window_seconds: int) -> None:
@@ -58,10 +58,10 @@ class _Quota:
         self._windows: dict[str, _Window] = {}
 
     def take(self, caller: str, amount: int) -> float:
-        """Count so much for a caller; returns when the window is over that it counts in.
+        """Count an amount for a caller; return the end of its window.
 
         Raises:
-            QuotaExceededError: It is more than there is; nothing was counted.
+            QuotaExceededError: The amount exceeds the quota; nothing was counted.
         """
         window = self._open(caller)
         if amount > self.amount - (window.count if window else 0):
@@ -73,13 +73,13 @@ class _Quota:
         return window.ends_at
 
     def give_back(self, caller: str, amount: int, ends_at: float) -> None:
-        """Count so much less for a caller, unless the window it was taken in is over."""
+        """Subtract an amount of a caller, unless its window has ended."""
         window = self._open(caller)
         if window is not None and window.ends_at == ends_at:
             window.count -= amount
 
     def state(self, caller: str) -> QuotaState:
-        """Return what a caller has left."""
+        """Return the state of a caller's quota."""
         window = self._open(caller)
         return QuotaState(
             name=self.name,
@@ -95,13 +95,13 @@ class _Quota:
 
 
 class Allowance:
-    """The use that one request makes of its caller's quotas."""
+    """The use of a caller's quotas by one request."""
 
     def __init__(self, caller: str, requests: _Quota | None, sent: _Quota | None) -> None:
         self._caller = caller
         self._requests = requests
         self._sent = sent
-        # By the end of the window it is counted in: a slow body may outlive a day.
+        # Amounts by the end of their window: a slow body may last longer than a day.
         self._reserved: dict[float, int] = {}
         self._reserved_bytes = 0
         self._received_bytes = 0
@@ -111,7 +111,7 @@ class Allowance:
         """Count the request.
 
         Raises:
-            QuotaExceededError: There were as many in this minute as there may be.
+            QuotaExceededError: The limit of requests in this minute is reached.
         """
         if self._requests is not None:
             self._requests.take(self._caller, 1)
@@ -119,16 +119,16 @@ class Allowance:
     async def metered(
         self, chunks: AsyncIterator[bytes], *, announced: int | None, in_pieces: bool
     ) -> AsyncGenerator[bytes, None]:
-        """Yield the chunks of the body, each of them handed on when it is reserved.
+        """Yield the chunks of the body, each after reserving it.
 
         Args:
             chunks: The body.
-            announced: How long it is said to be. So much is reserved before any of it is taken.
-            in_pieces: Whether what has come is kept although the request is refused.
+            announced: Its announced length, which is reserved before the first chunk.
+            in_pieces: Whether received bytes are stored even if the request is refused.
 
         Raises:
-            PayloadTooLargeError: No day has so many bytes.
-            QuotaExceededError: The day has not so many left.
+            PayloadTooLargeError: The body is larger than the quota.
+            QuotaExceededError: The body is larger than the remaining quota.
         """
         self._is_in_pieces = in_pieces
         self._reserve(announced or 0)
@@ -137,8 +137,8 @@ class Allowance:
             self._reserve(self._received_bytes - self._reserved_bytes)
             yield chunk
 
-    def settle(self, *, is_refused: bool) -> None:
-        """Give back what the request has reserved and not used; it is over."""
+    def finish(self, *, is_refused: bool) -> None:
+        """Release unused bytes at the end of the request."""
         if self._sent is None:
             return
         used = 0 if is_refused and not self._is_in_pieces else self._received_bytes
@@ -149,7 +149,7 @@ class Allowance:
         self._reserved = {}
 
     def states(self) -> list[QuotaState]:
-        """Return what the caller has left of each quota there is."""
+        """Return the state of each quota of the caller."""
         quotas = (self._requests, self._sent)
         return [quota.state(self._caller) for quota in quotas if quota is not None]
 
@@ -166,11 +166,11 @@ class Allowance:
 
 
 class Quotas:
-    """Counts for all callers.
+    """The quotas of all callers.
 
     Args:
-        requests_per_minute: How many requests a key may send; 0 for any number.
-        body_bytes_per_day: How many bytes of bodies a key may send; 0 for any number.
+        requests_per_minute: The limit of requests of a key; 0 for none.
+        body_bytes_per_day: The limit of bytes of bodies of a key; 0 for none.
     """
 
     def __init__(self, *, requests_per_minute: int, body_bytes_per_day: int) -> None:
@@ -181,5 +181,5 @@ class Quotas:
         self.is_counting = bool(requests.amount or sent.amount)
 
     def allowance(self, caller: Caller) -> Allowance:
-        """Return what a caller's request may take. Without keys, all requests are one caller's."""
+        """Return the allowance of a request. Without keys, all requests have one caller."""
         return Allowance(caller.key_id or "", self._requests, self._sent)

@@ -1,9 +1,8 @@
-"""A blob store whose projects may keep so many bytes: all that is put goes through it.
+"""A blob store with a quota of bytes for each project.
 
-Room for bytes is reserved before they are written, and the blob is counted in its place as soon as
-it is durable; whatever happens instead gives the room back. What is small is held in memory until
-its end is known, so that it takes one reservation, of just its size, and none if the project keeps
-the same bytes already.
+Bytes are reserved before they are written, and counted as a blob when it is durable; otherwise the
+reservation is released. Small blobs are buffered until their size is known, so that each needs one
+reservation of its exact size, or none if the project has the same bytes already.
 """
 
 import hashlib
@@ -21,25 +20,25 @@ from app.stores.blobs.draft_media import DraftMedia, digest_of
 from app.stores.blobs.store import BlobDraft, BlobStore, BlobWriter, StoredBlob
 from pagefault_dialects.model.media import CHUNK_BYTES, MediaSource
 
-# Every store's writer holds as much in memory.
+# The buffer of each store's writer.
 _SMALL_BYTES = CHUNK_BYTES
 
 
 class QuotaBlobStore:
-    """Another store, with a quota. See `BlobStore`.
+    """A quota on another store. See `BlobStore`.
 
-    What puts bytes may also raise StoredBytesQuotaError. Removing a blob gives no room back: the
-    claim of a sweep does.
+    Methods that store bytes also raise StoredBytesQuotaError. Removing a blob does not reduce the
+    count; the claim of a sweep does.
 
     Args:
-        blobs: Where the bytes go.
-        stored_bytes: Counts them.
+        blobs: The store of the bytes.
+        stored_bytes: The quota.
     """
 
     def __init__(self, blobs: BlobStore, stored_bytes: StorageQuota) -> None:
         self._blobs = blobs
         self._stored_bytes = stored_bytes
-        # Whatever puts no bytes is the other store's.
+        # Methods that store nothing are those of the other store.
         self.open, self.size, self.sizes = blobs.open, blobs.size, blobs.sizes
         self.find, self.listed, self.delete = blobs.find, blobs.listed, blobs.delete
         self.quarantine, self.check = blobs.quarantine, blobs.check
@@ -81,7 +80,7 @@ class QuotaBlobStore:
             return await run_to_completion(self._put(project_id, media, limit_bytes, meanwhile))
         finally:
             for each in media:
-                # The room of a draft goes when it does.
+                # A draft releases its own reservation.
                 if each.draft is None:
                     await each.reservation.release()
 
@@ -98,24 +97,24 @@ class QuotaBlobStore:
         limit_bytes: int,
         meanwhile: Callable[[], None] | None,
     ) -> list[StoredBlob]:
-        """Keep media that have room, and count them."""
+        """Store media that have a reservation, and count them."""
         sources = [each.source for each in media]
         blobs = await self._blobs.put_all(
             project_id, sources, limit_bytes=limit_bytes, meanwhile=meanwhile
         )
         for blob, each in zip(blobs, media, strict=True):
             if each.draft is None:
-                await each.reservation.settle(blob)
+                await each.reservation.count(blob)
             elif each.draft.blob is None:
-                # One that was committed is counted.
-                await each.reservation.settle(blob)
+                # A committed draft is counted already.
+                await each.reservation.count(blob)
                 each.draft.blob = blob
         return blobs
 
 
 @dataclass(frozen=True, slots=True)
 class _Medium:
-    """A medium of a request, with room of its own until it is counted, and its draft if any."""
+    """A medium of a request, its reservation until it is counted, and its draft if any."""
 
     source: MediaSource
     reservation: ByteReservation
@@ -123,7 +122,7 @@ class _Medium:
 
 
 async def _make_room(media: Sequence[_Medium], limit_bytes: int) -> None:
-    """Make room for the last of some media, unless a draft has it, or the store will refuse it."""
+    """Reserve bytes for the last medium, unless a draft has them or the store will refuse it."""
     medium = media[-1]
     source = medium.source
     if medium.draft is not None or source.size_bytes > limit_bytes:
@@ -134,7 +133,7 @@ async def _make_room(media: Sequence[_Medium], limit_bytes: int) -> None:
         digest = await anyio.to_thread.run_sync(digest_of, source)
         if await medium.reservation.is_kept(digest):
             return
-        # What is of the same bytes and came before has its room already.
+        # An earlier medium with the same bytes has a reservation already.
         before = (each.source for each in media[:-1])
         alike = [each for each in before if each.size_bytes == source.size_bytes]
         if digest not in {await anyio.to_thread.run_sync(digest_of, each) for each in alike}:
@@ -142,7 +141,7 @@ async def _make_room(media: Sequence[_Medium], limit_bytes: int) -> None:
 
 
 class _QuotaWriter:
-    """A writer that has room for what it writes. See `BlobWriter`."""
+    """A writer that reserves its bytes. See `BlobWriter`."""
 
     def __init__(self, writer: BlobWriter, reservation: ByteReservation, limit_bytes: int) -> None:
         self._writer = writer
@@ -157,7 +156,7 @@ class _QuotaWriter:
         self._size_bytes += len(chunk)
         if self._size_bytes <= _SMALL_BYTES:
             self._hash.update(chunk)
-        # Beyond the limit it is the writer that refuses.
+        # Above the limit, the writer itself refuses.
         elif self._size_bytes <= self._limit_bytes:
             self._is_refused = True
             await self._reservation.cover(self._size_bytes)
@@ -171,17 +170,17 @@ class _QuotaWriter:
         try:
             await self._reservation.cover_exactly(self._size_bytes)
         except StoredBytesQuotaError:
-            # Whatever is larger has its room by now.
+            # Larger blobs have their reservation by now.
             if not await self._reservation.is_kept(self._hash.hexdigest()):
                 raise
         committing = self._writer.commit(expected_digest)
-        return await run_to_completion(self._reservation.settled(committing))
+        return await run_to_completion(self._reservation.commit(committing))
 
 
 class _QuotaDraft:
-    """A draft that has room for what is in it. See `BlobDraft`.
+    """A draft that reserves its bytes. See `BlobDraft`.
 
-    It is appended to in threads that anyio has started; the room is reserved in the event loop.
+    Bytes are appended in threads of anyio, and reserved in the event loop.
     """
 
     def __init__(self, draft: BlobDraft, reservation: ByteReservation, limit_bytes: int) -> None:
@@ -206,7 +205,7 @@ class _QuotaDraft:
     async def commit(self) -> StoredBlob:
         """See `BlobDraft.commit`."""
         if self.blob is None:
-            self.blob = await run_to_completion(self.reservation.settled(self.inner.commit()))
+            self.blob = await run_to_completion(self.reservation.commit(self.inner.commit()))
         return self.blob
 
     async def discard(self) -> None:

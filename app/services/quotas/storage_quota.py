@@ -1,9 +1,8 @@
-"""The quota of bytes that a project keeps: room is reserved before bytes are, and counted after.
+"""The quota of stored bytes of a project: bytes are reserved before they are stored, then counted.
 
-Unlike the quotas of a key it is counted in the database, in short transactions of its own, so that
-it holds across processes and is still right after a crash. What counts are the blobs that are
-there, each once, whether a record needs them or a sweep has yet to remove them, and what is on its
-way.
+Unlike the quotas of a key it is counted in the database, in separate short transactions, so that it
+is correct across processes and after a crash. It counts each stored blob once, including garbage
+that a sweep has not removed yet, and reservations.
 """
 
 import asyncio
@@ -31,46 +30,46 @@ from pagefault_dialects.errors import PagefaultError
 BLOCK_BYTES = 8 * 1024 * 1024
 """The bytes reserved at once for a body of unknown length."""
 
-# Longer than a block takes that comes as slowly as a body may, and the commit behind the last one.
-# What a killed process has reserved is reserved for so long.
+# Longer than the slowest allowed upload of a block, plus the commit after the last one.
+# Reservations of a killed process stay for this time.
 _EXPIRES_AFTER = timedelta(hours=4)
 _RETRY_SECONDS = 5.0
 _log = structlog.get_logger(__name__)
 
 
 class StorageQuota:
-    """Counts what projects keep, and says when it is too much.
+    """The count of stored bytes of projects, and its limit.
 
     Args:
-        records: Where it is counted.
-        blobs: What is counted.
-        quota_bytes: How many bytes a project may keep.
+        records: The records of the counts.
+        blobs: The counted blobs.
+        quota_bytes: The limit of bytes of a project.
     """
 
     def __init__(self, records: Records, blobs: BlobStore, *, quota_bytes: int) -> None:
         self._records = records
         self._blobs = blobs
         self._quota_bytes = quota_bytes
-        self._left = LeftReservations(records)
-        # For the length of a block, what an outage kept from being given back is given back.
-        self.running = self._left.running
+        self._pending = PendingReleases(records)
+        # Retries releases that an outage prevented, for the length of a block.
+        self.running = self._pending.running
 
     def reservation(self, project_id: str) -> "ByteReservation":
-        """Return room for one blob on its way; none is taken yet."""
-        return ByteReservation(self._records, project_id, self._quota_bytes, self._left)
+        """Return an empty reservation for one blob."""
+        return ByteReservation(self._records, project_id, self._quota_bytes, self._pending)
 
     async def check_room(self, project_id: str, size_bytes: int) -> None:
-        """Refuse at once what there is no room for now; nothing is reserved.
+        """Check that bytes fit the quota now, without reserving them.
 
         Raises:
-            StoredBytesQuotaError: There is none.
+            StoredBytesQuotaError: They do not fit.
         """
         total = await self._records.write(project_id, lambda unit: unit[StoredBlobRecords].total())
         if total.bytes + size_bytes > self._quota_bytes:
             raise _no_room(total, self._quota_bytes, size_bytes)
 
     async def check_room_for(self, project_id: str, sizes: Mapping[str, int]) -> None:
-        """Check like `check_room`, for blobs of which some may be there: sizes by digest."""
+        """Check like `check_room`, for blobs by digest of which some may be stored already."""
 
         def kept_bytes(unit: UnitOfWork) -> int:
             return sum(unit[StoredBlobRecords].sizes(sizes).values())
@@ -80,25 +79,25 @@ class StorageQuota:
             await self.check_room(project_id, needed)
 
     async def count_all(self) -> None:
-        """Count the blobs that rows need and nobody has counted, in every project."""
+        """Count uncounted blobs that rows need, in every project."""
         project_ids = await self._records.read_projects(lambda projects: projects.list_ids())
         for project_id in project_ids:
             await self.count(project_id)
 
     async def count(self, project_id: str) -> None:
-        """Count what was stored while there was no quota, or by a process that knows of none."""
+        """Count blobs that were stored without a quota, now or by another process."""
         last = ""
 
         def uncounted(unit: UnitOfWork) -> Mapping[str, int]:
             return unit[BlobCountRecords].uncounted(after=last, limit=DIGESTS_AT_ONCE)
 
-        # Asked without a lock first: where all are counted, no write waits for this.
+        # Read without a lock first, so that no write waits if all blobs are counted.
         while sizes := await self._records.read(project_id, uncounted):
             last = max(sizes)
             await self._records.write(project_id, partial(_enter, sizes), is_alone=True)
 
     async def forget_missing(self, project_id: str) -> None:
-        """Count no longer what no row needs and the store has lost: no sweep comes across it."""
+        """Remove the counts of unneeded blobs that the store has lost, which no sweep can find."""
         last = ""
 
         def unneeded(unit: UnitOfWork) -> Sequence[str]:
@@ -113,7 +112,7 @@ class StorageQuota:
     async def _forget(self, project_id: str, missing: set[str]) -> None:
 
         def forget(unit: UnitOfWork) -> None:
-            # As a removal is: whoever puts one of them again meanwhile learns of it.
+            # With a claim like a removal, so that a concurrent upload of the same blob fails.
             claim = unit[SweptBlobRecords].claim(missing)
             if claim is not None:
                 unit[SweptBlobRecords].note_over(claim, claim.digests)
@@ -121,32 +120,32 @@ class StorageQuota:
         await self._records.write(project_id, forget, is_alone=True)
 
 
-class LeftReservations:
-    """Gives reservations back that could not be given back, because the database was away.
+class PendingReleases:
+    """Releases of reservations that failed during an outage of the database.
 
-    Each would take room from its project until it expires, hours later. They are tried again in the
-    background until the database has taken them. What a process has not given back when it ends is
-    left to expire, as that of a killed process is.
+    A reservation counts against its project until it expires hours later. So releases are retried
+    in the background until they succeed. When the process ends, the remaining ones are left to
+    expire, like those of a killed process.
 
     Args:
-        records: Where they are.
+        records: The records of the reservations.
     """
 
     def __init__(self, records: Records) -> None:
         self._records = records
-        # Projects by the id of the reservation, in the order in which they came.
-        self._left: dict[str, str] = {}
+        # Projects by the id of the reservation, in order of arrival.
+        self._pending: dict[str, str] = {}
         self._is_any = asyncio.Event()
         self._is_ending = asyncio.Event()
 
     def add(self, project_id: str, reservation_id: str) -> None:
-        """Give a reservation back as soon as the database takes it."""
-        self._left[reservation_id] = project_id
+        """Release a reservation when the database is available."""
+        self._pending[reservation_id] = project_id
         self._is_any.set()
 
     def running(self) -> AbstractAsyncContextManager[object]:
-        """Give back what is left for the length of the block, and once more at its end."""
-        # Not cancelled: a statement that is given up would cost the connection.
+        """Retry releases for the length of the block, and once more at its end."""
+        # Not cancelled, since a cancelled statement would close the connection.
         return run_beside(self._run(), end=self._end)
 
     def _end(self) -> None:
@@ -159,42 +158,42 @@ class LeftReservations:
             with anyio.move_on_after(_RETRY_SECONDS):
                 await self._is_ending.wait()
             with log_failures(_log, "reserved bytes not given back yet"):
-                for reservation_id, project_id in list(self._left.items()):
+                for reservation_id, project_id in list(self._pending.items()):
                     await self._records.write(project_id, partial(_release, reservation_id))
-                    del self._left[reservation_id]
+                    del self._pending[reservation_id]
             if self._is_ending.is_set():
                 return
-            if not self._left:
+            if not self._pending:
                 self._is_any.clear()
 
 
 @dataclass(slots=True, eq=False)
 class ByteReservation:
-    """The room that one blob takes on its way. One task uses it."""
+    """The reserved bytes of one blob. For one task."""
 
     _records: Records
     _project_id: str
     _quota_bytes: int
-    _left: LeftReservations
-    """Takes the reservation where it cannot be given back now."""
+    _pending: PendingReleases
+    """Retries the release if it fails."""
     _id: str = field(default_factory=new_id)
     _is_open: bool = False
     size_bytes: int = 0
 
     async def is_kept(self, digest: str) -> bool:
-        """Return whether a blob is counted already, so that the same bytes again cost nothing."""
+        """Return whether a blob is counted already, so that its bytes need no reservation."""
         return await self._records.read(
             self._project_id, lambda unit: bool(unit[StoredBlobRecords].sizes([digest]))
         )
 
     async def cover(self, size_bytes: int) -> None:
-        """Ensure room for a blob that has so many bytes by now, and for as many more if there is.
+        """Reserve bytes for the current size of a blob, and for growth if there is room.
 
-        At most a block is reserved ahead, so that a large blob takes few reservations, and what is
-        small, little room that it does not need.
+        The reservation is doubled, but by at most one block. So a large blob takes few
+        transactions, and a small blob reserves little more than it needs.
 
         Raises:
-            StoredBytesQuotaError: There is none for these bytes; what was reserved stays so.
+            StoredBytesQuotaError: The bytes exceed the quota; earlier ones remain reserved.
             StoreUnavailableError: The database did not answer.
         """
         more_bytes = size_bytes - self.size_bytes
@@ -210,26 +209,26 @@ class ByteReservation:
             await self._grow(more_bytes)
 
     async def cover_exactly(self, size_bytes: int) -> None:
-        """Reserve like `cover`, for a blob that gets no larger."""
+        """Reserve like `cover`, for the final size of a blob."""
         if size_bytes > self.size_bytes:
             await self._grow(size_bytes - self.size_bytes)
 
-    async def settled(self, committing: Awaitable[StoredBlob]) -> StoredBlob:
-        """Commit a blob, and count it as `settle` does."""
+    async def commit(self, committing: Awaitable[StoredBlob]) -> StoredBlob:
+        """Commit a blob and count it; see `count`."""
         blob = await committing
-        await self.settle(blob)
+        await self.count(blob)
         return blob
 
-    async def settle(self, blob: StoredBlob) -> None:
-        """Count a blob that is durable now, in place of what was reserved for it.
+    async def count(self, blob: StoredBlob) -> None:
+        """Count a durable blob instead of its reservation.
 
         Raises:
-            StoredBytesQuotaError: It needs more than was reserved, and there is not so much; the
+            StoredBytesQuotaError: It is larger than its reservation and exceeds the quota; the
                 blob is garbage.
             StoreUnavailableError: The database did not answer; the blob is garbage.
         """
 
-        def count(unit: UnitOfWork) -> None:
+        def replace_reservation(unit: UnitOfWork) -> None:
             entered = unit[BlobGuard].enter(
                 {blob.digest: blob.size_bytes}, reservation_id=self._id if self._is_open else None
             )
@@ -237,12 +236,12 @@ class ByteReservation:
             if needed_more and entered.before.bytes + entered.size_bytes > self._quota_bytes:
                 raise _no_room(entered.before, self._quota_bytes, entered.size_bytes)
 
-        # The row that needs the blob is committed behind this, and syncs it.
-        await self._records.write(self._project_id, count, is_durable=False)
+        # Not durable, since the row that needs the blob is committed afterwards and syncs both.
+        await self._records.write(self._project_id, replace_reservation, is_durable=False)
         self._is_open = False
 
     async def release(self) -> None:
-        """Give back what was reserved; never fails: what an outage keeps from it is tried again."""
+        """Release the reservation; never fails, since it is retried after an outage."""
         if not self._is_open:
             return
         with anyio.CancelScope(shield=True):
@@ -252,12 +251,12 @@ class ByteReservation:
                 )
             except PagefaultError as exc:
                 _log.warning("reserved bytes given back later", code=exc.problem_code)
-                self._left.add(self._project_id, self._id)
+                self._pending.add(self._project_id, self._id)
         self._is_open = False
 
     async def _grow(self, more_bytes: int) -> None:
-        # Before it is, and to its end: a change that is cancelled is committed all the same, and
-        # what gives it back comes behind it.
+        # Set first, and run to completion: a cancelled change may be committed nevertheless, and
+        # has to be released afterwards.
         self._is_open = True
         total = await run_to_completion(
             self._records.write(
@@ -268,7 +267,7 @@ class ByteReservation:
                     quota_bytes=self._quota_bytes,
                     expires_at=utc_now() + _EXPIRES_AFTER,
                 ),
-                # A power loss ends what it was reserved for, too.
+                # A power loss also ends the upload that it is for.
                 is_durable=False,
             )
         )

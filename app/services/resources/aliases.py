@@ -1,4 +1,4 @@
-"""Aliases: what other systems call a file, as a name of a resource inside the project."""
+"""Aliases: names of other systems for resources of a project."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,13 +24,13 @@ from pagefault_dialects.results.parts import filename_of_url
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Aliases:
-    """Gives resources further names, reads them and takes them back."""
+    """The aliases of resources."""
 
     records: Records
     blobs: BlobStore
 
     async def get(self, project_id: str, alias: str) -> Alias:
-        """Return an alias with the resource it names.
+        """Return an alias with its resource.
 
         Raises:
             NotFoundError: The project has none.
@@ -43,13 +43,13 @@ class Aliases:
     async def list(
         self, project_id: str, *, uri: str | None, cursor: str | None, limit: int
     ) -> tuple[Sequence[Alias], str | None]:
-        """Return up to `limit` aliases, newest first, and the cursor of the next ones.
+        """Return up to `limit` aliases, newest first, and the next cursor.
 
         Args:
             project_id: The caller's project.
-            uri: Only the aliases of this resource; of one that is not there, none.
-            cursor: Where to go on.
-            limit: How many.
+            uri: Return only aliases of this resource.
+            cursor: The end of the previous list.
+            limit: The maximum of aliases in a list.
 
         Raises:
             InvalidPayloadError: `uri` is not the URI or id of a resource.
@@ -77,20 +77,20 @@ class Aliases:
         condition: WriteCondition,
         is_guarded: bool,
     ) -> tuple[Alias, bool]:
-        """Let an alias name a resource; return it, and whether this request made it.
+        """Let an alias name a resource; return it, and True if it is new.
 
         Args:
             project_id: The caller's project.
             alias: The alias.
-            uri: The URI or bare id of the resource; or an `https` address, which a small file is
-                made of that the alias names. Nothing is fetched.
-            condition: What the request asks of the alias as it is.
-            is_guarded: Whether the request names the version that it means to replace.
+            uri: The URI or bare id of the resource. For an `https` address, a small file with the
+                address is created and named. Nothing is fetched.
+            condition: The condition of the request on the current alias.
+            is_guarded: Whether the request names the version to be replaced.
 
         Raises:
-            InvalidPayloadError: The alias cannot be one, or the project has no such resource.
+            InvalidPayloadError: The alias is invalid, or the resource does not exist.
             ConflictError: It names another resource, and the request is not guarded; or the
-                resource has as many aliases as it may.
+                resource has the maximum of aliases.
             PreconditionFailedError: The condition does not hold.
         """
         check_alias(alias)
@@ -101,20 +101,20 @@ class Aliases:
             resource = link or unit[ResourceRecords].find(resource_id)
             if resource is None:
                 raise _no_resource("/uri")
-            # Its row is held from here on. One that was only derived from another file, and
-            # would go with it, is kept for itself.
+            # This locks its row. A derived resource becomes independent of its source, so that
+            # it is not removed with it.
             resource, _ = unit[ResourceRecords].ensure(resource)
             return name_resource(unit, alias, resource, condition=condition, is_guarded=is_guarded)
 
         return await self.records.write(project_id, name)
 
     async def _store_link(self, project_id: str, url: str) -> Resource:
-        """Store a file that holds an address; the same address is the same file."""
+        """Store a file with an address; equal addresses have the same file."""
         keeper = MediaKeeper(self.blobs, project_id, limit_bytes=MOST_LINK_BYTES, now=utc_now())
         return await keeper.store(link_file(url), LINK_TYPE, safe_file_name(filename_of_url(url)))
 
     async def delete(self, project_id: str, alias: str, *, condition: WriteCondition) -> None:
-        """Remove an alias. The resource and what was written with the alias stay as they are.
+        """Remove an alias. Its resource and the entries that use the alias do not change.
 
         Raises:
             NotFoundError: The project has none.
@@ -138,9 +138,9 @@ def name_resource(
     condition: WriteCondition = lambda _: None,
     is_guarded: bool = False,
 ) -> tuple[Alias, bool]:
-    """Let an alias name a resource whose row the transaction holds; see `Aliases.put`.
+    """Let an alias name a resource whose row the transaction has locked; see `Aliases.put`.
 
-    Of several who do so at once for one alias, each sees what the one before has committed.
+    Concurrent transactions for the same alias are serialised.
     """
     now = utc_now()
     named, is_new = unit[AliasRecords].ensure(alias, resource.resource_id, now=now)
@@ -161,10 +161,10 @@ def name_resource(
 
 
 def check_room_for_alias(unit: UnitOfWork, alias: str, size_bytes: int) -> None:
-    """Refuse an alias that names a file of another size than the one that is to come.
+    """Refuse an alias that names a file of another size than that of an upload.
 
     Raises:
-        ConflictError: It does; whether a file of the same size is the same shows in the end.
+        ConflictError: It does. Files of the same size are compared after the upload.
     """
     named = unit[AliasRecords].find(alias)
     if named is not None and named.resource.size_bytes != size_bytes:

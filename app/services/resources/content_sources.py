@@ -1,8 +1,7 @@
-"""The ways stored bytes get to a caller: through the service, or from where they lie.
+"""Sources of stored bytes: the service, a proxy, or the store itself.
 
-The service says who may have what, and under which headers; the bytes need not pass through it.
-A proxy in front of it may read the file, the server under it may, or the bucket answers by itself.
-Nothing here asks who the caller is: that is settled before.
+The service decides about access and headers, but need not send the bytes itself: a proxy in front
+of it, or the server under it, reads the file, or the bucket answers. Access is checked before.
 """
 
 from collections.abc import AsyncIterator
@@ -19,11 +18,11 @@ _FOLDER = "blobs/"
 
 @dataclass(frozen=True, slots=True)
 class OffloadRules:
-    """Who else is to send content; by default nobody.
+    """The settings for content that the service does not send itself; by default none.
 
-    `proxy_prefix` is where the proxy has the folder of the blobs, with slashes around it.
-    `redirect_bytes` is the size from which on the bucket sends, and `redirect_seconds` how long an
-    address in it is good for.
+    `proxy_prefix` is the proxy's path of the blob folder, with slashes around it. `redirect_bytes`
+    is the minimum size for redirects to the bucket, and `redirect_seconds` the validity of their
+    addresses.
     """
 
     proxy_prefix: str | None = None
@@ -33,20 +32,20 @@ class OffloadRules:
 
 @dataclass(frozen=True, slots=True)
 class ProxyPath:
-    """Where the proxy finds the bytes."""
+    """The path of the bytes for the proxy."""
 
     path: str
 
 
 @dataclass(frozen=True, slots=True)
 class StoreLink:
-    """Where the caller gets the bytes from the store itself."""
+    """The URL of the bytes in the store."""
 
     url: str
 
 
 class ContentSources:
-    """Knows the ways to the bytes of every blob."""
+    """The sources of all blobs."""
 
     def __init__(self, blobs: BlobStore, rules: OffloadRules) -> None:
         self.blobs = blobs
@@ -55,15 +54,15 @@ class ContentSources:
         self.links = blobs if isinstance(blobs, LinkedBlobs) else None
 
     def of(self, project_id: str, digest: str) -> "ContentSource":
-        """Return the ways to one blob; nothing is looked at yet."""
+        """Return the source of one blob, without reading it."""
         return ContentSource(self, project_id, digest)
 
 
 @dataclass(frozen=True, slots=True)
 class ContentSource:
-    """The bytes of one blob, and the ways to them.
+    """The source of one blob.
 
-    Any of them raises StoreUnavailableError if the store did not answer, or has lost the bytes.
+    Its methods raise StoreUnavailableError if the store did not answer, or has lost the bytes.
     """
 
     sources: ContentSources
@@ -71,16 +70,16 @@ class ContentSource:
     digest: str
 
     async def open(self, start: int, end: int) -> AsyncIterator[bytes]:
-        """Open the bytes from `start` up to, not including, `end`, to be sent by the service."""
+        """Open the bytes from `start` to before `end`, to be sent by the service."""
         return await self.sources.blobs.open(self.project_id, self.digest, start=start, end=end)
 
     async def path(self) -> Path | None:
-        """Return the file of this machine that the bytes are, known to be there, if one is."""
+        """Return the local file with the bytes, if the store has local files."""
         files = self.sources.files
         return None if files is None else await files.path(self.project_id, self.digest)
 
     def sender(self, size_bytes: int) -> Sender | None:
-        """Return who is to send so many bytes; `None` for the service itself."""
+        """Return the sender of this number of bytes; `None` for the service itself."""
         rules = self.sources.rules
         if self.sources.links is not None:
             least = rules.redirect_bytes
@@ -91,11 +90,11 @@ class ContentSource:
     async def offload_location(
         self, *, content_type: str, disposition: str
     ) -> ProxyPath | StoreLink:
-        """Return where somebody else has the bytes; asked for if there is a `sender`.
+        """Return the location of the bytes for their `sender`.
 
         Args:
-            content_type: The `Content-Type` they are to be sent with.
-            disposition: The `Content-Disposition` they are to be sent with.
+            content_type: The `Content-Type` of the answer.
+            disposition: The `Content-Disposition` of the answer.
         """
         rules, links = self.sources.rules, self.sources.links
         if links is not None:
@@ -107,7 +106,7 @@ class ContentSource:
                 seconds=rules.redirect_seconds,
             )
             return StoreLink(url)
-        # A proxy that finds nothing would answer in words of its own.
+        # Check that the file exists, since the proxy would send another kind of error.
         await self.path()
         below = blob_path(self.project_id, self.digest).removeprefix(_FOLDER)
         return ProxyPath(f"{rules.proxy_prefix}{below}")

@@ -1,8 +1,8 @@
-"""Files that hold an address: what an alias names where the file itself is elsewhere.
+"""Link files: files with an address, for aliases of files on other servers.
 
-Such a file is a resource like any other, of type `text/uri-list` (RFC 2483), so that it is deleted,
-exported and bound as others are. Nothing is fetched from the address, and nothing dialled; targets
-that load media from addresses get it, and others a line.
+A link file is a normal resource of type `text/uri-list` (RFC 2483), and is deleted, exported and
+bound like any other. The service does not connect to the address. Targets that load media from
+addresses get it, and others get a line.
 """
 
 import re
@@ -15,24 +15,24 @@ from pagefault_dialects.model.resource import LINK_TYPE, Resource
 MOST_LINK_BYTES = 2_050
 _MOST_CHARS = 2_048
 _MOST_AT_ONCE = 200
-# As a link of a message: visible ASCII, with a host and no credentials.
+# Like a link in a message: visible ASCII, with a host and without credentials.
 _LINK = re.compile(r"https://[^\s/?#@\\]+(?:[/?#][!-~]*)?", re.ASCII | re.IGNORECASE)
 
 
 def is_link(text: str) -> bool:
-    """Return whether a text is the address of a file elsewhere."""
+    """Return whether a text is the address of a file on another server."""
     return len(text) <= _MOST_CHARS and _LINK.fullmatch(text) is not None and text.isascii()
 
 
 def link_file(url: str) -> InMemoryMedia:
-    """Return the file that holds an address."""
+    """Return the link file of an address."""
     return InMemoryMedia(f"{url}\r\n".encode("ascii"), LINK_TYPE)
 
 
 async def read_links(
     blobs: BlobStore, project_id: str, resources: Mapping[str, Resource]
 ) -> Mapping[str, str]:
-    """Return the addresses in files that hold nothing but one, by the ids of these.
+    """Return the addresses in link files, by resource id.
 
     Raises:
         StoreUnavailableError: The store did not answer, or has lost the bytes.

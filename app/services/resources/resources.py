@@ -1,4 +1,4 @@
-"""Resources: uploads in, descriptors and bytes out."""
+"""Resources: uploaded files and their descriptors."""
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
@@ -23,10 +23,10 @@ _NAMED_OWNERS = 10
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """What a client says about the bytes it sends.
+    """The client's metadata of an upload.
 
-    `filename` is the client's, not yet safe; `digest` is 64 hex digits it announced; `alias` is
-    what else the resource is to be called.
+    `filename` is not sanitized yet. `digest` is the announced SHA-256 in 64 hex digits. `alias` is
+    a name for the resource.
     """
 
     mime_type: str | None
@@ -37,7 +37,7 @@ class Upload:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Resources:
-    """Keeps files and gives them back."""
+    """The resources of a project."""
 
     records: Records
     blobs: BlobStore
@@ -46,13 +46,13 @@ class Resources:
     async def upload(
         self, project_id: str, upload: Upload, chunks: AsyncIterator[bytes]
     ) -> tuple[Resource, bool]:
-        """Keep a file, read as it arrives; return its resource, and whether that is new.
+        """Store a file while it arrives; return its resource, and True if it is new.
 
         Raises:
-            InvalidPayloadError: The alias cannot be one; nothing of the file was read.
+            InvalidPayloadError: The alias is invalid; the file was not read.
             ConflictError: The alias names another resource already; nothing was stored.
-            PayloadTooLargeError: It is larger than a medium may be; nothing was stored.
-            DigestMismatchError: It has not the announced digest; nothing was stored.
+            PayloadTooLargeError: It is larger than the limit of media; nothing was stored.
+            DigestMismatchError: Its digest is not the announced one; nothing was stored.
             StoreUnavailableError: A store did not answer; nothing is visible.
         """
         if upload.alias is not None:
@@ -68,13 +68,13 @@ class Resources:
             self.blobs, project_id, blob=blob, claim=upload, head=bytes(head)
         )
 
-        def described(unit: UnitOfWork) -> tuple[Resource, bool]:
+        def ensure(unit: UnitOfWork) -> tuple[Resource, bool]:
             stored, is_new = unit[ResourceRecords].ensure(resource)
             if upload.alias is not None:
                 name_resource(unit, upload.alias, stored)
             return stored, is_new
 
-        return await self.records.write(project_id, described)
+        return await self.records.write(project_id, ensure)
 
     async def get(self, project_id: str, uri: str) -> Resource:
         """Return the resource with this URI, `@blob:` reference or bare id.
@@ -102,19 +102,19 @@ class Resources:
         return found[:limit], encode_moment_cursor("resources", last.created_at, last.resource_id)
 
     async def delete(self, project_id: str, uri: str) -> None:
-        """Remove a resource that nothing refers to, its aliases, and what was derived from it.
+        """Remove an unreferenced resource, its aliases, and resources derived from it.
 
-        Its bytes stay, as garbage.
+        A sweep removes the bytes later.
 
         Raises:
             NotFoundError: The project has none.
-            ConflictError: Something refers to it; the faults name what.
+            ConflictError: Records refer to it; the error names them.
         """
         resource = await self.get(project_id, uri)
 
         def delete(unit: UnitOfWork) -> None:
-            held = unit[DerivedImageRecords].hold_sources([resource])
-            if resource.resource_id not in held:
+            locked = unit[DerivedImageRecords].hold_sources([resource])
+            if resource.resource_id not in locked:
                 raise NotFoundError("resource")
             owners = unit[ResourceRecords].owners(resource.resource_id, limit=_NAMED_OWNERS)
             if owners:
@@ -132,14 +132,14 @@ class Resources:
 async def describe_blob(
     blobs: BlobStore, project_id: str, *, blob: StoredBlob, claim: Upload, head: bytes
 ) -> Resource:
-    """Describe an uploaded file: settle its type, make its name safe, find its hints.
+    """Describe an uploaded file: detect its type, sanitize its name, and find its hints.
 
     Args:
-        blobs: Where its bytes are already.
-        project_id: Whose it is.
+        blobs: The store of its bytes.
+        project_id: The project.
         blob: Its bytes.
-        claim: What the client said about them.
-        head: The first `HEAD_BYTES` of them.
+        claim: The client's metadata.
+        head: Its first `HEAD_BYTES`.
     """
     filename = safe_file_name(claim.filename)
     mime_type = detect_type(head, claim.mime_type, filename)

@@ -1,7 +1,7 @@
-"""Long text read back in pieces: lines, lines that hold something, values in JSON.
+"""Reads parts of long texts: lines, matching lines, and values in JSON.
 
-A text is read as a stream and takes the same memory whatever its size; only JSON is read whole,
-up to a limit. What reads through a large text waits for its project's turn. Nothing is written.
+A text is read as a stream, in constant memory; only JSON is read whole, up to a limit. Reads of
+large texts wait for their project's turn.
 """
 
 import hashlib
@@ -41,15 +41,15 @@ from pagefault_dialects.texts.excerpts import (
 from pagefault_dialects.texts.line_blocks import LineBlocks, LineIndex, LineIndexer
 
 _INDEXES_KEPT = 256
-# Parsed, a value takes up to 500 bytes.
+# A parsed value takes up to 500 bytes.
 _MOST_VALUES = 500_000
-# Of the answers: what is changed about them has to change their entity-tags.
+# The version of the answers in their entity-tags; increase it if answers change.
 _VERSION = "2"
 
 
 @dataclass(frozen=True, slots=True)
 class TextQuery:
-    """What is wanted of a text: lines, the matches among them, or the value at a JSON pointer."""
+    """A query on a text: lines, matching lines, or the value at a JSON pointer."""
 
     lines: LineRange = field(default_factory=LineRange)
     grep: str | None = None
@@ -60,9 +60,9 @@ class TextQuery:
 
 @dataclass(frozen=True, slots=True)
 class TextAnswer:
-    """What was found in the text of a resource; no `total_lines` for a value in JSON.
+    """The result of a query; without `total_lines` for a value in JSON.
 
-    `charset` is that which the text was decoded from, if it is none of Unicode's.
+    `charset` is the encoding of the text if it is not Unicode.
     """
 
     resource: Resource
@@ -72,11 +72,11 @@ class TextAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class AskedText:
-    """A question about a text that is there, not yet answered.
+class PreparedQuery:
+    """A query on an existing text, before it is answered.
 
-    `read` answers it; see `ResourceTexts.find`. `digest` and `digest_alone`, 64 hex digits, are the
-    same for the same question about the same resource; the latter is of the text alone.
+    `read` answers it; see `ResourceTexts.find`. `digest` and `digest_alone`, 64 hex digits,
+    identify the query and its resource; the latter is for an answer of the text alone.
     """
 
     read: Callable[[], Awaitable[TextAnswer]]
@@ -86,33 +86,33 @@ class AskedText:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ResourceTexts:
-    """Reads the texts among the resources of a project."""
+    """Reads resources that are texts."""
 
     resources: Resources
-    """Where they are described."""
+    """The descriptors."""
     blobs: BlobStore
-    """Where they are."""
+    """The store of the bytes."""
     work: LargeWork
-    """Does what takes long."""
+    """Runs long work."""
     memory: MemoryBudget
-    """What JSON that is read whole takes its bytes from."""
+    """The budget for JSON that is read whole."""
     limits: Limits
-    """How much JSON is read whole."""
+    """Limits JSON that is read whole."""
     _turns: ProjectTurns = field(init=False, default_factory=ProjectTurns)
     _indexes: OrderedDict[tuple[str, str], LineIndex] = field(
         init=False, default_factory=OrderedDict
     )
 
-    async def find(self, project_id: str, uri: str, query: TextQuery) -> AskedText:
-        """Find a text, and how to read what is asked of it: what fits 64 KiB, and where to go on.
+    async def find(self, project_id: str, uri: str, query: TextQuery) -> PreparedQuery:
+        """Find a text; the result reads an answer of up to 64 KiB and the position to continue at.
 
         Raises:
-            NotFoundError: The project has no such resource or, on reading, the JSON no such value.
-            UnsupportedMediaError: The resource is no text.
-            InvalidPayloadError: On reading: a value is asked for, and the text is not JSON.
+            NotFoundError: The resource or, on reading, the value does not exist.
+            UnsupportedMediaError: The resource is not a text.
+            InvalidPayloadError: On reading: the query is for a value, and the text is not JSON.
             PayloadTooLargeError: On reading: the JSON is too large to be read whole.
-            OverloadedError: On reading: too many wait to read large texts of this project,
-                or the memory to parse the JSON is not free.
+            OverloadedError: On reading: too many reads of large texts of this project wait, or the
+                memory to parse the JSON is not free.
             StoreUnavailableError: A store did not answer.
         """
         resource = await self.resources.get(project_id, uri)
@@ -122,15 +122,15 @@ class ResourceTexts:
                 "`/api/resources/{uri}/content`.",
                 code="not-text",
             )
-        asked = repr((_VERSION, resource.resource_id, resource.digest, *astuple(query)))
-        digests = (hashlib.sha256(f"{form} {asked}".encode()) for form in ("json", "text"))
+        query_key = repr((_VERSION, resource.resource_id, resource.digest, *astuple(query)))
+        digests = (hashlib.sha256(f"{form} {query_key}".encode()) for form in ("json", "text"))
         read = partial(self._read, project_id, resource, query)
-        return AskedText(read, *(each.hexdigest() for each in digests))
+        return PreparedQuery(read, *(each.hexdigest() for each in digests))
 
     async def _read(self, project_id: str, resource: Resource, query: TextQuery) -> TextAnswer:
         index = self._indexes.get((project_id, resource.digest))
         is_search = query.grep is not None or query.pointer is not None
-        # Where it is known where the answer is, little has to be read.
+        # With a dense index, little has to be read.
         is_near = index is not None and index.is_dense and not is_search
         is_short = is_near or resource.size_bytes <= LARGE_BYTES
         async with nullcontext() if is_short else self._turns.turn(project_id):
@@ -146,7 +146,7 @@ class ResourceTexts:
             return TextAnswer(resource, index.total_lines, _found(collector), charset)
 
     async def _index(self, project_id: str, resource: Resource) -> LineIndex:
-        # By project: how long an answer takes must not tell what others have stored.
+        # By project, so that response times do not reveal the contents of others.
         key = (project_id, resource.digest)
         if key in self._indexes:
             self._indexes.move_to_end(key)
@@ -190,19 +190,19 @@ class ResourceTexts:
                 "`grep`.",
                 code="json-too-large",
             )
-        async with self.memory.holding(resource.size_bytes) as held:
+        async with self.memory.holding(resource.size_bytes) as memory:
             data = await read_whole(self.blobs, project_id, resource.digest)
-            work = partial(self._value_in, held, data, resource.mime_type)
+            work = partial(self._value_in, memory, data, resource.mime_type)
             return await self.work.run(len(data), work, pointer)
 
     def _value_in(
-        self, held: HeldMemory, data: bytes, mime_type: str, pointer: str
+        self, memory: HeldMemory, data: bytes, mime_type: str, pointer: str
     ) -> tuple[JsonExcerpt, str]:
         if len(data) > FREE_BYTES:
             weight = TextWeight()
             weight.add(data)
             needed = weight.work_bytes(len(data))
-            anyio.from_thread.run_sync(grow_within, held, self.memory, needed)
+            anyio.from_thread.run_sync(grow_within, memory, self.memory, needed)
         decoded = decode_any_text(data, mime_type) or LegacyText(decode_text(data), "")
         return _value_in(decoded.text, pointer, self.limits.json_depth), decoded.charset
 
@@ -210,10 +210,10 @@ class ResourceTexts:
 def find_in_text(
     text: str, query: TextQuery, *, max_depth: int
 ) -> tuple[int | None, LineExcerpt | Matches | JsonExcerpt]:
-    """Return how many lines a text has, and what is asked of it; see `ResourceTexts.find`."""
+    """Answer a query on a text; return its number of lines and the result."""
     if query.pointer is not None:
         if len(text) > LARGE_BYTES:
-            # For more, memory would have to be reserved.
+            # Larger JSON would need reserved memory.
             raise PayloadTooLargeError(
                 f"JSON of more than {LARGE_BYTES} characters is not taken apart here.",
                 code="json-too-large",
@@ -245,12 +245,12 @@ def _found(collector: LineCollector | MatchCollector) -> LineExcerpt | Matches:
 
 
 class _Scan:
-    """Bytes of a text on their way to a collector."""
+    """Decodes a text and passes it to a collector."""
 
     def __init__(
         self, encoding: str, start: int, line: int, collector: LineCollector | MatchCollector
     ) -> None:
-        # Behind its beginning a text has no mark; one there is a character.
+        # A byte order mark counts only at the beginning of a text.
         self._decoder = text_decoder("utf-8" if encoding == UTF_8 and start else encoding)
         self._blocks = LineBlocks(line)
         self._collector = collector

@@ -52,7 +52,7 @@ async def test_body_without_a_length_is_counted_as_it_comes(clock: Clock) -> Non
     assert await sent(allowance, 10, 20) == 30
     clock.moment += 0.5
     assert allowance.states() == of_bytes(70, DAY)
-    allowance.settle(is_refused=False)
+    allowance.finish(is_refused=False)
     assert allowance.states() == of_bytes(70, DAY)
 
 
@@ -60,10 +60,10 @@ async def test_bytes_that_were_announced_and_did_not_come_are_given_back(clock: 
     allowance = Quotas(requests_per_minute=0, body_bytes_per_day=100).allowance(ANYONE)
     assert await sent(allowance, 10, announced=60) == 10
     assert allowance.states() == of_bytes(40, DAY)
-    allowance.settle(is_refused=False)
+    allowance.finish(is_refused=False)
     assert allowance.states() == of_bytes(90, DAY)
     # Whoever settles twice gives nothing back twice.
-    allowance.settle(is_refused=True)
+    allowance.finish(is_refused=True)
     assert allowance.states() == of_bytes(90, DAY)
 
 
@@ -76,7 +76,7 @@ async def test_nothing_of_yesterday_is_given_back_today(clock: Clock) -> None:
     assert await sent(other, 30) == 30
     await anext(chunks)
     assert other.states() == of_bytes(60, DAY)
-    slow.settle(is_refused=True)
+    slow.finish(is_refused=True)
     assert other.states() == of_bytes(70, DAY)
 
 
@@ -88,7 +88,7 @@ async def test_chunk_too_many_is_not_handed_on(clock: Clock) -> None:
     with pytest.raises(QuotaExceededError) as refused:
         await sent(allowance, 20, 1)
     assert refused.value.retry_after_seconds == DAY - 1
-    allowance.settle(is_refused=True)
+    allowance.finish(is_refused=True)
     assert allowance.states() == of_bytes(20, DAY - 1)
 
 
