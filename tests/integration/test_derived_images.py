@@ -567,7 +567,7 @@ async def test_verdict_on_a_video_is_that_of_its_decoder(bench: Bench) -> None:
     posters = Posters(bench.stores.blobs, bench.images, memory=MemoryBudget(2**30))
     with pytest.raises(NotFoundError):
         await posters.get(PROJECT, video)
-    noted = await bench.images.noted(PROJECT, video.digest, f"poster/2;{av.__version__}")
+    noted = await bench.images.find(PROJECT, video.digest, f"poster/2;{av.__version__}")
     assert noted == NotedImage(None)
 
 

@@ -1,7 +1,7 @@
-"""Processes that decode hostile bytes: started with nothing of the service's, and always ended.
+"""Child processes that decode hostile bytes.
 
-They get no variable of the environment, so none of the secrets in it. Each bounds its own memory
-and time before it is handed anything.
+They get no environment variables, so no secrets. Each limits its own memory and time before it
+reads any data.
 """
 
 import os
@@ -18,8 +18,7 @@ import anyio
 from anyio.abc import ByteReceiveStream, ByteSendStream, Process
 
 GRACE_SECONDS = 1.0
-"""The time after the service's own deadline at which a process ends itself: the service may have
-died."""
+"""The time after the deadline at which a process ends itself, in case the service has died."""
 
 _NICENESS = 5
 _STATUS = Path("/proc/self/status")
@@ -34,14 +33,14 @@ class ChildProcess:
     stdout: ByteReceiveStream
 
     async def end(self) -> int:
-        """Kill the process if it still runs; return its status when it is gone.
+        """Kill the process if it still runs, and return its status.
 
-        That is waited for even if the caller is cancelled.
+        This waits for the end of the process even if the caller is cancelled.
         """
         with anyio.CancelScope(shield=True):
             if self.process.returncode is None:
                 self.process.kill()
-            # Until its end is read, the pipe stays open.
+            # The pipe stays open until it is read to its end.
             with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
                 async for _ in self.stdout:
                     pass
@@ -53,11 +52,11 @@ async def start_child(module: str, *arguments: str) -> ChildProcess:
     """Start a module of the service as a program; the caller ends it.
 
     Raises:
-        OSError: The system has no room for another process.
+        OSError: The system cannot start another process.
     """
-    # `-P`: nothing of the folder that the service was started in is imported.
+    # `-P`: modules in the working directory are not imported.
     command = [sys.executable, "-P", "-m", module, *arguments]
-    # Cancelled in between, it would leave a process that no one ends.
+    # Shielded, since a cancelled start could leave a running process.
     with anyio.CancelScope(shield=True):
         process = await anyio.open_process(command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env={})
     if process.stdin is None or process.stdout is None:
@@ -66,32 +65,32 @@ async def start_child(module: str, *arguments: str) -> ChildProcess:
 
 
 def lower_priority() -> None:
-    """Let the service, which answers all others, have the processor before this process."""
+    """Lower the priority of this process below that of the service."""
     os.nice(_NICENESS)
 
 
 def limit_process(*, seconds: float, memory_bytes: int | None = None) -> None:
-    """Bound this process from now on.
+    """Limit this process from now on.
 
     Args:
-        seconds: When it is ended, in whatever it is doing, and even if the service has died.
-        memory_bytes: All that it may map, on Linux; `None` is no bound.
+        seconds: The time after which it is ended, even if the service has died.
+        memory_bytes: The limit of mapped memory, on Linux; `None` for no limit.
     """
     if sys.platform == "linux":
         _, most = resource.getrlimit(resource.RLIMIT_AS)
         bound = most if memory_bytes is None else memory_bytes
         resource.setrlimit(resource.RLIMIT_AS, (bound, most))
-    # Without a handler, the signal ends a process inside of a decoder too.
+    # Without a handler, the signal also ends a process that runs a decoder.
     signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
 def mapped_bytes() -> int:
-    """Return how much this process has mapped, 0 where the system does not say."""
+    """Return the mapped memory of this process, or 0 if it is unknown."""
     return _status_bytes("VmSize")
 
 
 def most_mapped_bytes() -> int:
-    """Return the most that this process has had mapped, 0 where the system does not say."""
+    """Return the peak of mapped memory of this process, or 0 if it is unknown."""
     return _status_bytes("VmPeak")
 
 

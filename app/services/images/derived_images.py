@@ -1,8 +1,8 @@
-"""Smaller images of stored ones, for models that take no others: each is made once, and kept.
+"""Smaller images for models with limits: each is derived once from a stored image, and stored.
 
-What is made is a resource that goes when its source goes. Where the source was deleted meanwhile,
-nothing is noted: the bytes that were made are garbage that a sweep removes after its grace. What is
-made of an image that is part of a record is neither noted nor stored.
+A derived image is a resource that is deleted with its source. If the source was deleted meanwhile,
+no row is written, and a sweep removes the bytes after its grace. Images that are derived from one
+in a record are not stored.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ from pagefault_dialects.model.conversation import InlineBytes, StoredBytes
 from pagefault_dialects.model.media import InMemoryMedia
 from pagefault_dialects.model.resource import DerivedImage, ImageRecipe, Resource, resource_kind
 
-# What is made of bytes in a record is held in memory, many at a time: a kilobyte can be a picture
+# Images derived from those in records stay in memory, many at a time. A kilobyte can be an image
 # that takes megabytes in every other type.
 _LEAST_ROOM_BYTES = 128 * 1024
 _MOST_GROWTH = 4
@@ -37,7 +37,7 @@ _HEAD_BYTES = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class DerivedImages:
-    """Makes smaller images, for any project."""
+    """Derives smaller images, for any project."""
 
     records: Records
     blobs: BlobStore
@@ -72,15 +72,15 @@ class DerivedImages:
         mime_type: str,
         size_bytes: int,
     ) -> DerivedImage | None:
-        # Pillow, which a process that makes no image smaller does without.
+        # Imported here, so that only processes that derive images load Pillow.
         from app.services.images.pixels import CODEC_VERSION  # noqa: PLC0415
 
-        # What is beyond the bounds or the decoder of today need not be so tomorrow.
+        # With the limits and the decoder, so that a failure is tried again when they change.
         key = f"{recipe.key};{self.limits.image_pixels};{CODEC_VERSION}"
 
         async def make(decode: Decode) -> NotedImage | None:
-            # A request that waited may find what it waited for.
-            noted = await self.noted(project_id, digest, key)
+            # Another request may have derived it while this one waited.
+            noted = await self.find(project_id, digest, key)
             if noted is not None:
                 return noted
             most_bytes = self.limits.image_bytes
@@ -88,10 +88,10 @@ class DerivedImages:
             if len(data) > most_bytes:
                 return None
             fitted = await decode(data, mime_type, recipe)
-            # It is made by now, so it is kept even if the client has left.
+            # The image is complete, so it is stored even if the client has left.
             return await run_to_completion(self._keep_again(project_id, digest, key, fitted))
 
-        noted = await self.noted(project_id, digest, key)
+        noted = await self.find(project_id, digest, key)
         if noted is None and size_bytes <= self.limits.image_bytes:
             head = await read_whole(self.blobs, project_id, digest, end=_HEAD_BYTES)
             cost = await self.images.cost_of(head, mime_type)
@@ -119,13 +119,13 @@ class DerivedImages:
         resource = await anyio.to_thread.run_sync(_described, project_id, made)
         return DerivedImage(resource, made.is_first_picture, made.data)
 
-    async def noted(self, project_id: str, digest: str, key: str) -> NotedImage | None:
-        """Return what was made of a blob before, if it was tried.
+    async def find(self, project_id: str, digest: str, key: str) -> NotedImage | None:
+        """Return the recorded result of an earlier attempt, if there was one.
 
         Args:
-            project_id: Whose it is.
-            digest: That of the source.
-            key: What was to be made.
+            project_id: The project.
+            digest: The digest of the source.
+            key: The kind of derived image.
         """
         return await self.records.read(
             project_id, lambda unit: unit[DerivedImageRecords].find(digest, key)
@@ -138,22 +138,22 @@ class DerivedImages:
         try:
             return await keep()
         except BlobSweptError:
-            # The bytes had been there before, as garbage, and were removed in this moment.
+            # The same bytes were stored as garbage, and removed by a concurrent sweep.
             return await keep()
 
     async def keep(
         self, project_id: str, digest: str, key: str, fitted: FittedImage | None
     ) -> NotedImage:
-        """Store the bytes of an image, then its rows, if there is still a source for them.
+        """Store the bytes of an image, then its rows if the source still exists.
 
         Args:
-            project_id: Whose it is.
-            digest: That of the source.
-            key: What was to be made.
-            fitted: What was made; `None` where nothing can be made of the source.
+            project_id: The project.
+            digest: The digest of the source.
+            key: The kind of derived image.
+            fitted: The image; `None` if it cannot be derived.
 
         Raises:
-            BlobSweptError: The same bytes were removed as garbage in this moment: call it again.
+            BlobSweptError: A concurrent sweep removed the same bytes as garbage; call it again.
             StoreUnavailableError: A store did not answer.
         """
         now = utc_now()
@@ -176,7 +176,7 @@ class DerivedImages:
 
 
 def _described(project_id: str, fitted: FittedImage) -> Resource:
-    """Return what a resource over the image would be; there is none."""
+    """Describe an image as a resource, without storing it."""
     data, mime_type = fitted.data, fitted.mime_type
     digest = hashlib.sha256(data).hexdigest()
     return Resource(

@@ -1,10 +1,10 @@
-"""The worker: decodes one image after the other; run as a program of its own, which may crash.
+"""The worker: decodes images one by one; a program of its own, since it may crash.
 
     python -m app.services.images.image_process
 
-It reads tasks from standard input and answers on standard output until its input ends. Each task
-has bounds: how much memory may be mapped beside what is mapped already, and when the process ends.
-It also ends when it has had nothing to do for a while.
+It reads tasks from standard input and writes answers to standard output until its input ends. Each
+task has limits: the memory that may be mapped in addition, and the time after which the process
+ends. An idle worker ends after a while.
 """
 
 import ctypes
@@ -20,11 +20,11 @@ _IDLE_SECONDS = 30.0
 
 
 def main(tasks: BinaryIO, answers: BinaryIO) -> None:
-    """Work on tasks until there are no more.
+    """Process tasks until the input ends.
 
     Args:
         tasks: Lines of JSON, each followed by the bytes of an image.
-        answers: Takes a line of JSON for each, followed by the bytes of what was made.
+        answers: Receives a line of JSON for each, followed by the bytes of the new image.
     """
     limit_process(seconds=_IDLE_SECONDS)
     while line := tasks.readline():
@@ -58,7 +58,7 @@ def _work(task: ImageTask, data: bytes) -> tuple[ImageAnswer, bytes]:
 
 
 def _trim() -> None:
-    """Give freed memory back to the system, so that the idle worker is small."""
+    """Return freed memory to the system, so that the idle worker is small."""
     if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):
         trim(0)
 

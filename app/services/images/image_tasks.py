@@ -1,7 +1,7 @@
-"""Tasks of decoding: what to make of an image, in the same words for a thread and for the worker.
+"""Decoding tasks, for threads and for the worker.
 
-The worker is asked over a pipe: a line of JSON, and the bytes of the image. It answers in the same
-way. Nothing is pickled, since what comes out of a decoder of hostile bytes is not trusted.
+A task is sent to the worker over a pipe: a line of JSON, and the bytes of the image. The answer has
+the same form. Nothing is pickled, since the output of a decoder of hostile bytes is not trusted.
 """
 
 import json
@@ -12,7 +12,7 @@ from pagefault_dialects.model.resource import ImageRecipe
 
 MOST_LINE_BYTES = 4_096
 ImageOutcome: TypeAlias = Literal["made", "same", "nothing", "too-costly", "out-of-memory"]
-"""The outcome of a task: an image, the image itself, nothing that is possible, or no result."""
+"""The outcome of a task: a new image, the image itself, no possible image, or no result."""
 
 
 class TooCostlyError(Exception):
@@ -29,26 +29,26 @@ class TooCostlyError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ImageTask:
-    """An image to be made of another one, and the bounds of decoding that."""
+    """An image to be derived from another one, and the limits of decoding it."""
 
     mime_type: str
-    """Its type if its own first bytes do not say."""
+    """Its type if its first bytes do not reveal it."""
     recipe: ImageRecipe | None
     """The recipe of the new image; `None` for the smaller form of a page's image."""
     most_pixels: int
-    """An image that decodes to more is not decoded."""
+    """The maximum of pixels of a decoded image."""
     most_work: int
-    """The most pixels that a decoder goes over, in all passes."""
+    """The maximum of pixels processed in all passes."""
 
     def dump(self, *, size_bytes: int, memory_bytes: int, seconds: float) -> bytes:
-        """Return the task as a line for the worker, with the bounds that it is held to."""
+        """Return the task as a line for the worker, with its limits."""
         line = asdict(self)
         line |= {"size_bytes": size_bytes, "memory_bytes": memory_bytes, "seconds": seconds}
         return json.dumps(line).encode() + b"\n"
 
 
 def load_task(line: dict[str, object]) -> ImageTask:
-    """Return the task in a line that `ImageTask.dump` has written, without the bounds."""
+    """Return the task of a line from `ImageTask.dump`, without the limits."""
     recipe = line.pop("recipe")
     if isinstance(recipe, dict):
         recipe = ImageRecipe(**recipe | {"types": tuple(recipe["types"])})
@@ -57,7 +57,7 @@ def load_task(line: dict[str, object]) -> ImageTask:
 
 @dataclass(frozen=True, slots=True)
 class ImageAnswer:
-    """An answer of the worker, which the bytes of an image follow if it made one."""
+    """An answer of the worker, followed by the bytes of the new image if there is one."""
 
     outcome: ImageOutcome
     size_bytes: int = 0

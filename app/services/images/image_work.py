@@ -1,11 +1,11 @@
-"""Decodes images few at a time, each in the turn of its project, with memory of the budget.
+"""Decodes a few images at a time, in turns of their projects, with memory of the budget.
 
-A file of a few kilobytes can decode to 80 MiB. How much it will be is known from its header, so
-that much is held before anything is decoded. A request that waits here may hold the body it came
-with; that is safe, since a request that holds memory for pixels waits for no other one.
+A file of a few kilobytes can decode to 80 MiB. Its header has the size, so that memory is reserved
+before decoding. A waiting request may have memory for its body; there is no deadlock, since a
+request with memory for pixels never waits for another one.
 
-A quick image is decoded in a thread. All others are decoded by the worker, one at a time, so that
-each can be ended: at a deadline, or when its client has left.
+Quick images are decoded in a thread. All others are decoded by the worker, one at a time, so that
+each can be ended at a deadline, or when its client leaves.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -26,32 +26,32 @@ from app.services.memory_budget.budget import MemoryBudget
 from pagefault_dialects.media.decoding_cost import DecodingCost, decoding_cost
 from pagefault_dialects.model.resource import ImageRecipe
 
-# A screenshot of 1280x800 is below it.
+# More than a screenshot of 1280x800.
 _QUICK_WORK = 1 << 20
 _QUICK_AT_ONCE = 2
 _WAITING = 64
-# An honest progressive JPEG has ten scans.
+# A normal progressive JPEG has ten scans.
 _MOST_PASSES = 16
-# What the worker may take beside the image, for what its allocator does not give back.
+# Additional memory of the worker, which its allocator does not return.
 _SLACK_BYTES = 16 * 1024 * 1024
 _LEAST_SECONDS = 4.0
 _PIXELS_PER_SECOND = 2_000_000
 
 _T = TypeVar("_T")
 Decode: TypeAlias = Callable[[bytes, str, ImageRecipe | None], Awaitable[FittedImage | None]]
-"""Makes something of an image of a type; see `ImageTask`.
+"""Runs a task on an image of a type; see `ImageTask`.
 
-Raises `TooCostlyError`, and `UndecidedError` if there was no time or memory for it now.
+Raises `TooCostlyError`, and `UndecidedError` for lack of time or memory.
 """
 _log = structlog.get_logger(__name__)
 
 
 class ImageWork:
-    """Turns at decoding; one for all services, since the memory is that of the process.
+    """The turns of decoding, shared by all services like the memory of the process.
 
     Args:
-        memory: What pixels take their bytes from.
-        limits: The largest image that is decoded.
+        memory: The budget for pixels.
+        limits: Limits the size of decoded images.
     """
 
     def __init__(self, memory: MemoryBudget, limits: Limits) -> None:
@@ -72,7 +72,7 @@ class ImageWork:
             await self._worker.end()
 
     async def cost_of(self, head: bytes, mime_type: str) -> DecodingCost | None:
-        """Return the cost of an image by its first bytes; see `decoding_cost`."""
+        """Return the cost of an image from its first bytes; see `decoding_cost`."""
         read = partial(decoding_cost, head, mime_type, most_pixels=self._most_pixels)
         return await anyio.to_thread.run_sync(read)
 
@@ -83,23 +83,23 @@ class ImageWork:
         size_bytes: int,
         attempt: Callable[[Decode], Awaitable[_T]],
     ) -> _T:
-        """Return what `attempt` does with an image, in the turn of its project.
+        """Run `attempt` on an image in the turn of its project, and return its result.
 
         Args:
-            project_id: Whose image it is.
-            cost: What its header says.
+            project_id: The project of the image.
+            cost: The cost from its header.
             size_bytes: The size of its file.
-            attempt: Reads the image and has it decoded; it may be called twice.
+            attempt: Reads and decodes the image; may be called twice.
 
         Raises:
             MalformedRequestError: The client has left, so the work was ended.
-            OverloadedError: The memory was not free for a second, or too many images wait.
+            OverloadedError: The memory was not available within a second, or too many images wait.
             TooCostlyError: The image was not decoded.
         """
         async with until_departure():
             if cost.is_bounded and cost.pixels <= _QUICK_WORK and size_bytes <= LARGE_BYTES:
                 held_bytes = size_bytes + cost.memory_bytes
-                # The header does not say how many passes it takes.
+                # The header does not have the number of passes.
                 with suppress(TooCostlyError):
                     async with self._quick.turn(project_id), self._memory.holding(held_bytes):
                         return await attempt(self._decode_in_thread)
@@ -127,7 +127,7 @@ class ImageWork:
     async def _decode_in_thread(
         self, data: bytes, mime_type: str, recipe: ImageRecipe | None
     ) -> FittedImage | None:
-        # Pillow, which a process that decodes no image does without.
+        # Imported here, so that only processes that decode images load Pillow.
         from app.services.images.pixels import make_image  # noqa: PLC0415
 
         task = ImageTask(mime_type, recipe, self._most_pixels, _QUICK_WORK)

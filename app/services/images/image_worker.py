@@ -1,9 +1,8 @@
-"""The worker of a server process: a process that decodes what takes long, one image at a time.
+"""The worker of a server process: a process that decodes costly images, one at a time.
 
-A thread cannot be ended, and a decoder of hostile bytes may have to be: at its deadline, or when
-the client that asked has left. So the worker is a process. It is started when an image needs it,
-and again after it was ended. It ends by itself when it has had nothing to do for a while, or when
-the service has died.
+A decoder of hostile bytes has to be ended at its deadline, or when the client has left, and a
+thread cannot be ended. So the worker is a process. It is started when an image needs it, and again
+after it was ended. It ends when it has been idle for a while, or when the service has died.
 """
 
 import json
@@ -28,11 +27,11 @@ _log = structlog.get_logger(__name__)
 
 
 class UndecidedError(Exception):
-    """The worker came to no result: its time or its memory was used up, or it was ended."""
+    """The worker gave no result: its time or memory was exhausted, or it was ended."""
 
 
 class ImageWorker:
-    """The worker; for one event loop. The caller asks for one image at a time."""
+    """A worker, for one event loop and one image at a time."""
 
     def __init__(self) -> None:
         self._process: ChildProcess | None = None
@@ -40,21 +39,21 @@ class ImageWorker:
     async def make(
         self, data: bytes, task: ImageTask, *, memory_bytes: int, seconds: float
     ) -> FittedImage | None:
-        """Return what a task makes of an image; `None` if it makes nothing of it.
+        """Run a task on an image; return the new image, or `None` if it is not possible.
 
         If the caller is cancelled, the worker is ended.
 
         Args:
             data: The whole image.
-            task: What to make of it.
-            memory_bytes: What the worker may take for it, beside what it has.
-            seconds: When the worker is ended, if it has not answered.
+            task: The task.
+            memory_bytes: The limit of additional memory of the worker.
+            seconds: The time after which the worker is ended.
 
         Raises:
             TooCostlyError: The image was not decoded.
-            UndecidedError: The worker came to no result.
+            UndecidedError: The worker gave no result.
         """
-        # One that has waited for a task may have been ended meanwhile, which says nothing of it.
+        # Retried once with an existing worker, which may have ended while it was idle.
         attempts = 1 if self._process is None else 2
         for _ in range(attempts):
             try:
@@ -64,7 +63,7 @@ class ImageWorker:
                 await self._end_because("time", exc)
                 raise UndecidedError from exc
             except _NO_ANSWER as exc:
-                # Even a crash says nothing: decoders crash where there is no more memory.
+                # Even a crash gives no result, since decoders also crash for lack of memory.
                 await self._end_because("no answer", exc)
             except BaseException:
                 await self.end()

@@ -1,9 +1,8 @@
-"""Pixels: the one place that decodes and encodes any: images fitted to recipes, and smaller forms.
+"""Decodes and encodes images: fits them to recipes, and makes smaller forms.
 
-A page has the smaller form of its image at its second level. Decoders are handed hostile bytes, so
-the number of pixels, and of passes over them, is known and judged before any is decoded. All of
-this blocks, so it belongs in a thread or in a process of its own, and may raise whatever a decoder
-raises.
+A page has the smaller form of its image at its second level. Decoders read hostile bytes, so the
+numbers of pixels and of passes over them are checked before decoding. All functions block, so call
+them in a thread or a process of their own. They may raise any error of a decoder.
 """
 
 from collections.abc import Iterator
@@ -26,7 +25,7 @@ from pagefault_dialects.media.types import sniff
 from pagefault_dialects.model.resource import ImageRecipe
 
 CODEC_VERSION = PIL.__version__
-"""Of what decodes and encodes; another one may make other bytes, or any at all."""
+"""The version of the codecs; another one may give other bytes, or decode more images."""
 
 _TRANSPARENT_MODES = frozenset({"RGBA", "LA", "PA", "RGBa", "La"})
 _HEAD_BYTES = 512
@@ -40,7 +39,7 @@ _TURNS = {
     7: Image.Transpose.TRANSVERSE,
     8: Image.Transpose.ROTATE_90,
 }
-# What their headers have room for, or their encoders take.
+# The limits of their headers or encoders.
 _MOST_SIDE = {"image/jpeg": 65_500, "image/webp": 16_383, "image/gif": 65_535}
 _ANY_SIDE = 1 << 30
 _FOR_OPAQUE = ("image/jpeg",)
@@ -48,17 +47,17 @@ _FOR_TRANSPARENT = ("image/png", "image/webp", "image/gif")
 _QUALITIES = (85, 70, 50)
 _COLOURS = 256
 _STEP = 0.7
-# The last one has a fiftieth of the sides, far below what any bound on bytes asks for.
+# The last step has a fiftieth of the sides, which is small enough for any limit of bytes.
 _MOST_STEPS = 12
 _DRAFTS = (1, 2, 4, 8)
 _REDUCED_SIDE = 512
 _REDUCED_QUALITIES = (85, 50)
-# Twice as many as are shown, so that scaling has something to choose from.
+# Twice the final size, for the quality of scaling.
 _ENOUGH = (2 * _REDUCED_SIDE, 2 * _REDUCED_SIDE)
 
 
 def make_image(data: bytes, task: ImageTask) -> FittedImage | None:
-    """Return what a task makes of an image; see `fit_image` and `reduce_image`."""
+    """Run a task on an image; see `fit_image` and `reduce_image`."""
     if task.recipe is None:
         return reduce_image(data, task)
     return fit_image(data, task, task.recipe)
@@ -70,20 +69,20 @@ def _load_pixels(
     task: ImageTask,
     enough: tuple[int, int] | None = None,
 ) -> bool:
-    """Decode the pixels of an image that was opened; says whether it has no more than it may.
+    """Decode the pixels of an opened image; return False if it has too many.
 
     Args:
-        image: The image; of a JPEG, it may become 2, 4 or 8 times smaller.
-        data: The bytes it was opened from.
-        task: Its bounds.
-        enough: The least width and height wanted.
+        image: The image; a JPEG may become 2, 4 or 8 times smaller.
+        data: The bytes of the image.
+        task: The limits.
+        enough: The minimum width and height.
 
     Raises:
         TooCostlyError: It takes too many passes.
     """
     pixels = _pixels(image.size, 1)
     if enough is not None and is_read_in_rows(image, data):
-        # JPEG decodes to a fraction of its size at a fraction of the cost.
+        # A JPEG can be decoded to a fraction of its size at a fraction of the cost.
         image.draft(None, enough)
     if _pixels(image.size, 1) > task.most_pixels:
         return False
@@ -98,9 +97,9 @@ def _load_pixels(
 
 
 def _in_shades(image: Image.Image) -> Image.Image:
-    """Return the image in a mode that can be scaled: between two palette indexes is no colour."""
+    """Return the image in a mode that can be scaled, unlike palette indexes."""
     if image.mode.startswith("I;16"):
-        # Converted as it is, all but the darkest values would become white.
+        # A plain conversion would turn all but the darkest values white.
         return image.point(lambda value: value * (1 / 256)).convert("L")
     if image.mode == "1":
         return image.convert("L")
@@ -110,7 +109,7 @@ def _in_shades(image: Image.Image) -> Image.Image:
 
 
 def _may_be_transparent(image: Image.Image) -> bool:
-    """Return whether the image has a way to say that something in it is transparent."""
+    """Return whether the image can have transparent pixels."""
     return image.mode in _TRANSPARENT_MODES or "transparency" in image.info
 
 
@@ -121,62 +120,66 @@ def _saved(image: Image.Image, form: str, **options: int) -> bytes:
     return out.getvalue()
 
 
-def _is_want_of_resources(exc: Exception) -> bool:
-    """Return whether an error is about this process now, and tells nothing of the image."""
+def _is_lack_of_resources(exc: Exception) -> bool:
+    """Return whether an error is about this process, not about the image."""
     if isinstance(exc, OSError):
-        # Pillow itself has no number for what is wrong with an image, and this is one of its words.
+        # Pillow's errors about images have no errno, but its lack of memory has none either.
         return exc.errno is not None or "out of memory" in str(exc)
     return isinstance(exc, MemoryError)
 
 
 def fit_image(data: bytes, task: ImageTask, recipe: ImageRecipe) -> FittedImage | None:
-    """Return the image as the recipe wants it, the right way up; itself where it is so already.
+    """Return an image that fits a recipe, upright; the image itself if it fits already.
 
-    What is damaged beside the picture of a PNG is left out.
-
-    What is opaque becomes a JPEG, and what is not a PNG, if the recipe has them; else the first
-    type it has. It has at most `MOST_OUTPUT_PIXELS`. Where the file has too many bytes, its quality
-    is lowered, then its sides. The same bytes give the same bytes.
+    Damaged chunks of a PNG, other than the picture, are removed. An opaque image becomes a JPEG,
+    and a transparent one a PNG, if the recipe has these types; else it gets the first type of the
+    recipe. It has at most `MOST_OUTPUT_PIXELS`. If the file is too large, first its quality is
+    reduced, then its sides. The result is deterministic.
 
     Args:
         data: The whole image.
-        task: Its type, and bounds.
-        recipe: What it has to be like.
+        task: Its type, and the limits.
+        recipe: The required form.
 
     Returns:
-        The image, of animations the first picture unless it is the image itself; `None` if it
-        cannot be decoded, or nothing that fits can be made of it.
+        The image; of an animation the first picture, unless it is the image itself. `None` if it
+        cannot be decoded, or not be made to fit.
 
     Raises:
         TooCostlyError: It takes too many passes over its pixels, and was not decoded.
-        MemoryError: There is not enough of it now.
-        OSError: The system refuses something else now.
+        MemoryError: The process lacks memory now.
+        OSError: The process lacks another resource now.
     """
-    shown = sniff(data[:_HEAD_BYTES]) or task.mime_type
+    source_type = sniff(data[:_HEAD_BYTES]) or task.mime_type
     data = without_damaged_chunks(data)
     try:
-        image = open_image(BytesIO(data), shown)
-        return _fitted(image, data, shown, task=task, recipe=recipe) if image else None
+        image = open_image(BytesIO(data), source_type)
+        return _fitted(image, data, source_type, task=task, recipe=recipe) if image else None
     except TooCostlyError:
         raise
     except Exception as exc:
-        # Decoders of hostile bytes raise anything.
-        if _is_want_of_resources(exc):
+        # Decoders of hostile bytes raise errors of any kind.
+        if _is_lack_of_resources(exc):
             raise
         return None
 
 
 def _fitted(
-    image: ImageFile.ImageFile, data: bytes, shown: str, *, task: ImageTask, recipe: ImageRecipe
+    image: ImageFile.ImageFile,
+    data: bytes,
+    source_type: str,
+    *,
+    task: ImageTask,
+    recipe: ImageRecipe,
 ) -> FittedImage | None:
     side, most_pixels = recipe.most_side or _ANY_SIDE, task.most_pixels
     least_side = recipe.least_side or 0
-    if shown != "image/jpeg" and _pixels(image.size, 1) > most_pixels:
-        # Before it is asked how it is turned: a PNG decodes all of itself to answer that.
+    if source_type != "image/jpeg" and _pixels(image.size, 1) > most_pixels:
+        # Before its orientation is read, since Pillow decodes a whole PNG for that.
         return None
     orientation = _orientation(image)
     fits = (
-        shown in recipe.types
+        source_type in recipe.types
         and max(image.size) <= side
         and not _is_to_be_enlarged(image.size, least_side, side)
         and (recipe.most_bytes is None or len(data) <= recipe.most_bytes)
@@ -187,7 +190,7 @@ def _fitted(
     if not _load_pixels(image, data, task, enough):
         return None
     if fits:
-        return FittedImage(data, shown, is_first_picture=False)
+        return FittedImage(data, source_type, is_first_picture=False)
     upright = _upright(image, min(side, _most_side(image.size)), orientation)
     if _is_to_be_enlarged(upright.size, least_side, side):
         upright = _enlarged(upright, least_side)
@@ -197,7 +200,7 @@ def _fitted(
 
 
 def _most_side(size: tuple[int, int]) -> int:
-    """Return the longer side of an image of these proportions that has as many pixels as may be."""
+    """Return the longest side of an image of these proportions within the limit of pixels."""
     return max(1, isqrt(MOST_OUTPUT_PIXELS * max(size) // min(size)))
 
 
@@ -205,19 +208,19 @@ def _orientation(image: Image.Image) -> int:
     try:
         return int(image.getexif().get(_ORIENTATION, 1))
     except Exception as exc:
-        # Damaged Exif data tell nothing, and the image is still one.
-        if _is_want_of_resources(exc):
+        # The image is valid even if its Exif data are damaged.
+        if _is_lack_of_resources(exc):
             raise
         return 1
 
 
 def _enough(size: tuple[int, int], side: int, most_pixels: int) -> tuple[int, int]:
-    """Return the least pixels to decode a JPEG to, of those it can be, within the bounds."""
-    # Twice as many as are shown, so that scaling has something to choose from.
-    wanted = 2 * min(side, max(size))
+    """Return the smallest sufficient size to decode a JPEG to."""
+    # Twice the final size, for the quality of scaling.
+    least_side = 2 * min(side, max(size))
     chosen = 1
     for draft in _DRAFTS:
-        if max(size) // draft >= wanted or _pixels(size, chosen) > most_pixels:
+        if max(size) // draft >= least_side or _pixels(size, chosen) > most_pixels:
             chosen = draft
     width, height = size
     return max(1, width // chosen), max(1, height // chosen)
@@ -228,25 +231,25 @@ def _pixels(size: tuple[int, int], draft: int) -> int:
 
 
 def _upright(image: Image.Image, side: int, orientation: int) -> Image.Image:
-    """Return the image in RGB or RGBA, within the side, without anything that is said about it."""
+    """Return the image upright in RGB or RGBA, within the side, and without metadata."""
     if image.mode.startswith("I;16"):
-        # It names a shade out of 65,536, and there are 256 left.
+        # The transparent shade is one of 65,536, of which 256 remain.
         image.info.pop("transparency", None)
-    shown = _in_shades(image)
-    if "transparency" in shown.info:
-        # Before it is scaled: there is nothing between a colour and the one that is see-through.
-        shown = shown.convert("RGBA")
-    shown = _scaled(shown, side)
+    upright = _in_shades(image)
+    if "transparency" in upright.info:
+        # Before scaling, which cannot interpolate a transparent colour.
+        upright = upright.convert("RGBA")
+    upright = _scaled(upright, side)
     if orientation in _TURNS:
-        shown = shown.transpose(_TURNS[orientation])
-    mode = "RGBA" if _may_be_transparent(shown) else "RGB"
-    # Pillow copies an image that is in the mode already.
-    shown = shown if shown.mode == mode else shown.convert(mode)
-    if shown.mode == "RGBA" and shown.getchannel("A").getextrema() == (255, 255):
-        shown = shown.convert("RGB")
-    # What is said about an image is not shown, and takes bytes: colour profiles, places, comments.
-    shown.info = {}
-    return shown
+        upright = upright.transpose(_TURNS[orientation])
+    mode = "RGBA" if _may_be_transparent(upright) else "RGB"
+    # Pillow would copy an image that has the mode already.
+    upright = upright if upright.mode == mode else upright.convert(mode)
+    if upright.mode == "RGBA" and upright.getchannel("A").getextrema() == (255, 255):
+        upright = upright.convert("RGB")
+    # Metadata take bytes and may reveal places: colour profiles, positions, comments.
+    upright.info = {}
+    return upright
 
 
 def _scaled(image: Image.Image, side: int) -> Image.Image:
@@ -258,7 +261,7 @@ def _scaled(image: Image.Image, side: int) -> Image.Image:
 
 
 def _is_to_be_enlarged(size: tuple[int, int], least_side: int, side: int) -> bool:
-    """Return whether the shorter side is too short, and the longer one may grow with it."""
+    """Return whether the shorter side is too short, and the longer one stays within `side`."""
     shorter, longer = sorted(size)
     return shorter < least_side and longer * least_side <= side * shorter
 
@@ -276,24 +279,24 @@ def _type_of(image: Image.Image, types: tuple[str, ...]) -> str | None:
 
 
 def _within(image: Image.Image, mime_type: str, most_bytes: int | None) -> bytes | None:
-    """Return a file of the image, smaller and smaller until it has no more bytes than it may."""
+    """Return the image as a file within a limit of bytes, reducing its sides as needed."""
     if image.mode == "RGBA" and mime_type == "image/jpeg":
         paper = Image.new("RGB", image.size, "white")
         paper.paste(image, mask=image.getchannel("A"))
         image = paper
     image = _scaled(image, _MOST_SIDE.get(mime_type, _ANY_SIDE))
-    left = _MOST_STEPS
+    remaining = _MOST_STEPS
     while True:
         least = 0
         for made in _encoded(image, mime_type):
             if most_bytes is None or len(made) <= most_bytes:
                 return made
             least = min(least or len(made), len(made))
-        if not left or most_bytes is None:
+        if not remaining or most_bytes is None:
             return None
-        # A file grows about as its pixels do: sides that are far too long are not tried.
-        steps = min(left, max(1, int(log(least / max(1, most_bytes), 1 / _STEP**2))))
-        left -= steps
+        # The size of a file is about proportional to its pixels, so useless steps are skipped.
+        steps = min(remaining, max(1, int(log(least / max(1, most_bytes), 1 / _STEP**2))))
+        remaining -= steps
         image = _scaled(image, max(1, round(max(image.size) * _STEP**steps)))
 
 
@@ -311,17 +314,17 @@ def _encoded(image: Image.Image, mime_type: str) -> Iterator[bytes]:
 
 
 def reduce_image(data: bytes, task: ImageTask) -> FittedImage | None:
-    """Make an image smaller: at most 512 pixels on its longer side, the right way up.
+    """Reduce an image to at most 512 pixels on its longer side, upright.
 
-    Of an animation it shows the first picture.
+    An animation is reduced to its first picture.
 
     Args:
         data: The whole image.
-        task: The type the bytes were found to be of, and bounds.
+        task: Its detected type, and the limits.
 
     Returns:
-        A JPEG or PNG; the image itself where it has no more pixels already, or no smaller form of
-        it takes fewer bytes; `None` if it cannot be decoded.
+        A JPEG or PNG; the image itself if it is small enough already, or no smaller form has fewer
+        bytes; `None` if it cannot be decoded.
 
     Raises:
         TooCostlyError: It takes too many passes over its pixels, and was not decoded.
@@ -337,19 +340,19 @@ def reduce_image(data: bytes, task: ImageTask) -> FittedImage | None:
             return None
         if is_small:
             return itself
-        shown = _in_shades(image)
-        shown.thumbnail((_REDUCED_SIDE, _REDUCED_SIDE), reducing_gap=2.0)
-        smaller = _smaller_forms(ImageOps.exif_transpose(shown))
+        reduced = _in_shades(image)
+        reduced.thumbnail((_REDUCED_SIDE, _REDUCED_SIDE), reducing_gap=2.0)
+        smaller = _smaller_forms(ImageOps.exif_transpose(reduced))
         made = next((made for made in smaller if len(made[0]) < len(data)), None)
         return FittedImage(*made, is_first_picture=False) if made else itself
     except TooCostlyError:
         raise
-    except Exception:  # noqa: BLE001 - decoders of hostile bytes raise anything
+    except Exception:  # noqa: BLE001 - decoders of hostile bytes raise errors of any kind
         return None
 
 
 def _smaller_forms(image: Image.Image) -> Iterator[tuple[bytes, str]]:
-    """Yield the image as it may be sent, the best form first, then ever smaller ones."""
+    """Yield the image as files, the best form first, then smaller ones."""
     if _may_be_transparent(image):
         transparent = image.convert("RGBA")
         yield _saved(transparent, "PNG", optimize=True), "image/png"

@@ -1,10 +1,10 @@
-"""The first key frame of a video as a JPEG; run as a program of its own, which may crash.
+"""Writes the first key frame of a video as a JPEG; a program of its own, since it may crash.
 
     python -m app.services.images.poster_process FORMAT PATH MEMORY_BYTES SECONDS
 
-Decoders of video are large and written in C, and what they are given is hostile. So they run in a
-process with little memory and little time, which opens the one file that it was given and nothing
-else: the format is named, so that no playlist is taken for a video, and only files are opened.
+Decoders of video are large, written in C, and read hostile bytes. So they run in a process with
+limits of memory and time, which opens only one file: the format is an argument, so that a playlist
+is not read as a video, and other protocols than files are disabled.
 """
 
 import io
@@ -23,34 +23,34 @@ if TYPE_CHECKING:
 
 MOST_PIXELS = 3_840 * 2_160
 NO_PICTURE, TOO_LARGE = 3, 4
-"""Statuses that say something of the video; any other one says nothing."""
+"""Statuses about the video; others are about the process."""
 _MOST_MEMORY_BYTES = 512 * 1024 * 1024
-# The largest piece of memory that is asked for at once.
+# The largest single allocation.
 _ROOM_BYTES = 48 * 1024 * 1024
 _MOST_SIDE = 1280
 _QUALITY = 80
 
 
 def main(video_format: str, path: str, memory_bytes: int, seconds: float) -> int:
-    """Write the frame to standard output; return the status to exit with.
+    """Write the frame to standard output; return the exit status.
 
     Args:
         video_format: FFmpeg's name of the format.
         path: The file.
-        memory_bytes: What may be mapped beside what the decoders themselves take.
-        seconds: When the process is ended.
+        memory_bytes: The limit of mapped memory in addition to the loaded decoders.
+        seconds: The time after which the process ends.
     """
     lower_priority()
     limit_process(seconds=seconds, memory_bytes=_MOST_MEMORY_BYTES)
     import av  # noqa: F401, PLC0415 - an optional package, for this process alone
-    import PIL.JpegImagePlugin  # noqa: F401, PLC0415 - before memory is bounded
+    import PIL.JpegImagePlugin  # noqa: F401, PLC0415 - before memory is limited
 
     most_bytes = min(_MOST_MEMORY_BYTES, mapped_bytes() + memory_bytes)
     limit_process(seconds=seconds, memory_bytes=most_bytes)
     try:
         image = _first_key_frame(video_format, path)
-    except Exception:  # noqa: BLE001 - decoders of hostile bytes raise anything
-        # Where memory ended, decoders say anything as well, and nothing of the video.
+    except Exception:  # noqa: BLE001 - decoders of hostile bytes raise errors of any kind
+        # Without free memory, the error may not be about the video.
         return NO_PICTURE if most_bytes - most_mapped_bytes() > _ROOM_BYTES else 1
     if image is None:
         return TOO_LARGE
@@ -62,7 +62,7 @@ def main(video_format: str, path: str, memory_bytes: int, seconds: float) -> int
 
 
 def _first_key_frame(video_format: str, path: str) -> "Image | None":
-    """Return the frame; `None` if it has too many pixels, by the header or by the stream."""
+    """Return the frame; `None` if it has too many pixels by its header or by the stream."""
     import av  # noqa: PLC0415 - see `main`
 
     options = {"protocol_whitelist": "file"}

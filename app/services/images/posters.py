@@ -1,6 +1,6 @@
-"""Posters: the first key frame of a stored video, made once, and kept as images made smaller are.
+"""Posters: the first key frame of a stored video, made once, and stored like derived images.
 
-It is made by a process of its own (`poster_process`), where the optional package `av` is there.
+A separate process (`poster_process`) makes it, if the optional package `av` is installed.
 """
 
 import tempfile
@@ -33,10 +33,10 @@ _FORMATS = {
     "video/x-matroska": "matroska",
 }
 _MOST_VIDEO_BYTES = 256 * 1024 * 1024
-"""A larger video has none: it would have to be copied to be decoded."""
+"""The maximum size of a video with a poster, since it is copied for decoding."""
 _MOST_POSTER_BYTES = 4 * 1024 * 1024
 _SECONDS = 10.0
-# Measured: a frame of 3,840 x 2,160 in any of four codecs, with ten bits and all colours.
+# Measured with frames of 3,840 x 2,160 in four codecs, with ten bits and without subsampling.
 _FRAME_BYTES = 192 * 1024 * 1024
 _KEY_OF_TOO_LARGE = "poster/2;too-large"
 _log = structlog.get_logger(__name__)
@@ -44,37 +44,38 @@ _log = structlog.get_logger(__name__)
 
 @cache
 def can_make_posters() -> bool:
-    """Say whether the package that decodes videos is installed."""
+    """Return whether the package that decodes videos is installed."""
     return find_spec("av") is not None
 
 
 @cache
 def _key() -> str:
-    """Return what a poster is noted as: what is beyond today's decoder need not be so tomorrow."""
+    """Return the key of posters; with the decoder's version, so that failures are tried again."""
     return f"poster/2;{version('av')}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Posters:
-    """Makes posters, for any project; one at a time."""
+    """Makes posters for any project, one at a time."""
 
     blobs: BlobStore
     """The store of the videos."""
     derived: DerivedImages
-    """Keeps what was made."""
+    """Stores posters."""
     memory: MemoryBudget
-    """The budget that frames take their bytes from."""
+    """The budget for frames."""
     _turns: ProjectTurns = field(
         init=False, default_factory=lambda: ProjectTurns(waiting=64, at_once=1)
     )
 
     async def get(self, project_id: str, video: Resource) -> DerivedImage:
-        """Return the poster of a video, made unless it has been.
+        """Return the poster of a video; make it if it was not made before.
 
         Raises:
-            NotFoundError: It has none: it is no video of a known format, too large or broken, or
-                the package `av` is not installed.
-            OverloadedError: It could not be made now.
+            NotFoundError: There is none: it is not a video of a known format, is too large or
+            damaged,
+                or the package `av` is not installed.
+            OverloadedError: It cannot be made now.
             MalformedRequestError: The client has left.
             StoreUnavailableError: A store did not answer, or has lost the bytes.
         """
@@ -96,14 +97,14 @@ class Posters:
         return None
 
     async def _find(self, project_id: str, video: Resource) -> DerivedImage | None:
-        """Return the poster that was made before; `None` if it was not tried.
+        """Return an existing poster; `None` if there was no attempt yet.
 
         Raises:
-            NotFoundError: It was tried, and the video has none.
+            NotFoundError: An earlier attempt found none.
         """
-        noted = await self.derived.noted(project_id, video.digest, _key())
+        noted = await self.derived.find(project_id, video.digest, _key())
         if noted is None:
-            if await self.derived.noted(project_id, video.digest, _KEY_OF_TOO_LARGE):
+            if await self.derived.find(project_id, video.digest, _KEY_OF_TOO_LARGE):
                 raise _too_large()
             return None
         if noted.image is None:
@@ -114,7 +115,7 @@ class Posters:
         try:
             status, data = await self._decode(project_id, video, video_format)
         except OSError:
-            # There is no room on the disk, or for another process.
+            # The disk is full, or another process cannot be started.
             status, data = 1, b""
         keep = partial(self.derived.keep, project_id, video.digest)
         if status == 0 and 0 < len(data) <= _MOST_POSTER_BYTES:
@@ -127,7 +128,7 @@ class Posters:
         if status == NO_PICTURE:
             await keep(_key(), None)
             raise _no_poster()
-        # Even a crash says nothing of the video: decoders crash where there is no more memory.
+        # Not recorded even after a crash, since decoders also crash for lack of memory.
         _log.info("poster given up", resource=video.resource_id, status=status)
         raise OverloadedError(
             "The poster could not be made now: to decode the video took too much time or memory. "
@@ -137,12 +138,12 @@ class Posters:
     async def _decode(
         self, project_id: str, video: Resource, video_format: str
     ) -> tuple[int, bytes]:
-        """Return the status of the process that decodes a video, and what it has written."""
+        """Decode a video in a process; return its status and output."""
         async with (
             self._as_file(project_id, video) as path,
-            self.memory.holding(_FRAME_BYTES) as held,
+            self.memory.holding(_FRAME_BYTES) as memory,
         ):
-            bounds = (str(held.size_bytes), str(_SECONDS + GRACE_SECONDS))
+            bounds = (str(memory.size_bytes), str(_SECONDS + GRACE_SECONDS))
             child = await start_child(_MODULE, video_format, path, *bounds)
             written = bytearray()
             try:

@@ -1,4 +1,4 @@
-"""The contract of smaller images: an image, a recipe, and the image that fits it."""
+"""The interface of smaller images: an image and a recipe give an image that fits it."""
 
 from typing import Protocol
 
@@ -7,7 +7,7 @@ from pagefault_dialects.model.resource import DerivedImage, ImageRecipe
 
 
 class SmallerImages(Protocol):
-    """Makes images smaller. See `DerivedImages`."""
+    """Derives smaller images. See `DerivedImages`."""
 
     async def get(
         self,
@@ -18,24 +18,24 @@ class SmallerImages(Protocol):
         size_bytes: int,
         recipe: ImageRecipe,
     ) -> DerivedImage | None:
-        """Return the image as the recipe wants it, made unless it has been.
+        """Return an image that fits a recipe; derive it if it was not derived before.
 
         Args:
-            project_id: Whose it is.
+            project_id: The project.
             source: The image.
             mime_type: Its type.
-            size_bytes: How many bytes it has.
-            recipe: The form that it has to fit.
+            size_bytes: Its size.
+            recipe: The required form.
 
         Returns:
-            What was made. Its bytes are in the blob store, or in itself if the source is part of a
-            record. It has no row where no resource has the bytes of the source. `None` if it cannot
-            be made, or not now.
+            The image. Its bytes are in the blob store, or in the object if the source is part of a
+            record. It has no row if no resource has the bytes of the source. `None` if it cannot be
+            derived, or not now.
 
         Raises:
             TooCostlyError: It takes too much work or memory to decode the image.
-            OverloadedError: The memory for its pixels was not free for a second, or too many images
-                of the project wait.
+            OverloadedError: The memory for its pixels was not available within a second, or too
+                many images of the project wait.
             MalformedRequestError: The client has left.
             StoreUnavailableError: A store did not answer, or has lost the bytes.
         """
