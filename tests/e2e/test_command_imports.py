@@ -8,7 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.kit.process import COMMAND, ROOT, WAIT_SECONDS, environment, run_command
+from tests.kit.process import (
+    COMMAND,
+    ROOT,
+    WAIT_SECONDS,
+    environment,
+    run_command,
+    run_until_answer,
+)
 
 _SERVER = frozenset({"fastapi", "starlette", "uvicorn", "websockets", "httptools"})
 _SERVICES = _SERVER | {"PIL", "httpx", "tinytag", "alembic", "psycopg"}
@@ -81,19 +88,23 @@ def test_command_loads_nothing_that_it_does_not_need(command: str, data_dir: Pat
         options = ()
     if command in (_BEFORE_A_PROGRAM, _LISTENS, _ASKS_A_SERVICE):
         options += _SERVER_COMMAND
-    done = subprocess.run(  # noqa: S603 - our own command
-        [sys.executable, "-X", "importtime", COMMAND, *command.split(), *options],
-        cwd=ROOT,
-        env=environment(),
-        input=f"{json.dumps(_CALL)}\n" if command in _HOST else "1",
-        capture_output=True,
-        text=True,
-        timeout=WAIT_SECONDS,
-        check=False,
-    )
+    full_command = [sys.executable, "-X", "importtime", str(COMMAND), *command.split(), *options]
+    if command in _HOST:
+        done = run_until_answer(full_command, json.dumps(_CALL).encode(), env=environment())
+    else:
+        done = subprocess.run(  # noqa: S603 - our own command
+            full_command,
+            cwd=ROOT,
+            env=environment(),
+            input=b"1",
+            capture_output=True,
+            timeout=WAIT_SECONDS,
+            check=False,
+        )
+    errors = done.stderr.decode()
     status = _STATUS.get(command, _STATUS.get(command.partition(" ")[0], 0))
-    assert done.returncode == status, done.stderr[-2_000:]
-    loaded = {name.partition(".")[0] for name in _IMPORTED.findall(done.stderr)}
+    assert done.returncode == status, errors[-2_000:]
+    loaded = {name.partition(".")[0] for name in _IMPORTED.findall(errors)}
     assert {"app", "typer"} <= loaded
     assert loaded & (UNNEEDED[command] | NEVER) == set()
 

@@ -13,6 +13,8 @@ import subprocess
 import sys
 import threading
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
@@ -69,6 +71,40 @@ def run_command(
     return subprocess.CompletedProcess(
         done.args, done.returncode, done.stdout.decode(), done.stderr.decode()
     )
+
+
+def run_until_answer(
+    command: Sequence[str | Path], line: bytes, *, env: Mapping[str, str], folder: Path = ROOT
+) -> subprocess.CompletedProcess[bytes]:
+    """Send a line to a command, and close its input after the first line of its answer.
+
+    A proxy gives its server five seconds from the end of its input. Under load, a server may need
+    longer to start, and would be ended before it answers.
+    """
+    with (
+        subprocess.Popen(  # noqa: S603 - our own command
+            command,
+            cwd=folder,
+            env=env,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        ) as process,
+        ThreadPoolExecutor(1) as threads,
+    ):
+        assert process.stdin
+        assert process.stdout
+        assert process.stderr
+        errors = threads.submit(process.stderr.read)
+        # A command that refuses its options does not read.
+        with suppress(BrokenPipeError):
+            process.stdin.write(line + b"\n")
+            process.stdin.flush()
+        answer = process.stdout.readline()
+        with suppress(BrokenPipeError):
+            process.stdin.close()
+        answer += process.stdout.read()
+        return subprocess.CompletedProcess(command, process.wait(), answer, errors.result())
 
 
 def workspace(folder: Path) -> Path:

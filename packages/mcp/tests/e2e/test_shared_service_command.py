@@ -28,7 +28,15 @@ from packages.mcp.tests.e2e.test_proxy_command import (
 from packages.mcp.tests.e2e.test_proxy_listen import call, listening
 from pagefault_mcp.service_client.shared_folder import SharedSetup, make_folder, socket_of
 from tests.kit import mcp_server
-from tests.kit.process import COMMAND, ROOT, WAIT_SECONDS, environment, program, workspace
+from tests.kit.process import (
+    COMMAND,
+    ROOT,
+    WAIT_SECONDS,
+    environment,
+    program,
+    run_until_answer,
+    workspace,
+)
 from tests.kit.servers import with_a_database
 
 WORD = mcp_server.ANSWERS["word"]
@@ -317,15 +325,8 @@ def test_closed_standard_streams_lead_nowhere(tmp_path: Path, closed: str) -> No
     command = shlex.join([str(COMMAND), "proxy", "--session", "demo", "--", *SERVER])
     call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "word"}}
     wrong = {"PAGEFAULT_LIMITS__TEXT_BYTES": "many", "PAGEFAULT_DATA_DIR": str(tmp_path)}
-    done = subprocess.run(  # noqa: S602 - our own command
-        f"{command} {closed}",
-        shell=True,
-        input=json.dumps(call).encode() + b"\n",
-        capture_output=True,
-        env=environment(wrong),
-        timeout=WAIT_SECONDS,
-        check=False,
-    )
+    shell = ["/bin/sh", "-c", f"exec {command} {closed}"]
+    done = run_until_answer(shell, json.dumps(call).encode(), env=environment(wrong))
     answer = WORD % 1 + b"\n" if closed == "2>&-" else b""
     assert (done.returncode, done.stdout) == (0, answer)
     assert b"Traceback" not in done.stderr
@@ -360,15 +361,12 @@ def test_service_holds_nothing_of_the_host(tmp_path: Path) -> None:
     command: list[str | Path] = [COMMAND, "proxy", "--session", "demo", "--data-dir", data]
     tokens = {"GITHUB_TOKEN": "secret-of-a-server", "PAGEFAULT_API_KEY": "pf_secret"}
     server = {"PYTHONPATH": str(ROOT)}
-    # It returns when all that writes to the standard streams has ended.
-    done = subprocess.run(  # noqa: S603 - our own command
+    # It returns when all processes that have the standard streams have ended.
+    done = run_until_answer(
         [*command, "--", *SERVER],
-        input=json.dumps(call).encode() + b"\n",
-        capture_output=True,
-        cwd=folder,
+        json.dumps(call).encode(),
         env=environment(tokens | server),
-        timeout=WAIT_SECONDS,
-        check=False,
+        folder=folder,
     )
     service = pid_in(folder_of(data))
     variables = Path(f"/proc/{service}/environ").read_bytes()
@@ -388,14 +386,11 @@ def test_memory_is_the_users_and_not_in_the_folder_of_the_host(
     home.mkdir()
     folder.mkdir()
     request = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "word"}}
-    done = subprocess.run(  # noqa: S603 - our own command
+    done = run_until_answer(
         [*program(), "proxy", "--session", "demo", *options, "--", *SERVER],
-        input=json.dumps(request).encode() + b"\n",
-        capture_output=True,
-        cwd=folder,
+        json.dumps(request).encode(),
         env=environment({"HOME": str(home), "PYTHONPATH": str(ROOT)}),
-        timeout=WAIT_SECONDS,
-        check=False,
+        folder=folder,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, WORD % 1 + b"\n", b"")
     data = folder / "near" if options else home / ".pagefault" / "data"
