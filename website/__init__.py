@@ -1,1 +1,1 @@
-"""The documents that are made from the code, and the documentation site with them."""
+"""The documentation site, and the documents that are generated from the code."""

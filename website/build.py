@@ -1,14 +1,14 @@
-"""Build the documentation site: the pages as they are, the HTTP reference, and a folder a version.
+"""Build the documentation site: the pages, the HTTP reference, and a folder for each version.
 
     python -m website.build [--into build/site]
 
     build/site/
-      index.html       leads to the newest version
+      index.html       redirects to the newest version
       versions.json    read by the version selector of the theme
-      0.2.0/           one version, built strictly: a broken link or anchor ends the build
+      0.2.0/           one version; a broken link or anchor fails the build
 
-The pages are copied with their places to each other, so that a link that works in the repository
-works in the site. Versions that are in the folder already stay: build into what is published.
+The pages keep their relative paths, so links work in the repository and in the site. Existing
+versions in the folder are kept: use the published folder with `--into`.
 """
 
 import argparse
@@ -25,7 +25,7 @@ from website.reference import reference_pages, slug
 
 ROOT: Final = Path(__file__).parent.parent
 STAGED: Final = ROOT / "build" / "website"
-# Whole folders, and pages that others link to.
+# Whole folders, and further pages that they link to.
 FOLDERS: Final = ("docs", "examples")
 PAGES: Final = (
     "*.md",
@@ -36,22 +36,22 @@ PAGES: Final = (
     "clients/*/README.md",
     "packages/*/README.md",
 )
-SHOWN: Final = {".md", ".png", ".txt", ".json", ".py", ".mjs", ".js", ".ts", ".yml", ""}
+SUFFIXES: Final = {".md", ".png", ".txt", ".json", ".py", ".mjs", ".js", ".ts", ".yml", ""}
 _MERMAID: Final = (
     ROOT / "website" / "node_modules" / "@mermaid-js" / "tiny" / "dist" / "mermaid.tiny.js"
 )
-# The theme loads this from another origin when a page has a drawing; the site has its own copy.
+# The theme loads Mermaid from another origin; the site has its own copy.
 _FOREIGN_MERMAID: Final = re.compile(r'"https://unpkg\.com/mermaid@\d+/dist/mermaid\.min\.js"')
 _OWN_MERMAID: Final = (
     """document.querySelector("script[src*='/bundle.']").src.replace(/[^/]*$/,"mermaid.js")"""
 )
-# Behind this entry of the navigation come the pages of the tags.
+# The entry of the navigation before the pages of the tags.
 _ROUTES: Final = '    { "All routes" = "reference/index.md" },'
 _VERSION: Final = re.compile(r"\d+\.\d+\.\d+")
 
 
 def main() -> None:
-    """Build the site, and print where it is."""
+    """Build the site, and print its path."""
     parser = argparse.ArgumentParser(prog="python -m website.build", description=__doc__)
     parser.add_argument(
         "--into", type=Path, default=ROOT / "build" / "site", help="the folder of all versions"
@@ -59,12 +59,12 @@ def main() -> None:
     into = parser.parse_args().into.resolve()
     stage()
     build(into / VERSION)
-    name_versions(into)
+    write_versions(into)
     sys.stdout.write(f"The site is in {into}; start at {into / 'index.html'}.\n")
 
 
 def stage() -> None:
-    """Copy all pages into `build/website/pages`, with the reference beside them."""
+    """Copy all pages and the reference into `build/website/pages`."""
     pages = STAGED / "pages"
     shutil.rmtree(STAGED, ignore_errors=True)
     for source in sources():
@@ -80,30 +80,30 @@ def stage() -> None:
 
 
 def sources() -> list[Path]:
-    """Return the files of the pages that git tracks or would track, so no stray files."""
-    listed = subprocess.run(
+    """Return the files of the pages; files that git ignores are left out."""
+    names = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--", *FOLDERS,
          *(f":(glob){page}" for page in PAGES)],
         cwd=ROOT, capture_output=True, text=True, check=True,
     ).stdout.splitlines()  # fmt: skip
-    found = [ROOT / name for name in listed if (ROOT / name).is_file()]
-    return [path for path in found if path.suffix in SHOWN]
+    paths = [ROOT / name for name in names if (ROOT / name).is_file()]
+    return [path for path in paths if path.suffix in SUFFIXES]
 
 
 def build(into: Path) -> None:
     """Build the staged pages into a folder, which is replaced.
 
     Raises:
-        SystemExit: A link or an anchor leads nowhere, or the navigation misses a page of `docs/`.
+        SystemExit: A link or an anchor is broken, or a page of `docs/` is not in the navigation.
     """
     settings = (ROOT / "website" / "zensical.toml").read_text()
     (STAGED / "zensical.toml").write_text(settings.replace(_ROUTES, _route_pages()))
-    missing = _not_in_navigation(settings)
+    missing = _missing_pages(settings)
     if missing:
         sys.exit(f"website/zensical.toml: add to `nav`: {', '.join(missing)}")
     command = [sys.executable, "-m", "zensical", "build", "--strict", "--clean"]
     if subprocess.run([*command, "-f", "zensical.toml"], cwd=STAGED, check=False).returncode:
-        sys.exit("The site was not built: mend the links above.")
+        sys.exit("The site was not built: repair the links above.")
     _use_own_mermaid(STAGED / "site" / "assets" / "javascripts")
     shutil.rmtree(into, ignore_errors=True)
     into.parent.mkdir(parents=True, exist_ok=True)
@@ -118,38 +118,38 @@ def _route_pages() -> str:
     return "\n".join([_ROUTES, *pages])
 
 
-def _not_in_navigation(settings: str) -> list[str]:
-    """Return the pages of `docs/` that no entry of the navigation names."""
+def _missing_pages(settings: str) -> list[str]:
+    """Return the pages of `docs/` that are missing in the navigation."""
     pages = sorted((STAGED / "pages" / "docs").glob("*.md"))
     names = [path.relative_to(STAGED / "pages").as_posix() for path in pages]
     return [name for name in names if f'"{name}"' not in settings]
 
 
 def _use_own_mermaid(scripts: Path) -> None:
-    """Let the theme load what draws diagrams from the site itself.
+    """Make the theme load Mermaid from the site itself.
 
     Raises:
-        SystemExit: The theme loads it in another way than this knows.
+        SystemExit: The script of the theme does not have the expected URL of Mermaid.
     """
     (bundle,) = scripts.glob("bundle.*.js")
     text, count = _FOREIGN_MERMAID.subn(lambda _: _OWN_MERMAID, bundle.read_text())
     if count != 1:
-        sys.exit("website/build.py: the theme has no address of mermaid that could be replaced.")
+        sys.exit("website/build.py: the script of the theme has no URL of Mermaid to replace.")
     bundle.write_text(text)
     shutil.copyfile(_MERMAID, scripts / "mermaid.js")
 
 
-def name_versions(into: Path) -> None:
-    """Write `versions.json`, newest first, and the page that leads to the newest."""
+def write_versions(into: Path) -> None:
+    """Write `versions.json`, newest first, and the redirect to the newest version."""
     folders = (path.name for path in into.iterdir() if _VERSION.fullmatch(path.name))
     versions = sorted(
         folders, key=lambda name: [int(each) for each in name.split(".")], reverse=True
     )
-    listed = [
+    entries = [
         {"version": name, "title": name, "aliases": ["latest"] if name == versions[0] else []}
         for name in versions
     ]
-    (into / "versions.json").write_text(json.dumps(listed, indent=2) + "\n")
+    (into / "versions.json").write_text(json.dumps(entries, indent=2) + "\n")
     (into / "index.html").write_text(
         f'<!doctype html><html lang="en"><title>Pagefault</title>'
         f'<meta http-equiv="refresh" content="0; url={versions[0]}/">'

@@ -1,4 +1,4 @@
-"""The table of dialects, made of the objects of real packages that the tests read."""
+"""The table of dialects, generated from the corpus of the tests."""
 
 import json
 from importlib import import_module
@@ -8,15 +8,15 @@ from typing import Any
 _KINDS = ("messages", "tool_results", "histories")
 _HEAD = "|---|---|---|---|---|---|\n"
 _AS_OPENAI = ("mistral", "ollama")
-"""Dialects in OpenAI's form, which its module reads."""
+"""Dialects in the form of OpenAI, read by its module."""
 
 
-def with_dialects(page: str, corpus: Path) -> str:
-    """Return a page with its table of dialects: the objects read of each, and the versions.
+def update_dialects_table(page: str, corpus: Path) -> str:
+    """Return the page with an updated table: the number of objects and the package versions.
 
     Args:
-        page: The text of the page, with the table as it was.
-        corpus: The folder of the objects, a file for each kind.
+        page: The text of the page with the earlier table.
+        corpus: The folder of the objects, with a file for each kind.
     """
     packages = {kind: _read_packages(corpus / f"{kind}.jsonl") for kind in _KINDS}
     names = dict.fromkeys(name for kind in packages.values() for name in kind)
@@ -27,7 +27,7 @@ def with_dialects(page: str, corpus: Path) -> str:
 
 
 def _read_packages(file: Path) -> dict[str, list[str]]:
-    """Return the packages of a file's objects, one for each object, by dialect."""
+    """Return the package of each object in a file, by dialect."""
     packages: dict[str, list[str]] = {}
     for line in file.read_text().splitlines():
         each: dict[str, Any] = json.loads(line)

@@ -12,7 +12,7 @@ from pydantic.fields import FieldInfo
 from app.config.settings import Settings, variables_of
 from app.http.problem_pages import problems_markdown
 from app.main import create_app
-from website.dialects_page import with_dialects
+from website.dialects_page import update_dialects_table
 
 ROOT = Path(__file__).resolve().parents[1]
 DIALECTS = ROOT / "docs" / "dialects.md"
@@ -20,19 +20,19 @@ CORPUS = ROOT / "packages" / "dialects" / "tests" / "dialects"
 
 
 def generated_documents() -> dict[Path, str]:
-    """Return every generated document and the text it should have."""
+    """Return the text of each generated document by its path."""
     document = create_app(Settings(auth="none", host="127.0.0.1")).openapi()
     return {
         ROOT / "openapi" / "openapi.json": json.dumps(document, indent=2, ensure_ascii=False)
         + "\n",
-        DIALECTS: with_dialects(DIALECTS.read_text(), CORPUS),
+        DIALECTS: update_dialects_table(DIALECTS.read_text(), CORPUS),
         ROOT / "docs" / "errors.md": problems_markdown(),
         ROOT / "docs" / "settings.md": settings_markdown(),
     }
 
 
 def settings_markdown() -> str:
-    """Return the page of all settings: variable, default, meaning."""
+    """Return the page of settings, with variables, defaults and meanings."""
     rows = "\n".join(
         f"| `{variable}` | {_default(field)} | {_meaning(field)} |"
         for variable, field in variables_of(Settings)
@@ -85,12 +85,12 @@ def _default(field: FieldInfo) -> str:
 
 
 def _meaning(field: FieldInfo) -> str:
-    """Return the docstring of a setting on one line."""
+    """Return the docstring of a setting as one line."""
     return " ".join((field.description or "").split())
 
 
 def main(arguments: list[str]) -> int:
-    """Write or check; returns the process status."""
+    """Write or check the documents, and return the exit status."""
     outdated = []
     for path, text in generated_documents().items():
         if "--check" not in arguments:

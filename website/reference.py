@@ -1,7 +1,7 @@
-"""Write the reference of the HTTP interface as Markdown, from the OpenAPI document.
+"""Generate the reference of the HTTP interface as Markdown, from the OpenAPI document.
 
-One page for each tag, with its operations, and one page with all schemas, so that the search of
-the site finds every route, parameter and member. The pages add nothing to the document.
+There is a page for each tag with its operations, and a page with all schemas, so that the search
+of the site finds each route, parameter and member.
 """
 
 import json
@@ -16,13 +16,13 @@ Document = Mapping[str, Any]
 
 
 def reference_pages(document: Document) -> dict[str, str]:
-    """Return the pages by their file names: `index.md`, one for each tag, and `schemas.md`."""
+    """Return the pages by file name: `index.md`, a page for each tag, and `schemas.md`."""
     pages = {f"{slug(tag['name'])}.md": _tag_page(document, tag) for tag in document["tags"]}
     return {"index.md": _index(document), **pages, SCHEMAS_PAGE: _schemas_page(document)}
 
 
 def slug(name: str) -> str:
-    """Return a name in the form of an address."""
+    """Return a name in the form used in URLs."""
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
 
 
@@ -38,11 +38,11 @@ def _operations(document: Document, tag: str) -> Iterator[tuple[str, str, Docume
 def _index(document: Document) -> str:
     """Return the page that lists all routes."""
     lines = [f"# HTTP reference, version {document['info']['version']}", ""]
-    lines += ["Made from [openapi.json](openapi.json), the document to generate SDKs from.", ""]
+    lines += ["Generated from [openapi.json](openapi.json), from which SDKs can be generated.", ""]
     for tag in document["tags"]:
         page = f"{slug(tag['name'])}.md"
         lines += [f"## [{tag['name']}]({page})", "", tag.get("description", ""), ""]
-        lines += ["| route | does |", "|---|---|"]
+        lines += ["| route | summary |", "|---|---|"]
         for path, method, operation in _operations(document, tag["name"]):
             anchor = slug(operation["operationId"])
             route = f"[`{method.upper()} {path}`]({page}#{anchor})"
@@ -65,7 +65,7 @@ def _operation(document: Document, path: str, method: str, operation: Document) 
     lines = [f"## {title} {{ #{slug(operation['operationId'])} }}", ""]
     lines += [f"`{method.upper()} {path}`", "", operation.get("description", ""), ""]
     declared = [*operation["shared"], *operation.get("parameters", ())]
-    parameters = [_resolved(document, each) for each in declared]
+    parameters = [_resolve(document, each) for each in declared]
     if parameters:
         lines += ["| parameter | in | type | meaning |", "|---|---|---|---|"]
         for each in parameters:
@@ -73,12 +73,12 @@ def _operation(document: Document, path: str, method: str, operation: Document) 
             meaning = _cell(each.get("description", ""))
             lines.append(f"| {name} | {each['in']} | {type_of(each['schema'])} | {meaning} |")
         lines.append("")
-    body = _resolved(document, operation.get("requestBody", {}))
+    body = _resolve(document, operation.get("requestBody", {}))
     if body:
         lines += ["**Body**", "", *_contents(body["content"])]
     lines += ["| status | answer | type |", "|---|---|---|"]
     for status, answer in operation["responses"].items():
-        response = _resolved(document, answer)
+        response = _resolve(document, answer)
         contents = response.get("content", {}).items()
         types = ", ".join(_media(name, media) for name, media in contents)
         lines.append(f"| {status} | {_cell(response.get('description', ''))} | {types} |")
@@ -113,14 +113,14 @@ def _schemas_page(document: Document) -> str:
             continue
         lines += ["| member | type | meaning |", "|---|---|---|"]
         for member, each in members.items():
-            named = f"`{member}`" + (", required" if member in schema.get("required", ()) else "")
-            lines.append(f"| {named} | {type_of(each)} | {_cell(each.get('description', ''))} |")
+            label = f"`{member}`" + (", required" if member in schema.get("required", ()) else "")
+            lines.append(f"| {label} | {type_of(each)} | {_cell(each.get('description', ''))} |")
         lines.append("")
     return "\n".join(lines)
 
 
 def type_of(schema: Document | bool) -> str:
-    """Return a schema in words, for a cell of a table; named schemas are links."""
+    """Return the text for a schema in a table; named schemas become links."""
     if not isinstance(schema, Mapping) or not schema:
         return "any value"
     if "$ref" in schema:
@@ -136,7 +136,7 @@ def type_of(schema: Document | bool) -> str:
 
 
 def _plain_type(schema: Document) -> str:
-    """Return a type of JSON in words."""
+    """Return the text for a JSON type."""
     kind = schema.get("type", "any value")
     if isinstance(kind, list):
         return " or ".join(kind)
@@ -147,16 +147,16 @@ def _plain_type(schema: Document) -> str:
     return f"{kind} ({schema['format']})" if "format" in schema else str(kind)
 
 
-def _resolved(document: Document, item: Document) -> Document:
-    """Return a parameter, body or answer, also if the document has only a reference to it."""
+def _resolve(document: Document, item: Document) -> Document:
+    """Return the target of a reference, or the item itself."""
     if "$ref" not in item:
         return item
-    found: Any = document
+    target: Any = document
     for key in item["$ref"].removeprefix("#/").split("/"):
-        found = found[key]
-    return found  # type: ignore[no-any-return]
+        target = target[key]
+    return target  # type: ignore[no-any-return]
 
 
 def _cell(text: str) -> str:
-    """Return a text on one line of a table."""
+    """Return a text as one line, escaped for a table."""
     return " ".join(text.split()).replace("|", "\\|")

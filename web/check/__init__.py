@@ -1,1 +1,1 @@
-"""What the viewer shows, and how it looks, in Debian's Chromium; `make web-check` runs it."""
+"""Tests of the viewer in Debian's Chromium, run by `make web-check`."""

@@ -1,11 +1,11 @@
-"""That what is shown violates no rule of axe-core, light or dark."""
+"""Checks of pages with axe-core, in the light and the dark colour scheme."""
 
 from tests.browser.accessibility import axe_script, violations
 from tests.browser.tabs import Tab
 
 
-def watched(tab: Tab) -> Tab:
-    """The same tab, with the means to look for violations in what it opens from now on."""
+def add_axe(tab: Tab) -> Tab:
+    """Add axe-core to the pages that a tab opens from now on, and return the tab."""
     tab.page.context.add_init_script(path=axe_script())
     return tab
 

@@ -1,4 +1,4 @@
-"""What `tests` has: its options, fixtures and scheduler, and the browser of `tests/browser`."""
+"""The options, fixtures and scheduler of `tests`, and the browser of `tests/browser`."""
 
 import httpx
 import pytest

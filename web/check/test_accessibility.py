@@ -12,7 +12,7 @@ from tests.browser.accessibility import violations
 from tests.browser.conftest import OpenTab
 from tests.browser.tabs import Tab
 from tests.kit.servers import LiveService
-from web.check.accessible import watched
+from web.check.accessible import add_axe
 
 WIDE, PHONE = ViewportSize(width=1280, height=800), ViewportSize(width=360, height=740)
 Look = tuple[ViewportSize, Literal["light", "dark"]]
@@ -22,9 +22,9 @@ SOURCE = re.compile(".")
 UNFINISHED = "[role=status]:has-text('Loading')"
 
 
-def assert_usable(tab: Tab, shown: Locator, looks: Sequence[Look] = TWO_LOOKS) -> None:
-    """What is shown has no violation, whatever it looks like, and fits."""
-    expect(shown).to_be_visible()
+def assert_usable(tab: Tab, element: Locator, looks: Sequence[Look] = TWO_LOOKS) -> None:
+    """Check that an element is visible, accessible and fits, at each size and colour scheme."""
+    expect(element).to_be_visible()
     expect(tab.page.locator(UNFINISHED)).to_have_count(0)
     page = tab.page
     for size, scheme in looks:
@@ -48,8 +48,8 @@ def heading(page: Page, name: str) -> Locator:
 
 
 def test_views_of_an_empty_service_are_usable(open_service: LiveService, open_tab: OpenTab) -> None:
-    tab = watched(open_tab(open_service))
-    for path, said in [
+    tab = add_axe(open_tab(open_service))
+    for path, text in [
         ("/sessions", "No session yet"),
         ("/sessions/none", "Nothing was written to this session yet"),
         ("/pages", "There are no pages yet"),
@@ -57,18 +57,18 @@ def test_views_of_an_empty_service_are_usable(open_service: LiveService, open_ta
         ("/upload", "Drop files here, or choose them:"),
     ]:
         tab.open(path)
-        assert_usable(tab, tab.page.get_by_text(said))
+        assert_usable(tab, tab.page.get_by_text(text))
 
 
 def test_failures_are_usable(open_service: LiveService, open_tab: OpenTab) -> None:
-    tab = watched(open_tab(open_service))
+    tab = add_axe(open_tab(open_service))
     for path in ("/pages/none", f"/sessions?q={'x' * 200}", "/sessions/-"):
         tab.open(path)
         assert_usable(tab, tab.page.get_by_role("button", name="Try again"))
 
 
 def test_key_dialog_is_usable(keyed_service: LiveService, open_tab: OpenTab) -> None:
-    tab = watched(open_tab(keyed_service))
+    tab = add_axe(open_tab(keyed_service))
     tab.open("/sessions")
     assert_usable(tab, heading(tab.page, "This service asks for a key"))
     tab.give_key("pf_unknown")
@@ -80,7 +80,7 @@ def test_sessions_and_a_timeline_of_everything_are_usable(
 ) -> None:
     log = shop.text("402 Payment Required\n" * 20_000)
     shop.written(writer, (*shop.EVERYTHING, shop.tool_result("logs.read", "call_long", [log])))
-    tab = watched(open_tab(open_service))
+    tab = add_axe(open_tab(open_service))
     tab.open("/sessions")
     assert_usable(tab, tab.page.locator(".session-row"))
     tab.open(f"/sessions/{shop.SESSION}")
@@ -100,7 +100,7 @@ def test_pages_are_usable(
     open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
 ) -> None:
     shop.put_pages(writer)
-    tab = watched(open_tab(open_service))
+    tab = add_axe(open_tab(open_service))
     tab.open("/pages")
     assert_usable(tab, tab.page.get_by_text("5 pages, newest first"))
     for page_id in ("gateway-runbook", "order-k-20418", "hotline-call", "click-recording"):
@@ -113,7 +113,7 @@ def test_pages_are_usable(
 
 
 def test_upload_is_usable(open_service: LiveService, open_tab: OpenTab) -> None:
-    tab = watched(open_tab(open_service))
+    tab = add_axe(open_tab(open_service))
     tab.open("/upload")
     tab.choose_files(
         ("chart.png", "image/png", drawings.latency_chart()),

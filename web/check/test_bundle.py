@@ -1,4 +1,4 @@
-"""How much a reader loads before anything of a session is seen."""
+"""The size of the scripts that load before a session is visible."""
 
 import gzip
 

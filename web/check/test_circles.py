@@ -12,7 +12,7 @@ CHECK = BUILT_VIEWER.parent / "circles.mjs"
 
 
 @pytest.mark.parametrize(
-    ("back", "said"),
+    ("back", "message"),
     [
         ("import type { A } from '../a';", "a.ts -> b.ts -> folder/index.tsx -> a.ts"),
         ("export * from '../a.ts';", "a.ts -> b.ts -> folder/index.tsx -> a.ts"),
@@ -20,7 +20,7 @@ CHECK = BUILT_VIEWER.parent / "circles.mjs"
         ("import { a } from 'a';", ""),
     ],
 )
-def test_circle_of_imports_is_found(tmp_path: Path, back: str, said: str) -> None:
+def test_circle_of_imports_is_found(tmp_path: Path, back: str, message: str) -> None:
     (tmp_path / "a.ts").write_text("import { b } from './b.ts';\n")
     (tmp_path / "b.ts").write_text("export { c } from './folder';\n")
     (tmp_path / "folder").mkdir()
@@ -34,4 +34,4 @@ def test_circle_of_imports_is_found(tmp_path: Path, back: str, said: str) -> Non
         cwd=tmp_path,
     )
     listed = found.stderr.splitlines()[1:]
-    assert (found.returncode, listed) == (int(bool(said)), [said] if said else [])
+    assert (found.returncode, listed) == (int(bool(message)), [message] if message else [])

@@ -1,4 +1,4 @@
-"""The doctor in the page: histories made of SDK objects, examined and healed."""
+"""The doctor in the viewer: histories of SDK objects, examined and repaired."""
 
 import json
 from pathlib import Path
@@ -14,7 +14,7 @@ from playwright.sync_api import Locator, expect
 from tests.browser.conftest import OpenTab
 from tests.browser.tabs import Tab
 from tests.kit.servers import LiveService
-from web.check.accessible import assert_accessible, watched
+from web.check.accessible import add_axe, assert_accessible
 
 _QUESTION: ChatCompletionUserMessageParam = {"role": "user", "content": "Which orders failed?"}
 _ASKED = ChatCompletionMessage.model_validate(
@@ -33,7 +33,7 @@ _STRAY: ChatCompletionToolMessageParam = {
 
 
 def doctor(service: LiveService, open_tab: OpenTab) -> Tab:
-    tab = watched(open_tab(service, accept_downloads=True))
+    tab = add_axe(open_tab(service, accept_downloads=True))
     tab.open("/doctor")
     return tab
 
@@ -108,11 +108,11 @@ def test_file_may_be_chosen_again_when_it_has_changed(
     open_service: LiveService, open_tab: OpenTab, tmp_path: Path
 ) -> None:
     tab = doctor(open_service, open_tab)
-    given = tmp_path / "history.json"
+    history_file = tmp_path / "history.json"
     for words in ("first", "second"):
-        given.write_text(json.dumps([{"role": "user", "content": words}]))
-        tab.page.get_by_label("Choose a file").set_input_files(given)
-        expect(tab.page.get_by_label("The history as JSON")).to_have_value(given.read_text())
+        history_file.write_text(json.dumps([{"role": "user", "content": words}]))
+        tab.page.get_by_label("Choose a file").set_input_files(history_file)
+        expect(tab.page.get_by_label("The history as JSON")).to_have_value(history_file.read_text())
 
 
 def test_many_findings_are_drawn_in_pieces(open_service: LiveService, open_tab: OpenTab) -> None:

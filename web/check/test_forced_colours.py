@@ -1,4 +1,4 @@
-"""Where the reader's system forces its colours, what colours told is told by other means."""
+"""With forced colours, the viewer conveys without colours what colours conveyed."""
 
 import io
 
@@ -12,10 +12,10 @@ from tests.browser.tabs import Tab
 from tests.contract.render_cases import audio_block, image_block
 from tests.kit import media
 from tests.kit.servers import LiveService
-from web.check.accessible import assert_accessible, watched
+from web.check.accessible import add_axe, assert_accessible
 
 OTHER = "other"
-# WCAG 1.4.11: what is needed to understand a graphic.
+# WCAG 1.4.11: the contrast of the parts that are needed to understand a graphic.
 LEAST_CONTRAST = 3.0
 # Columns of the map, in shares of its width: tokens, images, errors.
 COLUMNS = {"tokens": (0.05, 0.45), "images": (0.5, 0.75), "errors": (0.77, 1.0)}
@@ -45,7 +45,7 @@ def filled_service(shared_service: LiveService) -> LiveService:
 def test_what_colours_tell_is_seen_where_they_are_forced(
     filled_service: LiveService, open_tab: OpenTab, scheme: str
 ) -> None:
-    tab = watched(open_tab(filled_service, forced_colors="active", color_scheme=scheme))
+    tab = add_axe(open_tab(filled_service, forced_colors="active", color_scheme=scheme))
     page = tab.page
     tab.open(f"/sessions/{shop.SESSION}#9")
     failed = page.locator('.call-card[data-seq="9"]')
@@ -53,14 +53,14 @@ def test_what_colours_tell_is_seen_where_they_are_forced(
     for current in ('.session-row[aria-current="page"]', "nav a[aria-current]", '[data-seq="9"]'):
         assert_outlined(page.locator(current))
     drawn = picture_of(page.locator(".minimap"))
-    for name, (left, right) in COLUMNS.items():
-        column = drawn.crop((int(left * drawn.width), 0, int(right * drawn.width), drawn.height))
+    for name, (start, end) in COLUMNS.items():
+        column = drawn.crop((int(start * drawn.width), 0, int(end * drawn.width), drawn.height))
         assert contrast_within(column) >= LEAST_CONTRAST, name
     place = page.locator(".minimap-place")
-    assert contrast_within(picture_of(place, around=4)) >= LEAST_CONTRAST
+    assert contrast_within(picture_of(place, margin=4)) >= LEAST_CONTRAST
     assert_accessible(tab)
 
-    # Who goes on by keyboard sees where they are, also on what is outlined anyway.
+    # Keyboard focus is visible, also on elements that have an outline already.
     page.keyboard.press("j")
     expect(page.locator('[data-seq="10"]')).to_have_css("outline-width", "3px")
     page.keyboard.press("Tab")
@@ -74,7 +74,7 @@ def test_what_colours_tell_is_seen_where_they_are_forced(
 def test_bars_levels_and_differences_are_seen_where_colours_are_forced(
     filled_service: LiveService, open_tab: OpenTab
 ) -> None:
-    tab = watched(open_tab(filled_service, forced_colors="active"))
+    tab = add_axe(open_tab(filled_service, forced_colors="active"))
     page = tab.page
     tab.open(f"/sessions/{shop.SESSION}/model?maxTokens=4000")
     evicted = page.locator(".model-entry.evicted").first
@@ -107,25 +107,25 @@ def test_map_is_drawn_anew_when_colours_are_forced_meanwhile(
     assert before.tobytes() != after.tobytes()
 
 
-def assert_outlined(shown: Locator) -> None:
-    """It has an outline of two pixels at least, in another colour than the ground."""
-    style, width, colour = shown.evaluate(
+def assert_outlined(element: Locator) -> None:
+    """Check for an outline of at least two pixels in another colour than the background."""
+    style, width, colour = element.evaluate(
         "(one) => { const { outlineStyle, outlineWidth, outlineColor } = getComputedStyle(one);"
         " return [outlineStyle, parseFloat(outlineWidth), outlineColor]; }"
     )
-    ground = shown.page.evaluate("() => getComputedStyle(document.body).backgroundColor")
+    ground = element.page.evaluate("() => getComputedStyle(document.body).backgroundColor")
     assert (style, width >= 2) == ("solid", True)
     assert colour != ground
 
 
-def picture_of(shown: Locator, *, around: int = 0) -> Image.Image:
-    """What is seen of an element, and so many pixels around it."""
-    box = shown.bounding_box()
+def picture_of(element: Locator, *, margin: int = 0) -> Image.Image:
+    """Return a picture of an element, with a margin in pixels."""
+    box = element.bounding_box()
     assert box is not None
-    whole = Image.open(io.BytesIO(shown.page.screenshot())).convert("RGB")
+    whole = Image.open(io.BytesIO(element.page.screenshot())).convert("RGB")
     edges = (box["x"], box["y"], box["x"] + box["width"], box["y"] + box["height"])
-    left, top, right, bottom = (round(edge) for edge in edges)
-    return whole.crop((left - around, top - around, right + around, bottom + around))
+    x_0, y_0, x_1, y_1 = (round(edge) for edge in edges)
+    return whole.crop((x_0 - margin, y_0 - margin, x_1 + margin, y_1 + margin))
 
 
 def contrast_within(picture: Image.Image) -> float:

@@ -37,8 +37,8 @@ def test_raw_json_of_an_entry_is_reached_by_keys_from_the_list(
     page.keyboard.press("Enter")
     source = tab.entries.first.get_by_label("JSON")
     expect(source).to_be_visible()
-    shown = json.loads(source.inner_text())
-    assert shown["content"] == "Checkout fails for some customers since noon. Find out why."
+    content = json.loads(source.inner_text())
+    assert content["content"] == "Checkout fails for some customers since noon. Find out why."
     page.keyboard.press("Shift+Tab")
     expect(source).to_be_focused()
 
@@ -122,7 +122,7 @@ def test_focus_goes_along_from_entry_to_entry(
     expect(current.get_by_role("button", name="Unfold")).to_be_visible()
     page.keyboard.press("Tab")
     expect(current.get_by_role("link", name="#31")).to_be_focused()
-    # Whoever has gone on inside of entries goes on from there.
+    # The keys continue from the entry that has the focus.
     page.locator('[data-seq="32"]').get_by_role("link", name="#32").focus()
     page.keyboard.press("j")
     expect(page.locator('[data-seq="33"]')).to_be_focused()
@@ -143,14 +143,14 @@ def test_focus_goes_to_an_entry_far_away_that_is_not_loaded_yet(
     current = page.locator('[data-seq="120"]')
     expect(current).to_contain_text("Entry 120.")
     expect(current).to_be_focused()
-    # A click into an entry takes the focus of nobody.
+    # A click into an entry does not move the focus to it.
     page.locator('[data-seq="121"] .text').click()
     expect(current).not_to_be_focused()
     expect(page.locator("[data-seq]:focus")).to_have_count(0)
 
 
 def top_of(page: Page, seq: int) -> float:
-    """How far below the edge of the timeline an entry begins."""
+    """Return the distance of an entry from the top of the timeline."""
     top: float = page.evaluate(
         "seq => document.querySelector(`[data-seq='${seq}']`).getBoundingClientRect().top"
         " - document.querySelector('.timeline-scroller').getBoundingClientRect().top",
@@ -194,7 +194,7 @@ def test_links_skip_to_each_part_that_is_there(
         assert page.url.endswith("#3")
     page.keyboard.press("Tab")
     expect(page.get_by_role("region", name="Entries").locator(":focus")).to_have_count(1)
-    for path, said in [
+    for path, labels in [
         ("/sessions", ["Skip to the content", "Skip to the session list"]),
         ("/upload", ["Skip to the content"]),
         ("/pages", ["Skip to the content", "Skip to the filters", "Skip to the pages"]),
@@ -202,4 +202,4 @@ def test_links_skip_to_each_part_that_is_there(
         ("/search?q=checkout", ["Skip to the content", "Skip to the hits"]),
     ]:
         tab.open(path)
-        expect(links).to_have_text(said)
+        expect(links).to_have_text(labels)

@@ -25,7 +25,7 @@ VIEWS = {
     f"/pages/{shop.CHART_PAGE}": shop.CHART_PAGE,
     "/upload": "Upload",
 }
-# What reaches beyond the right edge, but for what is hidden or scrolls by itself.
+# Elements beyond the right edge, except for hidden and scrolling ones.
 _CUT_OFF = """() => {
   const scrolls = (element) => {
     for (let at = element; at !== null; at = at.parentElement) {
@@ -195,17 +195,17 @@ def test_jumps_and_counts_stay_in_what_a_filter_shows(
         expect(current).to_have_attribute("data-seq", f"{seq}")
     page.get_by_role("button", name="Next image").click()
     expect(current).to_have_attribute("data-seq", "24")
-    # A number that is hidden leads to the next that is shown, and that is said.
+    # A number that is hidden leads to the next that is shown, and that is text.
     page.get_by_label("Number of an entry, or a time").fill("30")
     page.keyboard.press("Enter")
     expect(current).to_have_attribute("data-seq", "32")
     expect(page.get_by_role("alert")).to_contain_text("Entry 30 is not shown")
-    # The map is one of what is shown.
-    map_of_shown = page.get_by_role("slider", name="Where in the session")
-    expect(map_of_shown).to_have_attribute("aria-valuemax", "10")
-    map_of_shown.press("Home")
+    # The map only has the visible entries.
+    entry_map = page.get_by_role("slider", name="Where in the session")
+    expect(entry_map).to_have_attribute("aria-valuemax", "10")
+    entry_map.press("Home")
     expect(page.locator('[data-seq="4"]')).to_be_in_viewport()
-    # What comes and is hidden is not counted as new.
+    # New entries that are hidden are not counted.
     tab.await_live()
     last = "camera", "c42", "The last one."
     shop.written(writer, [shop.message("user", "Hurry."), shop.tool_result(*last)])
@@ -236,8 +236,8 @@ def test_numbers_are_as_the_reader_writes_them(
     page = tab.page
     tab.open(f"/sessions/{shop.SESSION}")
     card = page.locator(".call-card")
-    for said in ("1.200 \u00d7 20 pixels", "2,5 s", "1,5 MB", "3 files kept, 1,"):
-        expect(card).to_contain_text(said)
+    for text in ("1.200 \u00d7 20 pixels", "2,5 s", "1,5 MB", "3 files kept, 1,"):
+        expect(card).to_contain_text(text)
     expect(page.locator(".session-row")).to_contain_text("(1,")
     card.get_by_text("Structured content").click()
     expect(card.locator(".json-tree")).to_contain_text("1.500 members")
@@ -245,8 +245,8 @@ def test_numbers_are_as_the_reader_writes_them(
     expect(page.get_by_role("button", name="100\xa0%")).to_be_visible()
     page.keyboard.press("Escape")
     tab.open("/pages/scored")
-    for said in ("12,0 kB", "0,25"):
-        expect(page.locator(".page-facts")).to_contain_text(said)
+    for text in ("12,0 kB", "0,25"):
+        expect(page.locator(".page-facts")).to_contain_text(text)
     expect(page.locator("body")).not_to_contain_text(re.compile(r"\d\.\d [kM]?B\b"))
 
 

@@ -1,4 +1,4 @@
-"""A long history: it loads what is looked at, and all of it can be reached."""
+"""A long history: entries load when they come near the viewport, and all can be reached."""
 
 import re
 
@@ -18,8 +18,8 @@ SIDE = 20
 # The viewer looks ahead 600 pixels; entries grow when their images are there.
 NEAR_PX = 2_000
 MOST_NODES = 3_000
-# Notes which entries have ever been near what is seen, by number; from the first one that is drawn,
-# since images push away what was near before they were there.
+# Records the numbers of the entries that were near the viewport. It starts with the first drawn
+# entry, because images move other entries away when they load.
 _WATCH = f"""
   window.seenEntries = new Set();
   const margin = "{NEAR_PX}px 0px";
@@ -64,8 +64,8 @@ def test_long_history_loads_only_what_is_looked_at_and_can_be_read_whole(
     last = entry(tab, COUNT)
     expect(last).to_be_in_viewport()
     expect(last.locator("img")).to_have_js_property("complete", True)
-    assert {numbers[each] for each in tab.content_ids()} <= seen(tab)
-    assert len(seen(tab)) < 50
+    assert {numbers[each] for each in tab.content_ids()} <= recorded_entries(tab)
+    assert len(recorded_entries(tab)) < 50
 
     tab.page.get_by_role("region", name="Entries").focus()
     tab.page.keyboard.press("Home")
@@ -81,7 +81,7 @@ def test_long_history_loads_only_what_is_looked_at_and_can_be_read_whole(
     expect(last).to_be_in_viewport()
     fetched = {numbers[each] for each in tab.content_ids()}
     assert {4, 136, 252, 400, COUNT} <= fetched
-    assert fetched <= seen(tab)
+    assert fetched <= recorded_entries(tab)
     assert len(fetched) < len(numbers)
 
 
@@ -97,8 +97,8 @@ def go_to(tab: Tab, number: int) -> None:
     expect(entry(tab, number)).to_be_in_viewport()
 
 
-def seen(tab: Tab) -> set[int]:
-    """The numbers of the entries that have been at or near what is seen."""
+def recorded_entries(tab: Tab) -> set[int]:
+    """Return the numbers of the entries that were in or near the viewport."""
     return set(tab.page.evaluate("() => Array.from(window.seenEntries)"))
 
 
@@ -113,10 +113,10 @@ def test_way_to_the_beginning_is_kept_until_the_beginning_is_there(
         turn = writer.post(f"/api/sessions/{shop.SESSION}/turns", json={"entries": entries})
         assert turn.is_success, turn.text[:500]
     tab = open_tab(open_service)
-    held: list[Route] = []
+    routes: list[Route] = []
 
     def hold(route: Route) -> None:
-        held.append(route)
+        routes.append(route)
 
     # The newest are asked for first, and then all that is before them.
     earlier = re.compile(r"/outline\?.*after=0\b")
@@ -127,8 +127,8 @@ def test_way_to_the_beginning_is_kept_until_the_beginning_is_there(
     tab.page.get_by_role("region", name="Entries").focus()
     tab.page.keyboard.press("Home")
     expect(entry(tab, COUNT)).not_to_be_in_viewport()
-    assert len(held) == 1
-    held[0].continue_()
+    assert len(routes) == 1
+    routes[0].continue_()
     tab.page.unroute(earlier)
     expect(entry(tab, 1)).to_be_in_viewport()
     expect(tab.page.locator(".day")).to_be_in_viewport()

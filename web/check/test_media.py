@@ -7,7 +7,7 @@ import wave
 import httpx
 import pytest
 from PIL import Image, ImageDraw
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import FloatRect, Locator, Page, expect
 
 from tests.browser import shop
 from tests.browser.conftest import OpenTab
@@ -16,7 +16,7 @@ from tests.contract.page_requests import data_uri, put
 from tests.contract.render_cases import audio_block, file_block, image_block
 from tests.kit import media
 from tests.kit.servers import LiveService
-from web.check.accessible import assert_accessible, watched
+from web.check.accessible import add_axe, assert_accessible
 
 _DRAWN = """canvas => {
   const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
@@ -52,7 +52,7 @@ def test_image_is_enlarged_moved_and_compared_with_what_a_model_gets(
     Image.new("RGB", (9_000, 400), (30, 90, 160)).save(large, "PNG")
     picture = image_block(large.getvalue())
     shop.written(writer, [shop.tool_result("camera", "c", shop.content(picture))])
-    tab = watched(open_tab(open_service))
+    tab = add_axe(open_tab(open_service))
     tab.open(f"/sessions/{shop.SESSION}")
     page = tab.page
     page.get_by_role("button", name="Enlarge").click()
@@ -88,19 +88,19 @@ def test_enlarged_image_follows_pointers_wherever_they_go(
     page = tab.page
     page.get_by_role("button", name="Enlarge").click()
     image = page.locator(".pf-zoom-field img")
-    left, top, width, height = field_of(page)
-    middle = left + width / 2, top + height / 2
-    # The wheel enlarges what is under the pointer, and not the page behind.
+    box = field_of(page)
+    middle = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    # The wheel zooms at the pointer, and does not scroll the page behind.
     page.mouse.move(middle[0] + 100, middle[1])
     page.mouse.wheel(0, -100)
     await_view(page, 1.25, -25, 0)
-    # What is dragged follows the pointer out of the field, and stays when it is let go there.
+    # A dragged image follows the pointer out of the field, and stays there when it is released.
     page.mouse.move(*middle)
     page.mouse.down()
     page.mouse.move(middle[0] + 40, middle[1] - 30)
     await_view(page, 1.25, 15, -30)
-    page.mouse.move(left - 10, middle[1] - 30)
-    outside = max(-25 - width / 2 - 10, -1.25 * width_of(image) / 2)
+    page.mouse.move(box["x"] - 10, middle[1] - 30)
+    outside = max(-25 - box["width"] / 2 - 10, -1.25 * width_of(image) / 2)
     await_view(page, 1.25, outside, -30)
     page.mouse.up()
     page.mouse.move(middle[0] + 5, middle[1])
@@ -125,8 +125,8 @@ def test_image_is_enlarged_by_two_fingers(
     page.get_by_role("button", name="Enlarge").tap()
     image = page.locator(".pf-zoom-field img")
     expect(image).to_have_js_property("complete", True)
-    left, top, width, height = field_of(page)
-    x, y = round(left + width / 2), round(top + height / 2)
+    box = field_of(page)
+    x, y = round(box["x"] + box["width"] / 2), round(box["y"] + box["height"] / 2)
     fingers = page.context.new_cdp_session(page)
 
     def touch(kind: str, *places: tuple[int, int]) -> None:
@@ -152,15 +152,15 @@ def test_image_is_enlarged_by_two_fingers(
     assert page.evaluate("visualViewport.scale") == 1
 
 
-def field_of(page: Page) -> tuple[float, float, float, float]:
-    """Where an enlarged image is shown."""
+def field_of(page: Page) -> FloatRect:
+    """Return the box of an enlarged image."""
     box = page.locator(".pf-zoom-field").bounding_box()
     assert box is not None
-    return box["x"], box["y"], box["width"], box["height"]
+    return box
 
 
 def width_of(image: Locator) -> float:
-    """How wide an image is where it fits."""
+    """Return the width of an image without zoom."""
     width: float = image.evaluate("image => image.offsetWidth")
     return width
 
@@ -182,7 +182,7 @@ def test_pages_of_a_pdf_are_drawn_as_they_come_near(
 ) -> None:
     report = file_block("report.pdf", drawn_pdf(12), "application/pdf")
     shop.written(writer, [shop.tool_result("report", "c", shop.content(report))])
-    tab = watched(open_tab(open_service))
+    tab = add_axe(open_tab(open_service))
     tab.open(f"/sessions/{shop.SESSION}")
     tab.page.get_by_role("button", name="Show the pages").click()
     pages = tab.page.locator(".pdf-page canvas")
@@ -228,10 +228,10 @@ def await_drawn(page: Page) -> None:
 
 
 @pytest.mark.parametrize(
-    ("pdf", "said"), [(HOSTILE_PDF, None), (b"%PDF-1.7\nnothing", "This document cannot be shown")]
+    ("pdf", "text"), [(HOSTILE_PDF, None), (b"%PDF-1.7\nnothing", "This document cannot be shown")]
 )
 def test_hostile_or_broken_pdf_does_nothing(
-    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client, pdf: bytes, said: str | None
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client, pdf: bytes, text: str | None
 ) -> None:
     stored = writer.post(
         "/api/resources",
@@ -245,11 +245,11 @@ def test_hostile_or_broken_pdf_does_nothing(
     tab = open_tab(open_service)
     tab.open(f"/sessions/{shop.SESSION}")
     tab.page.get_by_role("button", name="Show the pages").click()
-    if said is None:
+    if text is None:
         expect(tab.page.locator(".pdf-page canvas")).to_have_js_property("width", 900)
         expect(tab.page.locator(".pdf a")).to_have_count(0)
     else:
-        expect(tab.page.get_by_text(said)).to_be_visible()
+        expect(tab.page.get_by_text(text)).to_be_visible()
     # A dialog, a request elsewhere or a broken script fails every test.
 
 
@@ -259,12 +259,12 @@ def test_video_without_a_poster_is_no_error_of_the_page(
     broken = file_block("a.mp4", media.mp4()[:600], "video/mp4")
     shop.written(writer, [shop.tool_result("recorder", "c", shop.content(broken))])
     tab = open_tab(open_service)
-    said: list[str] = []
-    tab.page.on("console", lambda message: said.append(message.text))
-    with tab.page.expect_response("**/poster*") as asked:
+    logs: list[str] = []
+    tab.page.on("console", lambda message: logs.append(message.text))
+    with tab.page.expect_response("**/poster*") as response:
         tab.open(f"/sessions/{shop.SESSION}")
-    assert asked.value.status == 204
-    assert [each for each in said if "404" in each] == []
+    assert response.value.status == 204
+    assert [each for each in logs if "404" in each] == []
 
 
 def test_recording_has_a_waveform_that_seeks(
@@ -272,7 +272,7 @@ def test_recording_has_a_waveform_that_seeks(
 ) -> None:
     sound = audio_block(media.wav(4.0), "audio/wav")
     shop.written(writer, [shop.tool_result("hotline", "c", shop.content(sound))])
-    tab = watched(open_tab(open_service))
+    tab = add_axe(open_tab(open_service))
     tab.open(f"/sessions/{shop.SESSION}")
     waveform = tab.page.get_by_role("slider", name="Place in the recording")
     expect(waveform).to_be_visible()
@@ -341,7 +341,7 @@ def test_scenes_and_transcripts_seek(
         content=data_uri(media.wav(2.0), "audio/wav"),
         transcript=words,
     )
-    tab = watched(open_tab(open_service))
+    tab = add_axe(open_tab(open_service))
     tab.open("/pages/click-recording")
     scenes = tab.page.get_by_label("What happens when")
     expect(scenes.get_by_role("listitem")).to_have_count(2)
@@ -365,19 +365,19 @@ def test_scenes_and_transcripts_of_page_faults_seek_in_the_timeline(
     for page_id in ("click-recording", "call"):
         fault = {"session_id": shop.SESSION, "target_level": 0}
         assert writer.post(f"/api/pages/{page_id}/fault", json=fault).is_success
-    # The history keeps what it was when it was read.
+    # The history keeps the transcript of the time of the fault.
     put(writer, "call", modality="audio", content=sound, transcript="No more words.")
-    tab = watched(open_tab(open_service))
+    tab = add_axe(open_tab(open_service))
     tab.open(f"/sessions/{shop.SESSION}")
-    for kind, said, seconds in [
+    for kind, text, seconds in [
         ("video", "0:01 The pointer at the button", 1),
         ("audio", "0:01 My card has expired.", 1),
     ]:
         card = tab.page.locator(".call-card", has=tab.page.locator(kind))
         cues = card.get_by_label("What happens when")
-        cues.get_by_role("button", name=said).click()
+        cues.get_by_role("button", name=text).click()
         expect(card.locator(kind)).to_have_js_property("currentTime", seconds)
-        expect(cues.locator("[aria-current=time]")).to_have_text(said)
+        expect(cues.locator("[aria-current=time]")).to_have_text(text)
     assert_accessible(tab)
 
 

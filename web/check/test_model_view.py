@@ -1,4 +1,4 @@
-"""What a model gets of a session, and the doctor for histories that a provider refuses."""
+"""The view of the messages for a model, and the doctor for histories that a provider refuses."""
 
 import json
 import re
@@ -13,11 +13,11 @@ from tests.browser.conftest import OpenTab
 from tests.browser.tabs import Tab
 from tests.contract.render_cases import image_block
 from tests.kit.servers import LiveService
-from web.check.accessible import assert_accessible, watched
+from web.check.accessible import add_axe, assert_accessible
 
 
 def opened(service: LiveService, open_tab: OpenTab, query: str = "") -> Tab:
-    tab = watched(open_tab(service))
+    tab = add_axe(open_tab(service))
     tab.open(f"/sessions/{shop.SESSION}/model{query}")
     expect(tab.page.get_by_text("tokens in")).to_be_visible()
     return tab
@@ -134,7 +134,7 @@ def test_turns_in_either_order_say_exactly_what_was_appended(
     path = f"/api/sessions/{shop.SESSION}/render"
     whole = writer.get(path, params={"target": "anthropic"}).json()["tokensEst"]
     before = writer.get(path, params={"target": "anthropic", "upTo": 2}).json()["tokensEst"]
-    tab = watched(open_tab(open_service))
+    tab = add_axe(open_tab(open_service))
     tab.open(f"/sessions/{shop.SESSION}/model?from=4&to=2")
     expect(tab.page.get_by_text("are read anew")).to_contain_text(f"≈ {whole - before:,} tokens")
     expect(tab.page.get_by_text("stay cached")).to_contain_text(f"≈ {before:,} tokens")
@@ -150,7 +150,7 @@ def test_slider_that_is_drawn_asks_for_the_budget_at_which_it_rests(
 ) -> None:
     shop.written(writer, [shop.message("user", "Look at these.")])
     tab = opened(open_service, open_tab)
-    asked = len([each for each in tab.requests if "/render" in each.url])
+    render_count = len([each for each in tab.requests if "/render" in each.url])
     box = tab.page.get_by_label("Budget, tokens").bounding_box()
     assert box is not None
     middle = box["y"] + box["height"] / 2
@@ -161,7 +161,7 @@ def test_slider_that_is_drawn_asks_for_the_budget_at_which_it_rests(
         tab.page.mouse.up()
     expect(tab.page).to_have_url(re.compile("maxTokens="))
     rendered = [each for each in tab.requests if "/render" in each.url]
-    assert len(rendered) - asked < 10
+    assert len(rendered) - render_count < 10
 
 
 def test_every_kind_of_entry_says_what_it_becomes(
@@ -175,9 +175,9 @@ def test_every_kind_of_entry_says_what_it_becomes(
         tab.page.goto(f"{tab.page.url.split('#')[0]}#entry-{seq}")
         expect(entry(tab, seq)).to_have_attribute("aria-current", "location")
         entry(tab, seq).get_by_text("What it becomes").click()
-        said = entry(tab, seq).locator(".entry-rendering")
-        nothing = said.get_by_text("no message comes of it")
-        expect(said.locator(".json-tree").or_(nothing).first).to_be_visible()
+        rendering = entry(tab, seq).locator(".entry-rendering")
+        nothing = rendering.get_by_text("no message comes of it")
+        expect(rendering.locator(".json-tree").or_(nothing).first).to_be_visible()
 
 
 def test_ten_thousand_entries_are_few_elements(
@@ -230,7 +230,7 @@ BROKEN: list[MessageParam] = [
 def test_broken_history_is_examined_and_its_healed_one_is_sound(
     open_service: LiveService, open_tab: OpenTab, tmp_path: Path
 ) -> None:
-    tab = watched(open_tab(open_service, accept_downloads=True))
+    tab = add_axe(open_tab(open_service, accept_downloads=True))
     tab.open("/doctor")
     tab.page.get_by_role("button", name="Examine").click()
     expect(tab.page.get_by_role("alert")).to_contain_text("Paste or choose a history first")
@@ -239,10 +239,10 @@ def test_broken_history_is_examined_and_its_healed_one_is_sound(
     expect(tab.page.get_by_role("alert")).to_contain_text("That is no JSON")
     assert_accessible(tab)
 
-    given = tmp_path / "request.json"
-    given.write_text(json.dumps({"messages": BROKEN}))
-    tab.page.get_by_label("Choose a file").set_input_files(given)
-    expect(tab.page.get_by_label("The history as JSON")).to_have_value(given.read_text())
+    history_file = tmp_path / "request.json"
+    history_file.write_text(json.dumps({"messages": BROKEN}))
+    tab.page.get_by_label("Choose a file").set_input_files(history_file)
+    expect(tab.page.get_by_label("The history as JSON")).to_have_value(history_file.read_text())
     tab.page.get_by_role("button", name="Examine").click()
     findings = tab.page.get_by_role("region", name="The history, with what is wrong")
     expect(findings.get_by_text("no-answer")).to_be_visible()

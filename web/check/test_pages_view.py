@@ -1,4 +1,4 @@
-"""Pages: found, read at each level, shown as a model gets them, and saved."""
+"""The view of pages: search, levels, renderings and downloads."""
 
 import json
 from pathlib import Path
@@ -81,8 +81,8 @@ def test_page_is_shown_as_a_model_gets_it_with_what_is_lost(tab: Tab) -> None:
     tab.open(f"/pages/{shop.CHART_PAGE}")
     preview = page.get_by_role("region", name="What a model gets")
     expect(preview).to_contain_text("Nothing was lost.")
-    shown = preview.locator("pre")
-    tool, user = json.loads(shown.inner_text())
+    messages = preview.locator("pre")
+    tool, user = json.loads(messages.inner_text())
     assert (tool["role"], user["role"]) == ("tool", "user")
     assert [block["type"] for block in user["content"]] == ["text", "image_url"]
     page.get_by_role("combobox").select_option("text")

@@ -1,7 +1,7 @@
-"""The pictures of the documentation, taken from the viewer that is tested.
+"""The pictures of the documentation, taken from the viewer.
 
-`make pictures` writes them into `docs/images`. They are
-taken in every run, so that what they show can be shown; times in them differ from run to run.
+`make pictures` writes them into `docs/images`. Each run takes them, to check that the views in them
+still exist. Their times differ from run to run.
 """
 
 import io
@@ -22,7 +22,7 @@ from tests.kit.servers import LiveService
 FOLDER = ROOT / "docs" / "images"
 MOST_BYTES = 150_000
 WIDE, PHONE = ViewportSize(width=1280, height=800), ViewportSize(width=360, height=740)
-# Waits for what is wanted; what is out of sight is not. A recording is shown from its middle.
+# Waits for visible media. Recordings are shown from the middle.
 _LOADED = """(medium) => new Promise((done, failed) => {
   const place = medium.getBoundingClientRect();
   const isSeen = place.bottom > 0 && place.top < innerHeight;
@@ -39,8 +39,10 @@ def service_in_use(shared_service: LiveService) -> LiveService:
     """A service with some sessions, and pages."""
     with shared_service.client("none") as agent:
         for name, count in (("nightly-report", 3), ("onboarding:4711", 2), ("search-tuning", 5)):
-            said = [shop.message("user", f"Step {step}.", session_id=name) for step in range(count)]
-            shop.written(agent, said)
+            messages = [
+                shop.message("user", f"Step {step}.", session_id=name) for step in range(count)
+            ]
+            shop.written(agent, messages)
         shop.written(agent, (*shop.OPENING, *shop.SEARCH))
     return shared_service
 
@@ -130,12 +132,12 @@ def test_picture_of_texts(
     tab: Tab, service_in_use: LiveService, pytestconfig: pytest.Config
 ) -> None:
     data = '{"order": "K-20418", "total": 353.40, "items": [{"sku": "A-1", "count": 3}]}'
-    said = [
+    messages = [
         shop.message("assistant", MARKDOWN, session_id="review"),
         shop.tool_result("orders.get", "c1", data, session_id="review"),
     ]
     with service_in_use.client("none") as agent:
-        shop.written(agent, said)
+        shop.written(agent, messages)
     tab.open("/sessions/review#1")
     expect(tab.page.locator(".hljs-addition")).to_be_visible()
     tab.await_live()
@@ -226,23 +228,23 @@ def night_step(number: int) -> Sequence[shop.Write]:
         for name in ("orders.next", "pay")
     ]
     is_paid = number % 9 != 4
-    said = "Paid 353.40 EUR." if is_paid else "402 Payment Required: the card has expired."
-    asked = shop.message(
+    result = "Paid 353.40 EUR." if is_paid else "402 Payment Required: the card has expired."
+    call_message = shop.message(
         "assistant", f"Order K-{20_400 + number}.", session_id="nightly-orders", tool_calls=calls
     )
     return (
-        asked,
+        call_message,
         shop.tool_result(
             "orders.next", f"orders.next-{number}", {"order": number}, session_id="nightly-orders"
         ),
         shop.tool_result(
-            "pay", f"pay-{number}", said, session_id="nightly-orders", success=is_paid
+            "pay", f"pay-{number}", result, session_id="nightly-orders", success=is_paid
         ),
     )
 
 
 def show_entry(tab: Tab, number: int) -> None:
-    """Put an entry at the top of what is seen."""
+    """Scroll an entry to the top of the viewport."""
     expect(tab.entries.last).to_be_in_viewport()
     tab.await_live()
     tab.page.evaluate("number => { location.hash = `#${number}`; }", number)
@@ -256,12 +258,14 @@ def assert_pictured(tab: Tab, name: str, config: pytest.Config, *, has_media: bo
         expect(media.first).to_be_visible()
     for medium in media.all():
         medium.evaluate(_LOADED)
-    taken = Image.open(io.BytesIO(tab.page.screenshot(animations="disabled")))
+    screenshot = Image.open(io.BytesIO(tab.page.screenshot(animations="disabled")))
     picture = io.BytesIO()
-    taken.convert("RGB").quantize(256, dither=Image.Dither.NONE).save(picture, "PNG", optimize=True)
+    screenshot.convert("RGB").quantize(256, dither=Image.Dither.NONE).save(
+        picture, "PNG", optimize=True
+    )
     assert picture.tell() <= MOST_BYTES
     path = FOLDER / f"{name}.png"
     if config.getoption("write_documents"):
         path.write_bytes(picture.getvalue())
     with Image.open(path) as kept:
-        assert kept.size == taken.size
+        assert kept.size == screenshot.size

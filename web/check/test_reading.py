@@ -10,7 +10,7 @@ from tests.browser import shop
 from tests.browser.conftest import OpenTab
 from tests.browser.tabs import Tab
 from tests.kit.servers import LiveService
-from web.check.accessible import assert_accessible, watched
+from web.check.accessible import add_axe, assert_accessible
 
 MARKDOWN = """# Report
 
@@ -39,7 +39,7 @@ DATA = (
 
 def opened(service: LiveService, open_tab: OpenTab, writer: httpx.Client, text: str) -> Tab:
     shop.written(writer, [shop.message("assistant", text)])
-    tab = watched(open_tab(service, permissions=["clipboard-read", "clipboard-write"]))
+    tab = add_axe(open_tab(service, permissions=["clipboard-read", "clipboard-write"]))
     tab.open(f"/sessions/{shop.SESSION}")
     expect(tab.entries).to_have_count(1)
     return tab
@@ -62,7 +62,7 @@ def test_markdown_is_laid_out_without_html_and_loads_nothing(
     assert_accessible(tab)
     entry.get_by_role("button", name="As written").click()
     expect(entry.locator("pre.text")).to_have_text(MARKDOWN)
-    # What a tab asks of other hosts is a failure of every test.
+    # Every test fails if a tab sends a request to another host.
 
 
 def test_json_is_a_tree_with_every_digit_whose_values_and_pointers_are_copied(
@@ -104,7 +104,7 @@ def test_long_text_is_searched_by_the_service(
 ) -> None:
     log = "\n".join(f"{line} {'ERROR' if line % 1_000 == 0 else 'ok'}" for line in range(1, 40_001))
     shop.written(writer, [shop.tool_result("logs", "c", shop.content(shop.text(log)))])
-    tab = watched(open_tab(open_service))
+    tab = add_axe(open_tab(open_service))
     tab.open(f"/sessions/{shop.SESSION}")
     tab.page.get_by_role("button", name="Load all").click()
     field = tab.page.get_by_label("Find in the text")
@@ -139,15 +139,19 @@ def test_message_of_any_dialect_is_shown_as_its_role_says_it(
     open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
 ) -> None:
     item = {"id": "fc_1", "call_id": "call_1"}
-    asked = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Hm?"}]}
+    question = {
+        "type": "message",
+        "role": "user",
+        "content": [{"type": "input_text", "text": "Hm?"}],
+    }
     called = {"type": "function_call", "name": "clock", "arguments": '{"zone":"UTC"}', **item}
     output = {"type": "function_call_output", **item, "output": "It is ten."}
     answer = {"role": "model", "parts": [{"text": "Ten."}], "usage": None}
     thanks = {"type": "human", "data": {"content": "Thanks.", "type": "human", "id": "lc_1"}}
     shop.written(
-        writer, [shop.any_message(each) for each in (asked, called, output, answer, thanks)]
+        writer, [shop.any_message(each) for each in (question, called, output, answer, thanks)]
     )
-    tab = watched(open_tab(open_service))
+    tab = add_axe(open_tab(open_service))
     tab.open(f"/sessions/{shop.SESSION}")
     for words in ("Hm?", "clock", "It is ten.", "Ten.", "Thanks."):
         expect(tab.page.locator("main").get_by_text(words, exact=True).first).to_be_visible()

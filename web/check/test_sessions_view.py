@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 from tests.browser import shop
 from tests.browser.conftest import OpenTab
 from tests.kit.servers import LiveService
-from web.check.accessible import assert_accessible, watched
+from web.check.accessible import add_axe, assert_accessible
 
 OTHER = "second-try"
 
@@ -19,19 +19,19 @@ def test_session_is_listed_with_its_title_and_what_it_holds(
 ) -> None:
     shop.written(writer, shop.EVERYTHING)
     shop.written(writer, [shop.message("user", "Nothing else.", session_id=OTHER)])
-    tab = watched(open_tab(open_service))
+    tab = add_axe(open_tab(open_service))
     tab.open("/sessions")
     row = tab.page.locator(".session-row", has_text=shop.SESSION)
     for fact in ("Checkout fails for some customers", "5 images", "1 failed", "15 entries"):
         expect(row).to_contain_text(fact)
     assert_accessible(tab)
     field = tab.page.get_by_label("Search by id, or by words")
-    for asked, found in (
+    for query, found in (
         ("regression", shop.SESSION),
         ("customers", shop.SESSION),
         ("hotline", shop.SESSION),
     ):
-        field.fill(asked)
+        field.fill(query)
         expect(tab.page.locator(".session-row", has_text=OTHER)).to_have_count(0)
         expect(tab.page.locator(".session-row", has_text=found)).to_be_visible()
 
@@ -40,7 +40,7 @@ def test_session_is_exported_deleted_with_a_receipt_and_imported_the_same(
     open_service: LiveService, open_tab: OpenTab, writer: httpx.Client, tmp_path: Path
 ) -> None:
     shop.written(writer, shop.OPENING)
-    tab = watched(open_tab(open_service, accept_downloads=True))
+    tab = add_axe(open_tab(open_service, accept_downloads=True))
     page = tab.page
     tab.open(f"/sessions/{shop.SESSION}")
     expect(tab.entries).to_have_count(3)
@@ -103,13 +103,13 @@ def test_two_sessions_are_compared(
             ],
         )
     shop.written(writer, [shop.message("user", "Thanks.", session_id=OTHER)])
-    tab = watched(open_tab(open_service))
+    tab = add_axe(open_tab(open_service))
     tab.open("/compare")
     expect(tab.page.get_by_text("Choose two sessions")).to_be_visible()
     tab.page.get_by_label("First session").select_option(shop.SESSION)
     tab.page.get_by_label("Second session").select_option(OTHER)
-    said = "1 the same, 1 differ, 0 only in the first, 1 only in the second."
-    expect(tab.page.get_by_text(said)).to_be_visible()
+    summary = "1 the same, 1 differ, 0 only in the first, 1 only in the second."
+    expect(tab.page.get_by_text(summary)).to_be_visible()
     tab.page.get_by_text("Show the difference").click()
     expect(tab.page.locator(".hljs-addition", has_text="It is eleven.")).to_be_visible()
     expect(tab.page.locator(".hljs-deletion", has_text="It is ten.")).to_be_visible()
@@ -117,14 +117,14 @@ def test_two_sessions_are_compared(
     tab.page.get_by_label("Only differences").check()
     expect(tab.page.locator(".pair")).to_have_count(2)
     tab.page.reload()
-    expect(tab.page.get_by_text(said)).to_be_visible()
+    expect(tab.page.get_by_text(summary)).to_be_visible()
 
 
 def test_everything_is_searched_and_hits_lead_to_their_entries(
     open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
 ) -> None:
     shop.written(writer, shop.EVERYTHING)
-    tab = watched(open_tab(open_service))
+    tab = add_axe(open_tab(open_service))
     tab.open("/search")
     expect(tab.page.get_by_text("Search pages, tool results")).to_be_visible()
     tab.page.get_by_label("Search everything").fill("certificate")

@@ -20,7 +20,7 @@ def check(folder: Path, source: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize(
-    ("source", "said"),
+    ("source", "text"),
     [
         ("const a = <p>Nothing here</p>;", "Nothing here"),
         ("const a = <p title='Nothing here' />;", "Nothing here"),
@@ -30,15 +30,15 @@ def check(folder: Path, source: str) -> subprocess.CompletedProcess[str]:
         ("const a = <p aria-label={`Entry ${seq}`} />;", "Entry"),
         ("const a = <Fact name='Type'>{type}</Fact>;", "Type"),
         ("const a = <List labels={<b>Failed</b>} />;", "Failed"),
-        ("const said = isMore ? `The first ${count}` : '';", "The first"),
+        ("const text = isMore ? `The first ${count}` : '';", "The first"),
         ("const told = { is: 'not yet there' };", "not yet there"),
         ('const given = { "aria-label": `of ${name}` };', "of"),
     ],
 )
-def test_sentence_in_a_component_is_found(tmp_path: Path, source: str, said: str) -> None:
+def test_sentence_in_a_component_is_found(tmp_path: Path, source: str, text: str) -> None:
     found = check(tmp_path, source)
     assert found.returncode == 1
-    assert f"View.tsx:1: {said}" in found.stderr
+    assert f"View.tsx:1: {text}" in found.stderr
 
 
 @pytest.mark.parametrize(
