@@ -20,7 +20,7 @@ from app.services.access.callers import Access
 from app.services.tool_results.prepared_results import Ingested
 from app.services.tool_results.tool_results import ToolResults
 from app.wiring import media_services, result_services, session_services, shared_services
-from app.wiring.open_stores import Stores, open_stored_bytes
+from app.wiring.open_stores import Stores, open_storage_quota
 from app.wiring.services import Services
 from app.wiring.stores import open_records
 from pagefault_dialects.errors import InvalidJsonError, InvalidPayloadError
@@ -143,7 +143,7 @@ async def _ingest(
     )
     async with (
         open_records(settings) as (records, blobs),
-        open_stored_bytes(settings, records, blobs) as stored_bytes,
+        open_storage_quota(settings, records, blobs) as stored_bytes,
     ):
         values = Stores(records, blobs, stored_bytes).values(settings)
         tool_results = Services(providers, values)[ToolResults]

@@ -16,7 +16,7 @@ from app.services.maintenance.fsck import StoreCheck, StoreCheckReport, StoreFau
 from app.services.maintenance.sweep import Sweep, SweepReport
 from app.telemetry.logs import configure_logging
 from app.wiring import maintenance_services
-from app.wiring.open_stores import Stores, open_stored_bytes
+from app.wiring.open_stores import Stores, open_storage_quota
 from app.wiring.services import Services
 from app.wiring.stores import migrate_database, open_records
 
@@ -78,7 +78,7 @@ def check_stores(data_dir: Path | None, env_file: Path | None, *, repair: bool) 
 async def _sweep(settings: Settings, grace_seconds: float, dry_run: bool) -> SweepReport:
     async with (
         open_records(settings) as (records, blobs),
-        open_stored_bytes(settings, records, blobs) as stored_bytes,
+        open_storage_quota(settings, records, blobs) as stored_bytes,
     ):
         values = Stores(records, blobs, stored_bytes).values(settings)
         sweep = Services(maintenance_services.SERVICES, values)[Sweep]

@@ -90,7 +90,7 @@ class Metrics:
             self._timed[name].observe(time.perf_counter() - started)
 
     def count_saved(self, *, bytes_in: int, bytes_kept: int) -> None:
-        """Count a body that came in, and the record every reader gets instead of it."""
+        """Count the bytes of a request body, and those that its record saves."""
         self._bytes_in.inc(bytes_in)
         self._bytes_saved.inc(max(0, bytes_in - bytes_kept))
 

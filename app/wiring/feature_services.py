@@ -321,7 +321,7 @@ UPLOADS = (
             services[Records],
             services[BlobStore],
             limits=services[Limits],
-            stored_bytes=services[Stores].stored_bytes,
+            stored_bytes=services[Stores].storage_quota,
         ),
     ),
 )

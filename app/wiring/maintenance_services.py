@@ -20,7 +20,7 @@ def _sweep(services: Services) -> Sweep:
         stores.blobs,
         events_kept=timedelta(seconds=events.keep_seconds),
         most_events=events.keep_count,
-        stored_bytes=stores.stored_bytes,
+        stored_bytes=stores.storage_quota,
     )
 
 

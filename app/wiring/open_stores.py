@@ -1,4 +1,4 @@
-"""Opens both stores and the objects that depend on them alone."""
+"""Open both stores and the services that need only these."""
 
 import os
 import secrets
@@ -20,11 +20,11 @@ from app.stores.blobs.store import BlobStore
 from app.stores.records.records import Records
 from app.wiring.startup_errors import MissingSigningKeysError
 from app.wiring.stores import (
+    check_blob_store,
     offload_rules,
     open_blob_store,
     open_broker,
     open_checked_database,
-    prove_blob_store,
 )
 
 
@@ -64,19 +64,19 @@ def _own_signing_key(path: Path) -> str:
     return path.read_text().strip()
 
 
-# Longer than an upload at the slowest rate that the limits allow.
+# No upload takes longer, at the minimum rate that the limits require.
 _ABANDONED_UPLOAD_SECONDS = 24 * 3600.0
 
 
 @dataclass(frozen=True, slots=True)
 class Stores:
-    """Both stores, up to date."""
+    """Both stores, with the current schema."""
 
     records: Records
     blobs: BlobStore
     """The blob store without the quota of stored bytes."""
-    stored_bytes: StorageQuota | None
-    """The quota of stored bytes, if there is one."""
+    storage_quota: StorageQuota | None
+    """The quota of stored bytes; `None` without one."""
 
     def values(self, settings: Settings) -> dict[type[Any], object]:
         """Return the objects that services are created from, by type."""
@@ -106,14 +106,16 @@ async def open_stores(settings: Settings) -> AsyncIterator[dict[type[Any], objec
         blobs = open_blob_store(settings.blobs, settings.data_dir)
         broker = await stack.enter_async_context(open_broker(settings, engines))
         records = Records(engines, blob_size=blobs.size, announce=broker.announce)
-        await prove_blob_store(blobs)
+        await check_blob_store(blobs)
         await blobs.sweep_temporary(_ABANDONED_UPLOAD_SECONDS)
         links = LinkSigner(await anyio.to_thread.run_sync(signing_keys, settings))
         access = Access(records, settings.default_project if settings.auth == "none" else None)
         if access.default_project is not None:
             await access.ensure_project(access.default_project)
-        stored_bytes = await stack.enter_async_context(open_stored_bytes(settings, records, blobs))
-        yield Stores(records, blobs, stored_bytes).values(settings) | {
+        storage_quota = await stack.enter_async_context(
+            open_storage_quota(settings, records, blobs)
+        )
+        yield Stores(records, blobs, storage_quota).values(settings) | {
             Access: access,
             LinkSigner: links,
             EventBroker: broker,
@@ -122,15 +124,15 @@ async def open_stores(settings: Settings) -> AsyncIterator[dict[type[Any], objec
 
 
 @asynccontextmanager
-async def open_stored_bytes(
+async def open_storage_quota(
     settings: Settings, records: Records, blobs: BlobStore
 ) -> AsyncIterator[StorageQuota | None]:
-    """Count the stored bytes of all projects, then keep the counts current; `None` without one."""
+    """Run the quota of stored bytes, with current counts of all projects; `None` without one."""
     quota_bytes = settings.quotas.stored_bytes
     if not quota_bytes:
         yield None
         return
-    stored_bytes = StorageQuota(records, blobs, quota_bytes=quota_bytes)
-    await stored_bytes.count_all()
-    async with stored_bytes.running():
-        yield stored_bytes
+    storage_quota = StorageQuota(records, blobs, quota_bytes=quota_bytes)
+    await storage_quota.count_all()
+    async with storage_quota.running():
+        yield storage_quota

@@ -23,7 +23,7 @@ def _tool_results(services: Services) -> ToolResults:
         messages=services[SessionMessages],
         work=services[LargeWork],
         limits=limits,
-        clock=services[Metrics],
+        metrics=services[Metrics],
         raw_results=services[RawResults],
     )
 

@@ -24,9 +24,9 @@ from app.wiring.services import Provider, Services
 
 def _blobs(services: Services) -> BlobStore:
     stores = services[Stores]
-    if stores.stored_bytes is None:
+    if stores.storage_quota is None:
         return stores.blobs
-    return QuotaBlobStore(stores.blobs, stores.stored_bytes)
+    return QuotaBlobStore(stores.blobs, stores.storage_quota)
 
 
 def _metrics(services: Services) -> Metrics:

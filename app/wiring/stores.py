@@ -52,7 +52,7 @@ async def open_records(settings: Settings) -> AsyncIterator[tuple[Records, BlobS
     """
     async with open_checked_database(settings) as engines:
         blobs = open_blob_store(settings.blobs, settings.data_dir)
-        await prove_blob_store(blobs)
+        await check_blob_store(blobs)
         yield Records(engines, blob_size=blobs.size), blobs
 
 
@@ -199,10 +199,10 @@ def offload_rules(settings: Settings) -> OffloadRules:
     )
 
 
-async def prove_blob_store(blobs: BlobStore) -> None:
+async def check_blob_store(blobs: BlobStore) -> None:
     """Read and write in the blob store once, so that a wrong key or bucket is an error at start.
 
-    A full store is opened, so that its content is served and can be deleted.
+    A full store is no error: its content can still be read and deleted.
 
     Raises:
         StoreMisconfiguredError: It refuses the service; `cause` says why.

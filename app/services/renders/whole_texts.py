@@ -11,8 +11,8 @@ from pagefault_dialects.text_windows import PREVIEW_LIMIT_CHARS
 from pagefault_dialects.texts.cuts import preview, whole_length, whole_text_uri
 from pagefault_dialects.turns.text_limits import limited_answers
 
-# The limit of whole texts in one rendering; the others stay previews.
-_MOST_WHOLE_CHARS = 4_000_000
+# The limit of all whole texts of one rendering; further ones stay previews.
+_MAX_WHOLE_CHARS = 4_000_000
 
 
 async def read_whole_texts(
@@ -21,24 +21,24 @@ async def read_whole_texts(
     project_id: str,
     session_id: str | None,
     turns: Sequence[ComposedTurn],
-    most_chars: int,
+    max_chars: int,
 ) -> Mapping[str, str]:
-    """Return the texts of answers with at most `most_chars` characters, by their previews.
+    """Return the texts of answers with at most `max_chars` characters, by their previews.
 
-    A tool may write a text in the form of a preview. So the whole has to begin and end as the
-    preview does, and belong to the session, or to no session like the answer.
+    A tool can return a text in the form of a preview. So a resource is used only if its preview is
+    equal, and it belongs to the session, or to no session like the answer.
 
     Raises:
         StoreUnavailableError: A store did not answer.
     """
-    if most_chars <= PREVIEW_LIMIT_CHARS:
+    if max_chars <= PREVIEW_LIMIT_CHARS:
         return {}
     resource_ids: dict[str, str] = {}
-    free_chars = _MOST_WHOLE_CHARS
+    free_chars = _MAX_WHOLE_CHARS
     items = (item for turn in limited_answers(turns).values() for item in turn.items)
     for text in (item.text for item in items if isinstance(item, TextItem)):
         uri, length = whole_text_uri(text), whole_length(text)
-        if uri is not None and length <= min(most_chars, free_chars) and text not in resource_ids:
+        if uri is not None and length <= min(max_chars, free_chars) and text not in resource_ids:
             resource_ids[text] = parse_resource_id(uri) or ""
             free_chars -= length
     if not resource_ids:
@@ -50,7 +50,7 @@ async def read_whole_texts(
     texts: dict[str, str] = {}
     for text, resource_id in resource_ids.items():
         resource = found.get(resource_id)
-        # A character has at most four bytes, so a longer file does not belong to the preview.
+        # A character has at most four bytes, so a longer file cannot have this preview.
         if resource is None or resource.size_bytes > 4 * whole_length(text):
             continue
         try:

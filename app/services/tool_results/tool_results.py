@@ -43,7 +43,7 @@ from app.stores.records.records import Records
 from app.stores.records.resources import ResourceRecords
 from app.stores.records.tool_results import ToolResultRecords
 from app.stores.records.unit_of_work import UnitOfWork
-from app.telemetry.ingest_clock import IngestClock
+from app.telemetry.ingest_metrics import IngestMetrics
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.json.values import json_bytes
 from pagefault_dialects.model.normalized import NormalizedReference
@@ -81,7 +81,7 @@ class ToolResults:
     messages: SessionMessages
     work: LargeWork
     limits: Limits
-    clock: IngestClock
+    metrics: IngestMetrics
     raw_results: RawResults
 
     async def ingest(
@@ -205,7 +205,7 @@ class ToolResults:
 
     def _normalized(self, body: ReceivedBody) -> _Received:
         json = body.finish()
-        with self.clock.stage("normalization"):
+        with self.metrics.stage("normalization"):
             read = normalize_streamed(json, self._read, body.hold_text)
         return _Received(read.request, read.normalized, read.identity, json, body.size_bytes)
 
@@ -240,14 +240,14 @@ class ToolResults:
                 note_answer(unit, call, package.result.tool_result_id)
             return ingested
 
-        with self.clock.stage("commit"):
+        with self.metrics.stage("commit"):
             try:
                 ingested = await self.records.write(project_id, write, is_alone=package.is_long)
             except AlreadyAnsweredError as exc:
                 ingested = Ingested(exc.existing, is_new=False)
             else:
                 reached(CrashPoint.RESULT_COMMITTED)
-        self.clock.count_saved(
+        self.metrics.count_saved(
             bytes_in=received.body_bytes, bytes_kept=len(ingested.result.sanitized)
         )
         return ingested
@@ -261,7 +261,7 @@ class ToolResults:
         """Run the stages after normalization: persistence and packaging."""
         call_message = await self._call_message(project_id, received.request)
         now = utc_now()
-        with self.clock.stage("persistence"):
+        with self.metrics.stage("persistence"):
             persisted = await persist_tool_media(
                 received.normalized,
                 self.keepers.keeper(project_id, now=now),
@@ -302,7 +302,7 @@ class ToolResults:
         self, persisted: PersistedToolResult, received: _Received, now: datetime
     ) -> PreparedResult:
         request = received.request
-        with self.clock.stage("packaging"):
+        with self.metrics.stage("packaging"):
             sanitized = build_sanitized_tool_result(
                 persisted,
                 tool_name=request.tool_name,

@@ -34,7 +34,7 @@ MemoryBudgetDep = Annotated[MemoryBudget, Depends(service(MemoryBudget))]
 BundleExportsDep = Annotated[BundleExports, Depends(service(BundleExports))]
 BundleImportsDep = Annotated[BundleImports, Depends(service(BundleImports))]
 
-_FILE = {"schema": {"type": "string", "format": "binary"}}
+_BINARY = {"schema": {"type": "string", "format": "binary"}}
 _ACCEPTED_TYPES = frozenset({"application/zip", "application/octet-stream"})
 
 
@@ -42,7 +42,7 @@ _ACCEPTED_TYPES = frozenset({"application/zip", "application/octet-stream"})
     "/{session_id}/bundle",
     response_class=Response,
     responses={
-        200: {"description": "The bundle.", "content": {"application/zip": _FILE}},
+        200: {"description": "The bundle.", "content": {"application/zip": _BINARY}},
         **problem_responses(NotFoundError, InvalidPayloadError),
     },
 )

@@ -22,7 +22,7 @@ SERVICES = (
             services[Records],
             services[BlobStore],
             services[Limits],
-            services[Stores].stored_bytes,
+            services[Stores].storage_quota,
         ),
     ),
 )
