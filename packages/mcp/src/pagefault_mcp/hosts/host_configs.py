@@ -34,12 +34,12 @@ _SCHEME = re.compile(r"(?:https?|wss?)://", re.IGNORECASE)
 # Commands that run a package, the first argument, and the options that may precede it.
 _RUNNERS = frozenset({"npx", "uvx", "bunx", "npx.cmd", "uvx.exe"})
 _FLAGS = frozenset({"-y", "--yes", "-q", "--quiet"})
-# Options of the proxy with values that are not for the server.
-_OWN = frozenset(
+# Options of the proxy that have a value.
+_PROXY_OPTIONS = frozenset(
     {"--session", "--url", "--project", "--data-dir", "--env-file", "--files", "--prefix"}
     | {"--max-bytes", "--max-images", "--max-tokens", "--max-text", "--max-image-pixels"}
 )
-_OWN_VALUE = re.compile(r"(?:https?://)?[\w.:/\\ ~-]*")
+_PROXY_VALUE = re.compile(r"(?:https?://)?[\w.:/\\ ~-]*")
 
 
 def one_line(text: str) -> str:
@@ -81,9 +81,9 @@ def _describe_arguments(server: HostServer, command: str) -> Iterator[str]:
         yield from _mask_words(command, args)
         return
     end = min((args.index(each) for each in ("--", "--upstream") if each in args), default=None)
-    own, server_args = args[:end], args[len(args) if end is None else end :]
-    for before, word in pairwise(["", *own]):
-        yield _mask_unknown(_OWN_VALUE if before in _OWN else _OPTION, word, "proxy")
+    proxy_args, server_args = args[:end], args[len(args) if end is None else end :]
+    for previous, word in pairwise(["", *proxy_args]):
+        yield _mask_unknown(_PROXY_VALUE if previous in _PROXY_OPTIONS else _OPTION, word, "proxy")
     yield from server_args[:1]
     if server_args[:1] == ["--"]:
         yield from map(_mask_command, server_args[1:2])
