@@ -2,11 +2,7 @@
 
 from alembic import context
 
-from app.stores.records import (  # noqa: F401 - they complete the metadata
-    search_tables,
-    session_prompts,
-    stored_blob_tables,
-)
+from app.stores.records import search_tables  # noqa: F401 - it completes the metadata
 from app.stores.records.columns import is_shared_schema, metadata
 
 context.configure(

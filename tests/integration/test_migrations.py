@@ -31,11 +31,7 @@ from app.features import open_services
 from app.models.message import StoredHistoryMessage, StoredMessage, wrap_message
 from app.models.session import HistoryCounts, Session
 from app.services.search.indexing import SearchIndexing
-from app.stores.records import (  # noqa: F401 - they complete the metadata
-    search_tables,
-    session_prompts,
-    stored_blob_tables,
-)
+from app.stores.records import search_tables  # noqa: F401 - it completes the metadata
 from app.stores.records.columns import is_shared_schema, metadata
 from app.stores.records.derived_images import DerivedImageRecords
 from app.stores.records.engine import (

@@ -493,8 +493,8 @@ async def test_reading_changes_nothing_on_the_embedded_database(tmp_path: Path) 
 
 
 _FREE_TO_USE_SQL = {
-    *("scope", "statements", "projects", "records", "engine", "columns"),
-    *("prompt_tables", "search_tables", "stored_blob_tables", "tables"),
+    *("scope", "statements", "projects", "records", "engine"),
+    *("columns", "search_tables", "tables"),
 }
 _STATEMENTS = {"select", "insert", "update", "delete", "text", "Table"}
 

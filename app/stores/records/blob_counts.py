@@ -3,8 +3,7 @@
 from sqlalchemy import ColumnElement, Integer, bindparam
 
 from app.stores.records.statements import AnyTable, scoped_select
-from app.stores.records.stored_blob_tables import stored_blobs
-from app.stores.records.tables import resources, upload_segments
+from app.stores.records.tables import resources, stored_blobs, upload_segments
 from app.stores.records.unit_of_work import Repository
 
 _LIMIT = bindparam("limit", type_=Integer())

@@ -20,7 +20,6 @@ from app.models.session import (
     TOOL_RESULT,
     HistoryCounts,
 )
-from app.stores.records.prompt_tables import session_prompts
 from app.stores.records.statements import AnyTable, scoped_from, scoped_select
 from app.stores.records.tables import (
     frontier_moves,
@@ -28,6 +27,7 @@ from app.stores.records.tables import (
     interactions,
     messages,
     resource_links,
+    session_prompts,
     tool_results,
 )
 from app.stores.records.unit_of_work import Repository

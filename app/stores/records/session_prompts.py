@@ -7,9 +7,9 @@ from typing import Any
 
 from sqlalchemy import ColumnElement
 
-from app.stores.records.prompt_tables import session_prompts
 from app.stores.records.scope import read_row, values_of
 from app.stores.records.statements import Offered, scoped_select
+from app.stores.records.tables import session_prompts
 from app.stores.records.unit_of_work import Repository
 
 _FIND = scoped_select(session_prompts, by=["session_id"])

@@ -27,7 +27,7 @@ from app.stores.records.statements import (
     scoped_update,
     touch,
 )
-from app.stores.records.stored_blob_tables import (
+from app.stores.records.tables import (
     byte_reservations,
     stored_blobs,
     stored_totals,

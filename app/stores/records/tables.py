@@ -22,7 +22,7 @@ Every table except `projects` and `api_keys` has a `project_id`, and `ProjectSco
 statement on them with its project. The bytes of a tool result, a message or an interaction are
 stored once, in `tool_results`, `messages` or `interactions`; history entries and events refer to
 them. Clients know a page by its id, lists and search by its number, which grows with every page.
-The tables of search are in `search_tables`, those of a quota in `stored_blob_tables`.
+The tables of search are in `search_tables`.
 """
 
 from sqlalchemy import (
@@ -388,4 +388,35 @@ swept_blobs = _of_project(
     Column("digest", String, primary_key=True),
     Column("claimed_at", UtcTime, nullable=False),
     Column("swept_at", UtcTime),
+)
+
+# The prompts of sessions: system prompt, tools and model.
+session_prompts = _of_owner(
+    "session_prompts",
+    Column("session_id", String, primary_key=True),
+    Column("dialect", String),
+    Column("prompt", LargeBinary, nullable=False),
+    Column("receipt", String),
+    Column("updated_at", UtcTime, nullable=False),
+    _refers_to("sessions", "session_id", ondelete="CASCADE"),
+)
+
+# Used if a quota is set: each blob once, the sum of their bytes, and the reservations for others.
+stored_blobs = _of_project(
+    "stored_blobs",
+    Column("digest", String, primary_key=True),
+    Column("size_bytes", BigInteger, nullable=False),
+)
+
+stored_totals = _of_project(
+    "stored_totals",
+    Column("stored_bytes", BigInteger, nullable=False),
+    Column("reserved_bytes", BigInteger, nullable=False),
+)
+
+byte_reservations = _of_project(
+    "byte_reservations",
+    Column("reservation_id", String, primary_key=True),
+    Column("size_bytes", BigInteger, nullable=False),
+    Column("expires_at", UtcTime, nullable=False),
 )
