@@ -7,8 +7,9 @@ connects.
 `ipaddress.is_global` does not mean the public internet: it is true for multicast, for private
 services of cloud hosts, and for IPv6 forms with a private IPv4 address. So an IPv6 address has to
 be in the range that is allocated to networks (2000::/3), and the IPv4 address in an IPv6 address is
-checked. Source: the IANA IPv4 and IPv6 special-purpose address registries (RFC 6890 and its
-updates).
+checked.
+
+Source: the IANA IPv4 and IPv6 special-purpose address registries (RFC 6890 and its updates).
 """
 
 import re
