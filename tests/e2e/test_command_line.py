@@ -68,7 +68,7 @@ DEFAULTS = {
         "runs a proxy",
         "256 MiB",
         "all",
-        "as many as it has",
+        "no limit",
         "8000",
         "any",
         "tools",
@@ -79,7 +79,7 @@ DEFAULTS = {
         "PAGEFAULT_DATA_DIR or ~/.pagefault/data",
         _STORES[1],
     ],
-    "doctor": ["that of the history's dialect", "what most of it is", "as many as it has"],
+    "doctor": ["the dialect of the history", "that of most messages", "no limit"],
     "ingest": ["cli", "named after the content", "PAGEFAULT_DEFAULT_PROJECT", *_STORES],
 }
 
