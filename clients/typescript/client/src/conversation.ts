@@ -1,10 +1,10 @@
 /**
- * The messages of a session for one target, kept here: each step asks only for what is new.
+ * The messages of a session for one target, kept in the client and updated with new messages only.
  *
- * The messages that are here stay as they are, so that a provider's cache knows them. Each answer
- * says by a hash what its messages stand behind. If that is something else, because somebody else
- * has written, a budget has evicted old messages or a result belongs into a message that is here,
- * all are read anew.
+ * Messages that were returned before do not change, so the prompt cache of a provider stays valid.
+ * Each answer has a hash of the messages before the new ones. If the hash differs from the local one,
+ * because another client has written, old messages were evicted, or a result belongs to an earlier
+ * message, all messages are requested again.
  */
 import { NotFoundError, problemError } from "./errors.ts";
 import type {
@@ -19,7 +19,7 @@ import type {
 import type { ToolResultDraft } from "./toolResults.ts";
 import type { Idempotent, RequestOptions } from "./transport.ts";
 
-/** Where all that one side says is one message, and where that has its blocks. */
+/** Targets that merge consecutive messages of one role, and the member with the blocks. */
 const ONE_MESSAGE: Readonly<Record<string, "content" | "parts" | undefined>> = {
   bedrock: "content",
   gemini: "parts",
@@ -72,19 +72,19 @@ export class Conversation {
     return this.kept;
   }
 
-  /** What the system says, for providers that take it beside the messages. */
+  /** The system prompt, for providers with a separate member for it. */
   get system(): string | undefined {
     return this.told ?? undefined;
   }
 
-  /** What the messages leave out of the history, or have in addition. */
+  /** The omissions and inventions in the messages. */
   get loss(): readonly LossEntry[] {
     return this.losses;
   }
 
   /**
-   * The calls of the last turn that must not be run: an argument was cut in an old call. The
-   * messages have their answers.
+   * The calls of the last turn that must not be run, because they have an argument copied from a
+   * shortened call. The messages have their answers.
    */
   get refused(): readonly RefusedCall[] {
     return this.refusals;
@@ -95,7 +95,7 @@ export class Conversation {
     return this.lastSeq;
   }
 
-  /** Append what a step says; gives all messages, with what it added. */
+  /** Append the entries of a turn, and return all messages for the next request. */
   async turn(
     entries: readonly TurnStep[],
     options: RequestOptions = {},
@@ -129,7 +129,7 @@ export class Conversation {
     return this.hash && !this.query.cacheMarkers ? { since: this.lastSeq } : {};
   }
 
-  /** All messages, once those of an answer are behind what is here. */
+  /** Append the messages of a rendering, and return all messages. */
   private async take(
     rendering: RenderedRecord,
     { since }: { since?: number },
@@ -163,7 +163,7 @@ export class Conversation {
   }
 }
 
-/** Whether a message of Gemini answers calls: such a one stands by itself. */
+/** Return whether a message of Gemini has answers to calls, which are not merged with others. */
 function answers({ parts = [] }: { parts?: unknown }): boolean {
   return (parts as object[]).some((part) => "functionResponse" in part);
 }

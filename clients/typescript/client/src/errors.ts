@@ -12,24 +12,24 @@
  *     │   ├── PreconditionFailedError  412
  *     │   ├── TooManyRequestsError     429
  *     │   └── ServerError              5xx
- *     ├── ConnectionError          there was no answer, or it broke off
- *     ├── TimedOutError            there was no answer in time
- *     └── DigestMismatchError      content that came is not what is stored
+ *     ├── ConnectionError          there was no answer, or the connection was lost
+ *     ├── TimedOutError            no answer in time
+ *     └── DigestMismatchError      the content does not match its digest
  *
  * A request that was given up through its `AbortSignal` rejects with the reason of that signal.
  */
 import type { PageFaultProblem, Problem } from "./generated/types.gen.ts";
 
-/** What every error of this client is. */
+/** The base class of all errors of this client. */
 export class PagefaultError extends Error {
   override readonly name: string = "PagefaultError";
 }
 
-/** The service refused a request, or could not fulfil it; `problem` says why. */
+/** The service answered a request with an error; `problem` describes it. */
 export class ProblemError extends PagefaultError {
   override readonly name: string = "ProblemError";
   readonly problem: Problem;
-  /** After how many seconds the service wants to be asked again, if it says so. */
+  /** The number of seconds in `Retry-After`. */
   readonly retryAfter: number | undefined;
 
   constructor(problem: Problem, retryAfter?: number) {
@@ -42,7 +42,7 @@ export class ProblemError extends PagefaultError {
     return this.problem.status;
   }
 
-  /** The stable word for programs, such as `tool-call-answered`. */
+  /** The stable code of the error, such as `tool-call-answered`. */
   get code(): string {
     return this.problem.code;
   }
@@ -51,18 +51,18 @@ export class ProblemError extends PagefaultError {
     return this.problem.detail;
   }
 
-  /** The name of the request in the service's log. */
+  /** The id of the request in the log of the service. */
   get requestId(): string {
     return this.problem.requestId;
   }
 
-  /** The message for the model whose page fault failed, if that is what failed. */
+  /** The tool message for the model after a failed page fault. */
   get toolMessage(): Pick<PageFaultProblem, "role" | "tool_call_id" | "content"> | undefined {
     const { role, tool_call_id = null, content } = this.problem as Partial<PageFaultProblem>;
     return role && content !== undefined ? { role, tool_call_id, content } : undefined;
   }
 
-  /** What is wrong in the request, each with a JSON pointer. */
+  /** The JSON pointer and description of each invalid member of the request. */
   get errors(): NonNullable<Problem["errors"]> {
     return this.problem.errors ?? [];
   }
@@ -97,7 +97,7 @@ export class HistoryDiverged extends ConflictError {
     return this.problem.seq ?? undefined;
   }
 
-  /** Where what was sent differs from it, as a JSON pointer. */
+  /** The JSON pointer of the difference in the request. */
   get pointer(): string | undefined {
     return this.errors[0]?.pointer;
   }
@@ -141,7 +141,7 @@ const CLASSES: Readonly<Record<number, typeof ProblemError>> = {
   429: TooManyRequestsError,
 };
 
-/** The error for a problem document, whoever carried it here. */
+/** Return the error for a problem document. */
 export function problemError(problem: Problem, retryAfter?: number): ProblemError {
   const { status } = problem;
   const usual = status >= 500 ? ServerError : status >= 400 ? InvalidRequestError : ProblemError;
@@ -184,7 +184,7 @@ function untold(response: Response): Problem {
   };
 }
 
-/** Whether a value is a problem document. */
+/** Return whether a value is a problem document. */
 export function isProblem(value: unknown): value is Problem {
   const members = value as Partial<Problem> | null | undefined;
   return (

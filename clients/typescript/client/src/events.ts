@@ -13,7 +13,7 @@ import { backoffMs, isPassing, pause, type Transport } from "./transport.ts";
 export type StreamState = "connecting" | "live" | "reconnecting";
 
 export interface EventOptions {
-  /** The position to begin behind: 0 for all that is kept; by default only what comes from now on. */
+  /** The position after which to begin: 0 for all events; by default, new events only. */
   readonly after?: number | undefined;
   /** Ends the stream without an error. */
   readonly signal?: AbortSignal | undefined;

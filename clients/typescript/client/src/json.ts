@@ -74,7 +74,7 @@ function line(depth: number): string {
   return `\n${"  ".repeat(Math.min(depth, DEEPEST_INDENT))}`;
 }
 
-/** Where each item of an array, or each `"name": value` of an object, begins and ends. */
+/** Yield the bounds of each item of an array, or of each `"name": value` of an object. */
 function children(source: string, opening: "[" | "{"): [number, number][] {
   const found: [number, number][] = [];
   let at = nextSolid(source, 0);

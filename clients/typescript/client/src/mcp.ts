@@ -1,6 +1,6 @@
 /**
- * The MCP SDK for TypeScript, versions 1 and 2: results of tools are stored, on the side of the host
- * or of the server, and the model is shown what the memory makes of them.
+ * Adapters for the MCP SDK for TypeScript, versions 1 and 2. They store tool results in the host or
+ * in the server, and return rendered results.
  *
  *     const client = storedClient(pf, connectedClient, { session: "demo" });
  *     server.registerTool("look", config, storedHandler(pf, "look", handler, { session: "demo" }));
@@ -25,7 +25,7 @@ export function storedClient<Client extends ToolCaller>(
   });
 }
 
-/** A handler for `registerTool`, which stores what the given one returns, and why it fails. */
+/** Wrap a handler for `registerTool`, to store its results and errors. */
 export function storedHandler<Arguments extends unknown[], Result>(
   pf: Pagefault,
   name: string,

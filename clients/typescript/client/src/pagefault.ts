@@ -40,7 +40,7 @@ import {
   type WrapOptions,
 } from "./wrap.ts";
 
-/** What `request` takes: a `fetch` of this service, with key, time-out and repetitions. */
+/** A request for `request`, which sends it with the key, the timeout and the retries. */
 export interface RawRequest extends RequestOptions {
   readonly method?: string;
   readonly query?: Query | undefined;
@@ -75,7 +75,7 @@ export class Pagefault {
     this.tools = new Tools(this.transport);
   }
 
-  /** Whether requests carry a key, or what gives one is there. */
+  /** Whether requests have a key, or a function provides one. */
   get hasKey(): boolean {
     return this.transport.hasKey;
   }
@@ -85,7 +85,7 @@ export class Pagefault {
     return new Session(this.transport, id);
   }
 
-  /** What is written to the project, as it is written. */
+  /** The events of the project. */
   events(options: EventOptions = {}): AsyncGenerator<StreamEvent, void> {
     return readEvents(this.transport, "/api/events", options);
   }
@@ -144,7 +144,7 @@ export class Pagefault {
     });
   }
 
-  /** Say what is wrong with a history: a list of messages, a request to a provider, or a session. */
+  /** Examine a history: a list of messages, a request to a provider, or a session. */
   doctor(
     history: readonly unknown[] | Record<string, unknown>,
     query: QueryOf<ExamineHistoryData> = {},
@@ -165,7 +165,7 @@ export class Pagefault {
     return this.transport.json({ ...options, path: "/api/version" });
   }
 
-  /** The response to a request that has no method of its own; what is no success is an error. */
+  /** Send a request without a method of its own; error statuses are thrown. */
   request(path: string, options: RawRequest = {}): Promise<Response> {
     return this.transport.response({ ...options, path });
   }
@@ -176,9 +176,9 @@ export class Pagefault {
   }
 
   /**
-   * A tool whose results are stored, and which returns what the model should see: a text, or the
-   * messages of `target`; what the tool itself returned if it could not be stored. Of an MCP client
-   * it is `callTool`, with the result that is to be shown.
+   * Wrap a tool: store each result, and return its rendering for the model, a text or the messages
+   * of `target`. If storing fails, the original result is returned. For an MCP client, the wrapped
+   * `callTool` returns rendered MCP results.
    */
   wrap(
     client: ToolCaller,
@@ -218,7 +218,7 @@ export class Pagefault {
   }
 }
 
-/** What a model is told where there is nothing to show, so that it does not wait for more. */
+/** The text for an empty result, so that the model does not wait for more. */
 const NOTHING = "The tool returned nothing.";
 
 /** The text without its first line, which says which tool it is of: who called it knows. */

@@ -1,8 +1,8 @@
 /**
- * Content read at any position: blocks are kept, and read ahead while the reading goes on in order.
+ * Random access to content, with a cache of blocks, and reading ahead for sequential reads.
  *
- * The digest is of the whole. So what is read in order from the beginning to the end is compared with
- * it, in one stream, in one piece or in many; of other reading nothing can be said.
+ * The digest is of the whole content. It is checked after a sequential read from the beginning to the
+ * end, in any number of pieces; other reads cannot be checked.
  */
 import { ConnectionError } from "./errors.ts";
 import type { ResourceDescriptor } from "./generated/types.gen.ts";
@@ -71,7 +71,7 @@ export class ResourceReader {
     this.next = end;
     const first = Math.floor(position / BLOCK_BYTES);
     const last = Math.floor((end - 1) / BLOCK_BYTES);
-    // What is read is held here, whatever is forgotten meanwhile.
+    // Keep the block here, because the cache may drop it meanwhile.
     const wanted = this.load(first, last);
     const bytes = new Uint8Array(end - position);
     for (const [index, block] of (await Promise.all(wanted)).entries()) {
@@ -140,7 +140,7 @@ export class ResourceReader {
         bytes.subarray(index * BLOCK_BYTES, (index + 1) * BLOCK_BYTES),
       );
       this.blocks.set(first + index, block);
-      // Whoever reads it hears of the failure; the next one asks again.
+      // The reader of the block gets the error; the next read requests it again.
       block.catch(
         () => this.blocks.get(first + index) === block && this.blocks.delete(first + index),
       );

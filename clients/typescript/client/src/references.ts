@@ -2,7 +2,7 @@
 
 const RESOURCE = /^(?:@?blob:)?([0-9a-f]{32})$/;
 
-/** The id in `@blob:<id>`, `blob:<id>` or a bare id; null if it is none of them. */
+/** Return the id in `@blob:<id>`, `blob:<id>` or a bare id; null for any other text. */
 export function resourceId(reference: string): string | null {
   return RESOURCE.exec(reference)?.[1] ?? null;
 }

@@ -66,8 +66,8 @@ export class Resources {
   }
 
   /**
-   * The content, as a response that goes on after a broken connection. Reading it rejects with a
-   * `DigestMismatchError` if it is not what is stored.
+   * The content, as a response that resumes after a lost connection. Reading it rejects with a
+   * `DigestMismatchError` if its digest is wrong.
    */
   content(uri: string, options: ContentOptions = {}): Promise<Response> {
     const digest = async () => (await this.get(uri, options)).digest;
@@ -81,7 +81,7 @@ export class Resources {
     return new Uint8Array(await (await this.content(uri, options)).arrayBuffer());
   }
 
-  /** A reader of any part of the content, which keeps what it has read and reads ahead. */
+  /** A reader of any part of the content, with a cache and reading ahead. */
   async open(uri: string, options: RequestOptions = {}): Promise<ResourceReader> {
     const descriptor = await this.get(uri, options);
     return new ResourceReader(descriptor, (range: ByteRange) =>

@@ -47,7 +47,7 @@ import {
   type Transport,
 } from "./transport.ts";
 
-/** How long a session of more than 10,000 entries is copied, about. */
+/** Forks of more than 10,000 entries are copied in the background. */
 const COPYING_MS = 500;
 
 export class Sessions {
@@ -253,7 +253,7 @@ export class Session {
     });
   }
 
-  /** The history as messages that are kept here: only what is new is asked for. */
+  /** Return a conversation, which keeps the messages of one model between steps. */
   conversation(query: TurnRender): Conversation {
     return new Conversation(this, query);
   }
@@ -302,7 +302,7 @@ export class Session {
     });
   }
 
-  /** What each entry of the history is, in order, without what it says. */
+  /** The kind and size of each entry of the history, without its content. */
   outline({
     after,
     limit,
@@ -331,7 +331,7 @@ export class Session {
     return this.transport.response({ ...options, path: `${this.path}/bundle` });
   }
 
-  /** What is written to the session, as it is written. */
+  /** The events of the session. */
   events(options: EventOptions = {}): AsyncGenerator<StreamEvent, void> {
     return readEvents(this.transport, `${this.path}/events`, options);
   }

@@ -85,7 +85,7 @@ export class Sha256 {
   }
 }
 
-/** Content that is to have a digest; what is read of it in order, from its beginning, is compared. */
+/** Content with an expected digest, which is checked after a sequential read of all bytes. */
 export class Expected {
   private readonly size: number;
   private readonly digest: string;

@@ -20,7 +20,7 @@ import {
 export interface ToolResultDraft {
   readonly toolName: string;
   readonly toolCallId: string;
-  /** What the tool returned: JSON, which may have bytes, files, maps and sets in it. */
+  /** The result: JSON, which may include bytes, files, maps and sets. */
   readonly result: unknown;
   readonly success?: boolean | undefined;
   readonly sessionId?: string | null | undefined;

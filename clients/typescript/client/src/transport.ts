@@ -14,19 +14,19 @@ export type Provided<Value> = Value | (() => Value | Promise<Value>);
 export interface ClientOptions {
   /** An API key, or what gives one; without it requests go out without a key. */
   readonly key?: Provided<string | null | undefined> | undefined;
-  /** What gives a ticket for events, where this program must not have the key: in a browser. */
+  /** Returns a ticket for events, for browsers, which must not have the key. */
   readonly ticket?: (() => string | Promise<string>) | undefined;
-  /** How long one attempt may take until its answer has come, in milliseconds; 60,000 by default. */
+  /** The timeout of one attempt in milliseconds; 60,000 by default. */
   readonly timeoutMs?: number | undefined;
-  /** How often a request is repeated at most; 3 by default. */
+  /** The maximum number of retries; 3 by default. */
   readonly retries?: number | undefined;
-  /** What sends requests, in place of the global `fetch`. */
+  /** The function that sends requests, in place of the global `fetch`. */
   readonly fetch?: typeof fetch | undefined;
   /** Called when a request was answered 401, with the key that it carried. */
   readonly onUnauthorized?: ((key: string | null) => void) | undefined;
 }
 
-/** What every method takes in addition. */
+/** The options of every method. */
 export interface RequestOptions {
   readonly signal?: AbortSignal | undefined;
   readonly timeoutMs?: number | undefined;
@@ -58,16 +58,16 @@ export interface Call extends RequestOptions, Conditions {
   readonly body?: BodyInit | undefined;
   readonly headers?: Readonly<Record<string, string | undefined>> | undefined;
   readonly idempotencyKey?: string | undefined;
-  /** Whether the service recognises a repetition; of GET, HEAD, PUT and DELETE it does. */
+  /** The request is idempotent, as GET, HEAD, PUT and DELETE always are. */
   readonly isRepeatable?: boolean | undefined;
-  /** What sends this call, where it is not what sends the others. */
+  /** The function that sends this request, in place of the usual one. */
   readonly fetch?: typeof fetch | undefined;
 }
 
 const REPEATABLE_METHODS = new Set(["GET", "HEAD", "PUT", "DELETE"]);
 const PASSING = new Set([408, 429, 502, 503, 504]);
 const PASSING_CODES = new Set(["request-in-flight", "request-superseded"]);
-/** What waiting does not mend. */
+/** Errors that persist until an operator acts. */
 const LASTING_CODES = new Set(["store-misconfigured", "blob-missing"]);
 const FIRST_WAIT_MS = 250;
 const LONGEST_WAIT_MS = 60_000;
@@ -222,7 +222,7 @@ export function backoffMs(attempt: number, firstMs = FIRST_WAIT_MS, longestMs = 
   return Math.min(firstMs * 2 ** attempt, longestMs) * (0.75 + Math.random() * 0.25);
 }
 
-/** Whether a later attempt may succeed; not whether it is safe. */
+/** Return whether a retry may succeed, regardless of whether it is safe. */
 export function isPassing(failure: unknown): boolean {
   if (!(failure instanceof ProblemError))
     return failure instanceof ConnectionError || failure instanceof TimedOutError;
@@ -242,7 +242,7 @@ function waitBefore(failure: unknown, attempt: number, call: Call): number | und
   return waitMs > LONGEST_WAIT_MS ? undefined : waitMs;
 }
 
-/** Whether the service may have done what was asked although the answer does not say so. */
+/** Return whether the service may have carried out a request that failed. */
 function mayHaveActed(failure: unknown): boolean {
   // A proxy that has lost the answer says 502 or 504; with a 503 nothing was done.
   if (failure instanceof ProblemError) return failure.status === 502 || failure.status === 504;
@@ -262,7 +262,7 @@ function isRepeatable(call: Call): boolean {
   const { method = "GET" } = call;
   const isRead = method === "GET" || method === "HEAD";
   const headers = headersOf(call, null);
-  // What has arrived has changed what the condition is about.
+  // After a successful first attempt, the condition fails for the second.
   if (!isRead && (headers.has("If-Match") || headers.has("If-None-Match"))) return false;
   return call.isRepeatable ?? (headers.has("Idempotency-Key") || REPEATABLE_METHODS.has(method));
 }

@@ -1,9 +1,9 @@
 /**
- * Uploads: a small file in one request, a larger one in pieces that survive a broken connection.
+ * Uploads: small files in one request, larger ones in pieces (tus 1.0.0).
  *
- * The pieces follow tus 1.0.0. After a break the service is asked how far it is, and the upload goes
- * on from there; a stream has to be read once only, since the piece under way is kept. What has
- * arrived is compared with the digest of what was sent.
+ * After a lost connection, the client requests the offset of the upload and resumes there. A stream
+ * is read only once, because the current piece is kept. At the end, the digest of the stored bytes is
+ * compared with that of the sent bytes.
  */
 import { PagefaultError, ProblemError } from "./errors.ts";
 import type { ResourceRecord } from "./generated/types.gen.ts";
@@ -34,12 +34,12 @@ export interface UploadOptions extends RequestOptions {
   readonly mimeType?: string | undefined;
   /** Another id for the resource, which attachments may use. */
   readonly alias?: string | undefined;
-  /** How many bytes a stream has. One without a size above a piece is sent in one request. */
+  /** The size of a stream. Without it, a stream of more than one piece is sent in one request. */
   readonly size?: number | undefined;
   /** Called as bytes go out; `total` is undefined of a stream without a size. */
   readonly onProgress?:
     ((progress: { sent: number; total: number | undefined }) => void) | undefined;
-  /** How large a piece is, and the largest file that goes in one request; 8 MiB by default. */
+  /** The size of a piece, and of the largest file for one request; 8 MiB by default. */
   readonly pieceBytes?: number | undefined;
   /** Called with the id of an upload in pieces, by which it can be taken up later. */
   readonly onStart?: ((uploadId: string) => void) | undefined;
@@ -58,7 +58,7 @@ const LASTING_CODES = new Set(["alias-taken", "too-many-aliases", "upload-supers
 /** The slowest line that a request waits for, beside its usual time. */
 const SLOWEST_BYTES_PER_MS = 16;
 
-/** Bytes that can be taken in order; what was taken last can be taken again. */
+/** A sequential source of bytes, whose last piece can be read again. */
 interface Pieces {
   readonly size: number | undefined;
   /** The bytes from `start` to `end`, or to the end of all. */

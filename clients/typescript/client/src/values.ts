@@ -1,4 +1,4 @@
-/** What programs hold, as JSON: also bytes, files, maps and sets, which JSON itself does not have. */
+/** The conversion of JavaScript values to JSON, including bytes, files, maps and sets. */
 
 /**
  * The JSON of a value. Bytes and files become data URIs, in which the service finds the medium that
@@ -18,7 +18,7 @@ export async function jsonOf(value: unknown): Promise<string> {
       if (given instanceof Map) return Object.fromEntries(given) as unknown;
       if (given instanceof Set) return [...given] as unknown;
       if (given instanceof ArrayBuffer) return dataUri(new Uint8Array(given));
-      // Not what is given: a `Buffer` has a JSON of its own, of numbers.
+      // Convert a `Buffer` here: its own `toJSON` returns a list of numbers.
       const member = this[name];
       if (!ArrayBuffer.isView(member)) return given;
       const { BYTES_PER_ELEMENT: width = 1 } = member as Partial<Float32Array>;

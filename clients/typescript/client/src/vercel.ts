@@ -1,11 +1,11 @@
 /**
- * The Vercel AI SDK: results of tools are stored, and the memory's own tools can be called.
+ * Adapters for the Vercel AI SDK: stored tool results, and the memory tools.
  *
  *     const tools = { ...storedTools(pf, yours, { session }), ...(await memoryTools(pf, session)) };
  *     const { text } = await generateText({ model, prompt, tools, stopWhen: stepCountIs(8) });
  *
- * The output of a stored tool is the record, which is small and is shown by `<ToolResult>` of
- * `@pagefault/react`; `toModelOutput` makes of it what the model sees, also after a restart.
+ * The output of a stored tool is the record, which is small and is rendered by `<ToolResult>` of
+ * `@pagefault/react`. `toModelOutput` renders it for the model, also after a restart.
  */
 import { jsonSchema, tool, type Tool, type ToolSet } from "ai";
 
@@ -23,7 +23,7 @@ export interface VercelOptions extends StoreOptions {
   readonly target?: "vercel" | "vercel-6" | undefined;
 }
 
-/** Tools that store what they return. Those without `execute` stay as they are. */
+/** Wrap tools to store their results. Tools without `execute` are returned unchanged. */
 export function storedTools<Tools extends ToolSet>(
   pf: Pagefault,
   tools: Tools,
@@ -90,7 +90,7 @@ function storedTool(pf: Pagefault, name: string, given: Tool, options: VercelOpt
     });
   }
 
-  /** What comes before the last is for people who watch, and is not the result. */
+  /** The outputs before the last are previews for users; the last one is the result. */
   async function* streamed(outputs: AsyncIterable<unknown>, input: unknown, call: CallOptions) {
     let last: unknown;
     const final = await stored(
@@ -142,7 +142,7 @@ function isIterable(value: unknown): value is AsyncIterable<unknown> {
   return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
 }
 
-/** Whether an output is a stored record; it is not where storing failed. */
+/** Return whether an output is a stored record; if storing failed, it is not. */
 function isRecord(output: unknown): output is ToolResultRecord {
   return typeof output === "object" && output !== null && "sanitized" in output && "id" in output;
 }

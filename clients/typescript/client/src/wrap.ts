@@ -1,6 +1,5 @@
 /**
- * Tools whose results are stored: whatever a tool returns goes to the memory, and the model sees
- * what the memory makes of it.
+ * Wrapped tools: their results are stored, and rendered for the model.
  */
 import { PagefaultError } from "./errors.ts";
 import type { CreateToolResultData, RenderedToolResult } from "./generated/types.gen.ts";
@@ -18,8 +17,8 @@ export interface StoreOptions {
   /** A line behind each stored medium names it, so that the model can use it again; true by default. */
   readonly handles?: boolean | undefined;
   /**
-   * Called if a result could not be stored, which by default is told on the console. The tool works
-   * all the same: what it returned is passed on as it is.
+   * Called if a result could not be stored; by default, a warning is written to the console. The
+   * original result is returned.
    */
   readonly onStoreError?: ((failure: unknown) => void) | undefined;
 }
@@ -33,7 +32,7 @@ export interface WrapOptions<Arguments extends unknown[] = never[]> extends Stor
   readonly callId?: ((...args: Arguments) => string | undefined) | undefined;
 }
 
-/** What an MCP client of any version has. */
+/** The interface of MCP clients of any version. */
 export interface ToolCaller {
   callTool(
     params: { name: string; arguments?: Record<string, unknown> },
@@ -45,11 +44,11 @@ export interface StoredCall {
   readonly toolName: string;
   readonly toolCallId?: string | undefined;
   readonly target: Target;
-  /** What is stored, where that is another value than the tool returned. */
+  /** The value to store, if it is not the value that the tool returned. */
   readonly result?: unknown;
 }
 
-/** What a tool returned, or why it failed. */
+/** The result or the error of a tool. */
 export interface Outcome {
   readonly result: unknown;
   readonly success: boolean;
@@ -63,8 +62,8 @@ export interface StoredOutcome {
 }
 
 /**
- * Store what a tool returned or why it failed, and give what `show` makes of the record. If that
- * fails, give or throw what the tool itself did.
+ * Store the result or the error of a tool, and return the record as converted by `show`. If that
+ * fails, return or throw the original result or error.
  */
 export async function storeOutcome(
   toolResults: ToolResults,
@@ -111,7 +110,7 @@ export function warn(failure: unknown): void {
   console.warn("Pagefault:", failure);
 }
 
-/** Whether something is an MCP client, and not a function. */
+/** Return whether a value is an MCP client, not a function. */
 export function isToolCaller(tool: unknown): tool is ToolCaller {
   return (
     typeof tool === "object" &&
