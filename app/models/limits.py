@@ -1,7 +1,7 @@
 """Limits of requests, and the policy for fetching URLs.
 
-Requests beyond a limit get an error and store nothing. Both classes are groups of the settings, so
-the name, description, bounds and default of each limit are here alone.
+Requests beyond a limit get an error and store nothing. Both classes are groups of the settings:
+the name, description, bounds and default of each limit are defined only here.
 """
 
 from typing import Annotated

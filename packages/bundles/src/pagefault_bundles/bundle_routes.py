@@ -92,7 +92,7 @@ async def export_session(
 async def import_session(call: CallDep, imports: BundleImportsDep) -> Response:
     """Restore a session from its bundle, with the same ids and the same bytes.
 
-    Every byte of the bundle is checked first; one that is damaged is refused whole.
+    The whole bundle is checked first. A damaged bundle is a 422, and nothing of it is stored.
     """
     content_type = call.request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if content_type not in _ACCEPTED_TYPES:
