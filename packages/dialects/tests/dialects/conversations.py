@@ -80,7 +80,9 @@ def faults_of(case: Case) -> list[str]:
     except InvalidPayloadError as exc:
         return [f"refused: {exc.faults}"]
     faults = [
-        f"{target}: {each}" for target in TARGETS for each in _rendered(case, entries, target)
+        f"{target}: {each}"
+        for target in TARGETS
+        for each in _rendering_faults(case, entries, target)
     ]
     if case.role is not None and entries[0].role != case.role:
         faults.append(f"said by {entries[0].role}")
@@ -102,7 +104,7 @@ def turns_of(entries: list[EntryReading]) -> Sequence[ComposedTurn]:
     return pair_turns(messages, recorded, closes=False).turns
 
 
-def _rendered(case: Case, entries: list[EntryReading], target: str) -> list[str]:
+def _rendering_faults(case: Case, entries: list[EntryReading], target: str) -> list[str]:
     """Yield the faults of a rendering: content that is missing, repeated or unexpected."""
     rendered = render(turns_of(entries), target)
     if any(_is_as_sent(case.value, each) for each in rendered.messages):

@@ -27,12 +27,14 @@ def scan(
     return scan_pointer(text, names, limits)
 
 
-def repaired(value: Any) -> Any:  # noqa: ANN401 - any JSON
+def replace_surrogates(value: Any) -> Any:  # noqa: ANN401 - any JSON
     """Return a value without lone surrogates; of keys that become equal, the last one is used."""
     if isinstance(value, dict):
-        return {without_lone_surrogates(key): repaired(each) for key, each in value.items()}
+        return {
+            without_lone_surrogates(key): replace_surrogates(each) for key, each in value.items()
+        }
     if isinstance(value, list):
-        return list(map(repaired, value))
+        return list(map(replace_surrogates, value))
     return without_lone_surrogates(value) if isinstance(value, str) else value
 
 
@@ -52,7 +54,7 @@ def repeats_keys(text: str) -> bool:
 def test_pointer_finds_the_same_value_in_the_text_and_in_the_parsed_value(
     text: str, names: list[str], piece_chars: int
 ) -> None:
-    expected = follow(repaired(json.loads(text)), tuple(names))
+    expected = follow(replace_surrogates(json.loads(text)), tuple(names))
     found = scan(text, *names, piece_chars=piece_chars)
     assert (repr(json.loads(json_text(found.value))), found.steps) == (
         repr(expected.value),
@@ -78,7 +80,7 @@ def test_large_value_has_the_length_and_members_of_the_parsed_one(
         len(json_text(whole).encode()),
     )
     assert [
-        (key, each.length if isinstance(each, LargeValue) else repr(repaired(each)))
+        (key, each.length if isinstance(each, LargeValue) else repr(replace_surrogates(each)))
         for key, each in found.members
     ] == [
         (key, len(member) if isinstance(each, LargeValue) else repr(member))

@@ -6,7 +6,7 @@ from pagefault_dialects.errors import InvalidJsonError
 from pagefault_dialects.json.values import JsonValue, json_text, parse_embedded_json
 
 
-def parsed(text: str) -> JsonValue:
+def parse(text: str) -> JsonValue:
     return parse_embedded_json(text, max_depth=10, max_nodes=100)
 
 
@@ -15,11 +15,11 @@ def parsed(text: str) -> JsonValue:
     ["[1.10]", "[1E5]", "[1e-7]", "[-0.0]", "[2.50,2.5]", '{"a":[0.30000000000000000001]}'],
 )
 def test_numbers_keep_their_spelling(text: str) -> None:
-    assert json_text(parsed(text)) == text
+    assert json_text(parse(text)) == text
 
 
 def test_numbers_with_kept_spelling_are_plain_numbers() -> None:
-    values = parsed("[1.5,7,-0.25]")
+    values = parse("[1.5,7,-0.25]")
     assert (values, [type(value) for value in values]) == ([1.5, 7, -0.25], [float, int, float])
 
 
@@ -28,4 +28,4 @@ def test_numbers_with_kept_spelling_are_plain_numbers() -> None:
 )
 def test_unrepresentable_values_are_refused(text: str) -> None:
     with pytest.raises(InvalidJsonError):
-        parsed(text)
+        parse(text)

@@ -31,12 +31,12 @@ VALUES = st.recursive(
 )
 
 
-def parsed(text: str | bytes, *, spelled: bool = False) -> JsonValue:
+def parse(text: str | bytes, *, spelled: bool = False) -> JsonValue:
     data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
     return parse_json(data, max_depth=1_000, max_nodes=1_000_000, spelled=spelled)
 
 
-def written(value: JsonValue, chance: Random) -> str:
+def respell(value: JsonValue, chance: Random) -> str:
     """Write a value in another spelling: order of keys, whitespace, escapes, numbers."""
 
     def blank() -> str:
@@ -76,11 +76,11 @@ def written(value: JsonValue, chance: Random) -> str:
 def test_value_has_one_digest_in_every_spelling(
     value: JsonValue, chance: Random, *, spelled: bool
 ) -> None:
-    expected = json_digest(parsed(json.dumps(value)))
-    again = parsed(written(value, chance), spelled=spelled)
+    expected = json_digest(parse(json.dumps(value)))
+    again = parse(respell(value, chance), spelled=spelled)
     assert json_digest(again) == expected
     assert json_digest(again, body_bytes=0) == expected
-    assert first_difference(parsed(json.dumps(value)), again) is None
+    assert first_difference(parse(json.dumps(value)), again) is None
 
 
 @given(one=VALUES, other=VALUES)
@@ -115,7 +115,7 @@ def test_two_values_have_two_digests(one: JsonValue, other: JsonValue) -> None:
 )
 def test_spellings_of_one_value(one: str, other: str) -> None:
     digests = {
-        json_digest(parsed(text, spelled=spelled), body_bytes=size)
+        json_digest(parse(text, spelled=spelled), body_bytes=size)
         for text in (one, other)
         for spelled in (False, True)
         for size in (None, len(text))
@@ -148,7 +148,7 @@ def test_spellings_of_one_value(one: str, other: str) -> None:
     ],
 )
 def test_spellings_of_two_values(one: str, other: str) -> None:
-    values = parsed(one), parsed(other)
+    values = parse(one), parse(other)
     for size in (None, 0):
         assert len({json_digest(each, body_bytes=size) for each in values}) == 2
     assert first_difference(*values) is not None
@@ -163,7 +163,7 @@ def test_digest_takes_a_few_times_the_memory_of_the_text(number: str) -> None:
         (True, len(text), most),
         (True, None, MIB // 2),
     ):
-        value = parsed(text, spelled=spelled)
+        value = parse(text, spelled=spelled)
         tracemalloc.start()
         try:
             json_digest(value, body_bytes=size)
@@ -175,8 +175,8 @@ def test_digest_takes_a_few_times_the_memory_of_the_text(number: str) -> None:
 
 def test_depth_and_length_of_integers_do_not_matter() -> None:
     deep = "[" * 900 + "7" * 5_000 + "," + "8" * 4_200 + "]" * 900
-    assert json_digest(parsed(deep), body_bytes=len(deep)) == json_digest(parsed(f" {deep}"))
-    assert isinstance(parsed("7" * 5_000), Decimal)
+    assert json_digest(parse(deep), body_bytes=len(deep)) == json_digest(parse(f" {deep}"))
+    assert isinstance(parse("7" * 5_000), Decimal)
 
 
 @pytest.mark.parametrize(

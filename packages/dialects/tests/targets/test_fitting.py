@@ -104,7 +104,7 @@ def test_smaller_of_two_counts_holds() -> None:
     assert [fitting.most(kind) for kind in ("image", "audio", "video")] == [3, 5, None]
 
 
-def test_images_are_made_in_types_that_are_taken_and_accepted() -> None:
+def test_images_are_derived_in_accepted_types() -> None:
     target = profile(image=rule("image/png", "image/jpeg"))
     assert Fitting(target, INLINE, []).image_types() == ("image/jpeg", "image/png")
     only = RenderOptions(accept=("image/png", "image/webp"))
@@ -125,7 +125,7 @@ def test_forms_of_a_medium() -> None:
     assert not can_be_read_out(replace(medium("text/csv"), source=Address(URL)))
 
 
-def test_only_what_is_part_of_a_record_takes_room_where_references_are_wanted() -> None:
+def test_only_media_inside_records_take_room_beside_references() -> None:
     fitting = Fitting(profile(), RenderOptions(media="reference"), [])
     inline = replace(medium(), source=InlineBytes(b""), size_bytes=3)
     addressed = replace(medium(), source=Address(URL))

@@ -84,7 +84,7 @@ def _texts(value: JsonValue, name: str = "") -> list[str]:
 _WORDS = ("text", "content", "output", "value", "parts")
 
 
-def _rendered(messages: list[Json], target: str) -> list[JsonValue]:
+def _render(messages: list[Json], target: str) -> list[JsonValue]:
     return render(read_messages(messages).turns, target).messages
 
 
@@ -93,8 +93,8 @@ def test_signature_of_a_call_goes_to_gemini_and_to_its_endpoint_for_clients_of_o
     function = {"name": "f", "arguments": "{}"}
     call = {"id": "c1", "type": "function", "function": function, **extra}
     history = [{"role": "user", "content": "q"}, _calling(call), _ANSWER]
-    assert _rendered(history, "openai-compat")[1] == _calling(call) | {"content": ""}
-    parts = _rendered(history, "gemini")[1]["parts"]
+    assert _render(history, "openai-compat")[1] == _calling(call) | {"content": ""}
+    parts = _render(history, "gemini")[1]["parts"]
     assert parts[0]["thoughtSignature"] == "UkVB"
 
 
@@ -102,7 +102,7 @@ def test_thoughts_stay_in_messages_of_compatible_servers_and_nothing_is_null_bes
     call = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
     calling = _calling(call) | {"reasoning_content": "I should call f"}
     history = [{"role": "user", "content": "q"}, calling, _ANSWER]
-    assert _rendered(history, "openai-compat")[1] == calling | {"content": ""}
+    assert _render(history, "openai-compat")[1] == calling | {"content": ""}
 
 
 def test_request_has_no_more_than_four_marks_for_the_cache() -> None:
@@ -111,7 +111,7 @@ def test_request_has_no_more_than_four_marks_for_the_cache() -> None:
         {"role": role, "content": [{"type": "text", "text": "Hi.", **mark}]}
         for role in ("user", "assistant") * 3
     ]
-    marked = ["cache_control" in each["content"][0] for each in _rendered(history, "anthropic")]
+    marked = ["cache_control" in each["content"][0] for each in _render(history, "anthropic")]
     assert marked == [False, False, True, True, True, True]
 
 
@@ -126,13 +126,13 @@ def test_marks_in_results_count_as_well() -> None:
         {"role": "user", "content": [result]},
     ]
     bare = {"type": "text", "text": "Hi."}
-    assert _rendered(history, "anthropic") == [{"role": "user", "content": [bare]}, *history[1:]]
+    assert _render(history, "anthropic") == [{"role": "user", "content": [bare]}, *history[1:]]
     history[0]["content"] = [text, text]
-    rendered = _rendered(history, "anthropic")
+    rendered = _render(history, "anthropic")
     assert rendered[0]["content"] == [bare, bare]
     assert rendered[2] == history[2]
     again = [*history, {"role": "assistant", "content": [text]}]
-    assert _rendered(again, "anthropic")[2]["content"][0]["content"] == [bare, text, text]
+    assert _render(again, "anthropic")[2]["content"][0]["content"] == [bare, text, text]
 
 
 def test_items_of_one_turn_keep_the_blocks_of_their_provider() -> None:
@@ -141,7 +141,7 @@ def test_items_of_one_turn_keep_the_blocks_of_their_provider() -> None:
         {"type": "image_generation_call", "id": "ig_1", "status": "completed", "result": _PICTURE},
         {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": MARK},
     ]
-    assert _rendered(history, "openai-responses") == history
+    assert _render(history, "openai-responses") == history
 
 
 @pytest.mark.parametrize(
@@ -324,5 +324,5 @@ _UNDECODABLE: dict[str, Json] = {
 def test_undecodable_medium_is_described_in_its_own_dialect_too(target: str, data: str) -> None:
     block = json.loads(json.dumps(_UNDECODABLE[target]).replace("%%", data))
     content: Json = {"role": "user", "parts" if target == "gemini" else "content": [block]}
-    written = json.dumps(_rendered([content], target))
+    written = json.dumps(_render([content], target))
     assert "data that could not be decoded]" in written

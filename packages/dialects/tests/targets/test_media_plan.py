@@ -41,7 +41,7 @@ def test_media_that_fit_need_no_plan() -> None:
         replace(medium(hints=WIDE), source=InlineBytes(b"x" * 3_000)),
     ],
 )
-def test_image_that_does_not_fit_is_to_be_made_smaller(image: Medium) -> None:
+def test_image_that_does_not_fit_is_made_smaller(image: Medium) -> None:
     assert media_plan(image) == MediaPlan(images={0: FITTING})
 
 
@@ -119,7 +119,7 @@ def test_images_to_be_made_smaller_take_the_smaller_room() -> None:
         (replace(medium("text/csv"), source=InlineBytes(b"a,b")), True),
     ],
 )
-def test_text_file_that_is_not_taken_is_to_be_read(file: Medium, is_read: bool) -> None:
+def test_text_file_that_is_not_accepted_is_read(file: Medium, is_read: bool) -> None:
     assert media_plan(file) == MediaPlan(texts=frozenset({0} if is_read else ()))
 
 
@@ -134,7 +134,7 @@ ENLARGED = ImageRecipe(("image/png",), 100, None, 32)
 
 
 @pytest.mark.parametrize("size", [(16, 14), (1, 1), (31, 90), (90, 31)])
-def test_image_with_a_side_too_short_is_to_be_enlarged(size: tuple[int, int]) -> None:
+def test_image_with_a_short_side_is_enlarged(size: tuple[int, int]) -> None:
     image = medium(hints=MediaHints(*size))
     assert media_plan(image, target=SMALL) == MediaPlan(images={0: ENLARGED})
 

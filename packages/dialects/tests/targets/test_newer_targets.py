@@ -39,7 +39,7 @@ FAR = media_item(PNG, "image/*", address=URL)
 MISTRAL_ID = TARGETS["mistral"].call_id.fit("call_1")
 
 
-def checked(target: str, *turns: ResolvedTurn) -> list[Any]:
+def write_valid(target: str, *turns: ResolvedTurn) -> list[Any]:
     messages = write_messages(target, *turns)
     CHECKS[target](messages)
     return messages
@@ -191,17 +191,17 @@ WRITTEN: dict[str, list[JsonValue]] = {
 
 @pytest.mark.parametrize("target", WRITTEN)
 def test_conversation_keeps_its_order(target: str) -> None:
-    assert checked(target, *CONVERSATION) == WRITTEN[target]
+    assert write_valid(target, *CONVERSATION) == WRITTEN[target]
 
 
 @pytest.mark.parametrize("target", WRITTEN)
 def test_empty_turn_has_no_message(target: str) -> None:
-    assert checked(target, turn("user"), turn("assistant", text_item("")), turn("system")) == []
+    assert write_valid(target, turn("user"), turn("assistant", text_item("")), turn("system")) == []
 
 
 def test_image_of_mistral_may_have_an_address_and_a_pdf_has_its_name() -> None:
     pdf = media_item(PDF, "application/pdf", "report")
-    (message,) = checked("mistral", turn("user", FAR, pdf))
+    (message,) = write_valid("mistral", turn("user", FAR, pdf))
     assert message["content"] == [
         {"type": "image_url", "image_url": URL},
         {
@@ -214,7 +214,7 @@ def test_image_of_mistral_may_have_an_address_and_a_pdf_has_its_name() -> None:
 
 @pytest.mark.parametrize("call_id", ["call_1", "", "abcdefghi1", "ü" * 600, "call_2"])
 def test_ids_of_mistral_have_nine_letters_and_digits(call_id: str) -> None:
-    calls, answered = checked("mistral", calling(call_id), answer(call_id=call_id))
+    calls, answered = write_valid("mistral", calling(call_id), answer(call_id=call_id))
     fitted = calls["tool_calls"][0]["id"]
     assert answered["tool_call_id"] == fitted
     assert fitted.isascii()
@@ -269,7 +269,7 @@ def test_late_system_message_is_a_user_message_of_mistral() -> None:
 
 def test_two_answers_of_pydantic_ai_are_in_one_request() -> None:
     failed = answer(text_item("no"), call_id="call_2", is_error=True)
-    calls, answered = checked("pydantic-ai", calling("call_1", "call_2"), answer(), failed)
+    calls, answered = write_valid("pydantic-ai", calling("call_1", "call_2"), answer(), failed)
     assert len(calls["parts"]) == 2
     assert [(each["content"], each["outcome"]) for each in answered["parts"]] == [
         ("", "success"),
@@ -278,10 +278,10 @@ def test_two_answers_of_pydantic_ai_are_in_one_request() -> None:
 
 
 def test_picture_of_a_model_is_a_file_of_pydantic_ai_and_an_address_is_a_line() -> None:
-    (made,) = checked("pydantic-ai", turn("assistant", IMAGE))
+    (made,) = write_valid("pydantic-ai", turn("assistant", IMAGE))
     picture = {"data": base64(PNG), "kind": "binary", "media_type": "image/png"}
     assert made["parts"] == [{"content": picture, "part_kind": "file"}]
-    (rendered,) = checked("pydantic-ai", turn("user", FAR))
+    (rendered,) = write_valid("pydantic-ai", turn("user", FAR))
     assert rendered["parts"][0]["content"] == [{"url": URL, "kind": "image-url"}]
     far = replace(FAR.medium, source=Address("https://files.example/a.png"), size_bytes=None)
     roles: tuple[TurnRole, ...] = ("user", "assistant")
@@ -291,10 +291,10 @@ def test_picture_of_a_model_is_a_file_of_pydantic_ai_and_an_address_is_a_line() 
 
 
 def test_value_is_the_response_of_otel_and_an_address_is_a_uri() -> None:
-    _, answered = checked("otel-genai", calling("call_1"), answer(data({"n": 1})))
+    _, answered = write_valid("otel-genai", calling("call_1"), answer(data({"n": 1})))
     response = {"type": "tool_call_response", "id": "call_1", "response": {"n": 1}}
     assert answered == {"role": "tool", "parts": [response]}
-    (rendered,) = checked("otel-genai", turn("user", FAR))
+    (rendered,) = write_valid("otel-genai", turn("user", FAR))
     uri = {"type": "uri", "mime_type": None, "modality": "image", "uri": URL}
     assert rendered["parts"] == [uri]
 

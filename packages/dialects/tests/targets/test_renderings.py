@@ -119,13 +119,13 @@ def test_limits_are_kept(
 def test_messages_are_valid_for_the_provider(
     target: str, turns: tuple[ComposedTurn, ...], query: RenderOptions
 ) -> None:
-    messages = render(closed(turns), target, query).messages
+    messages = render(close_calls(turns), target, query).messages
     CHECKS[target](messages)
     if TARGETS[target].starts_with_user:
         assert messages[0]["role"] == "user"
 
 
-def closed(turns: tuple[ComposedTurn, ...]) -> tuple[ComposedTurn, ...]:
+def close_calls(turns: tuple[ComposedTurn, ...]) -> tuple[ComposedTurn, ...]:
     """Return the history with a last message of the user, so that no call is open."""
     last = turns[-1]
     seq = (last.seq or 0) + 1
@@ -142,8 +142,8 @@ def test_appended_turns_change_no_rendered_message(
     more: tuple[ComposedTurn, ...],
     data: st.DataObject,
 ) -> None:
-    before = render(closed(turns), target, INLINE)
-    after = render((*closed(turns), *more), target, INLINE)
+    before = render(close_calls(turns), target, INLINE)
+    after = render((*close_calls(turns), *more), target, INLINE)
     assert after.system == before.system
     if after.loss[: len(before.loss)] != before.loss:
         # A limit reduced an older medium, which the loss reports.

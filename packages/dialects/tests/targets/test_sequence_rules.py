@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from packages.dialects.tests.context.long_histories import long_histories
 from packages.dialects.tests.targets.histories import histories, options, render
 from packages.dialects.tests.targets.home_histories import HOMES, home_histories
-from packages.dialects.tests.targets.test_renderings import EVERY, EXAMPLES, closed
+from packages.dialects.tests.targets.test_renderings import EVERY, EXAMPLES, close_calls
 from pagefault_dialects.model.conversation import ComposedTurn
 from pagefault_dialects.model.render_options import RenderOptions
 from pagefault_dialects.targets.sequence_rules import SEQUENCE_RULES, sequence_faults
@@ -533,7 +533,7 @@ def test_rules_of_single_providers(
 def test_renderings_keep_the_rules(
     target: str, turns: tuple[ComposedTurn, ...], query: RenderOptions
 ) -> None:
-    assert _broken(render(closed(turns), target, query).messages, target) == []
+    assert _broken(render(close_calls(turns), target, query).messages, target) == []
 
 
 @pytest.mark.parametrize("target", HOMES)

@@ -41,14 +41,14 @@ _HISTORIES: dict[str, list[Json]] = {
 def test_thought_is_kept_for_its_model_and_for_one_that_is_unknown(
     target: str, model: str | None
 ) -> None:
-    rendered = _rendered(target, model)
+    rendered = _render_for(target, model)
     assert "c2ln" in str(rendered.messages)
     assert rendered.loss == ()
 
 
 @pytest.mark.parametrize("target", _HISTORIES)
 def test_thought_is_left_out_for_another_model_with_an_entry_of_loss(target: str) -> None:
-    rendered = _rendered(target, "two-5")
+    rendered = _render_for(target, "two-5")
     assert "c2ln" not in str(rendered.messages)
     assert [(each.code, each.to) for each in rendered.loss] == [("reasoning", "nothing")]
 
@@ -98,6 +98,6 @@ def test_other_versions_are_other_models(name: str, other: str) -> None:
     assert not is_same_model(other, name)
 
 
-def _rendered(target: str, model: str | None) -> RenderedMessages:
+def _render_for(target: str, model: str | None) -> RenderedMessages:
     turns = read_messages(_HISTORIES[target]).turns
     return render(turns, target, RenderOptions(model=model))

@@ -18,7 +18,7 @@ _texts = st.binary(max_size=40) | st.text(max_size=20).map(str.encode)
 _sizes = st.lists(st.integers(4, 12), max_size=10)
 
 
-def written(writer: StringWriter, data: bytes, sizes: list[int]) -> bytes:
+def write_chunks(writer: StringWriter, data: bytes, sizes: list[int]) -> bytes:
     """Return the output for bytes in chunks of these sizes and a last chunk."""
     pieces: list[bytes] = []
     for size in sizes:
@@ -30,13 +30,13 @@ def written(writer: StringWriter, data: bytes, sizes: list[int]) -> bytes:
 
 @given(st.binary(max_size=60), _sizes)
 def test_base64_of_chunks_is_that_of_the_whole(data: bytes, sizes: list[int]) -> None:
-    assert written(Base64Writer(), data, sizes) == pybase64.b64encode(data)
+    assert write_chunks(Base64Writer(), data, sizes) == pybase64.b64encode(data)
 
 
 @given(st.sampled_from(_MARKS), _texts, _sizes)
 def test_text_of_chunks_is_that_of_the_whole(mark: bytes, content: bytes, sizes: list[int]) -> None:
     data = mark + content
-    inside = written(TextWriter(), data, sizes)
+    inside = write_chunks(TextWriter(), data, sizes)
     assert json.loads(b'"' + inside + b'"') == decode_text(data)
 
 
