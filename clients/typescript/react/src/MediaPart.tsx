@@ -1,9 +1,9 @@
 /**
  * A medium of a record: an image, a player, or a file to save.
  *
- * Nothing is loaded before it is near what the reader sees, its place is kept from what the record
- * says about its size, and nothing that could run is put into the page. Images at foreign addresses
- * are links: looking at a record tells nobody else about it.
+ * Media load when they come near the viewport, in a box of the size in the record. Content that could
+ * run scripts is never put into the page. Images on other hosts are rendered as links, so viewing a
+ * record sends no requests to those hosts.
  */
 import type { FilePart, ResourceDescriptor } from "@pagefault/client";
 import { useRef } from "react";

@@ -1,4 +1,4 @@
-/** Where a tool says a part is from. */
+/** The origin of a part, as stated by the tool. */
 import { visibleName } from "./visibleText.ts";
 
 interface OriginProps {

@@ -20,7 +20,7 @@ interface PlayerProps {
   readonly reference: string;
   readonly caption?: string | null | undefined;
   readonly renew: () => Promise<string | undefined>;
-  /** What happens when: each is a button that plays from there. */
+  /** The cues of the recording, each a button that plays from it. */
   readonly cues?: readonly Cue[] | undefined;
 }
 
@@ -119,12 +119,12 @@ export function Player(props: PlayerProps) {
   );
 }
 
-/** How long a recording is, as soon as its player knows. */
+/** Return the duration of a recording when its player has loaded it. */
 function lengthOf(player: HTMLMediaElement | null): number | undefined {
   return player !== null && Number.isFinite(player.duration) ? player.duration : undefined;
 }
 
-/** Whether a time is between the beginning of a cue and that of the next. */
+/** Return whether a time is between the starts of a cue and of the next one. */
 function isPresent(cues: readonly Cue[], index: number, at: number): boolean {
   const start = cues[index]?.start;
   if (start === undefined || at < start || at === 0) return false;

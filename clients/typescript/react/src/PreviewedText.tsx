@@ -8,7 +8,7 @@ import { fileSize } from "./measures.ts";
 import { StoredText } from "./StoredText.tsx";
 import { WORDS } from "./words.ts";
 
-/** The line the service puts in the place of what it leaves out of a long text. */
+/** The line with which the service replaces the omitted part of a long text. */
 const LEFT_OUT = /\n\[… (\d+) characters left out; the whole text is blob:([0-9a-f]{32}) …\]\n/;
 
 interface PreviewedTextProps {

@@ -92,7 +92,7 @@ function lengthOf(pieces: readonly Uint8Array[]): number {
   return pieces.reduce((sum, piece) => sum + piece.length, 0);
 }
 
-/** UTF-8, or what a byte order mark says; a character may lie across two pieces. */
+/** A decoder for UTF-8, or for the encoding of a byte order mark, across pieces. */
 function decoded(pieces: readonly Uint8Array[]): string {
   const [first, second] = pieces[0] ?? [];
   const isWide = (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff);

@@ -21,8 +21,8 @@ interface ToolResultProps {
 }
 
 /**
- * Texts, images, players and files. What a tool has written is shown as text and never as markup,
- * and nothing is loaded from other addresses.
+ * The texts, images, recordings and files of a tool result. The output of tools is rendered as text,
+ * never as markup, and content is only loaded from the service.
  */
 export function ToolResult({ result }: ToolResultProps) {
   const { parts, resources, meta } = result;

@@ -1,4 +1,4 @@
-/** How loud a recording is over its time, drawn from its own bytes; a slider that seeks in it. */
+/** The waveform of a recording, decoded from its bytes, as a slider for seeking. */
 import { type KeyboardEvent, type PointerEvent, useEffect, useRef, useState } from "react";
 
 import { usePagefault } from "./context.ts";
@@ -37,7 +37,7 @@ export function Waveform({ id, at, total, onSeek }: WaveformProps) {
       .request(path, { signal: life.signal })
       .then(async (answer) => peaksOf(await answer.arrayBuffer()))
       .then((found) => life.signal.aborted || setPeaks(found))
-      // What cannot be decoded has no waveform; the player says what is wrong with it.
+      // Recordings that cannot be decoded have no waveform; the player reports the error.
       .catch(() => undefined);
     return () => life.abort();
   }, [client, id]);

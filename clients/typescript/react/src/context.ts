@@ -1,4 +1,4 @@
-/** The client that components use, and what they share of it. */
+/** The client that components use, and their shared state. */
 import type { Pagefault } from "@pagefault/client";
 import {
   createContext,
@@ -12,7 +12,7 @@ import {
 import { LiveStreams } from "./liveStream.ts";
 import { ResourceCache } from "./resourceCache.ts";
 
-/** What draws texts and documents, in place of what this package has for them. */
+/** Components that render texts and documents, in place of those of this package. */
 export interface TextViews {
   /** A text of a part; `children` are what else can be done with it. */
   readonly Text?: ComponentType<{ readonly text: string; readonly children?: ReactNode }>;
@@ -20,7 +20,7 @@ export interface TextViews {
   readonly Stored?: ComponentType<{ readonly id: string }>;
   /** The pages of a PDF that is a resource. */
   readonly Pdf?: ComponentType<{ readonly id: string }>;
-  /** What stands beside an image that is enlarged, such as what a model gets of it. */
+  /** The content beside an enlarged image, such as its rendering for a model. */
   readonly BesideImage?: ComponentType<{ readonly reference: string }>;
 }
 

@@ -1,6 +1,6 @@
-/** What happens when in a recording: scenes, and transcripts whose lines begin with a time. */
+/** The cues of a recording: scenes, and transcripts whose lines begin with a time. */
 export interface Cue {
-  /** In seconds from the beginning; undefined where nobody has said when. */
+  /** Seconds from the beginning; undefined if unknown. */
   readonly start: number | undefined;
   readonly text: string;
 }

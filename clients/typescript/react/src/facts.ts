@@ -1,4 +1,4 @@
-/** What is said about a medium beside or below it: its name, type, size, measures. */
+/** The facts shown with a medium: its name, type, size and dimensions. */
 import { duration, fileSize } from "./measures.ts";
 import { visibleName } from "./visibleText.ts";
 import { WORDS } from "./words.ts";

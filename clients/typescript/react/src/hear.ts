@@ -1,4 +1,4 @@
-/** What an event means for what was loaded of a session. */
+/** The effects of events on the loaded entries of a session. */
 import type { Signal } from "./liveStream.ts";
 
 export interface Listening {

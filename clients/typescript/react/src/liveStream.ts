@@ -1,10 +1,9 @@
 /**
- * Streams of events for as long as a page is looked at, one for each path however many listen.
+ * Event streams of a visible page, one for each path, shared by all listeners.
  *
- * A browser opens few connections to one host, so a tab that nobody looks at gives its streams up,
- * and takes them up again where they were. Nothing needs to be drawn from an event: it says that
- * there is something to be loaded. Whoever listens loads what is new on `open` too, so that nothing
- * falls between two streams.
+ * Browsers limit the connections to a host, so a hidden tab closes its streams, and resumes them when
+ * it is visible again. Events are not rendered; they signal that there is new data to load. Listeners
+ * also load new data on `open`, so no change between two streams is missed.
  */
 import type { EventOptions, Pagefault, StreamEvent } from "@pagefault/client";
 

@@ -1,7 +1,7 @@
-/** What a reference in a record leads to, and how media of a type are shown. */
+/** The targets of references in a record, and the elements for media types. */
 import { resourceId, type FilePart } from "@pagefault/client";
 
-/** Where the bytes of a medium are. */
+/** The location of the bytes of a medium. */
 export type Place =
   | { at: "store"; id: string }
   | { at: "page"; dataUri: string; mimeType: string; size: number }
@@ -23,7 +23,7 @@ const DRAWN = new Set(
   ),
 );
 
-/** Where a medium is: stored, in the record itself, at a foreign address, or not to be found. */
+/** Locate a medium: stored, in the record itself, on another host, or missing. */
 export function placeOf(reference: string, mimeType: string | undefined): Place {
   const id = resourceId(reference);
   if (id !== null) return { at: "store", id };
@@ -52,7 +52,7 @@ function inline(mimeType: string, base64: string): Place {
   };
 }
 
-/** How a medium is shown: by its `mediaKind` where it has one, else by its type. */
+/** Return the kind of element for a medium, by its `mediaKind`, else by its type. */
 export function shownAs(
   mimeType: string | undefined,
   mediaKind?: FilePart["mediaKind"] | null,
@@ -66,7 +66,7 @@ export function shownAs(
   return type.startsWith("video/") ? "video" : "file";
 }
 
-/** Whether content of a type can be read as text. */
+/** Return whether content of a type is text. */
 export function isText(mimeType: string | undefined): boolean {
   const type = essence(mimeType ?? "");
   return (

@@ -15,7 +15,7 @@ export interface Link {
   readonly expiresAt: string;
 }
 
-/** What was loaded last, and why the last attempt failed. */
+/** The last loaded value, and the error of the last attempt. */
 export interface Loaded<Value> {
   readonly value?: Value | undefined;
   readonly failure?: unknown;
@@ -23,7 +23,7 @@ export interface Loaded<Value> {
 
 const NOTHING: Loaded<never> = {};
 
-/** A value that is loaded when somebody listens, and again when it is stale. */
+/** A value that is loaded for its listeners, and again when it is stale. */
 class SharedValue<Value> {
   private state: Loaded<Value> = NOTHING;
   private loading: Promise<Value> | undefined;
@@ -75,7 +75,7 @@ class SharedValue<Value> {
   private schedule(): void {
     clearTimeout(this.timer);
     const waitMs = this.freshUntil - Date.now();
-    // A timer cannot wait for ever.
+    // Timers have a maximum delay.
     if (this.listeners.size > 0 && Number.isFinite(waitMs))
       this.timer = setTimeout(() => this.reload(), Math.max(waitMs, 0));
   }
@@ -89,8 +89,8 @@ class SharedValue<Value> {
 export class ResourceCache {
   readonly needsLinks: boolean;
   /**
-   * How elements ask for content. Without a link, the service lets pages of another origin show it only if they
-   * ask as a script does, and are listed. What a link leads to, every page may show.
+   * The `crossorigin` attribute of elements. Content without a signed link needs CORS: the service has to
+   * allow the origin of the page. Signed links work on any page.
    */
   readonly crossOrigin: "anonymous" | undefined;
   private readonly client: Pagefault;

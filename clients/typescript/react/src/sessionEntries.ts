@@ -1,8 +1,8 @@
 /**
- * The entries of a session that somebody looks at, loaded by their numbers.
+ * The visible entries of a session, loaded by number.
  *
- * What was asked for last is loaded first, some neighbours with it, and what was not asked for in
- * a long time is forgotten.
+ * The most recent requests load first, together with neighbouring entries. Entries that were not
+ * requested for a long time are dropped.
  */
 import type { Pagefault } from "@pagefault/client";
 import { itemsOf, memberOf } from "@pagefault/client/json";

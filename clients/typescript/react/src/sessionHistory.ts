@@ -1,10 +1,9 @@
 /**
- * What is shown of one session: a window of its history that grows at both ends.
+ * The loaded window of the history of one session, which grows at both ends.
  *
- * The window begins with the newest entries. Earlier ones are loaded when somebody wants them, newer
- * ones when an event says that there are some: whatever the event says, what is loaded is the
- * history behind the last entry shown. One request is in flight at a time, and events that come
- * meanwhile are one more request, not many.
+ * The window begins with the newest entries. Earlier entries are loaded on demand, newer ones after an
+ * event. Any event loads the entries after the last one. Only one request is in flight at a time;
+ * events that arrive meanwhile cause a single further request.
  */
 import { NotFoundError, type Pagefault, type Session } from "@pagefault/client";
 import { itemsOf, memberOf } from "@pagefault/client/json";
@@ -19,7 +18,7 @@ export interface SessionHistoryState {
   readonly lower: number;
   readonly isLoadingEarlier: boolean;
   readonly wasDeleted: boolean;
-  /** Why loading failed; what was loaded before stays. */
+  /** The error of the last load; earlier entries are kept. */
   readonly failure: unknown;
   readonly earlierFailure: unknown;
 }
@@ -111,7 +110,7 @@ export class SessionHistory {
     }
   };
 
-  /** The session is no longer there; what was loaded of it stays to be read. */
+  /** The session was deleted; its loaded entries are kept. */
   readonly markDeleted = (): void => this.change({ wasDeleted: true });
 
   private async loadNewest(signal: AbortSignal): Promise<void> {

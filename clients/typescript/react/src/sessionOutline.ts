@@ -1,8 +1,8 @@
 /**
  * The outline of one session: a line for each entry, the newest first, then all that is before.
  *
- * What is loaded grows at both ends: downwards until the first entry, and upwards as events say
- * that there is more. It is always one stretch without a hole.
+ * The loaded part grows at both ends: downwards to the first entry, and upwards after events. It has
+ * no gaps.
  */
 import { NotFoundError, type OutlineEntry, type Pagefault, type Session } from "@pagefault/client";
 
@@ -13,7 +13,7 @@ export interface SessionOutlineState {
   /** All entries above this number are there; 0 once all are. */
   readonly lower: number;
   readonly wasDeleted: boolean;
-  /** Why loading failed; what was loaded before stays. */
+  /** The error of the last load; earlier entries are kept. */
   readonly failure: unknown;
 }
 
@@ -71,7 +71,7 @@ export class SessionOutline {
     void this.append(this.life.signal);
   };
 
-  /** The session is no longer there; what was loaded of it stays to be read. */
+  /** The session was deleted; its loaded entries are kept. */
   readonly markDeleted = (): void => this.change({ wasDeleted: true });
 
   private async loadAll(signal: AbortSignal): Promise<void> {

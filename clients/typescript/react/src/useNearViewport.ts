@@ -1,4 +1,4 @@
-/** Whether an element has come near what the reader sees; stays true from then on. */
+/** Return whether an element has been near the viewport. */
 import { useEffect, useState, type RefObject } from "react";
 
 const MARGIN = "600px 0px";

@@ -1,4 +1,4 @@
-/** The outline of a session, kept up with what is written to it, and its entries on demand. */
+/** The live outline of a session, with its entries on demand. */
 import { useEffect, useMemo, useSyncExternalStore } from "react";
 
 import { usePagefault } from "./context.ts";

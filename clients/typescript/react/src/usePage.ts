@@ -93,7 +93,7 @@ function repeated(read: (signal: AbortSignal, done: () => void) => void) {
 }
 
 function concerns(signal: Signal, pageId: string): boolean {
-  // What happened while nobody listened is not told of.
+  // Events without a listener are lost, so any other signal reloads the page.
   if (signal.kind !== "event") return true;
   return CHANGES.has(signal.name) && (signal.id === pageId || signal.name.startsWith("session:"));
 }

@@ -1,4 +1,4 @@
-/** Where the bytes of a resource are, and what is known of them. */
+/** The URL and the descriptor of a resource. */
 import { resourceId, type ResourceDescriptor } from "@pagefault/client";
 import { useSyncExternalStore } from "react";
 
@@ -11,16 +11,16 @@ export interface ResourceContent {
   readonly url: string | undefined;
   /** The `crossOrigin` of an element with this `src`. */
   readonly crossOrigin: "anonymous" | undefined;
-  /** Why it could not be loaded; null if it could, or nobody has asked. */
+  /** The error of the last load; null if there is none. */
   readonly failure: unknown;
   /** Ask for the link again, where there is one; gives the address to use from now on. */
   readonly renew: () => Promise<string | undefined>;
 }
 
 interface Wish {
-  /** What a record already says about the resource: then nothing is asked for to lay it out. */
+  /** The descriptor from a record, which saves a request for the layout. */
   readonly known?: ResourceDescriptor | undefined;
-  /** False as long as nobody looks at it: nothing is asked for then. */
+  /** False while the resource is not visible; no request is sent then. */
   readonly isWanted?: boolean | undefined;
 }
 

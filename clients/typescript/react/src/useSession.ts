@@ -1,4 +1,4 @@
-/** The history of a session, kept up with what is written to it. */
+/** The live history of a session. */
 import { useEffect, useMemo, useSyncExternalStore } from "react";
 
 import { usePagefault } from "./context.ts";

@@ -5,7 +5,7 @@
 import { type PointerEvent, type RefObject, useCallback, useRef, useState } from "react";
 
 export interface ZoomView {
-  /** How large it is, where 1 fits; and how far it was moved, in pixels. */
+  /** The scale, with 1 for an image that fits, and the offset in pixels. */
   readonly scale: number;
   readonly x: number;
   readonly y: number;
@@ -38,8 +38,8 @@ export function useZoom(image: RefObject<HTMLImageElement | null>) {
 
   const moved = (x: number, y: number) => change((now) => ({ ...now, x: now.x + x, y: now.y + y }));
 
-  // React listens to the wheel without a say in what the browser does with it: it would scroll, or
-  // enlarge the whole page where fingers on a pad are told as a wheel.
+  // React's wheel listeners are passive, so they cannot prevent the browser from scrolling the page, or
+  // from zooming it on a pinch gesture, which is reported as a wheel event.
   const field = useCallback(
     (element: HTMLDivElement | null) => {
       element?.addEventListener(

@@ -1,6 +1,6 @@
 /**
- * Text from tools, made harmless to read: characters that hide, reorder or move other text are shown
- * as what they are. Everything else stays, in any script.
+ * Escaping of characters in the output of tools that hide, reorder or move other text. All other
+ * characters are kept, in any script.
  */
 
 // C0 but tab and line feed, DEL, C1, and what forces a direction on the text that follows.

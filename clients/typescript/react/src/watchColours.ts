@@ -1,6 +1,6 @@
 /**
- * Calls whenever the colours of the page may have become others, for what is drawn on a canvas.
- * Returns what ends it.
+ * Call a function when the colours of the page may have changed, to redraw a canvas. Returns a function
+ * that stops watching.
  */
 export function watchColours(changed: () => void): () => void {
   const watched = [

@@ -1,4 +1,4 @@
-/** What the components say. */
+/** The texts of the components. */
 import { dimensionsText, numberText, shareText } from "./measures.ts";
 
 export const WORDS = {
