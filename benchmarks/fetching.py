@@ -27,8 +27,8 @@ from tests.kit.hostile_origin import PNG, SLOW, HostileOrigin
 GROUP = "fetching"
 MIB = 1 << 20
 ENDLESS = ("/endless", "/endless-chunks")
-_MOST_SECONDS = 17
-_MOST_MIB = 32
+_MAX_SECONDS = 17
+_MAX_MIB = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ def _measured(scale: Scale) -> Sequence[Figure]:
             name="memory for all of it",
             value=grown,
             unit="MiB",
-            aim=value_at_most(_MOST_MIB),
+            aim=value_at_most(_MAX_MIB),
         ),
     ]
 
@@ -125,7 +125,7 @@ def _figure(attack: Attack, seconds: Sequence[float]) -> Figure:
         name=attack.name,
         value=max(seconds),
         unit="s",
-        aim=value_at_most(_MOST_SECONDS),
+        aim=value_at_most(_MAX_SECONDS),
         detail=f"longest of {len(seconds)} at once, median {median(seconds):.1f}; "
         f"each a {status} `{code}`",
     )

@@ -42,9 +42,9 @@ from tests.kit.process import run_command
 
 GROUP = "hostile"
 MIB = 1 << 20
-_MOST_HEALTH_MS = 300
-_MOST_MIB = Limits().memory_bytes / MIB + 64
-_MOST_BUSY_MS = 100
+_MAX_HEALTH_MS = 300
+_MAX_MIB = Limits().memory_bytes / MIB + 64
+_MAX_BUSY_MS = 100
 _PATIENCE_SECONDS = 120.0
 _LEAVES_AFTER_SECONDS = 1.0
 _GONE_SECONDS = 2.0
@@ -139,7 +139,7 @@ def _figure(attack: Attack, found: Measured) -> Figure:
         name=attack.name,
         value=max(found.health),
         unit="ms",
-        aim=value_at_most(_MOST_HEALTH_MS),
+        aim=value_at_most(_MAX_HEALTH_MS),
         detail=f"answered {answers}{longest}; {found.memory:+.0f} MiB; "
         f"{found.busy:.0f} ms busy afterwards",
     )
@@ -153,7 +153,7 @@ def _summary(measured: dict[str, Measured]) -> Iterator[Figure]:
         name="memory for one of them, children included",
         value=measured[memory].memory,
         unit="MiB",
-        aim=value_at_most(_MOST_MIB),
+        aim=value_at_most(_MAX_MIB),
         detail=memory,
     )
     yield Figure(
@@ -161,7 +161,7 @@ def _summary(measured: dict[str, Measured]) -> Iterator[Figure]:
         name="the processor's time in the third second after the clients have left",
         value=measured[busy].busy,
         unit="ms",
-        aim=value_at_most(_MOST_BUSY_MS),
+        aim=value_at_most(_MAX_BUSY_MS),
         detail=busy,
     )
 

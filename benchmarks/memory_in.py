@@ -27,7 +27,7 @@ from benchmarks.machine import ALL
 
 GROUP = "memory-in"
 MIB = 1 << 20
-_MOST_HEALTH_MS = 500
+_MAX_HEALTH_MS = 500
 _PATIENCE_SECONDS = 120.0
 _STATUS = re.compile(rb"HTTP/1\.1 (\d{3})")
 _HELD = re.compile(r"^pagefault_memory_held_bytes 0\.0$", re.MULTILINE)
@@ -164,7 +164,7 @@ async def _met(load: Load, folder: Path, scale: Scale) -> Sequence[Figure]:
             name=f"{load.name}: `/healthz` meanwhile, longest",
             value=max(health, default=0.0),
             unit="ms",
-            aim=value_at_most(_MOST_HEALTH_MS),
+            aim=value_at_most(_MAX_HEALTH_MS),
         ),
     )
 

@@ -37,7 +37,7 @@ UPLOAD_BYTES = 64 * 1024
 TEXT_BYTES = 1_500_000
 """Of a tool result that is parsed in its turn: what is above 1 MiB."""
 
-_MOST_MIB = 450
+_MAX_MIB = 450
 _PATIENCE_SECONDS = 30.0
 _LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)\r\n", re.IGNORECASE)
 _LATER = re.compile(rb"\r\nretry-after: *(\d+)\r\n", re.IGNORECASE)
@@ -187,7 +187,7 @@ async def _met(overload: Overload, bare: Bare, folder: Path, scale: Scale) -> Se
         name=f"{overload.name}: memory",
         value=resident,
         unit="MiB resident",
-        aim=value_at_most(_MOST_MIB),
+        aim=value_at_most(_MAX_MIB),
     )
     return [*_figures(overload, served, ceiling, seconds=spent), memory]
 

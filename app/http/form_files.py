@@ -11,7 +11,7 @@ from pagefault_dialects.errors import Fault, InvalidPayloadError, PayloadTooLarg
 from pagefault_dialects.media.file_names import disposition_filename
 
 _LARGEST_HEADERS_BYTES = 16 * 1024
-_MOST_PARTS = 100
+_MAX_PARTS = 100
 _IN_QUERY = ("alias", "filename")
 _LARGEST_FIELDS_BYTES = 1024 * 1024
 
@@ -44,8 +44,8 @@ class _Form:
         self.headers = {}
         self.in_file = False
         self.parts += 1
-        if self.parts > _MOST_PARTS:
-            raise _too_much_beside(f"more than {_MOST_PARTS} parts")
+        if self.parts > _MAX_PARTS:
+            raise _too_much_beside(f"more than {_MAX_PARTS} parts")
 
     def header_field(self, data: bytes, start: int, end: int) -> None:
         self.name += data[start:end]

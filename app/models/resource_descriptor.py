@@ -28,8 +28,8 @@ _MEDIA_KIND: dict[ResourceKind, MediaKind] = {"audio": "audio", "video": "video"
 _CHARACTERS = r"!#-.0-\[\]-~"
 ALIAS_PATTERN = rf"^(?!\.{{1,2}}$)[{_CHARACTERS}]{{1,256}}$"
 """Visible ASCII without the slash, the backslash and the quotation mark; not `.` and not `..`."""
-_MOST_CHARS = 256
-MOST_ALIASES = 1_000
+_MAX_CHARS = 256
+MAX_ALIASES = 1_000
 """Maximum number of aliases of a resource; a file that was sent often has many ids."""
 
 _FORM = re.compile(ALIAS_PATTERN.replace("$", r"\Z"))
@@ -128,7 +128,7 @@ def check_alias(text: str) -> None:
         )
     else:
         detail = (
-            f"An alias has 1 to {_MOST_CHARS} visible ASCII characters, none of them `/`, `\\` or "
+            f"An alias has 1 to {_MAX_CHARS} visible ASCII characters, none of them `/`, `\\` or "
             f'`"`; {_describe_defect(text)}. In a path or a query it is percent-encoded.'
         )
     raise InvalidPayloadError(f"{detail} Nothing was stored.", code="invalid-alias")

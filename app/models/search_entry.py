@@ -13,9 +13,9 @@ SearchKind: TypeAlias = Literal[
     "page", "transcript", "tool_result", "message", "interaction", "file"
 ]
 """The kinds that a search can be limited to. A transcript is the page of a recording."""
-MOST_INDEXED_CHARS = 8_000
+MAX_INDEXED_CHARS = 8_000
 """Length of the indexed beginning of a tool result, a message or an interaction."""
-MOST_READ_BYTES = 256 * 1024
+MAX_READ_BYTES = 256 * 1024
 """Bytes of a stored record that are read to find that text."""
 
 

@@ -29,9 +29,9 @@ _PIECE_BYTES = 65_536
 _HEADER_OVERHEAD_BYTES = 32
 # Allowed framing for each byte of a chunked body; a chunk of one byte has five.
 _FRAMING_PER_BYTE = 8
-_MOST_PIPELINED = 16
+_MAX_PIPELINED = 16
 # Maximum size of all pipelined requests that wait for earlier answers, headers and bodies.
-_MOST_PIPELINED_BYTES = 32_768
+_MAX_PIPELINED_BYTES = 32_768
 
 
 class _RefusedError(Exception):
@@ -107,7 +107,7 @@ class DeadlineProtocol(LingeringProtocol):
         """Start the deadline of a request."""
         if self._is_resuming:
             return
-        if len(self.pipeline) >= _MOST_PIPELINED:
+        if len(self.pipeline) >= _MAX_PIPELINED:
             self._fail_pipelining()
         super().on_message_begin()
         self._has_begun_a_part = True
@@ -282,7 +282,7 @@ class DeadlineProtocol(LingeringProtocol):
         if self._can_be_read_whole():
             return
         self._waiting_bytes += size
-        if self._waiting_bytes > _MOST_PIPELINED_BYTES:
+        if self._waiting_bytes > _MAX_PIPELINED_BYTES:
             self._fail_pipelining()
 
     def _fail_pipelining(self) -> NoReturn:

@@ -34,7 +34,7 @@ LINGER_BYTES = 65_536
 LINGER_SECONDS = 1.0
 """Time for the client to read the last answer."""
 
-MOST_ENDING = 128
+MAX_ENDING = 128
 """Closing connections that may be open beyond the limit of connections."""
 
 _PARTING_SECONDS = 5.0
@@ -212,7 +212,7 @@ class LingeringProtocol(HttpToolsProtocol):
     def _make_room(self) -> None:
         """Abort the oldest closing connections if file descriptors might run out."""
         ending = self._closing_connections()
-        most = self._limits.connections_at_once + MOST_ENDING
+        most = self._limits.connections_at_once + MAX_ENDING
         while ending and len(self.connections) > most:
             oldest = next(iter(ending))
             del ending[oldest]

@@ -24,7 +24,7 @@ from app.telemetry.logs import configure_process_logging
 _GRACEFUL_SHUTDOWN_SECONDS = 30
 # A worker that is still loading cannot answer its supervisor, which would end it and start another.
 _LOADING_SECONDS = 60
-# Closing connections (`MOST_ENDING`), databases, logs and other files.
+# Closing connections (`MAX_ENDING`), databases, logs and other files.
 _OTHER_FILES = 256
 
 _log = structlog.get_logger(__name__)

@@ -24,7 +24,7 @@ _ADDRESSES = logging.getLogger("pagefault.address")
 _Answered: TypeAlias = tuple[str, str, str, int, float, float]
 # Lines of requests are written together after this time, or once there are this many.
 _BUFFER_SECONDS = 0.05
-_MOST_BUFFERED = 1_000
+_MAX_BUFFERED = 1_000
 
 
 def configure_logging(log_format: Literal["json", "console"] | None, level: str) -> None:
@@ -133,7 +133,7 @@ class _JsonLines(logging.StreamHandler[TextIO]):
         self._buffered.append(answered)
         if len(self._buffered) == 1:
             asyncio.get_running_loop().call_later(_BUFFER_SECONDS, self.flush)
-        elif len(self._buffered) >= _MOST_BUFFERED:
+        elif len(self._buffered) >= _MAX_BUFFERED:
             self.flush()
 
     def emit(self, record: logging.LogRecord) -> None:

@@ -20,7 +20,7 @@ from app.models.event import EndReason
 from app.models.resource_descriptor import FaultKind
 
 # Requests are counted together, once there are so many of them.
-_MOST_UNCOUNTED = 1_000
+_MAX_UNCOUNTED = 1_000
 STAGES = ("normalization", "persistence", "packaging", "commit")
 
 
@@ -123,7 +123,7 @@ class Metrics:
         """
         self._uncounted.append((method, route, status, seconds))
         # Counting many at a time costs a fraction. What other processes ask for is counted at once.
-        if self._is_shared or len(self._uncounted) >= _MOST_UNCOUNTED:
+        if self._is_shared or len(self._uncounted) >= _MAX_UNCOUNTED:
             self._count()
 
     def _count(self) -> None:

@@ -63,7 +63,7 @@ class ToolCallRequest(ToolCall, RenderFields):
     handles: HandlesMember = True
 
 
-MOST_ENTRIES = 100
+MAX_ENTRIES = 100
 
 _TURN_EXAMPLE: JsonDict = {
     "entries": [
@@ -112,7 +112,7 @@ class TurnRequest(WireModel):
     model_config = ConfigDict(json_schema_extra={"examples": [_TURN_EXAMPLE]})
 
     entries: Annotated[
-        tuple[TurnEntry, ...], Field(min_length=1, max_length=MOST_ENTRIES), FailFast()
+        tuple[TurnEntry, ...], Field(min_length=1, max_length=MAX_ENTRIES), FailFast()
     ]
     expected_seq: JsonCount | None = None
     """The last `seq` you know of; another one is a 409."""

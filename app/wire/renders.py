@@ -67,7 +67,7 @@ _EXAMPLE: JsonDict = {
     ],
     "tokensEst": 11,
 }
-_MOST_RANGES = 50
+_MAX_RANGES = 50
 _Kind = TypeVar("_Kind")
 
 
@@ -83,9 +83,9 @@ def check_ranges(ranges: tuple[str, ...] | None) -> tuple[str, ...] | None:
     if ranges is None:
         return None
     read = tuple(each.strip().lower() for each in ranges)
-    if len(read) > _MOST_RANGES or not all(map(is_media_range, read)):
+    if len(read) > _MAX_RANGES or not all(map(is_media_range, read)):
         raise ValueError(
-            f"must be up to {_MOST_RANGES} MIME types or ranges, as in image/png,image/*"
+            f"must be up to {_MAX_RANGES} MIME types or ranges, as in image/png,image/*"
         )
     return read
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.models.message import sent_message
-from app.models.search_entry import MOST_INDEXED_CHARS, EntrySource
+from app.models.search_entry import MAX_INDEXED_CHARS, EntrySource
 from app.words.search_terms import SearchableText
 from pagefault_dialects.errors import InvalidJsonError, InvalidPayloadError
 from pagefault_dialects.json.values import JsonValue, parse_stored_json
@@ -137,7 +137,7 @@ def _parsed(content: bytes, *, is_cut: bool) -> JsonValue:
         if match.group(2) is None and not _is_opaque(match.group(1)):
             found.append(_unescaped(match.group(1)))
             size += len(match.group(1))
-        if size > 2 * MOST_INDEXED_CHARS:
+        if size > 2 * MAX_INDEXED_CHARS:
             break
     return found
 
@@ -171,7 +171,7 @@ def _strings(values: list[JsonValue]) -> Iterator[str]:
 
 def _readable(text: str) -> Iterator[str]:
     """Yield the words of a text that is JSON as they are read, and of another as they are."""
-    if text.lstrip()[:1] in {"{", "["} and len(text) <= 4 * MOST_INDEXED_CHARS:
+    if text.lstrip()[:1] in {"{", "["} and len(text) <= 4 * MAX_INDEXED_CHARS:
         try:
             yield from readable_texts(text)
         except InvalidJsonError:
@@ -186,9 +186,9 @@ def _joined(texts: Iterator[str]) -> str:
     size = 0
     for text in texts:
         if text not in kept and text.strip():
-            kept[text[: MOST_INDEXED_CHARS - size]] = None
+            kept[text[: MAX_INDEXED_CHARS - size]] = None
             size += len(text) + 1
-        if size >= MOST_INDEXED_CHARS:
+        if size >= MAX_INDEXED_CHARS:
             break
     return "\n".join(kept)
 

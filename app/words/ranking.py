@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from app.words.search_terms import TEXT_BREAK, SearchQuery, SearchTerm, is_continuous
 from app.words.stems import stem, stem_opening
 
-MOST_COUNTED = 512
+MAX_COUNTED = 512
 """The number of texts from which a term is common and has the lowest weight."""
 NAMED = 2**60
 """The rank of a match by id, above any other."""
@@ -32,7 +32,7 @@ _Count = Callable[[str, int], int]
 
 def weight_of(holders: int) -> int:
     """Return the weight of a term that so many texts have, from 10 down to 1."""
-    return 11 - max(1, min(holders, MOST_COUNTED).bit_length())
+    return 11 - max(1, min(holders, MAX_COUNTED).bit_length())
 
 
 def is_complete(rank: int) -> bool:

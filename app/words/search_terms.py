@@ -26,7 +26,7 @@ CONTINUOUS = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar
 WORD_CHARS = r"\p{L}\p{N}\p{M}"
 """The characters of words, in a regular expression's class."""
 LONGEST_WORD_CHARS = 128
-MOST_QUERY_WORDS = 32
+MAX_QUERY_WORDS = 32
 SHORTEST_PREFIX_CHARS = 3
 TEXT_BREAK = "\ue001"
 """Stands between two texts of a field, so that no phrase reaches across; no word contains it."""
@@ -229,7 +229,7 @@ def parse_search(text: str) -> SearchQuery:
         InvalidPayloadError: There is no word in it, or a prefix is too short.
     """
     terms: list[SearchTerm] = []
-    room = MOST_QUERY_WORDS
+    room = MAX_QUERY_WORDS
     for match in _QUERY_TOKEN.finditer(text):
         phrase, run = match.group(1), match.group(2)
         term = (
@@ -253,7 +253,7 @@ def parse_search(text: str) -> SearchQuery:
 
 def ids_in(text: str) -> list[str]:
     """Return possible ids in a query: the whole, and words that look like ids."""
-    words = [word.strip(_AROUND_IDS) for word in text.split()[:MOST_QUERY_WORDS]]
+    words = [word.strip(_AROUND_IDS) for word in text.split()[:MAX_QUERY_WORDS]]
     candidates = [word for word in words if not word.isalpha()]
     return [each for each in dict.fromkeys([text.strip(), *candidates]) if CLIENT_ID.match(each)]
 

@@ -36,9 +36,9 @@ _WORD_END = rf"(?!{_SPACED})"
 _NO_MARK = r"(?!\p{M})"
 _CONDITIONS = {each: regex.compile(each, regex.V1) for each in (_WORD_START, _WORD_END, _NO_MARK)}
 _LOOKED_AT = 16
-_MOST_CANDIDATES = 1_000
+_MAX_CANDIDATES = 1_000
 _WORD_REST = regex.compile(rf"{_SPACED}+", regex.V1)
-_MOST_BYTES = 300
+_MAX_BYTES = 300
 # A text may be cut before any of these without changing how either side folds.
 _PIECE = regex.compile(
     r"(?s:.{1,1000})(?=[\s\p{P}\p{Han}\p{Hiragana}\p{Katakana}]|\Z)|(?s:.{1,1000})",
@@ -83,7 +83,7 @@ class Passages:
         _, field, place = best
         length = self._length
         passage = _passage(field, place, length)
-        while length > 1 and len(passage.encode("utf-8", "replace")) > _MOST_BYTES:
+        while length > 1 and len(passage.encode("utf-8", "replace")) > _MAX_BYTES:
             length //= 2
             passage = _passage(field, place, length)
         return _within_bytes(passage)
@@ -162,7 +162,7 @@ class _Stem:
     def search(self, folded: str) -> int | None:
         """Return where the first of them begins, of the first thousand that may be one."""
         place = folded.find(self._opening)
-        for _ in range(_MOST_CANDIDATES):
+        for _ in range(_MAX_CANDIDATES):
             if place < 0:
                 return None
             if _holds(_WORD_START, folded, place):
@@ -226,9 +226,9 @@ def _passage(text: str, first: int, length: int) -> str:
 
 def _within_bytes(line: str) -> str:
     """Return a line cut to 300 bytes."""
-    if len(line.encode("utf-8", "replace")) <= _MOST_BYTES:
+    if len(line.encode("utf-8", "replace")) <= _MAX_BYTES:
         return line
-    room = _MOST_BYTES - len(ELLIPSIS.encode())
+    room = _MAX_BYTES - len(ELLIPSIS.encode())
     fitting = line.encode("utf-8", "replace")[:room].decode("utf-8", "ignore")
     cut = max(1, boundary_at_or_before(line, len(fitting)))
     return f"{line[:cut].rstrip()}{ELLIPSIS}"

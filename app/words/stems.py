@@ -13,7 +13,7 @@ import regex
 import Stemmer
 
 # A word of a text that is met again is not cut again: most of any text is a few thousand words.
-_MOST_KEPT = 65_536
+_MAX_KEPT = 65_536
 _ENGLISH = Stemmer.Stemmer("english", 0)
 _OF_SCRIPTS = [
     (regex.compile(rf"\p{{{script}}}", regex.V1), Stemmer.Stemmer(language, 0))
@@ -29,7 +29,7 @@ _OF_SCRIPTS = [
 ]
 
 
-@lru_cache(_MOST_KEPT)
+@lru_cache(_MAX_KEPT)
 def stem(word: str) -> str:
     """Return the stem of a word folded by `search_words.fold`, which may be the word itself."""
     if word.isascii():

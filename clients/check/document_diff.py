@@ -17,7 +17,7 @@ from pagefault_dialects.json.pointers import child_pointer
 ROOT = Path(__file__).parents[2]
 DOCUMENT = "openapi/openapi.json"
 _WORDS = frozenset({"description", "summary", "examples", "example", "title", "tags"})
-_MOST_LINES = 400
+_MAX_LINES = 400
 
 
 def differences(earlier: dict[str, Any], later: dict[str, Any]) -> Iterator[str]:
@@ -159,9 +159,9 @@ def main(arguments: list[str]) -> int:
         f"({commit}): {len(lines)} differences, {sum(line[0] == '!' for line in lines)} of which "
         "may break a client (!)."
     )
-    print("\n".join(lines[:_MOST_LINES]))
-    if len(lines) > _MOST_LINES:
-        print(f"  … and {len(lines) - _MOST_LINES} more")
+    print("\n".join(lines[:_MAX_LINES]))
+    if len(lines) > _MAX_LINES:
+        print(f"  … and {len(lines) - _MAX_LINES} more")
     return 0
 
 

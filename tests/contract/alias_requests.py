@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 import httpx
 
-from app.models.resource_descriptor import MOST_ALIASES
+from app.models.resource_descriptor import MAX_ALIASES
 from tests.contract.bundled_sessions import bundled, members_of, with_manifest
 
 ROUTE = "/api/aliases"
@@ -32,7 +32,7 @@ def with_most_aliases(bundle: bytes) -> bytes:
     members = members_of(bundle)
     line = json.loads(members["resources.jsonl"])
     line["aliases"] = {
-        f"doc-{number:04}": "2026-01-01T00:00:00.000000Z" for number in range(MOST_ALIASES)
+        f"doc-{number:04}": "2026-01-01T00:00:00.000000Z" for number in range(MAX_ALIASES)
     }
     text = json.dumps(line, ensure_ascii=False, separators=(",", ":"))
     return bundled(with_manifest({**members, "resources.jsonl": text.encode() + b"\n"}))

@@ -12,7 +12,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from tests.kit.documented_answers import all_faults
 from tests.kit.process import PagefaultProcess
-from tests.kit.recorded_answers import MOST_ANSWERS, AnswerLog, answers
+from tests.kit.recorded_answers import MAX_ANSWERS, AnswerLog, answers
 from tests.kit.servers import with_a_database
 
 HEALTH = {"status": "ok"}
@@ -163,9 +163,9 @@ def test_fault_names_route_status_place_and_what_is_wrong(
 def test_so_many_answers_of_a_route_and_status_are_checked_for_each_file() -> None:
     log = AnswerLog()
     scope = {"type": "websocket", "path": "/api/sessions/s/ws"}
-    found = [bool(faults_of(scope, frame("reset", {}), log=log)) for _ in range(MOST_ANSWERS + 1)]
+    found = [bool(faults_of(scope, frame("reset", {}), log=log)) for _ in range(MAX_ANSWERS + 1)]
     log.begin_file("another")
-    assert found == [True] * MOST_ANSWERS + [False]
+    assert found == [True] * MAX_ANSWERS + [False]
     assert faults_of(scope, frame("reset", {}), log=log)
 
 

@@ -30,7 +30,7 @@ DOCUMENT = pdf() * 2
 SMALL_URI = data_uri(png(), "image/png")
 PROSE = "Words that are about data and go on and on. " * 60
 SMALL_BYTES = 4_000
-MOST_MEDIA = 3
+MAX_MEDIA = 3
 LARGEST_MEDIUM_BYTES = 100_000
 
 
@@ -500,7 +500,7 @@ def test_media_are_asked_for_in_two_ways_only(client: httpx.Client, media: str) 
 
 SMALL_LIMITS = Limits(
     message_bytes=SMALL_BYTES,
-    media_per_result=MOST_MEDIA,
+    media_per_result=MAX_MEDIA,
     medium_bytes=LARGEST_MEDIUM_BYTES,
     body_bytes=1_000_000,
     json_nodes=500,
@@ -514,10 +514,10 @@ SMALL_LIMITS = Limits(
     [
         ("x" * (SMALL_BYTES - 100), 201),
         ("x" * SMALL_BYTES, 413),
-        ([{"url": data_uri(bytes([number]) * 2_000, "a/b")} for number in range(MOST_MEDIA)], 201),
+        ([{"url": data_uri(bytes([number]) * 2_000, "a/b")} for number in range(MAX_MEDIA)], 201),
         ([{"url": data_uri(bytes([number]) * 2_000, "a/b")} for number in range(4)], 413),
-        ("See" + f" and {JPEG_URI}" * MOST_MEDIA, 201),
-        ("See" + f" and {JPEG_URI}" * (MOST_MEDIA + 1), 413),
+        ("See" + f" and {JPEG_URI}" * MAX_MEDIA, 201),
+        ("See" + f" and {JPEG_URI}" * (MAX_MEDIA + 1), 413),
         ([{"url": data_uri(bytes(LARGEST_MEDIUM_BYTES), "a/b")}], 201),
         ([{"url": data_uri(bytes(LARGEST_MEDIUM_BYTES + 1), "a/b")}], 413),
         ([{"x": [1] * 500}], 413),

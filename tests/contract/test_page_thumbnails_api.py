@@ -18,7 +18,7 @@ SIZE = (768, 576)
 LONGEST_SIDE = 512
 COMPARED_AT = (64, 64)
 # Scaling and compression change a picture by far less, a wrong mode or a turn by far more.
-MOST_DIFFERENT = 12.0
+MAX_DIFFERENT = 12.0
 
 
 @cache
@@ -153,7 +153,7 @@ def test_reduced_image_shows_the_same_picture(
     assert image is not None
     upright = ImageOps.exif_transpose(image)
     assert upright.size == image.size
-    assert difference(image, expected()) < MOST_DIFFERENT
+    assert difference(image, expected()) < MAX_DIFFERENT
 
 
 def test_reduced_image_keeps_what_is_transparent(client: httpx.Client) -> None:

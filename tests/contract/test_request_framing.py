@@ -13,9 +13,9 @@ from tests.kit.servers import Backends, LiveService, serving
 
 MIB = 1 << 20
 LARGE = 100 * MIB
-MOST_GROWTH_BYTES = 16 * MIB
+MAX_GROWTH_BYTES = 16 * MIB
 HEALTH = b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"
-MOST_SENT_AHEAD = 16
+MAX_SENT_AHEAD = 16
 
 ENDLESS = {
     "trailers": (b"0\r\n", b"a:\r\n"),
@@ -134,7 +134,7 @@ def test_endless_framing_takes_no_memory(process: Process, name: str) -> None:
         connection.sendall(head() + begin)
         for _ in range(LARGE // MIB):
             connection.sendall(repeated(unit, MIB))
-    assert process.peak_bytes() - before <= MOST_GROWTH_BYTES
+    assert process.peak_bytes() - before <= MAX_GROWTH_BYTES
 
 
 @pytest.mark.promise(
@@ -179,7 +179,7 @@ def test_few_requests_may_be_sent_ahead_and_all_of_these_are_answered(
         with only_place_taken(service, monkeypatch) as waiting:
             connection.sendall(waiting + HEALTH * 1_000)
         told = rest(connection)
-    assert told.count(b"HTTP/1.1 200 ") == told.count(b"HTTP/1.1 ") == 1 + MOST_SENT_AHEAD
+    assert told.count(b"HTTP/1.1 200 ") == told.count(b"HTTP/1.1 ") == 1 + MAX_SENT_AHEAD
     assert told.lower().count(b"connection: close") == 1
 
 

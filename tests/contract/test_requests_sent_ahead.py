@@ -14,7 +14,7 @@ from tests.contract.test_request_framing import HEALTH, only_place_taken
 from tests.kit.raw_http import WAIT_SECONDS, answer_of, connected, is_last, rest
 from tests.kit.servers import Backends, LiveService, serving
 
-MOST_BYTES = 4_096
+MAX_BYTES = 4_096
 UNREAD_BODY = HEALTH.replace(b"\r\n\r\n", b"\r\nContent-Length: 100000\r\n\r\n")
 LARGE_HEAD = HEALTH.replace(
     b"\r\n\r\n", b"\r\nX: " + bytes(1_500).replace(b"\0", b"x") + b"\r\n\r\n"
@@ -100,7 +100,7 @@ def test_small_body_that_was_sent_ahead_is_read_in_its_turn(
 def test_requests_that_are_sent_ahead_again_and_again_are_all_answered(
     service: LiveService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.server.http_protocol._MOST_PIPELINED_BYTES", MOST_BYTES)
+    monkeypatch.setattr("app.server.http_protocol._MAX_PIPELINED_BYTES", MAX_BYTES)
     with connected(service.port) as connection:
         for _ in range(5):
             with only_place_taken(service, monkeypatch) as waiting:
@@ -124,7 +124,7 @@ def test_requests_that_are_sent_ahead_again_and_again_are_all_answered(
 def test_more_bytes_than_may_wait_end_the_connection_behind_the_answers_before(
     service: LiveService, monkeypatch: pytest.MonkeyPatch, ahead: str
 ) -> None:
-    monkeypatch.setattr("app.server.http_protocol._MOST_PIPELINED_BYTES", MOST_BYTES)
+    monkeypatch.setattr("app.server.http_protocol._MAX_PIPELINED_BYTES", MAX_BYTES)
     key = service.new_key()
     sent = upload(key, 500_000) if ahead == "body" else LARGE_HEAD * 10
     with connected(service.port) as connection:

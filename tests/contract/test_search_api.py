@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app.models.search_entry import MOST_INDEXED_CHARS
+from app.models.search_entry import MAX_INDEXED_CHARS
 from tests.contract.bundled_sessions import export, take_in
 from tests.contract.session_requests import answer, append, ask, call_tool, listed, upload
 from tests.kit.media import png
@@ -236,7 +236,7 @@ def test_imported_session_is_found(service: LiveService) -> None:
 
 def test_beginning_of_a_long_text_is_found(service: LiveService) -> None:
     with service.client() as client:
-        filler = "word " * (MOST_INDEXED_CHARS // 5 - 20)
+        filler = "word " * (MAX_INDEXED_CHARS // 5 - 20)
         say(client, f"{filler} walrus {filler} seal")
         append(client, "s", role="user", content=[{"type": "text", "text": "x " * 200_000 + "end"}])
         assert handles(client, "walrus") == ["@entry:1"]

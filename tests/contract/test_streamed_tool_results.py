@@ -22,13 +22,13 @@ pytestmark = pytest.mark.engines("embedded")
 
 ROUTE = "/api/tool-results"
 MIB = 1024 * 1024
-MOST_BYTES = 4 * MIB
+MAX_BYTES = 4 * MIB
 
 
 @pytest.fixture
 def store_settings(backends: Backends, engine: Engine, tmp_path: Path) -> Settings:
     """Stores of its own for a service that takes media of 4 MiB at most."""
-    limits = Limits(medium_bytes=MOST_BYTES, body_bytes=16 * MIB)
+    limits = Limits(medium_bytes=MAX_BYTES, body_bytes=16 * MIB)
     return backends.settings(engine, tmp_path / "data", limits=limits)
 
 
@@ -158,9 +158,9 @@ def test_medium_above_the_limit_is_refused_and_leaves_nothing(
     small_service: LiveService, store_settings: Settings
 ) -> None:
     with small_service.client() as client:
-        answer = client.post(ROUTE, json=call(noise_bytes(MOST_BYTES + 1)))
+        answer = client.post(ROUTE, json=call(noise_bytes(MAX_BYTES + 1)))
         assert (answer.status_code, answer.json()["code"]) == (413, "payload-too-large")
-        largest = client.post(ROUTE, json=call(noise_bytes(MOST_BYTES)))
+        largest = client.post(ROUTE, json=call(noise_bytes(MAX_BYTES)))
         assert largest.status_code == 201
     assert len(kept(store_settings)) == 1
 

@@ -34,7 +34,7 @@ LIMIT_BYTES = 1_000_000
 TUS_ONLY = {"tus-resumable": "1.0.0"}
 WAIT_SECONDS = 20
 # Questions about an upload that is still at work: each waits for its answer, none is a pause.
-_MOST_QUESTIONS = 5_000
+_MAX_QUESTIONS = 5_000
 
 
 @pytest.fixture(scope="module")
@@ -356,7 +356,7 @@ def test_what_came_of_a_broken_request_is_kept(
     with reading(service, client, path, 1_000, framing) as connection:
         head = b"%x\r\n" % 199_000 if "chunked" in framing else b""
         connection.sendall(head + DATA[1_000:150_000])
-    offsets = (client.get(path).json()["offset"] for _ in range(_MOST_QUESTIONS))
+    offsets = (client.get(path).json()["offset"] for _ in range(_MAX_QUESTIONS))
     assert next(offset for offset in offsets if offset != 1_000)
     kept = offset_of(client, path)
     # The last bytes before a connection breaks may break with it.

@@ -24,8 +24,8 @@ pytestmark = [pytest.mark.xdist_group("heavy"), pytest.mark.timeout(120)]
 MIB = 1024 * 1024
 BUDGET_BYTES = 64 * MIB
 # Beside what is held: what the loop has read of each, and the pieces that are being joined.
-MOST_GROWTH_BYTES = BUDGET_BYTES // 2 + 24 * MIB
-MOST_MEDIUM_GROWTH_BYTES = 16 * MIB
+MAX_GROWTH_BYTES = BUDGET_BYTES // 2 + 24 * MIB
+MAX_MEDIUM_GROWTH_BYTES = 16 * MIB
 IMAGE = b"\x89PNG\r\n\x1a\n" + noise_bytes(MIB) * 24
 
 
@@ -100,7 +100,7 @@ def test_unfinished_bodies_hold_half_of_the_budget_and_give_it_back(
         assert 0 < held_bytes(client) <= BUDGET_BYTES // 2
         grown = server.peak_bytes() - before
     print(f"grew by {grown // MIB} MiB")  # noqa: T201 - the measure
-    assert grown < MOST_GROWTH_BYTES
+    assert grown < MAX_GROWTH_BYTES
     with server.client("") as client:
         for _ in range(1_000):
             if held_bytes(client) == 0:
@@ -214,4 +214,4 @@ def test_large_medium_of_a_page_or_a_message_is_not_held_in_memory(
         assert client.get(f"/api/resources/{resource['uri']}/content").content == IMAGE
         wait_until_nothing_is_held(client)
     print(f"{path}: grew by {grown // MIB} MiB")  # noqa: T201 - the measure
-    assert grown < MOST_MEDIUM_GROWTH_BYTES
+    assert grown < MAX_MEDIUM_GROWTH_BYTES

@@ -23,7 +23,7 @@ MIB = 1024 * 1024
 CLIENTS = 8
 READ_BYTES = 4 * MIB
 # Of an object store each reader holds a window of 4 MiB, and twice that while it comes.
-MOST_GROWTH_BYTES = {"embedded": 64 * MIB, "server": 96 * MIB}
+MAX_GROWTH_BYTES = {"embedded": 64 * MIB, "server": 96 * MIB}
 BINARY = noise_bytes(MIB) * 32
 # The largest text that is put into an answer; escaped, it is six times as large.
 TEXT = b"\x01" * (16 * MIB)
@@ -117,4 +117,4 @@ def assert_not_kept(
     head, _, body = whole.partition(b"\r\n\r\n")
     assert f"content-length: {len(body)}".encode() in head.lower()
     assert json.loads(body)["arguments"] == [expected]
-    assert grown < MOST_GROWTH_BYTES[engine]
+    assert grown < MAX_GROWTH_BYTES[engine]

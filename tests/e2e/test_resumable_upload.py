@@ -36,10 +36,10 @@ pytestmark = [pytest.mark.xdist_group("heavy"), pytest.mark.timeout(1800)]
 MIB = 1024 * 1024
 SEGMENT_BYTES = 64 * MIB
 CUTS = 5
-MOST_GROWTH_BYTES = 100 * MIB
+MAX_GROWTH_BYTES = 100 * MIB
 CLIENT = Path(__file__).parent / "tus"
 # Questions about an upload that is still at work: each waits for its answer, none is a pause.
-_MOST_QUESTIONS = 20_000
+_MAX_QUESTIONS = 20_000
 
 
 @pytest.fixture(scope="session")
@@ -196,7 +196,7 @@ def test_upload_survives_five_cuts_and_a_killed_server(
         f"{[offset // MIB for offset in resumed]} MiB, client's peak "
         f"{events[-1]['peakBytes'] // MIB} MiB"
     )
-    assert max(server.grown_bytes) < MOST_GROWTH_BYTES
+    assert max(server.grown_bytes) < MAX_GROWTH_BYTES
 
 
 def test_a_killed_server_keeps_every_whole_segment(server: Server) -> None:
@@ -208,7 +208,7 @@ def test_a_killed_server_keeps_every_whole_segment(server: Server) -> None:
         head += [f"Authorization: Bearer {server.key}", "", ""]
         with socket.create_connection(("127.0.0.1", server.process.port)) as connection:
             connection.sendall("\r\n".join(head).encode() + data[: SEGMENT_BYTES + 5 * MIB])
-            offsets = (client.get(path).json()["offset"] for _ in range(_MOST_QUESTIONS))
+            offsets = (client.get(path).json()["offset"] for _ in range(_MAX_QUESTIONS))
             assert next(filter(None, offsets)) == SEGMENT_BYTES
             server.kill()
     server.start()

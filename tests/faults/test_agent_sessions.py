@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.engines("embedded"), pytest.mark.timeout(TIMEOUT_SECON
 
 CASES = times(30, 500)
 _BUDGETS = (1_000, 2_000, 8_000, 20_000)
-_MOST_ENTRIES = 40
+_MAX_ENTRIES = 40
 # After so many cases, a service that knows nothing takes the place of the one that reads.
 _CASES_PER_SERVICE = 5
 
@@ -47,7 +47,7 @@ def check_session(clients: Sequence[httpx.Client], seed: int) -> None:
         "frontier": "main",
         "media": "reference",
     }
-    entries = [*entries_of(seed)][:_MOST_ENTRIES]
+    entries = [*entries_of(seed)][:_MAX_ENTRIES]
     ends = sorted({*random.choices(range(1, len(entries)), k=4), len(entries)})
     path, start, before = f"/api/sessions/s{seed}/render", 0, list[Json]()
     for end in ends:

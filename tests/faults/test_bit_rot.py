@@ -21,7 +21,7 @@ from tests.integration.sweep_stores import (
 pytestmark = pytest.mark.anyio
 
 FILES = 100
-MOST_BYTES = 3_000
+MAX_BYTES = 3_000
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ async def stores(settings: Settings) -> AsyncIterator[Stores]:
 
 def some_files(number: int, random: Random) -> list[bytes]:
     """Files of all sizes from one byte on, no two the same."""
-    sizes = [random.randrange(1, MOST_BYTES) for _ in range(number)]
+    sizes = [random.randrange(1, MAX_BYTES) for _ in range(number)]
     return [index.to_bytes(2) + random.randbytes(size) for index, size in enumerate(sizes)]
 
 

@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.xdist_group("heavy"), pytest.mark.timeout(TIMEOUT_SECO
 
 CASES = times(50, 500)
 _BUDGETS = (1_000, 4_000, 20_000)
-_MOST_ENTRIES = 24
+_MAX_ENTRIES = 24
 # Of so many cases, one has a process killed and started anew.
 _CASES_PER_RESTART = times(5, 1)
 
@@ -76,7 +76,7 @@ def compare_case(processes: Processes, seed: int) -> None:
         "frontier": "main",
         "media": "reference",
     }
-    entries = [*entries_of(seed)][:_MOST_ENTRIES]
+    entries = [*entries_of(seed)][:_MAX_ENTRIES]
     ends = sorted({*random.choices(range(1, len(entries)), k=2), len(entries)})
     path, start = f"/api/sessions/s{seed}/render", 0
     restarted = random.choice(ends)

@@ -33,7 +33,7 @@ from tests.kit.servers import Backends, serving
 pytestmark = pytest.mark.anyio
 
 FILES = 100
-MOST_BYTES = 3_000
+MAX_BYTES = 3_000
 WEEK = 7 * 24 * 3600.0
 PERIOD = 36 * 3600.0
 NOON = datetime(2026, 3, 4, 12, 30, tzinfo=UTC)
@@ -94,7 +94,7 @@ def with_one_bit_changed(data: bytes, random: Random) -> bytes:
 def some_files(number: int) -> list[bytes]:
     """Files of all sizes from three bytes on, no two the same."""
     random = Random(7_2026)  # noqa: S311 - the same in every run
-    sizes = [random.randrange(1, MOST_BYTES) for _ in range(number)]
+    sizes = [random.randrange(1, MAX_BYTES) for _ in range(number)]
     return [index.to_bytes(2) + random.randbytes(size) for index, size in enumerate(sizes)]
 
 

@@ -25,7 +25,7 @@ DISK_BYTES = 12 * MIB
 SIZES = (250_000, 20_000)
 _URI = re.compile("blob:[0-9a-f]{32}")
 BALLAST = "ballast"
-MOST_CALLS = 200
+MAX_CALLS = 200
 """Of one kind and size; the disk is full long before."""
 
 
@@ -81,7 +81,7 @@ class Writing:
         """Write larger things and then smaller ones, until there is room for none of any kind."""
         for size_bytes in SIZES:
             left = list(self.kinds.values())
-            for _ in range(MOST_CALLS):
+            for _ in range(MAX_CALLS):
                 left = [write for write in left if write(size_bytes)]
             assert not left
 

@@ -17,7 +17,7 @@ from tests.kit.process import WAIT_SECONDS
 
 Kind: TypeAlias = Literal["text", "medium", "long", "file", "parts", "pieces"]
 WRITERS: Sequence[Kind] = ("text",) * 4 + ("medium", "medium", "long", "file")
-MOST_CALLS = 4_000
+MAX_CALLS = 4_000
 """Of one writer, after which nobody believes any more that the service ends."""
 
 _SIZES = {
@@ -142,7 +142,7 @@ class Round:
         size_bytes = _SIZES.get(kind, 0)
         with connect() as client:
             mine = (Call(kind, f"{self.name}-{writer}", number, size_bytes) for number in count())
-            for call in islice(chain(self.left[writer : writer + 1], mine), MOST_CALLS):
+            for call in islice(chain(self.left[writer : writer + 1], mine), MAX_CALLS):
                 try:
                     place, body = call.send(client)
                 except httpx.TransportError:

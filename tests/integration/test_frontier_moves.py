@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from app.config.settings import Settings
-from app.stores.records.frontier_moves import MOST_MOVES, FrontierMoveRecords
+from app.stores.records.frontier_moves import MAX_MOVES, FrontierMoveRecords
 from app.stores.records.records import Records
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.statements import count_rows
@@ -105,13 +105,13 @@ async def test_newest_moves_are_kept_and_the_oldest_stands_for_all_before_it(
 ) -> None:
     rows = [
         {"session_id": "s", "name": "main", "seq": 2 * seq, "levels": f'{{"toolMedia":{seq}}}'}
-        for seq in range(1, MOST_MOVES + 1)
+        for seq in range(1, MAX_MOVES + 1)
     ]
-    first, last = MOST_MOVES, 2 * MOST_MOVES
+    first, last = MAX_MOVES, 2 * MAX_MOVES
     await records.write(PROJECT, lambda unit: unit.scope.insert_new(frontier_moves, rows))
     await move(records, at(first), at(first + 1), last + 2)
     assert places(await stood(records, at(first + 1), 1, 3, 5, 6, last)) == [1, 2, 2, 3, first]
     await move(records, at(first + 1), at(first + 2), last + 4)
     assert places(await stood(records, at(first + 2), 1, 3, 7, 8, last)) == [1, 3, 3, 4, first]
     stored = await records.write(PROJECT, lambda unit: unit.scope.all(count_rows(frontier_moves)))
-    assert stored == [(MOST_MOVES,)]
+    assert stored == [(MAX_MOVES,)]

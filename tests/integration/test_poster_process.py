@@ -11,7 +11,7 @@ from tests.kit.child_processes import ChildProcess
 
 pytestmark = pytest.mark.anyio
 MIB = 1024 * 1024
-MOST_BYTES = 512 * MIB
+MAX_BYTES = 512 * MIB
 
 
 @pytest.mark.promise(
@@ -36,7 +36,7 @@ async def test_process_of_a_poster_is_bounded_before_it_opens_the_video(
         with await anyio.to_thread.run_sync(video.open, "wb"):
             assert process.environment == b""
             assert process.niceness == os.nice(0) + 5
-            assert process.address_space <= MOST_BYTES
-            assert (process.address_space == MOST_BYTES) == (reserved_bytes > MOST_BYTES)
+            assert process.address_space <= MAX_BYTES
+            assert (process.address_space == MAX_BYTES) == (reserved_bytes > MAX_BYTES)
     finally:
         await child.end()

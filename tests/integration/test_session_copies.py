@@ -89,7 +89,7 @@ async def test_more_long_forks_than_may_wait_are_refused(records: Records) -> No
     await fill(records, LONG)
     service = SessionForks(records)
     async with service.running():
-        for number in range(forks.MOST_PENDING):
+        for number in range(forks.MAX_PENDING):
             await service.fork("p", "s", up_to=LONG, fork_id=f"copy-{number}")
         with pytest.raises(OverloadedError):
             await service.fork("p", "s", up_to=LONG, fork_id="one-more")

@@ -23,7 +23,7 @@ from tests.kit.described_api import api_document
 from tests.kit.recorded_answers import Answer
 
 _SHOWN_CHARS = 300
-_MOST_DIGITS = 4_000
+_MAX_DIGITS = 4_000
 _DEEPEST = 200
 _JSON = re.compile(r"application/(?:[\w.-]+\+)?json")
 _PAGE = re.compile(r"text/(?:html|markdown)|application/xhtml\+xml")
@@ -107,7 +107,7 @@ def _schema_faults(schema: Mapping[str, Any], body: bytes | None) -> Iterator[st
 
 def _number(digits: str) -> int:
     """Return an integer, or one of as many digits as Python takes."""
-    return int(digits[:_MOST_DIGITS])
+    return int(digits[:_MAX_DIGITS])
 
 
 def _shallow(value: object, depth: int = 0) -> object:

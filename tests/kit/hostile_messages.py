@@ -8,7 +8,7 @@ from typing import Any
 HEADERS: Mapping[str, str] = MappingProxyType(
     {"content-type": "application/json", "accept": "application/json, text/event-stream"}
 )
-MOST_CHARS = 3_900_000
+MAX_CHARS = 3_900_000
 LISTS = b"[" + b"[]," * 1_150_000 + b"1]"
 """3.4 MB of empty lists."""
 
@@ -29,7 +29,7 @@ def _with(**members: Any) -> bytes:  # noqa: ANN401 - any JSON
 
 
 def _reading(beginning: str, piece: str) -> bytes:
-    uri = beginning + piece * (MOST_CHARS // len(piece))
+    uri = beginning + piece * (MAX_CHARS // len(piece))
     return message("resources/read", uri=uri)
 
 
@@ -46,7 +46,7 @@ MESSAGES: Mapping[str, tuple[bytes, int, str]] = MappingProxyType(
         "method": (_with(method="m" * 3_000_000), 422, "invalid-payload"),
         "id": (_with(id="i" * 3_000_000), 422, "invalid-payload"),
         "members": (_with(**{f"m{n}": [] for n in range(20_000)}), 413, "json-too-large"),
-        "no JSON": (b'"' * MOST_CHARS, 400, "invalid-json"),
+        "no JSON": (b'"' * MAX_CHARS, 400, "invalid-json"),
         "subscriptions": (
             message(
                 "subscriptions/listen",
@@ -63,9 +63,9 @@ REQUESTS: Mapping[str, bytes] = MappingProxyType(
     {
         "signs of a URI": _reading("pagefault://pages/", "%"),
         "a query of a URI": _reading("pagefault://pages/a?", "a=1&"),
-        "a cursor": message("resources/list", cursor="pages:" + "A" * MOST_CHARS),
+        "a cursor": message("resources/list", cursor="pages:" + "A" * MAX_CHARS),
         "arguments": call(json.dumps({f"a{n}": 1 for n in range(9_000)}).encode()),
-        "a name": message("tools/call", name="n" * MOST_CHARS, arguments={}),
+        "a name": message("tools/call", name="n" * MAX_CHARS, arguments={}),
         "a query": message(
             "tools/call", name="search_pages", arguments={"query": "p " * 1_900_000}
         ),

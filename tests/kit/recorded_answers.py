@@ -23,7 +23,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.config.setting_values import host_names
 
-MOST_ANSWERS = 20
+MAX_ANSWERS = 20
 """Answers of one route with one status that are checked for each file of tests."""
 
 _UPLOADS = "/api/uploads"
@@ -116,7 +116,7 @@ class AnswerLog:
     def wants(self, *key: object) -> bool:
         """Count an answer; tell whether it is one of the first of its kind."""
         self._counts[key] += 1
-        return self._counts[key] <= MOST_ANSWERS
+        return self._counts[key] <= MAX_ANSWERS
 
     def add(self, answer: Answer) -> None:
         """Keep an answer for the next `take`."""

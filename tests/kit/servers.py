@@ -44,9 +44,9 @@ SIGNING_KEY = SecretStr("k1:" + "0123456789abcdef" * 4)
 # Every test wants a project of its own. To open the stores takes as long as to make six keys, and
 # some services are there for one test alone.
 _FIRST_KEYS = 2
-_MOST_KEYS_AT_ONCE = 32
+_MAX_KEYS_AT_ONCE = 32
 _ENDING_SECONDS = 60.0
-_MOST_ATTEMPTS = 10_000
+_MAX_ATTEMPTS = 10_000
 # What a database promises should it crash, or the machine lose its power.
 _FOR_LOST_POWER = ("fsync", "full_page_writes", "synchronous_commit")
 MEMORY = Path("/dev/shm")  # noqa: S108 - the folders made in it are nobody else's
@@ -155,7 +155,7 @@ class Postgres:
         self.execute("SELECT pg_reload_conf()")
         # The server reads it some time later.
         with contextlib.suppress(psycopg.OperationalError):
-            for _ in range(_MOST_ATTEMPTS):
+            for _ in range(_MAX_ATTEMPTS):
                 psycopg.connect(self.url("postgres"), user=name).close()
         return name
 
@@ -364,7 +364,7 @@ class LiveService:
             self._spare_keys = self._create_keys(
                 [f"p-{secrets.token_hex(6)}" for _ in range(self._keys_at_once)]
             )
-            self._keys_at_once = min(2 * self._keys_at_once, _MOST_KEYS_AT_ONCE)
+            self._keys_at_once = min(2 * self._keys_at_once, _MAX_KEYS_AT_ONCE)
         return self._spare_keys.pop()
 
     def _create_keys(self, projects: Sequence[str]) -> list[str]:

@@ -27,9 +27,9 @@ _BLOCKS = {
     },
 }
 _HELD = {"text", "image", "document", "search_result", "tool_reference"}
-_MOST_TITLE_CHARS = 500
-_MOST_IMAGE_BASE64 = 5_000_000
-_MOST_BASE64 = 32_000_000
+_MAX_TITLE_CHARS = 500
+_MAX_IMAGE_BASE64 = 5_000_000
+_MAX_BASE64 = 32_000_000
 
 
 def check_anthropic_types(messages: list[Json]) -> None:
@@ -45,7 +45,7 @@ def check_anthropic(messages: list[Json]) -> None:
     for message in messages:
         _check_message(message)
     check_pairs(map(_step, messages))
-    assert sum(map(_check_medium, _media(messages))) <= _MOST_BASE64, "too much base64"
+    assert sum(map(_check_medium, _media(messages))) <= _MAX_BASE64, "too much base64"
 
 
 def _whole(value: object) -> object:
@@ -117,7 +117,7 @@ def _check_medium(block: Json) -> int:
     """Raise unless a medium can be read; how much base64 it is."""
     source = block["source"]
     title = block.get("title")
-    assert title is None or 1 <= len(title) <= _MOST_TITLE_CHARS, f"a title {title!r}"
+    assert title is None or 1 <= len(title) <= _MAX_TITLE_CHARS, f"a title {title!r}"
     if source["type"] in ("file", "text", "content"):
         return 0
     if source["type"] == "url":
@@ -125,5 +125,5 @@ def _check_medium(block: Json) -> int:
         return 0
     assert source["type"] == "base64", f"a source {source['type']}"
     length = check_encoded(source["data"], source["media_type"])
-    assert block["type"] != "image" or length <= _MOST_IMAGE_BASE64, f"an image of {length}"
+    assert block["type"] != "image" or length <= _MAX_IMAGE_BASE64, f"an image of {length}"
     return length

@@ -62,7 +62,7 @@ _TYPES = {
         "three_gp": "video/3gpp",
     },
 }
-_MOST_BASE64 = {
+_MAX_BASE64 = {
     "image": 5_000_000,
     "document": 6_000_000,
     "audio": 34_000_000,
@@ -160,7 +160,7 @@ def _check_media(blocks: list[Json]) -> None:
         assert len(media) <= _MOST.get(kind, len(media)), f"{len(media)} media: {kind}"
         for medium in media:
             length = check_encoded(medium["source"]["bytes"], types[medium["format"]])
-            assert length <= _MOST_BASE64[kind], f"{length} characters: {kind}"
+            assert length <= _MAX_BASE64[kind], f"{length} characters: {kind}"
     names = [block["document"]["name"].lower() for block in blocks if "document" in block]
     assert all(map(_DOCUMENT_NAME.fullmatch, names)), f"names of documents: {names}"
     assert len(set(names)) == len(names), f"two documents of one name: {names}"

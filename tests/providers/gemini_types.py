@@ -25,7 +25,7 @@ _BESIDE = {
     *("video/mp4", "video/mpeg", "video/quicktime", "video/x-msvideo", "video/x-flv"),
     *("video/webm", "video/3gpp"),
 }
-_MOST_BASE64 = 100_000_000
+_MAX_BASE64 = 100_000_000
 
 
 def check_gemini_types(messages: list[Json]) -> None:
@@ -41,7 +41,7 @@ def check_gemini(messages: list[Json]) -> None:
         length += _check_media(message)
         _check_typed(message)
         _check_content(message)
-    assert length <= _MOST_BASE64, "too much base64"
+    assert length <= _MAX_BASE64, "too much base64"
     check_pairs(map(_step, messages))
 
 

@@ -30,7 +30,7 @@ _URL = re.compile(r"https://[^\s/]+\S*")
 _DATA_URI = re.compile(r"data:([^;,]+);base64,([A-Za-z0-9+/=]+)")
 _IMAGES = ("image/png", "image/jpeg", "image/webp", "image/gif")
 _AUDIO = ("audio/wav", "audio/mpeg")
-_MOST_IMAGES = 8
+_MAX_IMAGES = 8
 # Who may speak behind whom.
 _NEXT = {
     "system": ("system", "user", "assistant"),
@@ -57,7 +57,7 @@ def check_mistral(messages: list[Json]) -> None:
         if isinstance(message["content"], list)
         for chunk in message["content"]
     )
-    assert images <= _MOST_IMAGES, f"{images} images"
+    assert images <= _MAX_IMAGES, f"{images} images"
 
 
 def _check_said(message: Json) -> None:

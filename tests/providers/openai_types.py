@@ -37,9 +37,9 @@ _IMAGES = ("image/png", "image/jpeg", "image/webp", "image/gif")
 _PDF = ("application/pdf",)
 _AUDIO = {"wav": "audio/wav", "mp3": "audio/mpeg"}
 _THOUGHTS = frozenset({"reasoning_content", "reasoning_details"})
-_MOST_IMAGES = 500
-_MOST_IMAGE_BASE64 = 20_000_000
-_MOST_BASE64 = 50_000_000
+_MAX_IMAGES = 500
+_MAX_IMAGE_BASE64 = 20_000_000
+_MAX_BASE64 = 50_000_000
 
 
 def check_openai_compat(messages: list[Json]) -> None:
@@ -208,8 +208,8 @@ def _media(messages: list[Json]) -> list[Json]:
 
 def _check_media(blocks: list[Json]) -> None:
     images = [block for block in blocks if "image_url" in block]
-    assert len(images) <= _MOST_IMAGES, f"{len(images)} images"
-    assert sum(map(_check_medium, blocks)) <= _MOST_BASE64, "too much base64"
+    assert len(images) <= _MAX_IMAGES, f"{len(images)} images"
+    assert sum(map(_check_medium, blocks)) <= _MAX_BASE64, "too much base64"
 
 
 def _check_medium(block: Json) -> int:
@@ -217,7 +217,7 @@ def _check_medium(block: Json) -> int:
     match block:
         case {"type": "image_url", "image_url": {"url": str(url)}} | {"image_url": str(url)}:
             length = _check_address(url, _IMAGES, may_be_url=True)
-            assert length <= _MOST_IMAGE_BASE64, f"an image of {length} characters"
+            assert length <= _MAX_IMAGE_BASE64, f"an image of {length} characters"
         case {"input_audio": {"data": data, "format": spelled}}:
             length = _check_base64(data, _AUDIO[spelled])
         case {"file_url": url}:

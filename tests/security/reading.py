@@ -73,7 +73,7 @@ _HEADS = {
     "video/webm": b"\x1a\x45\xdf\xa3\x84webm",
 }
 _DEEPEST = 1_024
-_MOST_VALUES = 250_000
+_MAX_VALUES = 250_000
 _CHUNK = 256 * 1024
 _BEAT_SECONDS = 0.001
 
@@ -83,22 +83,22 @@ def _bytes(text: str) -> bytes:
 
 
 def _parse(text: str) -> None:
-    parse_json(_bytes(text), max_depth=_DEEPEST, max_nodes=_MOST_VALUES)
+    parse_json(_bytes(text), max_depth=_DEEPEST, max_nodes=_MAX_VALUES)
 
 
 def _parse_spelled(text: str) -> None:
     value = parse_repaired_json(
-        _bytes(text), max_depth=_DEEPEST, max_nodes=_MOST_VALUES, spelled=True
+        _bytes(text), max_depth=_DEEPEST, max_nodes=_MAX_VALUES, spelled=True
     )
     json_text(value)
 
 
 def _parse_embedded(text: str) -> None:
-    json_text(parse_embedded_json(text, max_depth=400, max_nodes=_MOST_VALUES))
+    json_text(parse_embedded_json(text, max_depth=400, max_nodes=_MAX_VALUES))
 
 
 def _scan(text: str) -> None:
-    limits = ScanLimits(_DEEPEST, _MOST_VALUES, built_bytes=0, members=200, piece_chars=300)
+    limits = ScanLimits(_DEEPEST, _MAX_VALUES, built_bytes=0, members=200, piece_chars=300)
     for around in (text, f"[{text}]", f'{{"a":[{text}],"a":[1]}}'):
         with suppress(PagefaultError):
             scan_pointer(without_lone_surrogates(around), ("a", "0"), limits)

@@ -18,7 +18,7 @@ from tests.kit.process import WAIT_SECONDS, PagefaultProcess
 
 pytestmark = pytest.mark.xdist_group("costly images")
 LARGE = saved(picture(1_200, 1_000), "JPEG")
-MOST_SECONDS_AFTER = 2.0
+MAX_SECONDS_AFTER = 2.0
 _HELD = re.compile(r"^pagefault_memory_held_bytes (\S+)$", re.MULTILINE)
 # The body that it comes in is counted as far less.
 _OF_AN_IMAGE = 16 * 1024 * 1024
@@ -92,7 +92,7 @@ def stopped(service: Service) -> ChildProcess:
 def test_worker_is_ended_when_the_client_has_left(service: Service, stopped: ChildProcess) -> None:
     with service.ask("left", LARGE + b"another"):
         service.wait_for_held_memory()
-    stopped.wait_until_gone(MOST_SECONDS_AFTER)
+    stopped.wait_until_gone(MAX_SECONDS_AFTER)
     assert service.put("next", LARGE + b"a third").status_code == 201
     with service.client() as client:
         assert client.get("/api/pages/left").status_code == 404

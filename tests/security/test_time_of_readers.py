@@ -15,10 +15,10 @@ from tests.security.reading import READERS, held_ms, processor_ms
 pytestmark = pytest.mark.timeout(TIMEOUT_SECONDS)
 
 CHARS = 100_000 if LONG else 1_000
-MOST_TIMES = 12
+MAX_TIMES = 12
 # Below, the clock and the caches say more about a time than the text does.
 LEAST_MS = 20.0
-MOST_HELD_MS = 250.0
+MAX_HELD_MS = 250.0
 TRIES = 4
 
 HOLDING = {
@@ -88,7 +88,7 @@ def test_ten_times_the_text_takes_ten_times_as_long(name: str) -> None:
 def test_no_reader_keeps_the_others_waiting(name: str) -> None:
     shapes = SHAPES if LONG else [shape for shape, reader in HOLDING if reader == name]
     longest = {shape: _held(name, shape) for shape in shapes}
-    assert {shape: held for shape, held in longest.items() if held > MOST_HELD_MS} == {}
+    assert {shape: held for shape, held in longest.items() if held > MAX_HELD_MS} == {}
 
 
 def _times(name: str, shape: str) -> tuple[float, float] | None:
@@ -98,10 +98,10 @@ def _times(name: str, shape: str) -> tuple[float, float] | None:
     for _ in range(TRIES):
         # The longer first: most are so fast that nothing more has to be known.
         long = processor_ms(reader, make(10 * CHARS))
-        if long <= MOST_TIMES * LEAST_MS:
+        if long <= MAX_TIMES * LEAST_MS:
             return None
         short = max(short, processor_ms(reader, make(CHARS)))
-        if long <= MOST_TIMES * short:
+        if long <= MAX_TIMES * short:
             return None
     return short, long
 
@@ -111,6 +111,6 @@ def _held(name: str, shape: str) -> float:
     held = 0.0
     for _ in range(TRIES):
         held = held_ms(READERS[name], text)
-        if held <= MOST_HELD_MS:
+        if held <= MAX_HELD_MS:
             break
     return held

@@ -10,7 +10,7 @@ from tests.kit.sources import sources
 
 pytestmark = pytest.mark.engines("embedded")
 
-MOST_LINES_OF_A_FUNCTION = 60
+MAX_LINES_OF_A_FUNCTION = 60
 # A docstring of a function begins with a verb.
 NO_VERBS = frozenset({"A", "All", "An", "How", "The", "Those", "What", "Whether", "Where", "Who"})
 
@@ -58,7 +58,7 @@ def test_functions_are_short() -> None:
     long = [
         place
         for place, node in functions()
-        if (node.end_lineno or node.lineno) - node.lineno >= MOST_LINES_OF_A_FUNCTION
+        if (node.end_lineno or node.lineno) - node.lineno >= MAX_LINES_OF_A_FUNCTION
     ]
     assert long == []
 

@@ -12,7 +12,7 @@ from tests.browser.tabs import Tab
 from tests.kit.servers import LiveService
 
 _FOCUSED = "() => document.activeElement.outerHTML.slice(0, 200)"
-MOST_STEPS = 120
+MAX_STEPS = 120
 
 
 def test_raw_json_of_an_entry_is_reached_by_keys_from_the_list(
@@ -48,22 +48,22 @@ def test_entry_that_gets_the_focus_is_seen(tab_of_everything: Tab) -> None:
     tab.open(f"/sessions/{shop.SESSION}")
     expect(tab.entries.last).to_be_in_viewport()
     page.get_by_role("region", name="Entries").focus()
-    for _ in range(MOST_STEPS):
+    for _ in range(MAX_STEPS):
         page.keyboard.press("Tab")
         # Of a player the part that has it is the browser's own, which no selector finds.
         expect(page.locator(".entries > li:focus-within")).to_be_in_viewport()
         if page.locator(".entries > li:last-child:focus-within").count():
             return
-    raise AssertionError(f"the last entry is not reached in {MOST_STEPS} steps")
+    raise AssertionError(f"the last entry is not reached in {MAX_STEPS} steps")
 
 
 def tab_to(page: Page, what: str) -> None:
     """Go on until an element has the focus; in so many steps at most."""
-    for _ in range(MOST_STEPS):
+    for _ in range(MAX_STEPS):
         page.keyboard.press("Tab")
         if what in page.evaluate(_FOCUSED):
             return
-    raise AssertionError(f"{what} is not reached in {MOST_STEPS} steps")
+    raise AssertionError(f"{what} is not reached in {MAX_STEPS} steps")
 
 
 def test_new_entries_are_told_of_and_shown_to_whoever_reads_further_up(

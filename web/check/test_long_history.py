@@ -17,7 +17,7 @@ IMAGE_EVERY = 4
 SIDE = 20
 # The viewer looks ahead 600 pixels; entries grow when their images are there.
 NEAR_PX = 2_000
-MOST_NODES = 3_000
+MAX_NODES = 3_000
 # Records the numbers of the entries that were near the viewport. It starts with the first drawn
 # entry, because images move other entries away when they load.
 _WATCH = f"""
@@ -75,7 +75,7 @@ def test_long_history_loads_only_what_is_looked_at_and_can_be_read_whole(
         expect(entry(tab, number).locator("img")).to_have_js_property(
             "naturalHeight", SIDE + number
         )
-        assert tab.page.evaluate(_NODES) <= MOST_NODES
+        assert tab.page.evaluate(_NODES) <= MAX_NODES
     tab.page.get_by_role("region", name="Entries").focus()
     tab.page.keyboard.press("End")
     expect(last).to_be_in_viewport()

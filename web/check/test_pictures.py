@@ -20,7 +20,7 @@ from tests.kit.process import ROOT
 from tests.kit.servers import LiveService
 
 FOLDER = ROOT / "docs" / "images"
-MOST_BYTES = 150_000
+MAX_BYTES = 150_000
 WIDE, PHONE = ViewportSize(width=1280, height=800), ViewportSize(width=360, height=740)
 # Waits for visible media. Recordings are shown from the middle.
 _LOADED = """(medium) => new Promise((done, failed) => {
@@ -263,7 +263,7 @@ def assert_pictured(tab: Tab, name: str, config: pytest.Config, *, has_media: bo
     screenshot.convert("RGB").quantize(256, dither=Image.Dither.NONE).save(
         picture, "PNG", optimize=True
     )
-    assert picture.tell() <= MOST_BYTES
+    assert picture.tell() <= MAX_BYTES
     path = FOLDER / f"{name}.png"
     if config.getoption("write_documents"):
         path.write_bytes(picture.getvalue())

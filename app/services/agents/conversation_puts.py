@@ -31,7 +31,7 @@ from app.services.requests.request_identity import RequestIdentity
 from app.services.requests.streamed_requests import StreamedRequest, StreamedRequests
 from app.services.sessions.fork_copies import write_fork
 from app.services.sessions.messages import PreparedMessage, SessionMessages
-from app.stores.records.records import MOST_TOGETHER_BYTES, Records
+from app.stores.records.records import MAX_TOGETHER_BYTES, Records
 from app.stores.records.session_prompts import SessionPrompt, SessionPromptRecords
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork
@@ -49,7 +49,7 @@ from pagefault_dialects.messages.comparison import (
 from pagefault_dialects.messages.entry_reading import read_entry
 from pagefault_dialects.streams.json_digests import json_digest
 
-MOST_NEW = 10_000
+MAX_NEW = 10_000
 """The most messages in one transaction. It takes seconds, and other writers wait."""
 # Attempts to append while other requests write to the session.
 _ATTEMPTS = 16
@@ -230,9 +230,9 @@ class ConversationPuts:
         return _Target(fork_id, stored.up_to(up_to), origin=session_id)
 
     async def _append(self, put: _Put, target: _Target, comparison: Comparison) -> _Receipt:
-        if len(comparison.new) > MOST_NEW:
+        if len(comparison.new) > MAX_NEW:
             raise PayloadTooLargeError(
-                f"The session lacks {len(comparison.new):,} of these messages, and {MOST_NEW:,} "
+                f"The session lacks {len(comparison.new):,} of these messages, and {MAX_NEW:,} "
                 "are appended at once. Nothing was appended: send the beginning of the list first."
             )
         prepared = [await self._prepare(put, target, index, comparison) for index in comparison.new]
@@ -262,7 +262,7 @@ class ConversationPuts:
             return receipt
 
         size_bytes = sum(len(each.message.message) for each in prepared)
-        is_alone = target.origin is not None or size_bytes > MOST_TOGETHER_BYTES
+        is_alone = target.origin is not None or size_bytes > MAX_TOGETHER_BYTES
         return await self.records.write(put.project_id, append, is_alone=is_alone)
 
     async def _prepare(

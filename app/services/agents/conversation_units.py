@@ -36,8 +36,8 @@ from pagefault_dialects.model.resource import Resource
 MESSAGES = "messages"
 """The member of a prompt with the system messages at the beginning."""
 # About ten megabytes of memory.
-_MOST_MESSAGES = 20_000
-_MOST_UNITS_EACH = 8
+_MAX_MESSAGES = 20_000
+_MAX_UNITS_EACH = 8
 _MARKS = ("cache_control", "cachePoint", "cache_point")
 
 
@@ -144,10 +144,10 @@ class SentUnits:
         if cached is not None:
             return cached
         units = units_of_reading(message.reading, 0, media)
-        if len(units) <= _MOST_UNITS_EACH and not message.read.movable:
+        if len(units) <= _MAX_UNITS_EACH and not message.read.movable:
             with self._lock:
                 self._cache[message.digest] = units
-                if len(self._cache) > _MOST_MESSAGES:
+                if len(self._cache) > _MAX_MESSAGES:
                     self._cache.popitem(last=False)
         return units
 
@@ -222,7 +222,7 @@ async def lines_as_array(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 
 _ENTRIES_AT_ONCE = 200
 _FEW_ENTRIES = 8
-MOST_UNITS = 100_000
+MAX_UNITS = 100_000
 """The most units in the cache, about 200 bytes each."""
 
 
@@ -305,10 +305,10 @@ class StoredConversations:
 
     def _keep(self, key: tuple[str, str], stored: StoredConversation) -> None:
         self._cache.pop(key, None)
-        if stored.incarnation is None or len(stored.units) > MOST_UNITS:
+        if stored.incarnation is None or len(stored.units) > MAX_UNITS:
             return
         self._cache[key] = stored
-        while sum(len(each.units) for each in self._cache.values()) > MOST_UNITS:
+        while sum(len(each.units) for each in self._cache.values()) > MAX_UNITS:
             self._cache.popitem(last=False)
 
 

@@ -24,7 +24,7 @@ from pagefault_dialects.model.conversation import ComposedTurn
 from pagefault_dialects.tools.tool_arguments import WrongArgumentsError
 
 _ENTRIES_AT_ONCE = 100
-_MOST_BYTES = 4 * 1024 * 1024
+_MAX_BYTES = 4 * 1024 * 1024
 _ROWS_AT_ONCE = 2_000
 
 
@@ -90,7 +90,7 @@ class HistoryTexts:
                     session_id,
                     after_seq=after_seq,
                     limit=_ENTRIES_AT_ONCE,
-                    most_bytes=_MOST_BYTES,
+                    most_bytes=_MAX_BYTES,
                 )
                 return stretch.rows[-1].seq if stretch.rows else None, stretch.entries()
 

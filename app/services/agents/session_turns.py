@@ -44,7 +44,7 @@ from app.services.tool_results.prepared_results import PreparedResult
 from app.services.tool_results.tool_results import ToolResults
 from app.stores.records.answered_calls import RecordedAnswer
 from app.stores.records.history import SessionHistory
-from app.stores.records.records import MOST_TOGETHER_BYTES, Records
+from app.stores.records.records import MAX_TOGETHER_BYTES, Records
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork
 from app.wire.agents import RefusedCall, ToolCall, TurnReceipt, TurnRequest
@@ -212,7 +212,7 @@ class SessionTurns:
             return seqs
 
         size_bytes = sum(len(text) for _, text in turn.raw_entries)
-        is_alone = size_bytes > MOST_TOGETHER_BYTES
+        is_alone = size_bytes > MAX_TOGETHER_BYTES
         return await self.records.write(project_id, append, is_alone=is_alone)
 
     async def _prepare(

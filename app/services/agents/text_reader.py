@@ -39,10 +39,10 @@ from pagefault_dialects.text_windows import LineRange, parse_line_range
 from pagefault_dialects.texts.excerpts import LineCollector, LineExcerpt, MatchCollector, Matches
 from pagefault_dialects.texts.line_blocks import LineBlocks
 from pagefault_dialects.tools.tool_arguments import ReadTextArguments, WrongArgumentsError
-from pagefault_dialects.tools.tool_catalogue import MOST_TEXT_CHARS
+from pagefault_dialects.tools.tool_catalogue import MAX_TEXT_CHARS
 
 # The most entries in one search of a list; reading an entry takes up to half a millisecond.
-_MOST_SEARCHED = 5_000
+_MAX_SEARCHED = 5_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,7 +119,7 @@ class TextReader:
     ) -> str:
         """Return a piece of a text that is in memory."""
         if query is None:
-            piece = text[request.offset : request.offset + MOST_TEXT_CHARS + 1]
+            piece = text[request.offset : request.offset + MAX_TEXT_CHARS + 1]
             return await _format_piece(name, piece, len(text), request, place.max_tokens)
         depth = self.texts.limits.json_depth
         found = await anyio.to_thread.run_sync(partial(find_in_text, text, query, max_depth=depth))
@@ -168,8 +168,8 @@ class TextReader:
         if query.pointer is not None:
             raise WrongArgumentsError("A list of entries is no JSON: use lines or grep.")
         name = "list of entries"
-        if query.grep is not None and start.total_lines > _MOST_SEARCHED:
-            end = await self._measure(place, entries, _MOST_SEARCHED + 1)
+        if query.grep is not None and start.total_lines > _MAX_SEARCHED:
+            end = await self._measure(place, entries, _MAX_SEARCHED + 1)
             next_ref = quoted(entries.ref(end.after_seq + 1))
             name = f"list of entries up to {end.after_seq}, ref={next_ref} has the others"
             entries = EntryRange(entries.first, end.after_seq)
@@ -213,9 +213,9 @@ class TextReader:
             async for piece in pieces:
                 lines += ((each.seq, each.text) for each in piece)
                 chars += sum(len(each.text) + 1 for each in piece)
-                if chars > MOST_TEXT_CHARS:
+                if chars > MAX_TEXT_CHARS:
                     break
-        most_chars = min(limit, MOST_TEXT_CHARS)
+        most_chars = min(limit, MAX_TEXT_CHARS)
         fitting, next_seq = await anyio.to_thread.run_sync(
             take_lines, lines, most_chars, place.max_tokens
         )
@@ -249,7 +249,7 @@ async def _take_piece(pieces: AsyncIterator[str], offset: int) -> tuple[str, int
     async for piece in pieces:
         text += piece[max(0, offset - start) :]
         start += len(piece)
-        if len(text) > MOST_TEXT_CHARS:
+        if len(text) > MAX_TEXT_CHARS:
             break
     return text, start
 

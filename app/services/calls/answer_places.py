@@ -16,9 +16,9 @@ from app.stores.records.history import SessionHistory
 from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_dialects.json.values import json_text
 
-_MOST_LOOKED_BACK = 400
+_MAX_LOOKED_BACK = 400
 # Messages are repeated soon.
-_MOST_SINCE_SENT = 50
+_MAX_SINCE_SENT = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ def _recent_messages(
 ) -> Iterator[StoredHistoryMessage]:
     """Yield the messages among the last entries of a session, the newest first."""
     history = unit[SessionHistory]
-    return history.newest_messages(session_id, most=_MOST_SINCE_SENT, after_seq=after_seq)
+    return history.newest_messages(session_id, most=_MAX_SINCE_SENT, after_seq=after_seq)
 
 
 def _last_mentions(entry: StoredHistoryMessage, call_ids: Collection[str]) -> dict[str, bool]:
@@ -147,7 +147,7 @@ def _calling(
     """
     spelled = _spell(call_id)
     for entry in unit[SessionHistory].newest_messages(
-        session_id, most=_MOST_LOOKED_BACK, after_seq=after_seq, to=to
+        session_id, most=_MAX_LOOKED_BACK, after_seq=after_seq, to=to
     ):
         if spelled in entry.message and makes_call(entry, call_id):
             yield entry.seq

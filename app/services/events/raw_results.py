@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pagefault_dialects.json.values import JsonValue, json_text
 
 _LARGEST_RAW_BYTES = 1024 * 1024
-_MOST_RAW_RESULTS = 64
+_MAX_RAW_RESULTS = 64
 
 
 class RawResults:
@@ -39,7 +39,7 @@ class RawResults:
             return
         self._results[tool_result_id] = json_text(result).encode()
         # Results of rolled back transactions are never taken.
-        while len(self._results) > _MOST_RAW_RESULTS:
+        while len(self._results) > _MAX_RAW_RESULTS:
             self._results.popitem(last=False)
 
     def take(self, tool_result_id: str) -> bytes | None:

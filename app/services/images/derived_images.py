@@ -31,7 +31,7 @@ from pagefault_dialects.model.resource import DerivedImage, ImageRecipe, Resourc
 # Images derived from those in records stay in memory, many at a time. A kilobyte can be an image
 # that takes megabytes in every other type.
 _LEAST_ROOM_BYTES = 128 * 1024
-_MOST_GROWTH = 4
+_MAX_GROWTH = 4
 _HEAD_BYTES = 1024 * 1024
 
 
@@ -105,7 +105,7 @@ class DerivedImages:
     ) -> DerivedImage | None:
         if len(data) > self.limits.image_bytes:
             return None
-        room = max(_LEAST_ROOM_BYTES, _MOST_GROWTH * len(data))
+        room = max(_LEAST_ROOM_BYTES, _MAX_GROWTH * len(data))
         most_bytes = room if recipe.most_bytes is None else min(room, recipe.most_bytes)
         cost = await self.images.cost_of(data[:_HEAD_BYTES], mime_type)
         if cost is None:

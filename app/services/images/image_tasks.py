@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 
 from pagefault_dialects.model.resource import ImageRecipe
 
-MOST_LINE_BYTES = 4_096
+MAX_LINE_BYTES = 4_096
 ImageOutcome: TypeAlias = Literal["made", "same", "nothing", "too-costly", "out-of-memory"]
 """The outcome of a task: a new image, the image itself, no possible image, or no result."""
 

@@ -31,7 +31,7 @@ _QUICK_WORK = 1 << 20
 _QUICK_AT_ONCE = 2
 _WAITING = 64
 # A normal progressive JPEG has ten scans.
-_MOST_PASSES = 16
+_MAX_PASSES = 16
 # Additional memory of the worker, which its allocator does not return.
 _SLACK_BYTES = 16 * 1024 * 1024
 _LEAST_SECONDS = 4.0
@@ -145,6 +145,6 @@ class ImageWork:
         mime_type: str,
         recipe: ImageRecipe | None,
     ) -> FittedImage | None:
-        task = ImageTask(mime_type, recipe, self._most_pixels, _MOST_PASSES * self._most_pixels)
+        task = ImageTask(mime_type, recipe, self._most_pixels, _MAX_PASSES * self._most_pixels)
         seconds = _LEAST_SECONDS + min(cost.pixels, self._most_pixels) / _PIXELS_PER_SECOND
         return await self._worker.make(data, task, memory_bytes=memory_bytes, seconds=seconds)

@@ -13,7 +13,7 @@ from anyio.streams.buffered import BufferedByteReceiveStream
 
 from app.models.resource_descriptor import FittedImage
 from app.services.images.child_process import GRACE_SECONDS, ChildProcess, start_child
-from app.services.images.image_tasks import MOST_LINE_BYTES, ImageAnswer, ImageTask, TooCostlyError
+from app.services.images.image_tasks import MAX_LINE_BYTES, ImageAnswer, ImageTask, TooCostlyError
 from pagefault_dialects.model.resource import DECODED_TYPES
 
 _MODULE = "app.services.images.image_process"
@@ -94,7 +94,7 @@ class ImageWorker:
         for start in range(0, len(data), _PIECE_BYTES):
             await child.stdin.send(data[start : start + _PIECE_BYTES])
         answers = BufferedByteReceiveStream(child.stdout)
-        answer = ImageAnswer(**json.loads(await answers.receive_until(b"\n", MOST_LINE_BYTES)))
+        answer = ImageAnswer(**json.loads(await answers.receive_until(b"\n", MAX_LINE_BYTES)))
         if answer.size_bytes > memory_bytes or answer.mime_type not in {"", *DECODED_TYPES}:
             raise ValueError("an answer that the worker does not give")
         return answer, await answers.receive_exactly(answer.size_bytes)

@@ -15,7 +15,7 @@ from PIL import Image, ImageFile, ImageOps
 from app.models.resource_descriptor import FittedImage
 from app.services.images.image_tasks import ImageTask, TooCostlyError
 from pagefault_dialects.media.decoding_cost import (
-    MOST_OUTPUT_PIXELS,
+    MAX_OUTPUT_PIXELS,
     count_passes,
     is_read_in_rows,
 )
@@ -40,7 +40,7 @@ _TURNS = {
     8: Image.Transpose.ROTATE_90,
 }
 # The limits of their headers or encoders.
-_MOST_SIDE = {"image/jpeg": 65_500, "image/webp": 16_383, "image/gif": 65_535}
+_MAX_SIDE = {"image/jpeg": 65_500, "image/webp": 16_383, "image/gif": 65_535}
 _ANY_SIDE = 1 << 30
 _FOR_OPAQUE = ("image/jpeg",)
 _FOR_TRANSPARENT = ("image/png", "image/webp", "image/gif")
@@ -48,7 +48,7 @@ _QUALITIES = (85, 70, 50)
 _COLOURS = 256
 _STEP = 0.7
 # The last step has a fiftieth of the sides, which is small enough for any limit of bytes.
-_MOST_STEPS = 12
+_MAX_STEPS = 12
 _DRAFTS = (1, 2, 4, 8)
 _REDUCED_SIDE = 512
 _REDUCED_QUALITIES = (85, 50)
@@ -133,7 +133,7 @@ def fit_image(data: bytes, task: ImageTask, recipe: ImageRecipe) -> FittedImage 
 
     Damaged chunks of a PNG, other than the picture, are removed. An opaque image becomes a JPEG,
     and a transparent one a PNG, if the recipe has these types; else it gets the first type of the
-    recipe. It has at most `MOST_OUTPUT_PIXELS`. If the file is too large, first its quality is
+    recipe. It has at most `MAX_OUTPUT_PIXELS`. If the file is too large, first its quality is
     reduced, then its sides. The result is deterministic.
 
     Args:
@@ -201,7 +201,7 @@ def _fitted(
 
 def _most_side(size: tuple[int, int]) -> int:
     """Return the longest side of an image of these proportions within the limit of pixels."""
-    return max(1, isqrt(MOST_OUTPUT_PIXELS * max(size) // min(size)))
+    return max(1, isqrt(MAX_OUTPUT_PIXELS * max(size) // min(size)))
 
 
 def _orientation(image: Image.Image) -> int:
@@ -284,8 +284,8 @@ def _within(image: Image.Image, mime_type: str, most_bytes: int | None) -> bytes
         paper = Image.new("RGB", image.size, "white")
         paper.paste(image, mask=image.getchannel("A"))
         image = paper
-    image = _scaled(image, _MOST_SIDE.get(mime_type, _ANY_SIDE))
-    remaining = _MOST_STEPS
+    image = _scaled(image, _MAX_SIDE.get(mime_type, _ANY_SIDE))
+    remaining = _MAX_STEPS
     while True:
         least = 0
         for made in _encoded(image, mime_type):

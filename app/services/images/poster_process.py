@@ -21,13 +21,13 @@ from app.services.images.child_process import (
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-MOST_PIXELS = 3_840 * 2_160
+MAX_PIXELS = 3_840 * 2_160
 NO_PICTURE, TOO_LARGE = 3, 4
 """Statuses about the video; others are about the process."""
-_MOST_MEMORY_BYTES = 512 * 1024 * 1024
+_MAX_MEMORY_BYTES = 512 * 1024 * 1024
 # The largest single allocation.
 _ROOM_BYTES = 48 * 1024 * 1024
-_MOST_SIDE = 1280
+_MAX_SIDE = 1280
 _QUALITY = 80
 
 
@@ -41,11 +41,11 @@ def main(video_format: str, path: str, memory_bytes: int, seconds: float) -> int
         seconds: The time after which the process ends.
     """
     lower_priority()
-    limit_process(seconds=seconds, memory_bytes=_MOST_MEMORY_BYTES)
+    limit_process(seconds=seconds, memory_bytes=_MAX_MEMORY_BYTES)
     import av  # noqa: F401, PLC0415 - an optional package, for this process alone
     import PIL.JpegImagePlugin  # noqa: F401, PLC0415 - before memory is limited
 
-    most_bytes = min(_MOST_MEMORY_BYTES, mapped_bytes() + memory_bytes)
+    most_bytes = min(_MAX_MEMORY_BYTES, mapped_bytes() + memory_bytes)
     limit_process(seconds=seconds, memory_bytes=most_bytes)
     try:
         image = _first_key_frame(video_format, path)
@@ -54,7 +54,7 @@ def main(video_format: str, path: str, memory_bytes: int, seconds: float) -> int
         return NO_PICTURE if most_bytes - most_mapped_bytes() > _ROOM_BYTES else 1
     if image is None:
         return TOO_LARGE
-    image.thumbnail((_MOST_SIDE, _MOST_SIDE))
+    image.thumbnail((_MAX_SIDE, _MAX_SIDE))
     written = io.BytesIO()
     image.convert("RGB").save(written, "JPEG", quality=_QUALITY)
     sys.stdout.buffer.write(written.getvalue())
@@ -73,10 +73,10 @@ def _first_key_frame(video_format: str, path: str) -> "Image | None":
         decoder = stream.codec_context
         decoder.skip_frame = "NONKEY"
         decoder.thread_count = 1
-        if decoder.width * decoder.height > MOST_PIXELS:
+        if decoder.width * decoder.height > MAX_PIXELS:
             return None
         frame = next(video.decode(stream))
-        if frame.width * frame.height > MOST_PIXELS:
+        if frame.width * frame.height > MAX_PIXELS:
             return None
         return frame.to_image()  # type: ignore[no-any-return, no-untyped-call]
 

@@ -32,9 +32,9 @@ _FORMATS = {
     "video/webm": "matroska",
     "video/x-matroska": "matroska",
 }
-_MOST_VIDEO_BYTES = 256 * 1024 * 1024
+_MAX_VIDEO_BYTES = 256 * 1024 * 1024
 """The maximum size of a video with a poster, since it is copied for decoding."""
-_MOST_POSTER_BYTES = 4 * 1024 * 1024
+_MAX_POSTER_BYTES = 4 * 1024 * 1024
 _SECONDS = 10.0
 # Measured with frames of 3,840 x 2,160 in four codecs, with ten bits and without subsampling.
 _FRAME_BYTES = 192 * 1024 * 1024
@@ -80,7 +80,7 @@ class Posters:
             StoreUnavailableError: A store did not answer, or has lost the bytes.
         """
         video_format = _FORMATS.get(video.mime_type)
-        if video_format is None or video.size_bytes > _MOST_VIDEO_BYTES or not can_make_posters():
+        if video_format is None or video.size_bytes > _MAX_VIDEO_BYTES or not can_make_posters():
             raise _no_poster()
         poster = await self._find(project_id, video)
         if poster is None:
@@ -118,7 +118,7 @@ class Posters:
             # The disk is full, or another process cannot be started.
             status, data = 1, b""
         keep = partial(self.derived.keep, project_id, video.digest)
-        if status == 0 and 0 < len(data) <= _MOST_POSTER_BYTES:
+        if status == 0 and 0 < len(data) <= _MAX_POSTER_BYTES:
             noted = await keep(_key(), FittedImage(data, "image/jpeg", True))
             if noted.image is not None:
                 return noted.image
@@ -150,7 +150,7 @@ class Posters:
                 with anyio.move_on_after(_SECONDS):
                     async for piece in child.stdout:
                         written += piece
-                        if len(written) > _MOST_POSTER_BYTES:
+                        if len(written) > _MAX_POSTER_BYTES:
                             break
                     await child.process.wait()
             finally:

@@ -91,7 +91,7 @@ def _file_of(source: MediaSource) -> headers.WindowedFile:
     return headers.WindowedFile(source.head(size), b"", source.size_bytes)
 
 
-_MOST_CACHED = 20_000
+_MAX_CACHED = 20_000
 _SMALL_BYTES = 4_096
 # Each check occupies a thread while it waits for the store.
 _AT_ONCE = 8
@@ -172,5 +172,5 @@ class MediaChecks:
     def remember(self, digest: str, mime_type: str, damage: Damage | None) -> None:
         """Add the result of a check to the cache."""
         self._known[digest, mime_type] = damage
-        if len(self._known) > _MOST_CACHED:
+        if len(self._known) > _MAX_CACHED:
             self._known.popitem(last=False)

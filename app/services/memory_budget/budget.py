@@ -18,7 +18,7 @@ from app.errors import MemoryExhaustedError
 
 WAIT_SECONDS = 1.0
 """Time that a request without memory waits for some."""
-_MOST_FALL_BYTES = 48 * 1024 * 1024
+_MAX_FALL_BYTES = 48 * 1024 * 1024
 """Decrease that ends `MemoryBudget.fallen`, or a quarter of a small budget."""
 
 
@@ -70,7 +70,7 @@ class MemoryBudget:
     def __init__(self, limit_bytes: int) -> None:
         self.limit_bytes = limit_bytes
         self.held_bytes = 0
-        self._fall_bytes = min(_MOST_FALL_BYTES, limit_bytes // 4)
+        self._fall_bytes = min(_MAX_FALL_BYTES, limit_bytes // 4)
         self._peak_bytes = 0
         self._has_fallen = asyncio.Event()
         self._waiting: _Queue = deque()

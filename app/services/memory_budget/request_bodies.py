@@ -26,7 +26,7 @@ WORK_WAIT_SECONDS = 10.0
 _FIRST_STEP_BYTES = 32 * 1024
 _STEP_BYTES = 256 * 1024
 _PACE_BYTES_PER_SECOND = 64 * 1024
-_MOST_CREDIT_SECONDS = 4.0
+_MAX_CREDIT_SECONDS = 4.0
 
 
 class BodyBudget:
@@ -70,7 +70,7 @@ class BodyMemory:
         self._weight = TextWeight()
         self._patience: asyncio.Timeout | None = None
         self._is_ended = False
-        self._credit_seconds = _MOST_CREDIT_SECONDS
+        self._credit_seconds = _MAX_CREDIT_SECONDS
         self._waiting_since: float | None = None
         self.size_bytes = FREE_BYTES
         """The size up to which the reserved memory suffices."""
@@ -105,7 +105,7 @@ class BodyMemory:
             if chunk is None:
                 return
             credit = self.credit_seconds(clock()) + len(chunk) / _PACE_BYTES_PER_SECOND
-            self._credit_seconds = min(credit, _MOST_CREDIT_SECONDS)
+            self._credit_seconds = min(credit, _MAX_CREDIT_SECONDS)
             self._waiting_since = None
             yield chunk
 

@@ -47,7 +47,7 @@ from pagefault_dialects.texts.cuts import cut_short
 from pagefault_dialects.turns.page_turns import PageFaultCall
 
 _SCANNED_CHARS = 1_000
-_MOST_CANDIDATES = 8
+_MAX_CANDIDATES = 8
 _LONGEST_ID_CHARS = 128
 _QUOTED_CHARS = 100
 _TOKEN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]*")
@@ -121,9 +121,9 @@ def named_ids(text: str) -> list[str]:
             for candidate in (named, named.rstrip("._:-")):
                 if candidate != text and is_page_id(candidate):
                     ids[candidate] = None
-        if len(ids) >= _MOST_CANDIDATES:
+        if len(ids) >= _MAX_CANDIDATES:
             break
-    return [*ids][:_MOST_CANDIDATES]
+    return [*ids][:_MAX_CANDIDATES]
 
 
 def missing_page_error(

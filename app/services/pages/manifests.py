@@ -18,7 +18,7 @@ from pagefault_dialects.pages.detail import ManifestEntry, manifest_lines, manif
 from pagefault_dialects.targets.tokens import count_tokens
 
 _PAGES_AT_ONCE = 200
-_MOST_IN_TEXT = 10_000
+_MAX_IN_TEXT = 10_000
 
 # The text before and after the lines, with the note that pages are missing.
 _FRAME = manifest_text([], following=10_000)
@@ -114,7 +114,7 @@ class PageManifests:
         listed = await self.get(
             project_id,
             session_id,
-            limit=_MOST_IN_TEXT,
+            limit=_MAX_IN_TEXT,
             most_tokens=most_tokens,
             least=0,
             count=count,

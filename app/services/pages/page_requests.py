@@ -13,7 +13,7 @@ from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.media.data_uris import SplitDataUri, recognize_base64, split_data_uri
 from pagefault_dialects.media.embedded_data_uris import is_to_be_moved, movable_media
 from pagefault_dialects.model.base import ClientId, FrozenModel
-from pagefault_dialects.model.page import MOST_PARENTS, RARE_FIELDS, PageFields
+from pagefault_dialects.model.page import MAX_PARENTS, RARE_FIELDS, PageFields
 from pagefault_dialects.model.page_vectors import as_float32
 
 LARGEST_BATCH = 1_000
@@ -249,10 +249,10 @@ def _validate_draft(value: dict[str, JsonValue]) -> PageDraft:
     draft = validated(
         PageDraft, _unalias_level(members), "The body is not a page; `errors` says where."
     )
-    if len(draft.fields().provenance) > MOST_PARENTS:
+    if len(draft.fields().provenance) > MAX_PARENTS:
         raise InvalidPayloadError(
             "The body is not a page; `errors` says where.",
-            faults=[Fault("/provenance", f"may have {MOST_PARENTS} ids with its other parents")],
+            faults=[Fault("/provenance", f"may have {MAX_PARENTS} ids with its other parents")],
         )
     return draft
 

@@ -28,7 +28,7 @@ from app.services.pages.page_preparer import PageChange
 from app.services.pages.stored_pages import read_descriptor, read_fields
 from app.services.pages.versions import PAGE
 from app.stores.records.pages import PageLevelRecords, PageRecords
-from app.stores.records.records import MOST_TOGETHER_BYTES, Records
+from app.stores.records.records import MAX_TOGETHER_BYTES, Records
 from app.stores.records.resources import ResourceRecords
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork
@@ -195,7 +195,7 @@ class PageWriter:
         work: Callable[[UnitOfWork], _Result],
     ) -> _Result:
         size_bytes = sum(len(change.version.content) for change in changes)
-        is_alone = len(changes) > 1 or size_bytes > MOST_TOGETHER_BYTES
+        is_alone = len(changes) > 1 or size_bytes > MAX_TOGETHER_BYTES
         return await self._records.write(project_id, work, is_alone=is_alone)
 
 

@@ -41,8 +41,8 @@ from pagefault_dialects.texts.cuts import needs_preview, preview
 
 META_LIMIT_CHARS = 65_536
 _PARTS_IN_A_ROW = 500
-_MOST_WARNINGS = 200
-_MOST_DAMAGES = 50
+_MAX_WARNINGS = 200
+_MAX_DAMAGES = 50
 
 
 async def persist_tool_media(
@@ -188,7 +188,7 @@ class _Persisting:
         resource = self.session_resources.get(part.resource_id or "")
         if resource is None:
             # A text that only looks like a reference is a text, without a warning.
-            if part.is_claimed and len(self.warnings) < _MOST_WARNINGS:
+            if part.is_claimed and len(self.warnings) < _MAX_WARNINGS:
                 self.warnings.append(
                     Warning(
                         "unknown-reference",
@@ -274,10 +274,10 @@ def _damages(media: Sequence[NormalizedMedia], kept: Sequence[KeptMedium]) -> It
         if damage is None or not damage.is_certain or each.reference in warned:
             continue
         warned.add(each.reference)
-        if len(warned) <= _MOST_DAMAGES:
+        if len(warned) <= _MAX_DAMAGES:
             yield Warning(damage.code, medium.pointer, damage.detail)
-    if len(warned) > _MOST_DAMAGES:
-        yield more_warnings(len(warned) - _MOST_DAMAGES)
+    if len(warned) > _MAX_DAMAGES:
+        yield more_warnings(len(warned) - _MAX_DAMAGES)
 
 
 def _as_object(value: JsonValue) -> JsonValue:

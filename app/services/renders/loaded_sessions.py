@@ -32,7 +32,7 @@ from pagefault_dialects.turns.pairing import paired
 from pagefault_dialects.turns.record_turns import kept_apart, tool_result_turn
 
 _ENTRIES_AT_ONCE = 200
-MOST_TEXT_BYTES = 16 * 1024 * 1024
+MAX_TEXT_BYTES = 16 * 1024 * 1024
 """The limit of the text of one rendered history."""
 
 
@@ -228,7 +228,7 @@ def read_entries(
         page = unit[SessionHistory].entries(session_id, after_seq=after_seq, limit=limit)
         read = [each for each in page if each.seq <= to_seq]
         size_bytes += _size_bytes(read, since)
-        if size_bytes > MOST_TEXT_BYTES:
+        if size_bytes > MAX_TEXT_BYTES:
             break
         for each in read:
             if incarnation is not None and isinstance(each, StoredMessage | StoredHistoryMessage):
@@ -237,9 +237,9 @@ def read_entries(
         if len(read) < len(page) or not read:
             break
         after_seq = read[-1].seq
-    if size_bytes > MOST_TEXT_BYTES:
+    if size_bytes > MAX_TEXT_BYTES:
         raise PayloadTooLargeError(
-            f"The session has more than {MOST_TEXT_BYTES} bytes beside its media, which "
+            f"The session has more than {MAX_TEXT_BYTES} bytes beside its media, which "
             "is more than any model reads. Render its tool results one by one."
         )
     return entries

@@ -42,7 +42,7 @@ from pagefault_dialects.targets.media_lines import size_words
 from pagefault_dialects.targets.profile import MediaClass, Profile
 from pagefault_dialects.texts.file_texts import (
     HEAD_BYTES,
-    MOST_WHOLE_BYTES,
+    MAX_WHOLE_BYTES,
     TAIL_BYTES,
     FileText,
     read_file_ends,
@@ -51,7 +51,7 @@ from pagefault_dialects.texts.file_texts import (
 
 _CLASSES: tuple[MediaClass, ...] = ("image", "audio", "video", "document")
 _AT_ONCE = 4
-MOST_IN_MEMORY = 256
+MAX_IN_MEMORY = 256
 """The limit of smaller images of inline media in one rendering."""
 
 
@@ -113,7 +113,7 @@ class MediaLoader:
         inline = sorted(
             index for index in media_plan.images if isinstance(media[index].source, InlineBytes)
         )
-        left_out = set(inline[:-MOST_IN_MEMORY])
+        left_out = set(inline[:-MAX_IN_MEMORY])
         makes = (
             partial(make, index, recipe)
             for index, recipe in media_plan.images.items()
@@ -132,7 +132,7 @@ class MediaLoader:
         if not isinstance(medium.source, StoredBytes):
             return None
         read = partial(read_whole, self.blobs, project_id, medium.source.digest)
-        if size <= MOST_WHOLE_BYTES:
+        if size <= MAX_WHOLE_BYTES:
             return await run(read_file_text, await read(), declared, most_chars)
         ends = await read(end=HEAD_BYTES), await read(start=size - TAIL_BYTES)
         return await run(read_file_ends, *ends, declared, f"most of {size_words(size)}")

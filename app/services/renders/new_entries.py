@@ -12,7 +12,7 @@ from app.models.identity import utc_now
 from app.models.message import StoredEntry, StoredMessage
 from app.services.renders.loaded_sessions import LoadedSession, read_entries, referred
 from app.services.renders.prefix_cache import PrefixCache, RenderedAs, SessionKey
-from app.services.renders.structured_contents import MOST_APART_BYTES, kept_sizes, read_apart
+from app.services.renders.structured_contents import MAX_APART_BYTES, kept_sizes, read_apart
 from app.services.renders.turn_cache import TurnCache
 from app.services.renders.turn_resolver import TurnResolver
 from app.services.requests.validation import require_found
@@ -235,7 +235,7 @@ class NewEntries:
         prefix = part.prefix
         results = _results(part.entries)
         apart = kept_sizes(results)
-        if sum({**(prefix.apart if prefix else {}), **apart}.values()) > MOST_APART_BYTES:
+        if sum({**(prefix.apart if prefix else {}), **apart}.values()) > MAX_APART_BYTES:
             raise _WholeNeededError
         values = await read_apart(self.blobs, request.project_id, results) if apart else {}
         resources = {each: found for each, found in part.resources.items() if found is not None}

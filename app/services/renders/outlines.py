@@ -49,7 +49,7 @@ from pagefault_dialects.model.conversation import (
 from pagefault_dialects.pages.sizes import image_tokens, text_tokens
 
 _CURSOR: ListName = "outline"
-_MOST_READ_BYTES = 4 * 1024 * 1024
+_MAX_READ_BYTES = 4 * 1024 * 1024
 """An outline ends with the entry that reaches this size."""
 _FREE_BYTES = 64 * 1024
 _COPIES = 4
@@ -131,7 +131,7 @@ def _find(
     """Return the number of entries to read, their size, and the cursor of the next ones."""
     head = require_found(unit[SessionHistory].history_head(session_id), "session")
     stretch = unit[SessionHistory].stretch(
-        session_id, after_seq=after_seq, limit=limit, most_bytes=_MOST_READ_BYTES
+        session_id, after_seq=after_seq, limit=limit, most_bytes=_MAX_READ_BYTES
     )
     last_seq = stretch.rows[-1].seq if stretch.rows else head.last_seq
     has_more = last_seq < head.last_seq and unit[SessionHistory].has_entries(

@@ -13,7 +13,7 @@ from typing import Generic, Protocol, Self, TypeAlias, TypeVar
 from pagefault_dialects.model.render_options import Audience, RenderOptions
 from pagefault_dialects.turns.pairing import PairedPrefix
 
-MOST_BYTES = 8 * 1024 * 1024
+MAX_BYTES = 8 * 1024 * 1024
 """The limit of each of the two caches, that of renderings and that of folds."""
 # The approximate size of a prefix, and of a call or resource in it.
 _BYTES_OF_PREFIX = 2_048
@@ -101,7 +101,7 @@ class PrefixCache(Generic[_Prefix]):
     a prefix that is at most about twice as far from the end.
     """
 
-    most_bytes: int = MOST_BYTES
+    most_bytes: int = MAX_BYTES
     """The approximate limit of memory."""
     _sessions: OrderedDict[SessionKey, _SessionPrefixes[_Prefix]] = field(
         default_factory=OrderedDict

@@ -14,7 +14,7 @@ from app.models.message import StoredEntry, StoredMessage
 from app.services.renders.loaded_sessions import LoadedSession, read_entries, referred
 from app.services.renders.prefix_cache import PrefixCache, SessionKey
 from app.services.renders.prompt_turns import prompt_turns
-from app.services.renders.structured_contents import MOST_APART_BYTES, kept_sizes, read_apart
+from app.services.renders.structured_contents import MAX_APART_BYTES, kept_sizes, read_apart
 from app.services.renders.turn_cache import TurnCache
 from app.services.renders.turn_resolver import TurnResolver
 from app.services.requests.validation import require_found
@@ -275,7 +275,7 @@ class SessionWindows:
     async def _loaded(self, request: _Request, part: _Part) -> LoadedSession:
         results = _results(part.entries)
         apart = {**part.prefix.apart, **kept_sizes(results)}
-        if sum(apart.values()) > MOST_APART_BYTES:
+        if sum(apart.values()) > MAX_APART_BYTES:
             raise _WholeNeededError
         values = await read_apart(self.blobs, request.project_id, results) if apart else {}
         return LoadedSession(

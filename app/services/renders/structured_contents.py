@@ -13,10 +13,10 @@ from pagefault_dialects.errors import InvalidJsonError, PayloadTooLargeError
 from pagefault_dialects.json.values import JsonValue, parse_json
 from pagefault_dialects.turns.record_turns import kept_apart
 
-MOST_APART_BYTES = 4 * 1024 * 1024
+MAX_APART_BYTES = 4 * 1024 * 1024
 """The limit of structured contents in one rendering; `loss` lists those that were left out."""
 # Parsed, a value takes up to 500 bytes.
-_MOST_VALUES = 200_000
+_MAX_VALUES = 200_000
 _DEEPEST = 4_000
 
 
@@ -38,8 +38,8 @@ async def read_apart(
         StoreUnavailableError: The store did not answer.
     """
     values: dict[str, JsonValue] = {}
-    free_bytes = MOST_APART_BYTES
-    parse = partial(parse_json, max_depth=_DEEPEST, max_nodes=_MOST_VALUES, spelled=True)
+    free_bytes = MAX_APART_BYTES
+    parse = partial(parse_json, max_depth=_DEEPEST, max_nodes=_MAX_VALUES, spelled=True)
     for kept in await anyio.to_thread.run_sync(lambda: list(map(kept_apart, records))):
         if kept is None or kept.digest in values or kept.size_bytes > free_bytes:
             continue

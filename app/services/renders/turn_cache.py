@@ -26,7 +26,7 @@ CachedEntry: TypeAlias = StoredMessage | StoredHistoryMessage
 _BYTES_FOR_A_BYTE = 3
 _BYTES_OF_ENTRY = 2_048
 _LARGEST_BYTES = 1024 * 1024
-MOST_BYTES = 16 * 1024 * 1024
+MAX_BYTES = 16 * 1024 * 1024
 
 
 @dataclass(slots=True)
@@ -53,7 +53,7 @@ class TurnCache:
         most_bytes: The approximate limit of memory.
     """
 
-    def __init__(self, most_bytes: int = MOST_BYTES) -> None:
+    def __init__(self, most_bytes: int = MAX_BYTES) -> None:
         self._most_bytes = most_bytes
         self._size_bytes = 0
         self._known: OrderedDict[str, _Known] = OrderedDict()

@@ -17,7 +17,7 @@ from app.models.limits import Limits
 from app.services.access.callers import LinkGrant, LinkSigner
 from app.services.concurrency.departures import until_departure
 from app.services.renders.media_loader import (
-    MOST_IN_MEMORY,
+    MAX_IN_MEMORY,
     MediaLoader,
     check_media,
     measure_media,
@@ -154,7 +154,7 @@ class TurnResolver:
     def has_room(self, weight: PartWeight, profile: Profile, options: RenderOptions) -> bool:
         """Return whether a conversation of this weight has room for all its media."""
         most = base64_length(self.limits.inline_bytes)
-        is_few = weight.inline_media <= MOST_IN_MEMORY
+        is_few = weight.inline_media <= MAX_IN_MEMORY
         return is_few and has_room(weight, profile, options, most)
 
     async def limit_texts(

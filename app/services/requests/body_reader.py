@@ -12,7 +12,7 @@ from pagefault_dialects.model.normalized import LONE_SURROGATE_DETAIL, Warning, 
 from pagefault_dialects.pages.one_line import quoted_short
 from pagefault_dialects.text_windows import without_lone_surrogates
 
-_MOST_WARNINGS = 20
+_MAX_WARNINGS = 20
 _LONGEST_KEY = 200
 
 
@@ -69,7 +69,7 @@ def _beside_result(warning: Warning) -> Warning:
 
 
 def _bounded(warnings: Iterator[Warning]) -> Iterator[Warning]:
-    yield from islice(warnings, _MOST_WARNINGS)
+    yield from islice(warnings, _MAX_WARNINGS)
     if remaining := sum(1 for _ in warnings):
         yield more_warnings(remaining)
 

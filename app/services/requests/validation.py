@@ -11,7 +11,7 @@ from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.json.values import JsonValue, parse_repaired_json
 from pagefault_dialects.model.base import faults_of
 
-_MOST_MEMBERS = 10_000
+_MAX_MEMBERS = 10_000
 _Item = TypeVar("_Item")
 _Model = TypeVar("_Model", bound=BaseModel)
 WriteCondition: TypeAlias = Callable[[str | None], None]
@@ -73,9 +73,9 @@ def validated(model: type[_Model], value: JsonValue, sentence: str) -> _Model:
         InvalidPayloadError: The value is invalid; the faults point to the defects.
     """
     is_closed = model.model_config.get("extra") == "forbid"
-    if is_closed and isinstance(value, dict) and len(value) > _MOST_MEMBERS:
+    if is_closed and isinstance(value, dict) and len(value) > _MAX_MEMBERS:
         # The schema library would make an error of each that it does not know.
-        fault = Fault("", f"has {len(value):,} members; at most {_MOST_MEMBERS:,} are looked at")
+        fault = Fault("", f"has {len(value):,} members; at most {_MAX_MEMBERS:,} are looked at")
         raise InvalidPayloadError(sentence, faults=[fault])
     try:
         return model.model_validate(value)

@@ -9,7 +9,7 @@ from app.models.identity import decode_moment_cursor, encode_moment_cursor, utc_
 from app.models.resource_descriptor import Alias, check_alias, is_alias
 from app.services.media.media_keeper import MediaKeeper
 from app.services.requests.validation import WriteCondition, require_found
-from app.services.resources.link_files import MOST_LINK_BYTES, is_link, link_file
+from app.services.resources.link_files import MAX_LINK_BYTES, is_link, link_file
 from app.stores.blobs.store import BlobStore
 from app.stores.records.aliases import AliasRecords
 from app.stores.records.records import Records
@@ -110,7 +110,7 @@ class Aliases:
 
     async def _store_link(self, project_id: str, url: str) -> Resource:
         """Store a file with an address; equal addresses have the same file."""
-        keeper = MediaKeeper(self.blobs, project_id, limit_bytes=MOST_LINK_BYTES, now=utc_now())
+        keeper = MediaKeeper(self.blobs, project_id, limit_bytes=MAX_LINK_BYTES, now=utc_now())
         return await keeper.store(link_file(url), LINK_TYPE, safe_file_name(filename_of_url(url)))
 
     async def delete(self, project_id: str, alias: str, *, condition: WriteCondition) -> None:

@@ -12,16 +12,16 @@ from app.stores.blobs.store import BlobStore, read_whole
 from pagefault_dialects.model.media import InMemoryMedia
 from pagefault_dialects.model.resource import LINK_TYPE, Resource
 
-MOST_LINK_BYTES = 2_050
-_MOST_CHARS = 2_048
-_MOST_AT_ONCE = 200
+MAX_LINK_BYTES = 2_050
+_MAX_CHARS = 2_048
+_MAX_AT_ONCE = 200
 # Like a link in a message: visible ASCII, with a host and without credentials.
 _LINK = re.compile(r"https://[^\s/?#@\\]+(?:[/?#][!-~]*)?", re.ASCII | re.IGNORECASE)
 
 
 def is_link(text: str) -> bool:
     """Return whether a text is the address of a file on another server."""
-    return len(text) <= _MOST_CHARS and _LINK.fullmatch(text) is not None and text.isascii()
+    return len(text) <= _MAX_CHARS and _LINK.fullmatch(text) is not None and text.isascii()
 
 
 def link_file(url: str) -> InMemoryMedia:
@@ -39,9 +39,9 @@ async def read_links(
     """
     links: dict[str, str] = {}
     for resource_id, resource in resources.items():
-        if resource.mime_type != LINK_TYPE or resource.size_bytes > MOST_LINK_BYTES:
+        if resource.mime_type != LINK_TYPE or resource.size_bytes > MAX_LINK_BYTES:
             continue
-        if len(links) >= _MOST_AT_ONCE:
+        if len(links) >= _MAX_AT_ONCE:
             break
         data = await read_whole(blobs, project_id, resource.digest)
         url = data.decode("ascii", "replace").strip()

@@ -42,7 +42,7 @@ from pagefault_dialects.texts.line_blocks import LineBlocks, LineIndex, LineInde
 
 _INDEXES_KEPT = 256
 # A parsed value takes up to 500 bytes.
-_MOST_VALUES = 500_000
+_MAX_VALUES = 500_000
 # The version of the answers in their entity-tags; increase it if answers change.
 _VERSION = "2"
 
@@ -267,7 +267,7 @@ class _Scan:
 
 def _value_in(text: str, pointer: str, max_depth: int) -> JsonExcerpt:
     names = parse_json_pointer(pointer) or ()
-    limits = ScanLimits(max_depth, _MOST_VALUES, ANSWER_BYTES, SHOWN_KEYS)
+    limits = ScanLimits(max_depth, _MAX_VALUES, ANSWER_BYTES, SHOWN_KEYS)
     try:
         followed = scan_pointer(text, names, limits)
     except InvalidJsonError as exc:
@@ -277,7 +277,7 @@ def _value_in(text: str, pointer: str, max_depth: int) -> JsonExcerpt:
         ) from exc
     except PayloadTooLargeError as exc:
         raise PayloadTooLargeError(
-            f"JSON of more than {_MOST_VALUES} values, or nested deeper than {max_depth} levels, "
+            f"JSON of more than {_MAX_VALUES} values, or nested deeper than {max_depth} levels, "
             "is not taken apart. Read it with `lines` or `grep`.",
             code=exc.problem_code,
         ) from exc

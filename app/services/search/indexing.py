@@ -37,7 +37,7 @@ from pagefault_dialects.model.resource import resource_kind
 _log = structlog.get_logger(__name__)
 _STEP_ENTRIES = 32
 _PAGES_AT_ONCE = 8
-_MOST_BEFORE_SEARCH = 128
+_MAX_BEFORE_SEARCH = 128
 _IDLE_SECONDS = 1.0
 _FAILED_SECONDS = 15.0
 _PAUSE_OF_STEP = 4
@@ -69,7 +69,7 @@ class SearchIndexing:
         ):
             return 0
         try:
-            for _ in range(_MOST_BEFORE_SEARCH // _STEP_ENTRIES):
+            for _ in range(_MAX_BEFORE_SEARCH // _STEP_ENTRIES):
                 if not await self._step(project_id, newest_first=True):
                     break
         except PagefaultError as exc:

@@ -25,9 +25,9 @@ from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork
 
 _log = structlog.get_logger(__name__)
-_MOST_AT_ONCE = 10_000
-_MOST_BYTES_AT_ONCE = 128 * 1024 * 1024
-MOST_PENDING = 4
+_MAX_AT_ONCE = 10_000
+_MAX_BYTES_AT_ONCE = 128 * 1024 * 1024
+MAX_PENDING = 4
 """Maximum of long forks that are copied or wait; each keeps the writer busy for seconds."""
 
 
@@ -63,7 +63,7 @@ class SessionForks:
             NotFoundError: The session to be copied does not exist.
             InvalidPayloadError: It has no entry `up_to`.
             ConflictError: Another session has the new id.
-            OverloadedError: `MOST_PENDING` forks are being copied.
+            OverloadedError: `MAX_PENDING` forks are being copied.
             StoreUnavailableError: The database did not answer; nothing was stored.
         """
         if (pending := self._find_pending(project_id, session_id, up_to, fork_id)) is not None:
@@ -74,7 +74,7 @@ class SessionForks:
             return unit[SessionCopyRecords].measure(session_id, up_to)
 
         beginning = await self.records.read(project_id, measure)
-        is_long = beginning.entries > _MOST_AT_ONCE or beginning.size_bytes > _MOST_BYTES_AT_ONCE
+        is_long = beginning.entries > _MAX_AT_ONCE or beginning.size_bytes > _MAX_BYTES_AT_ONCE
         if is_long:
             found: SessionWithUse | PendingSession | None = await self.records.read(
                 project_id, lambda unit: _existing(unit, session_id, up_to, fork_id)
@@ -117,7 +117,7 @@ class SessionForks:
     def _begin(
         self, project_id: str, session_id: str, up_to: int, fork_id: str, entries: int
     ) -> PendingSession:
-        if len(self._pending) >= MOST_PENDING:
+        if len(self._pending) >= MAX_PENDING:
             raise OverloadedError
         key = (project_id, fork_id)
         pending = PendingSession(fork_id, ForkOrigin(session_id, up_to), entries)

@@ -42,7 +42,7 @@ from pagefault_dialects.model.base import thawed
 from pagefault_dialects.model.resource import parse_resource_id
 
 _NOT_ONE = "The body is not an interaction; `errors` says where."
-_MOST_FAULTS = 100
+_MAX_FAULTS = 100
 _EXAMPLE: JsonDict = {
     "input": {
         "parts": [
@@ -103,7 +103,7 @@ def read_interaction(body: bytes, *, session_id: str, limits: Limits) -> ReadInt
         except InvalidPayloadError as exc:
             faults = [Fault(f"/input{fault.pointer}", fault.detail) for fault in exc.faults]
             raise InvalidPayloadError(exc.detail, faults=faults) from exc
-    elif kind is None and (faults := [*islice(_unknown_members(value.get("input")), _MOST_FAULTS)]):
+    elif kind is None and (faults := [*islice(_unknown_members(value.get("input")), _MAX_FAULTS)]):
         raise InvalidPayloadError(_NOT_ONE, faults=faults)
     draft = validated(InteractionDraft, value, _NOT_ONE)
     if draft.asserted_kind not in (None, draft.input_kind):

@@ -25,7 +25,7 @@ from app.services.sessions.interaction_requests import (
     resolve_attachments,
 )
 from app.stores.records.interactions import InteractionRecords
-from app.stores.records.records import MOST_TOGETHER_BYTES, Records
+from app.stores.records.records import MAX_TOGETHER_BYTES, Records
 from app.stores.records.resources import ResourceRecords
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork
@@ -224,7 +224,7 @@ class Interactions:
             unit.note(_event("interaction:created", appended, seq, size_bytes=size_bytes))
             return AttachedInteraction(appended, attachments, is_new=True)
 
-        is_alone = size_bytes > MOST_TOGETHER_BYTES
+        is_alone = size_bytes > MAX_TOGETHER_BYTES
         return await self.records.write(project_id, create, is_alone=is_alone)
 
 

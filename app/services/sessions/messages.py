@@ -28,7 +28,7 @@ from app.services.requests.validation import read_value, require_found
 from app.services.sessions.message_requests import ReadMessage, read_message
 from app.stores.blobs.store import BlobStore
 from app.stores.records.history import MessageRecords
-from app.stores.records.records import MOST_TOGETHER_BYTES, Records
+from app.stores.records.records import MAX_TOGETHER_BYTES, Records
 from app.stores.records.resources import ResourceRecords
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork
@@ -209,7 +209,7 @@ class PreparedMessage:
     @property
     def is_long(self) -> bool:
         """True if it is committed alone, so that no other change waits for it."""
-        return len(self.message.message) > MOST_TOGETHER_BYTES
+        return len(self.message.message) > MAX_TOGETHER_BYTES
 
     def join_list(self) -> Self:
         """Return the message as part of a list that keeps its order."""

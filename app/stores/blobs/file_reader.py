@@ -30,7 +30,7 @@ from app.stores.blobs.temporary_file import STORE, failures_translated
 from pagefault_dialects.model.media import CHUNK_BYTES
 
 _ENTRIES_AT_ONCE = 1_000
-MOST_BYTES = 64 * 1024
+MAX_BYTES = 64 * 1024
 """Copying more than this would itself be felt by those who wait for the loop."""
 
 # Linux gives it the same number on every processor Python 3.11 is built for.
@@ -142,10 +142,10 @@ class CachedFiles:
         """Return the bytes from `start` up to, not including, `end`, clamped like a slice.
 
         Returns:
-            `None` if they are more than `MOST_BYTES` or would have to be waited for, and if there
+            `None` if they are more than `MAX_BYTES` or would have to be waited for, and if there
             is no such file, which is not looked for either.
         """
-        if end is not None and end - start > MOST_BYTES:
+        if end is not None and end - start > MAX_BYTES:
             return None
         descriptor = self._open(path)
         if descriptor is None:
@@ -154,7 +154,7 @@ class CachedFiles:
             status = os.fstat(descriptor)
             size_bytes = status.st_size
             length = (size_bytes if end is None else min(end, size_bytes)) - start
-            if length > MOST_BYTES or not S_ISREG(status.st_mode):
+            if length > MAX_BYTES or not S_ISREG(status.st_mode):
                 return None
             return self._pages(descriptor, start, length) if length > 0 else b""
         finally:

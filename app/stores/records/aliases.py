@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Row, bindparam, func
 
 from app.errors import ConflictError
-from app.models.resource_descriptor import MOST_ALIASES, Alias
+from app.models.resource_descriptor import MAX_ALIASES, Alias
 from app.stores.records.columns import newest_first
 from app.stores.records.resources import stored_resource
 from app.stores.records.scope import values_of
@@ -119,9 +119,9 @@ class AliasRecords(Repository):
             ConflictError: One has too many.
         """
         rows = self._scope.in_batches(_COUNT, resource_ids)
-        if any(row.aliases > MOST_ALIASES for row in rows):
+        if any(row.aliases > MAX_ALIASES for row in rows):
             raise ConflictError(
-                f"A resource may have {MOST_ALIASES} aliases. Delete one that is no longer needed "
+                f"A resource may have {MAX_ALIASES} aliases. Delete one that is no longer needed "
                 "first. Nothing was stored.",
                 code="too-many-aliases",
             )

@@ -5,7 +5,7 @@ from typing import Any
 
 from sqlalchemy import Column, ColumnElement, LargeBinary, Select, and_, func, null, or_, true
 
-from app.models.search_entry import MOST_READ_BYTES, EntrySource, IndexedKind
+from app.models.search_entry import MAX_READ_BYTES, EntrySource, IndexedKind
 from app.models.session import PAGE_FAULT
 from app.stores.records.columns import ClientText
 from app.stores.records.scope import ProjectScope, read_row
@@ -47,8 +47,8 @@ def _select_records(kind: IndexedKind) -> Select[Any]:
     identity, texts = _RECORDS[kind]
     columns = identity.table.c
     # Both databases know the length of a blob without reading it.
-    is_cut = or_(*(func.coalesce(func.length(text), 0) > MOST_READ_BYTES for text in texts))
-    starts = [func.substr(text, 1, MOST_READ_BYTES, type_=LargeBinary) for text in texts]
+    is_cut = or_(*(func.coalesce(func.length(text), 0) > MAX_READ_BYTES for text in texts))
+    starts = [func.substr(text, 1, MAX_READ_BYTES, type_=LargeBinary) for text in texts]
     is_found = history_entries.c.kind.is_distinct_from(PAGE_FAULT)
     statement = scoped_select(
         identity.table,

@@ -35,7 +35,7 @@ from app.models.event import CONTENT_OF, EventType, LogBounds, LoggedEvent, NewE
 from app.models.message import sent_message
 from app.models.stored_interaction import StoredInteraction
 from app.stores.records.columns import microseconds
-from app.stores.records.history import MOST_BYTES, as_many_as_fit, stored_interaction
+from app.stores.records.history import MAX_BYTES, as_many_as_fit, stored_interaction
 from app.stores.records.scope import read_row, values_of
 from app.stores.records.statements import (
     AnyTable,
@@ -197,7 +197,7 @@ class EventRecords(Repository):
         *,
         session_id: str | None = None,
         limit: int,
-        most_bytes: int = MOST_BYTES,
+        most_bytes: int = MAX_BYTES,
     ) -> Sequence[LoggedEvent]:
         """Return up to `limit` events after a number, in order, optionally of one session.
 

@@ -18,7 +18,7 @@ from app.words.ranking import NAMED, Ranking, weight_of
 from app.words.search_terms import SearchQuery, SearchTerm
 
 _ENOUGH = 100
-_MOST_PARTIAL = 200
+_MAX_PARTIAL = 200
 IN_ENTRIES, IN_PAGES = 1, 2
 """The indexes that are searched."""
 
@@ -156,7 +156,7 @@ def _heaviest(
         bits: sum(weight for bit, weight in enumerate(weights) if bits >> bit & 1)
         for bits in set(known.values())
     }
-    return nlargest(_MOST_PARTIAL, keys, key=lambda key: (sums[known[key]], key))
+    return nlargest(_MAX_PARTIAL, keys, key=lambda key: (sums[known[key]], key))
 
 
 def _openings(keys: Collection[_Key], places: Sequence[SearchPlace]) -> dict[_Key, str]:

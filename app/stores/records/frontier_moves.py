@@ -17,7 +17,7 @@ from app.stores.records.tables import frontier_moves
 from app.stores.records.unit_of_work import Repository
 from pagefault_dialects.model.frontier import NOTHING_EVICTED, Frontier, StoredFrontier
 
-MOST_MOVES = 10_000
+MAX_MOVES = 10_000
 """The number of moves of a frontier that are stored, the newest."""
 
 _MOVES = scoped_select(frontier_moves, by=["session_id", "name"]).order_by(
@@ -26,7 +26,7 @@ _MOVES = scoped_select(frontier_moves, by=["session_id", "name"]).order_by(
 _NEWEST = _MOVES.limit(1)
 _LIST = scoped_select(frontier_moves, by=["session_id", "name"]).order_by(frontier_moves.c.seq)
 _NEWEST_UP_TO = _NEWEST.where(frontier_moves.c.seq <= bindparam("up_to"))
-_OLDEST_KEPT = _MOVES.offset(MOST_MOVES - 1).limit(1)
+_OLDEST_KEPT = _MOVES.offset(MAX_MOVES - 1).limit(1)
 _REMOVE_OLDER = scoped_delete(frontier_moves, by=["session_id", "name"]).where(
     frontier_moves.c.seq < bindparam("oldest")
 )
@@ -108,7 +108,7 @@ class FrontierMoveRecords(Repository):
         self._remove_oldest(session_id, name)
 
     def _remove_oldest(self, session_id: str, name: str) -> None:
-        """Remove the oldest moves beyond `MOST_MOVES`; the oldest that is left replaces them."""
+        """Remove the oldest moves beyond `MAX_MOVES`; the oldest that is left replaces them."""
         key = {"session_id": session_id, "name": name}
         oldest = self._scope.first(_OLDEST_KEPT, **key)
         if oldest and self._scope.run(_REMOVE_OLDER, **key, oldest=oldest.seq):

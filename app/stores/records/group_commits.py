@@ -42,7 +42,7 @@ from app.stores.records.events import EventRecords
 from app.stores.records.unit_of_work import UnitOfWork
 
 # Bounds how long a change waits for the commit of others, and for its turn to be made alone.
-_MOST_TOGETHER = 32
+_MAX_TOGETHER = 32
 # How long a group waits for a lock; far below what PostgreSQL takes for a deadlock.
 _LOCK_TIMEOUT_MS = 50
 # The same once one of the group has waited for so long.
@@ -157,7 +157,7 @@ class GroupCommits:
         changes = [self._waiting.popleft()]
         while (
             self._waiting
-            and len(changes) < _MOST_TOGETHER
+            and len(changes) < _MAX_TOGETHER
             and not (changes[0].is_alone or self._waiting[0].is_alone)
         ):
             changes.append(self._waiting.popleft())

@@ -28,7 +28,7 @@ from app.stores.records.tables import (
 from app.stores.records.unit_of_work import Repository
 from pagefault_dialects.json.values import parse_stored_json
 
-MOST_BYTES = 16 * 1024 * 1024
+MAX_BYTES = 16 * 1024 * 1024
 """The most bytes read of a history at once, and of a log of events."""
 _FIND_MESSAGE = scoped_select(messages, by=["message_id"])
 _IS_AFTER = history_entries.c.seq > bindparam("after_seq")
@@ -166,7 +166,7 @@ class SessionHistory(Repository):
         return read_row(HistoryHead, rows[0]) if rows else None
 
     def stretch(
-        self, session_id: str, *, after_seq: int, limit: int, most_bytes: int = MOST_BYTES
+        self, session_id: str, *, after_seq: int, limit: int, most_bytes: int = MAX_BYTES
     ) -> Stretch:
         """Find up to `limit` entries of the history after a `seq`, in order, without their records.
 
@@ -201,7 +201,7 @@ class SessionHistory(Repository):
             _NEWEST_MESSAGES, session_id=session_id, after_seq=after_seq, to=to, most=most
         )
         while rows:
-            batch = as_many_as_fit(rows[:_NEWEST_AT_ONCE], MOST_BYTES)
+            batch = as_many_as_fit(rows[:_NEWEST_AT_ONCE], MAX_BYTES)
             rows = rows[len(batch) :]
             found = self._scope.look_up(
                 _MESSAGES,

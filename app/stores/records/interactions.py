@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import Integer, Select, bindparam, func
 
 from app.models.stored_interaction import InputKind, StoredInteraction
-from app.stores.records.history import MOST_BYTES, as_many_as_fit, stored_interaction
+from app.stores.records.history import MAX_BYTES, as_many_as_fit, stored_interaction
 from app.stores.records.scope import NewRow, values_of
 from app.stores.records.statements import scoped_select, scoped_update
 from app.stores.records.tables import interactions
@@ -66,7 +66,7 @@ class InteractionRecords(Repository):
         input_kind: InputKind | None,
         after_seq: int,
         limit: int,
-        most_bytes: int = MOST_BYTES,
+        most_bytes: int = MAX_BYTES,
     ) -> Sequence[StoredInteraction]:
         """Return up to `limit` interactions of a session after a `seq`, in order.
 

@@ -23,7 +23,7 @@ _log = structlog.get_logger(__name__)
 _SELECT_ONE = text("SELECT 1")
 _SIZES_AT_ONCE = 16
 _Result = TypeVar("_Result")
-MOST_TOGETHER_BYTES = 256 * 1024
+MAX_TOGETHER_BYTES = 256 * 1024
 """Larger changes are committed alone, because all in one commit wait for the slowest."""
 
 Announce: TypeAlias = Callable[[str, int], None]
@@ -77,7 +77,7 @@ class Records:
             project_id: The project.
             work: The function.
             is_alone: It takes so long that no other change should wait for its commit, as if it
-                writes more than `MOST_TOGETHER_BYTES`.
+                writes more than `MAX_TOGETHER_BYTES`.
             is_durable: It survives a power loss when this returns; else it does from the next
                 durable write on.
         """

@@ -28,7 +28,7 @@ from app.stores.records.statements import (
     scoped_update,
 )
 from app.stores.records.unit_of_work import Repository, UnitOfWork
-from app.words.ranking import MOST_COUNTED
+from app.words.ranking import MAX_COUNTED
 from app.words.search_terms import (
     STEM_MARK,
     SearchableText,
@@ -41,15 +41,15 @@ from app.words.search_terms import (
 from app.words.stems import stem
 from pagefault_dialects.model.page import Modality
 
-MOST_FOUND = 1_000
+MAX_FOUND = 1_000
 """The most matches of all terms of a query, the newest."""
-MOST_HELD = MOST_COUNTED
+MAX_HELD = MAX_COUNTED
 """The most matches of a single term, the newest, to find texts with most terms of a query."""
 # Private use, so no word of a text begins so.
 MARK = "\ue000"
 """The prefix of the marks of projects, sessions, modalities and kinds."""
 _RANKED_CHARS = 2_000
-_MOST_SESSIONS = 8_192
+_MAX_SESSIONS = 8_192
 
 RequiredMarks: TypeAlias = Sequence[Sequence[str]]
 """A filter: a text has to have one mark of each of these sets."""
@@ -107,7 +107,7 @@ class WordIndex(Repository, ABC):
             words = words if isinstance(words, SearchWords) else search_words(words)
             marked = [("session", each.session_id), ("modality", each.modality)]
             marked += [("kind", each.kind)]
-            marked += [("session", other) for other in each.other_sessions[:_MOST_SESSIONS]]
+            marked += [("session", other) for other in each.other_sessions[:_MAX_SESSIONS]]
             marks = [self.mark(name, of) for name, of in marked if of is not None]
             entries.append(IndexEntry(number, [self.mark("project", ""), *marks], words))
         self._insert(entries)
@@ -138,11 +138,11 @@ class WordIndex(Repository, ABC):
 
     @abstractmethod
     def newest(self, terms: Sequence[SearchTerm], marks: RequiredMarks) -> list[tuple[int, str]]:
-        """Return the newest `MOST_FOUND` matches of all terms, as (number, opening)."""
+        """Return the newest `MAX_FOUND` matches of all terms, as (number, opening)."""
 
     @abstractmethod
     def holders(self, terms: Sequence[SearchTerm], marks: RequiredMarks) -> list[list[int]]:
-        """Return the numbers of the newest `MOST_HELD` matches of each of some terms."""
+        """Return the numbers of the newest `MAX_HELD` matches of each of some terms."""
 
     def openings(self, numbers: Collection[int]) -> dict[int, str]:
         """Return the openings of texts that exist, by number."""
@@ -213,7 +213,7 @@ def _select_matches(table: AnyTable, *, with_openings: bool) -> Select[Any]:
         scoped_select(table, *columns)
         .where(table.c.whole.op("MATCH")(bindparam("query")))
         .order_by(table.c.number.desc())
-        .limit(MOST_FOUND if with_openings else MOST_HELD)
+        .limit(MAX_FOUND if with_openings else MAX_HELD)
     )
 
 

@@ -30,8 +30,8 @@ from sqlalchemy.dialects.postgresql import ARRAY, TSQUERY
 from app.stores.records.statements import scoped_from, scoped_select, scoped_update
 from app.stores.records.word_index import (
     MARK,
-    MOST_FOUND,
-    MOST_HELD,
+    MAX_FOUND,
+    MAX_HELD,
     IndexEntry,
     RequiredMarks,
     WordIndex,
@@ -44,10 +44,10 @@ from app.words.search_terms import TEXT_BREAK, SearchTerm, SearchWords, is_pair
 
 _WINDOW_BITS = 12
 _NEWEST_WINDOWS = 3
-_MOST_NAMED_WINDOWS = 32
+_MAX_NAMED_WINDOWS = 32
 # Separates the words of a pair; no word contains it.
 _PAIR = "\ue002"
-_MOST_POSITIONS = 255
+_MAX_POSITIONS = 255
 # The position of words that have no position left; no word has it, or the one before.
 _NOWHERE = 16_383
 _LAST_POSITION = _NOWHERE - 2
@@ -60,12 +60,12 @@ class PostgresWordIndex(WordIndex):
         """See WordIndex."""
         found: list[list[int]] = [[] for _ in terms]
         newest = self._newest_window()
-        windows = [_Windows(newest, MOST_HELD) for _ in terms]
+        windows = [_Windows(newest, MAX_HELD) for _ in terms]
         while True:
             open_terms = [
                 (place, narrow)
                 for place, each in enumerate(windows)
-                if len(found[place]) < MOST_HELD
+                if len(found[place]) < MAX_HELD
                 and (narrow := each.following(len(found[place]))) is not None
             ]
             if not open_terms:
@@ -73,7 +73,7 @@ class PostgresWordIndex(WordIndex):
             # In one statement, because a round trip takes longer than a rare word.
             parts = []
             for place, narrow in open_terms:
-                most = MOST_HELD - len(found[place])
+                most = MAX_HELD - len(found[place])
                 matching = self._matching([terms[place]], [*_operands_of(marks), narrow], most)
                 numbers = matching.subquery(f"term_{place}")
                 parts.append(scoped_from(numbers, literal(place).label("place"), numbers.c.number))
@@ -112,11 +112,11 @@ class PostgresWordIndex(WordIndex):
 
     def newest(self, terms: Sequence[SearchTerm], marks: RequiredMarks) -> list[tuple[int, str]]:
         """See WordIndex."""
-        windows = _Windows(self._newest_window(), MOST_FOUND)
+        windows = _Windows(self._newest_window(), MAX_FOUND)
         found: list[tuple[int, str]] = []
-        while len(found) < MOST_FOUND and (narrow := windows.following(len(found))):
+        while len(found) < MAX_FOUND and (narrow := windows.following(len(found))):
             operands = [*_operands_of(marks), narrow]
-            newest = self._matching(terms, operands, MOST_FOUND - len(found)).subquery()
+            newest = self._matching(terms, operands, MAX_FOUND - len(found)).subquery()
             texts = self._tables.texts
             of_match = texts.c.number == newest.c.number
             openings = scoped_select(texts, opening_of(texts)).where(of_match).scalar_subquery()
@@ -182,7 +182,7 @@ class _Windows:
             # Windows like those before would contain the missing matches, with some to spare.
             density = matches / _NEWEST_WINDOWS
             count = 1 + int(1.25 * (self._most - matches) / density)
-            if count <= _MOST_NAMED_WINDOWS:
+            if count <= _MAX_NAMED_WINDOWS:
                 return self._take(count)
         self._next = -1
         return f"!({' | '.join(self._named)})"
@@ -201,7 +201,7 @@ def place_words(words: SearchWords) -> tuple[dict[str, list[int]], bool]:
     is_long = False
     for position, word in enumerate(_all_of(words), 1):
         known = positions[word]
-        if position <= _LAST_POSITION and len(known) < _MOST_POSITIONS:
+        if position <= _LAST_POSITION and len(known) < _MAX_POSITIONS:
             known.append(position)
             continue
         is_long = True

@@ -13,12 +13,12 @@ pytestmark = [pytest.mark.xdist_group("heavy"), pytest.mark.timeout(600)]
 
 MIB = 1024 * 1024
 # The budget of requests with its defaults, and the quarter that is not returned at once.
-MOST_GROWTH_BYTES = 320 * MIB
+MAX_GROWTH_BYTES = 320 * MIB
 # The growth that remains after the answer.
-MOST_LEFT_BYTES = 32 * MIB
+MAX_LEFT_BYTES = 32 * MIB
 HISTORY_BYTES = 48 * MIB
 # Each request waits for its answer, so no sleep is needed.
-MOST_QUESTIONS = 20_000
+MAX_QUESTIONS = 20_000
 
 
 def history() -> bytes:
@@ -50,10 +50,10 @@ def test_large_history_is_repaired_within_the_budget(tmp_path: Path) -> None:
             answer = client.post("/api/doctor?apply=true", content=body, headers=headers)
             assert answer.status_code == 200, answer.text[:500]
             assert {each["rule"] for each in answer.json()["findings"]} >= {"no-call", "no-answer"}
-        assert server.peak_bytes() - before < MOST_GROWTH_BYTES
+        assert server.peak_bytes() - before < MAX_GROWTH_BYTES
         # A thread returns it to the system, at most once a second.
-        for _ in range(MOST_QUESTIONS):
-            if server.resident_bytes() - before < MOST_LEFT_BYTES:
+        for _ in range(MAX_QUESTIONS):
+            if server.resident_bytes() - before < MAX_LEFT_BYTES:
                 break
             assert client.get("/healthz").status_code == 200
-        assert server.resident_bytes() - before < MOST_LEFT_BYTES
+        assert server.resident_bytes() - before < MAX_LEFT_BYTES

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from app.words.search_terms import (
     LONGEST_WORD_CHARS,
-    MOST_QUERY_WORDS,
+    MAX_QUERY_WORDS,
     TEXT_BREAK,
     SearchableText,
     SearchQuery,
@@ -140,7 +140,7 @@ def test_prefix_that_most_words_have_is_refused(text: str) -> None:
 )
 def test_long_query_is_cut(text: str) -> None:
     terms = parse_search(text).terms
-    assert sum(len(each.words) for each in terms) == MOST_QUERY_WORDS
+    assert sum(len(each.words) for each in terms) == MAX_QUERY_WORDS
 
 
 @pytest.mark.parametrize(

@@ -58,8 +58,8 @@ _FIELD_64 = 1
 _MOST_16, _MOST_32 = 0xFFFF, 0xFFFFFFFF
 _END_FIELDS_MOST = (_MOST_16,) * 4 + (_MOST_32,) * 2
 # Our names have up to 70 bytes; other programs add fields and comments of some dozen bytes.
-_MOST_ENTRY_BYTES = 256
-_MOST_DESCRIPTOR_BYTES = 24
+_MAX_ENTRY_BYTES = 256
+_MAX_DESCRIPTOR_BYTES = 24
 
 _STORED, _DEFLATED = 0, 8
 _ENCRYPTED_FLAGS = 0x2041
@@ -210,7 +210,7 @@ def _find_directory(descriptor: int, most_entries: int) -> tuple[int, int, int]:
     is_whole = (disk, directory_disk, count_here) == (0, 0, count)
     require(is_whole, "is a part of an archive in several parts", REPACK)
     require(count <= most_entries, f"has more than the {most_entries} entries a bundle may have")
-    require(size <= count * _MOST_ENTRY_BYTES, "has a directory larger than a bundle may have")
+    require(size <= count * _MAX_ENTRY_BYTES, "has a directory larger than a bundle may have")
     require(start + size == end, "has bytes in front of it, or behind its directory", REPACK)
     return count, start, end
 
@@ -272,7 +272,7 @@ def _locate(descriptor: int, entry: ArchiveMember, end: int) -> ArchiveMember:
     start = extra_at + extra_bytes
     remaining = end - start - entry.packed_bytes
     require(remaining >= 0, f"{subject} that shares bytes with another", REPACK)
-    behind = os.pread(descriptor, min(remaining, _MOST_DESCRIPTOR_BYTES + 1), end - remaining)
+    behind = os.pread(descriptor, min(remaining, _MAX_DESCRIPTOR_BYTES + 1), end - remaining)
     require(behind in descriptors, f"{subject} with bytes behind it that belong to nothing", REPACK)
     return replace(entry, start=start)
 

@@ -43,18 +43,18 @@ from pagefault_bundles.format_errors import REPACK, errors_at, require
 from pagefault_bundles.record_checks import check_message, check_prompt
 from pagefault_dialects.model.resource import Resource
 
-MOST_MEMBERS = 100_000
+MAX_MEMBERS = 100_000
 """Members of one bundle: the files of lines, the manifest, and one for each distinct blob."""
 
 # A file in the manifest has a name of 70 characters, a digest of 64, a size, and punctuation.
-_MOST_FILE_LINE_BYTES = 256
+_MAX_FILE_LINE_BYTES = 256
 # Of a message, a frontier has 16 bytes; a move of one has up to 300.
-_MOST_SESSION_BYTES = 16 * 1_024 * 1_024
+_MAX_SESSION_BYTES = 16 * 1_024 * 1_024
 # Above every record of this service: a message has 16 MiB, a page with its levels somewhat more.
 _LONGEST_LINE_BYTES = 256 * 1024 * 1024
 # A limit against zip bombs: text deflates to a fifth, not to a thousandth. Small bundles may have
 # any ratio.
-_MOST_RATIO = 32
+_MAX_RATIO = 32
 _SMALL_BYTES = 64 * 1024 * 1024
 
 _LINES_AT_ONCE = 500
@@ -148,7 +148,7 @@ def read_bundle(file: IO[bytes], most_bytes: int) -> BundleFile:
 def _members_by_name(descriptor: int) -> dict[str, ArchiveMember]:
     """Return the members of the zip by name, except the folder of the blobs."""
     members: dict[str, ArchiveMember] = {}
-    for member in read_members(descriptor, most_entries=MOST_MEMBERS + 1):
+    for member in read_members(descriptor, most_entries=MAX_MEMBERS + 1):
         require(member.name not in members, f"has a member {member.label} twice", REPACK)
         members[member.name] = member
     if folder := members.pop(BLOBS, None):
@@ -168,15 +168,15 @@ def _check_unpacked_size(
     )
     packed_bytes = os.fstat(descriptor).st_size
     require(
-        size_bytes <= max(_SMALL_BYTES, packed_bytes * _MOST_RATIO),
-        f"unpacks to more than {_MOST_RATIO} times its size",
+        size_bytes <= max(_SMALL_BYTES, packed_bytes * _MAX_RATIO),
+        f"unpacks to more than {_MAX_RATIO} times its size",
         "Send the file as it was exported, or pack its files again without compression.",
     )
 
 
 def _read_manifest(descriptor: int, members: Mapping[str, ArchiveMember]) -> rows.BundleManifest:
     member = members[MANIFEST]
-    most = _MOST_SESSION_BYTES + len(members) * _MOST_FILE_LINE_BYTES
+    most = _MAX_SESSION_BYTES + len(members) * _MAX_FILE_LINE_BYTES
     require(member.size_bytes <= most, "is longer than it may be")
     text = bytearray()
     _read_member(descriptor, member, text.extend)

@@ -14,7 +14,7 @@ import msgspec
 from app.models.interaction import Interaction, MultiModalInput
 from app.models.limits import Limits
 from app.models.message import sent_message
-from app.models.resource_descriptor import MOST_ALIASES, derive_resource_id, describe, is_alias
+from app.models.resource_descriptor import MAX_ALIASES, derive_resource_id, describe, is_alias
 from app.models.stored_interaction import Bindings, attachment_key, bound_resource_id
 from app.models.tool_result import FilePart, ImagePart, SanitizedToolResult
 from app.services.packaging import encode_sanitized
@@ -67,7 +67,7 @@ _KINDS: dict[Modality, frozenset[BodyKind]] = {
     "video": _WORDS | {"url", "data"},
 }
 """The kinds of content that a page of each modality may have."""
-_MOST_TOKENS = 2**53
+_MAX_TOKENS = 2**53
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ def check_resource(line: rows.ResourceLine) -> None:
     require(is_type and line.mime_type == line.mime_type.lower(), "has a type that is none")
     require(safe_file_name(line.filename) == line.filename, "has a name that is not safe")
     require(line.kind == resource_kind(line.mime_type), "is of another kind than its type says")
-    require(len(line.aliases) <= MOST_ALIASES, "has more aliases than a resource may have")
+    require(len(line.aliases) <= MAX_ALIASES, "has more aliases than a resource may have")
     require(all(map(is_alias, line.aliases)), "has an alias that cannot be one")
     require(list(line.aliases) == sorted(line.aliases), "has its aliases in another order")
     for named_at in line.aliases.values():
@@ -255,7 +255,7 @@ def read_bundled_page(line: rows.PageLine) -> tuple[Page, PageVersion]:
     content = versions.StoredContent(text, dump_forms(load_forms(line.inline_form)))
     # The stored estimate is kept, since later versions may count tokens differently.
     tokens = stored_pages.read_descriptor(stored)["size_tokens"]
-    require(type(tokens) is int and 0 <= tokens <= _MOST_TOKENS, "costs no number of tokens")
+    require(type(tokens) is int and 0 <= tokens <= _MAX_TOKENS, "costs no number of tokens")
     stamp = versions.Stamp(line.version, stored.created_at, stored_pages.updated_at(stored), tokens)
     return page, versions.page_version(page, content, stamp)
 

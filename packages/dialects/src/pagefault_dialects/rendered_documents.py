@@ -21,7 +21,7 @@ _HASH_BYTES = 8
 # The members with the blocks of a message, by target.
 _BLOCKS = ("content", "parts")
 _MARKS = ("cache_control", "cachePoint")
-_MOST_MARKS = 4
+_MAX_MARKS = 4
 _HOLDERS = (None, "tool_result")
 
 
@@ -254,7 +254,7 @@ def mark(
 
 def _with_few_marks(messages: list[Node]) -> list[Node]:
     """Return messages without the oldest marks beyond the provider's limit."""
-    too_many = _count_marks(messages) - _MOST_MARKS
+    too_many = _count_marks(messages) - _MAX_MARKS
     return messages if too_many <= 0 else _without_marks(messages, too_many)[0]
 
 

@@ -36,7 +36,7 @@ from pagefault_dialects.turns.text_limits import with_texts_within
 
 _DEFAULTS = RenderOptions()
 # The limit of base64 in one rendering, unless the target or the caller sets one.
-_MOST_BYTES = 1 << 40
+_MAX_BYTES = 1 << 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ def _resolve(
     if options.handles:
         turns = with_handles(turns, profile.takes_structured)
     turns = with_lines(turns, profile, is_whole=True)
-    limits = [base64_length(_MOST_BYTES)]
+    limits = [base64_length(_MAX_BYTES)]
     if profile.request_bytes is not None:
         limits.append(max(0, profile.request_bytes - request_text_bytes(turns)))
     if options.max_bytes is not None:

@@ -41,7 +41,7 @@ pytestmark = pytest.mark.timeout(TIMEOUT_SECONDS)
 EVERY = pytest.mark.parametrize("target", TARGETS)
 EXAMPLES = times(506, 20_000) // len(TARGETS) + 1
 
-MOST_IN_A_BATCH = 4
+MAX_IN_A_BATCH = 4
 PLACES = [name for name in Frontier.model_fields if name != "orphans"]
 
 
@@ -216,4 +216,4 @@ def test_history_fits_at_every_turn_and_changes_only_when_its_frontier_moves(
         # depend on each other.
         has_shares = new.frontier.floor > 0 or bool(pinned)
         if is_unmoved and not is_crowded and not has_shares:
-            assert stable >= len(old.rendered.messages) - MOST_IN_A_BATCH
+            assert stable >= len(old.rendered.messages) - MAX_IN_A_BATCH

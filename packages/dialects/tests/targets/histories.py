@@ -44,7 +44,7 @@ from pagefault_dialects.texts.file_texts import FileText
 from pagefault_dialects.turns.pairing import paired
 from tests.kit import media
 
-MOST_BASE64 = 1_000_000
+MAX_BASE64 = 1_000_000
 
 # The type, name, pixels and seconds of each file.
 _FILES: Sequence[tuple[bytes, str, str | None, MediaHints]] = (
@@ -183,9 +183,7 @@ def resolve_turns(
     profile = TARGETS[target]
     conversation = with_lines(turns, profile, is_whole=True)
     most = min(
-        limit
-        for limit in (MOST_BASE64, profile.request_bytes, query.max_bytes)
-        if limit is not None
+        limit for limit in (MAX_BASE64, profile.request_bytes, query.max_bytes) if limit is not None
     )
     places = places_of(conversation)
     media_plan = plan_media(conversation, profile, query, most_base64=most)

@@ -13,7 +13,7 @@ Json: TypeAlias = dict[str, Any]
 
 MARK = "c2VjcmV0LW9mLXRoZS1wcm92aWRlcg=="
 """The value of every encrypted or signed member."""
-MOST_MARKS = 4
+MAX_MARKS = 4
 """Requests of Anthropic have at most this many cache marks."""
 _URL = "https://files.example/a"
 
@@ -45,7 +45,7 @@ def home_histories(draw: st.DrawFn, dialect: HomeDialect) -> list[Json]:
         if ids:
             messages += dialect.answers(draw, ids)
             messages += dialect.assistant(draw, [])
-    assume(str(messages).count("cache_control") <= MOST_MARKS)
+    assume(str(messages).count("cache_control") <= MAX_MARKS)
     return messages
 
 

@@ -33,7 +33,7 @@ CHECKS: dict[str, Callable[[list[dict[str, Any]]], None]] = {
     "bedrock": check_bedrock,
 }
 # Bedrock takes five documents; each exchange below has at most one.
-MOST_EXCHANGES = 4
+MAX_EXCHANGES = 4
 
 texts = st.sampled_from(["", " ", "\n", "One.", "\u5831\u544a", "[Image: a.png]"])
 values = st.recursive(
@@ -88,7 +88,7 @@ def exchanges(draw: st.DrawFn, *, with_audio: bool) -> Exchange:
 @given(drawn=st.data())
 def test_messages_are_valid_and_stay_when_turns_follow(target: str, drawn: st.DataObject) -> None:
     strategy = exchanges(with_audio=target != "anthropic")
-    history = drawn.draw(st.lists(strategy, min_size=1, max_size=MOST_EXCHANGES))
+    history = drawn.draw(st.lists(strategy, min_size=1, max_size=MAX_EXCHANGES))
     turns = [turn for exchange in history for turn in exchange]
     messages = write_messages(target, *turns)
     CHECKS[target](messages)

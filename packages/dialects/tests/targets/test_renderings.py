@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from packages.dialects.tests.targets.histories import (
-    MOST_BASE64,
+    MAX_BASE64,
     Rendered,
     histories,
     options,
@@ -106,7 +106,7 @@ def test_limits_are_kept(
 ) -> None:
     rendered = render(turns, target, query)
     attached = [i for turn in rendered.turns for i in turn.items if isinstance(i, MediaItem)]
-    most = MOST_BASE64 if query.max_bytes is None else query.max_bytes
+    most = MAX_BASE64 if query.max_bytes is None else query.max_bytes
     inline = [each.size_bytes for each in attached if each.address is None]
     assert sum((size + 2) // 3 * 4 for size in inline) <= most
     if query.max_images is not None:

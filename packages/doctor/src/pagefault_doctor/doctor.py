@@ -14,7 +14,7 @@ from app.models.limits import Limits
 from app.models.message import StoredHistoryMessage
 from app.services.calls.stored_message_turns import stored_message_turns, stored_reading
 from app.services.inline_media.json_with_media import RenderedBody
-from app.services.renders.loaded_sessions import MOST_TEXT_BYTES, LoadedSession, load_session
+from app.services.renders.loaded_sessions import MAX_TEXT_BYTES, LoadedSession, load_session
 from app.services.renders.turn_resolver import TurnResolver
 from app.services.requests.whole_bodies import RequestBodies
 from app.stores.blobs.store import BlobStore
@@ -55,7 +55,7 @@ from pagefault_dialects.targets.table import TARGETS
 from pagefault_dialects.text_windows import without_lone_surrogates
 
 _ESCAPE = b"\\u"
-MOST_MESSAGES = 30_000
+MAX_MESSAGES = 30_000
 """The longest foreign history. Each message may have findings and losses: freeing the objects of
 60,000 messages alone blocks the event loop for a tenth of a second."""
 
@@ -252,17 +252,17 @@ def _read_history(parsed: _ParsedBody) -> _Patient:
     """
     value = parsed.value
     listed = sent_messages(value)
-    if isinstance(listed, list) and len(listed) > MOST_MESSAGES:
+    if isinstance(listed, list) and len(listed) > MAX_MESSAGES:
         raise PayloadTooLargeError(
-            f"The history has {len(listed):,} messages; at most {MOST_MESSAGES:,} are examined, "
+            f"The history has {len(listed):,} messages; at most {MAX_MESSAGES:,} are examined, "
             "which is more than any model reads. Send its last part.",
             faults=[Fault("/messages", "has too many messages")],
         )
     history = read_messages(value, closes=True)
     items = (item for turn in history.recorded for item in turn.items)
-    if sum(len(item.text) for item in items if isinstance(item, TextItem)) > MOST_TEXT_BYTES:
+    if sum(len(item.text) for item in items if isinstance(item, TextItem)) > MAX_TEXT_BYTES:
         raise PayloadTooLargeError(
-            f"The history has more than {MOST_TEXT_BYTES} characters beside its media, which is "
+            f"The history has more than {MAX_TEXT_BYTES} characters beside its media, which is "
             "more than any model reads."
         )
     dialect = body_dialect(value, history.messages)

@@ -22,12 +22,12 @@ MIB = 1024 * 1024
 LARGE_BYTES = 75 * MIB
 """As base64 it is a line of 100 MiB."""
 # Measured: 34 MiB after a small result, 36 MiB after one of 300 MB.
-MOST_BYTES = 40 * MIB
-MOST_GROWTH_BYTES = 4 * MIB
+MAX_BYTES = 40 * MIB
+MAX_GROWTH_BYTES = 4 * MIB
 # Measured: 56 MiB after a small result, 59 MiB after one of 300 MB.
-MOST_LISTENING_BYTES = 64 * MIB
+MAX_LISTENING_BYTES = 64 * MIB
 # Measured: 107 MiB, then 116 MiB.
-MOST_GROWTH_OF_SERVICE_BYTES = 24 * MIB
+MAX_GROWTH_OF_SERVICE_BYTES = 24 * MIB
 SOUND_SECONDS = 100
 """Of a sound of 20 MB, which a host is given whole."""
 SERVER = [sys.executable, "-m", "tests.kit.mcp_server"]
@@ -76,9 +76,9 @@ def test_large_medium_is_stored_and_rendered_in_constant_memory(tmp_path: Path) 
     # It is damaged, so that no model is shown it.
     assert {block["type"] for block in content} == {"text"}
     assert resource["uri"] in content[-1]["text"]
-    assert after[0] - before[0] < MOST_GROWTH_BYTES
-    assert after[0] < MOST_BYTES
-    assert after[1] - before[1] < MOST_GROWTH_OF_SERVICE_BYTES
+    assert after[0] - before[0] < MAX_GROWTH_BYTES
+    assert after[0] < MAX_BYTES
+    assert after[1] - before[1] < MAX_GROWTH_OF_SERVICE_BYTES
 
 
 @pytest.mark.promise(
@@ -101,4 +101,4 @@ def test_large_medium_passes_a_proxy_that_listens_in_constant_memory(tmp_path: P
     print((before // MIB, after // MIB))  # noqa: T201 - the measure
     (data,) = (each for each in answer.splitlines() if b'"audio"' in each)
     assert sound_in(data.removeprefix(b"data: ")) == wav(SOUND_SECONDS, 100_000)
-    assert after < MOST_LISTENING_BYTES
+    assert after < MAX_LISTENING_BYTES

@@ -3,8 +3,8 @@
 import pytest
 
 from pagefault_mcp.http_server.host_streams import (
-    MOST_BYTES,
-    MOST_EVENTS,
+    MAX_BYTES,
+    MAX_EVENTS,
     NoSuchEventError,
     SentEvents,
 )
@@ -24,7 +24,7 @@ def texts(sent: SentEvents, event_id: str) -> list[bytes]:
 
 
 def test_oldest_events_give_way_by_number_and_by_bytes() -> None:
-    for most, text in ((MOST_EVENTS, b"{}\n"), (4, b"x" * (MOST_BYTES // 4))):
+    for most, text in ((MAX_EVENTS, b"{}\n"), (4, b"x" * (MAX_BYTES // 4))):
         sent = SentEvents()
         before = sent.begin("1")
         ids = [keep(sent, "1", text) for _ in range(most + 1)]
@@ -38,7 +38,7 @@ def test_stream_that_missed_nothing_is_known_however_much_was_sent_on_others() -
     sent.begin("1")
     own = keep(sent, "1", b"{}\n")
     sent.begin("2")
-    for _ in range(2 * MOST_EVENTS):
+    for _ in range(2 * MAX_EVENTS):
         keep(sent, "2", b"{}\n")
     assert sent.after(own) == ("1", [])
     # One that has ended is known for as long as anything of it is kept.
@@ -46,13 +46,13 @@ def test_stream_that_missed_nothing_is_known_however_much_was_sent_on_others() -
     with pytest.raises(NoSuchEventError):
         sent.after(own)
     sent.end("2")
-    assert len(texts(sent, f"2-{MOST_EVENTS + 1}")) == MOST_EVENTS
+    assert len(texts(sent, f"2-{MAX_EVENTS + 1}")) == MAX_EVENTS
 
 
 def test_event_that_is_too_large_is_an_error_for_each_request_it_answers() -> None:
     sent = SentEvents()
     before = sent.begin("1")
-    long = b'"%s"' % (b"x" * MOST_BYTES)
+    long = b'"%s"' % (b"x" * MAX_BYTES)
     keep(sent, "1", b'{"jsonrpc":"2.0","method":"m","params":{"a":%s}}\n' % long)
     keep(sent, "1", b'{"jsonrpc":"2.0","id":"a","result":{"a":%s}}\n' % long)
     keep(sent, "1", b'{"jsonrpc":"2.0","id":2,"result":{}}\n')

@@ -10,7 +10,7 @@ from tests.kit.servers import LiveService
 
 pytestmark = pytest.mark.engines("embedded")
 
-MOST_ANSWER_BYTES = 4_096
+MAX_ANSWER_BYTES = 4_096
 LONGEST_TEXT = 4 * 1024 * 1024 - 1_000
 
 
@@ -29,7 +29,7 @@ def test_message_that_is_too_much_is_refused_in_a_few_words(
     error = refused.json()["error"]
     assert (refused.status_code, error["data"]["code"]) == (status, code)
     assert error["code"] == (-32700 if code == "invalid-json" else -32600)
-    assert len(refused.content) < MOST_ANSWER_BYTES
+    assert len(refused.content) < MAX_ANSWER_BYTES
 
 
 @pytest.mark.parametrize("kind", REQUESTS)
@@ -38,7 +38,7 @@ def test_request_with_something_long_is_answered_in_a_few_words(
 ) -> None:
     answered = client.post("/mcp?session=s", content=REQUESTS[kind], headers=HEADERS)
     assert answered.status_code < 500
-    assert len(answered.content) < MOST_ANSWER_BYTES
+    assert len(answered.content) < MAX_ANSWER_BYTES
 
 
 @pytest.mark.parametrize(

@@ -15,19 +15,19 @@ from pagefault_dialects.model.resource import ImageRecipe
 from tests.kit import media
 from tests.kit.images import difference, jpeg_in_three_scans, opened, picture, saved, see_through
 
-MOST_PIXELS = 1_000_000
+MAX_PIXELS = 1_000_000
 # Scaling and compression change a picture by far less, a wrong mode or a turn by far more.
-MOST_DIFFERENT = 12.0
+MAX_DIFFERENT = 12.0
 ANY = ImageRecipe(("image/jpeg", "image/png", "image/webp", "image/gif"))
 SMALLER = ImageRecipe(("image/jpeg", "image/png"), most_side=150)
 
 
-def task_of(mime_type: str, most_pixels: int = MOST_PIXELS) -> ImageTask:
+def task_of(mime_type: str, most_pixels: int = MAX_PIXELS) -> ImageTask:
     return ImageTask(mime_type, SMALLER, most_pixels, most_work=16 * most_pixels)
 
 
 def fitted(
-    data: bytes, mime_type: str, recipe: ImageRecipe = SMALLER, most_pixels: int = MOST_PIXELS
+    data: bytes, mime_type: str, recipe: ImageRecipe = SMALLER, most_pixels: int = MAX_PIXELS
 ) -> FittedImage:
     made = fit_image(data, task_of(mime_type, most_pixels), recipe)
     assert made is not None
@@ -82,7 +82,7 @@ def test_opaque_image_becomes_a_jpeg_of_the_same_picture(
         *("image/jpeg", False),
         *((150, 100), "RGB"),
     )
-    assert difference(image, expected()) < MOST_DIFFERENT
+    assert difference(image, expected()) < MAX_DIFFERENT
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_opaque_image_without_jpeg_becomes_the_first_type(
 ) -> None:
     made = fitted(saved(picture(), "BMP"), "image/bmp", ImageRecipe(types))
     assert made.mime_type == expected
-    assert difference(opened(made.data), picture()) < MOST_DIFFERENT
+    assert difference(opened(made.data), picture()) < MAX_DIFFERENT
 
 
 @pytest.mark.parametrize("types", [(), ("image/heic",)])
@@ -178,7 +178,7 @@ def test_image_is_the_right_way_up(file_format: str, mime_type: str, orientation
     exif[0x0112] = orientation
     image = opened(fitted(saved(lying, file_format, exif=exif), mime_type).data)
     assert (image.size, dict(image.getexif())) == ((150, 100), {})
-    assert difference(image, picture()) < MOST_DIFFERENT
+    assert difference(image, picture()) < MAX_DIFFERENT
 
 
 @pytest.mark.filterwarnings("ignore:Corrupt EXIF data:UserWarning")
@@ -191,7 +191,7 @@ def test_damaged_exif_data_cost_nothing_but_the_turn() -> None:
 def test_animation_loses_its_movement_and_says_so(file_format: str) -> None:
     made = fitted(animated(file_format), f"image/{file_format.lower()}")
     assert (made.mime_type, made.is_first_picture) == ("image/jpeg", True)
-    assert difference(opened(made.data), picture()) < MOST_DIFFERENT
+    assert difference(opened(made.data), picture()) < MAX_DIFFERENT
 
 
 @pytest.mark.parametrize("file_format", ["GIF", "WEBP", "PNG", "JPEG"])
@@ -217,7 +217,7 @@ def test_image_of_too_many_bytes_gets_smaller_until_it_fits(
     assert (made.mime_type, len(made.data) <= most_bytes) == (mime_type, True)
     width, height = opened(made.data).size
     assert abs(width / height - 1.5) < 0.1
-    assert difference(opened(made.data), picture(600, 400)) < 2 * MOST_DIFFERENT
+    assert difference(opened(made.data), picture(600, 400)) < 2 * MAX_DIFFERENT
 
 
 def test_quality_is_lowered_before_the_sides() -> None:
@@ -259,7 +259,7 @@ def test_image_that_is_all_side_keeps_a_pixel_of_the_other(
     image = opened(made.data)
     assert min(image.size) >= 1
     assert max(image.size) <= (most_side or 70_000)
-    assert difference(image, Image.new("RGB", size, "red")) < MOST_DIFFERENT
+    assert difference(image, Image.new("RGB", size, "red")) < MAX_DIFFERENT
 
 
 @pytest.mark.parametrize("most_side", [150, None])
@@ -268,7 +268,7 @@ def test_large_jpeg_is_decoded_to_a_part_of_itself(most_side: int | None) -> Non
     made = fitted(data, "image/jpeg", ImageRecipe(("image/png",), most_side))
     image = opened(made.data)
     assert image.size == ((150, 90) if most_side else (1_000, 600))
-    assert difference(image, picture(2_000, 1_200)) < MOST_DIFFERENT
+    assert difference(image, picture(2_000, 1_200)) < MAX_DIFFERENT
 
 
 def test_wide_jpeg_is_decoded_to_a_part_of_itself() -> None:

@@ -9,7 +9,7 @@ from app.services.requests.validation import validated
 from app.services.sessions.message_requests import FlatMessage
 from app.wire.agents import TurnRequest
 from pagefault_dialects.errors import Fault, InvalidPayloadError
-from pagefault_dialects.model.base import MOST_ERRORS, FrozenModel, faults_of
+from pagefault_dialects.model.base import MAX_ERRORS, FrozenModel, faults_of
 
 WRONG = [1] * 100
 
@@ -56,7 +56,7 @@ def test_unknown_members_are_named_up_to_ten_thousand() -> None:
 
 def test_more_errors_than_are_listed_are_counted() -> None:
     with pytest.raises(ValidationError) as caught:
-        Closed.model_validate({"numbers": ["a"] * (MOST_ERRORS + 1)})
+        Closed.model_validate({"numbers": ["a"] * (MAX_ERRORS + 1)})
     assert faults_of(caught.value) == [
         Fault("", "has 10,001 errors, which are too many to be listed")
     ]

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from pagefault_client import aio, operations
-from pagefault_client._async.content import MOST_AHEAD_BYTES, AsyncContent, write_file
+from pagefault_client._async.content import MAX_AHEAD_BYTES, AsyncContent, write_file
 from pagefault_client._async.content_files import OpenedContent, open_content
 from pagefault_client._async.lists import AsyncItems
 from pagefault_client._async.transport import AsyncTransport
@@ -130,7 +130,7 @@ class AsyncResources:
             )
         )
 
-    async def open(self, uri: str, *, read_ahead: int = MOST_AHEAD_BYTES) -> OpenedContent:
+    async def open(self, uri: str, *, read_ahead: int = MAX_AHEAD_BYTES) -> OpenedContent:
         """Open the content as a seekable file. Only the parts that are read are requested.
 
         Args:
@@ -139,7 +139,7 @@ class AsyncResources:
         """
         return open_content(await self._reader(uri, read_ahead))
 
-    async def _reader(self, uri: str, read_ahead: int = MOST_AHEAD_BYTES) -> AsyncContent:
+    async def _reader(self, uri: str, read_ahead: int = MAX_AHEAD_BYTES) -> AsyncContent:
         return AsyncContent(self._transport, await self.get(uri), read_ahead=read_ahead)
 
     async def content(self, uri: str) -> AsyncIterator[bytes]:

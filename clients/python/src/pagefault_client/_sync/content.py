@@ -18,7 +18,7 @@ from pagefault_client.models import ResourceDescriptor
 from pagefault_client.retries import Attempts
 
 FIRST_AHEAD_BYTES = 64 * 1024
-MOST_AHEAD_BYTES = 4 * 1024 * 1024
+MAX_AHEAD_BYTES = 4 * 1024 * 1024
 
 
 def write_file(pieces: Iterator[bytes], target: Path) -> Path:
@@ -49,7 +49,7 @@ class Content:
         transport: Transport,
         descriptor: ResourceDescriptor,
         *,
-        read_ahead: int = MOST_AHEAD_BYTES,
+        read_ahead: int = MAX_AHEAD_BYTES,
     ) -> None:
         self.descriptor = descriptor
         self.size = descriptor["size"]
@@ -122,7 +122,7 @@ class Content:
             # A read that continues at the end of the buffer is sequential: read further ahead.
             in_order = self._position == self._buffer_start + len(self._buffer)
             self._ahead = min(self._ahead * 2, self._most_ahead) if in_order else FIRST_AHEAD_BYTES
-            end = min(self.size, self._position + max(self._ahead, min(size, MOST_AHEAD_BYTES)))
+            end = min(self.size, self._position + max(self._ahead, min(size, MAX_AHEAD_BYTES)))
             self._buffer = self._fetch(self._position, end)
             self._buffer_start, start = self._position, 0
         piece = self._buffer[start : start + size]

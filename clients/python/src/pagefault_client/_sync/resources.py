@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from pagefault_client import blocking, operations
-from pagefault_client._sync.content import MOST_AHEAD_BYTES, Content, write_file
+from pagefault_client._sync.content import MAX_AHEAD_BYTES, Content, write_file
 from pagefault_client._sync.content_files import OpenedContent, open_content
 from pagefault_client._sync.lists import Items
 from pagefault_client._sync.transport import Transport
@@ -132,7 +132,7 @@ class Resources:
             )
         )
 
-    def open(self, uri: str, *, read_ahead: int = MOST_AHEAD_BYTES) -> OpenedContent:
+    def open(self, uri: str, *, read_ahead: int = MAX_AHEAD_BYTES) -> OpenedContent:
         """Open the content as a seekable file. Only the parts that are read are requested.
 
         Args:
@@ -141,7 +141,7 @@ class Resources:
         """
         return open_content(self._reader(uri, read_ahead))
 
-    def _reader(self, uri: str, read_ahead: int = MOST_AHEAD_BYTES) -> Content:
+    def _reader(self, uri: str, read_ahead: int = MAX_AHEAD_BYTES) -> Content:
         return Content(self._transport, self.get(uri), read_ahead=read_ahead)
 
     def content(self, uri: str) -> Iterator[bytes]:

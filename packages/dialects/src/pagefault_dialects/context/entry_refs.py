@@ -22,7 +22,7 @@ from pagefault_dialects.tools.tool_arguments import WrongArgumentsError
 _RANGE = re.compile(rf"@?entries:([0-9]{{1,15}})(?:(-)([0-9]{{1,15}})?)?{WORD_END}")
 _WORDS_CHARS = 100
 _NAME_CHARS = 40
-_MOST_NAMED = 6
+_MAX_NAMED = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +143,8 @@ def _short(value: JsonValue) -> JsonValue:
 
 
 def _list(words: Sequence[str]) -> str:
-    more = len(words) - _MOST_NAMED
-    return ", ".join(words[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+    more = len(words) - _MAX_NAMED
+    return ", ".join(words[:_MAX_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _name(name: str) -> str:

@@ -43,7 +43,7 @@ _LONG_RESULT_CHARS = 800
 _LONG_WORDS_CHARS = 2_000
 _KEPT_CHARS = 400
 _LONGEST_CAPTION_CHARS = 400
-_MOST_NAMED = 3
+_MAX_NAMED = 3
 
 Shorten = Callable[[str, int, str], str]
 """Shortens a text, given the length of the whole text and the call that returns it."""
@@ -126,8 +126,8 @@ def as_line(turn: ComposedTurn, page_id: str | None) -> ComposedTurn:
         if isinstance(item.source, StoredBytes)
     ]
     call = _page_call(page_id) if page_id else entry_call(turn.entry_seq())
-    media = f"; its media: {', '.join(named[:_MOST_NAMED])}" if named else ""
-    more = f" and {len(named) - _MOST_NAMED} more" if len(named) > _MOST_NAMED else ""
+    media = f"; its media: {', '.join(named[:_MAX_NAMED])}" if named else ""
+    more = f" and {len(named) - _MAX_NAMED} more" if len(named) > _MAX_NAMED else ""
     name = quoted_short(one_line(turn.tool_name), 64)
     shows = f": {call} shows it" if call else ""
     line = f"[The result of {name} was left out{shows}{media}{more}]"

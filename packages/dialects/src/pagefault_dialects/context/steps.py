@@ -16,7 +16,7 @@ from pagefault_dialects.model.conversation import ComposedTurn, SyntheticNote
 from pagefault_dialects.pages.one_line import one_line
 from pagefault_dialects.texts.cuts import cut_short
 
-MOST_TOOLS = 6
+MAX_TOOLS = 6
 """The number of tools that a fold names; the others are counted together."""
 
 _LONGEST_NAME = 40
@@ -156,8 +156,8 @@ class FoldSummary:
 
     def _counts(self) -> list[str]:
         ordered = sorted(self.tools.items(), key=lambda each: (-each[1], each[0]))
-        counts = [f"{name} {count}" for name, count in ordered[:MOST_TOOLS]]
-        if other_calls := sum(count for _, count in ordered[MOST_TOOLS:]):
+        counts = [f"{name} {count}" for name, count in ordered[:MAX_TOOLS]]
+        if other_calls := sum(count for _, count in ordered[MAX_TOOLS:]):
             counts.append(f"others {other_calls}")
         return [*counts, f"{self.failed} failed"] if self.failed else counts
 

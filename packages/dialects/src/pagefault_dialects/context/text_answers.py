@@ -10,7 +10,7 @@ from pagefault_dialects.targets.tokens import count_tokens
 from pagefault_dialects.texts.cuts import boundary_at_or_before
 from pagefault_dialects.texts.excerpts import JsonExcerpt, LineExcerpt, Matches
 from pagefault_dialects.tools.tool_arguments import ReadTextArguments, WrongArgumentsError
-from pagefault_dialects.tools.tool_catalogue import MOST_TEXT_CHARS
+from pagefault_dialects.tools.tool_catalogue import MAX_TEXT_CHARS
 
 # For the line above a piece.
 _HEAD_TOKENS = 64
@@ -32,7 +32,7 @@ def stretch_answer(
         raise WrongArgumentsError(
             f"The text has {known_chars} characters; offset is behind its end."
         )
-    piece = _shorten(text, min(request.limit, MOST_TEXT_CHARS), max_tokens)
+    piece = _shorten(text, min(request.limit, MAX_TEXT_CHARS), max_tokens)
     end = request.offset + len(piece)
     has_more = len(text) > len(piece)
     next_step = f"; go on with offset={end}" if has_more else "; this is its end"
@@ -66,7 +66,7 @@ def found_answer(
         lines = [(each.line, f"{each.line}: {each.text}") for each in found.found]
     else:
         lines = list(enumerate(found.lines, start=found.first_line))
-    kept, next_line = take_lines(lines, MOST_TEXT_CHARS, max_tokens)
+    kept, next_line = take_lines(lines, MAX_TEXT_CHARS, max_tokens)
     next_line = found.next_line if next_line is None else next_line
     head = f"of {total_lines} lines"
     if isinstance(found, Matches):
@@ -100,7 +100,7 @@ def take_lines(
 
 
 def _mark_cut(text: str, max_tokens: int) -> str:
-    piece = _shorten(text, MOST_TEXT_CHARS, max_tokens)
+    piece = _shorten(text, MAX_TEXT_CHARS, max_tokens)
     return text if len(piece) == len(text) else f"{piece} […]"
 
 

@@ -18,7 +18,7 @@ _BATCHES_IN_LIMIT = 4
 _SPARE_TOKENS = 64
 # Up to nine tenths of each additional token may go to shares of the budget.
 _OF_EACH_MISSING = 4
-_MOST_TRIES = 16
+_MAX_TRIES = 16
 
 
 def excess_load(load: int, most: int | None, batch: int | None) -> int:
@@ -94,7 +94,7 @@ def _too_small(history: EvictableTurns, frontier: Frontier, tokens: int) -> Inva
     other_tokens = tokens - _floor_tokens(history, frontier, most)
     least = max(most + 2 * (tokens - most), 2 * floor.system_tokens) + _SPARE_TOKENS
     # The shares of protected turns grow with the budget.
-    for _ in range(_MOST_TRIES):
+    for _ in range(_MAX_TRIES):
         missing = other_tokens + _floor_tokens(history, frontier, least) + _SPARE_TOKENS - least
         if missing <= 0:
             break

@@ -26,7 +26,7 @@ _SORTED = json.JSONEncoder(
 _FIRST_WITH_EXPONENT = 10**16
 _LARGEST_DOUBLE = int(sys.float_info.max)
 # Doubles are written with at most this many digits, followed by zeros.
-_MOST_DIGITS = 17
+_MAX_DIGITS = 17
 _STRING = r'"(?:[^"\\]++|\\.)*+"'
 _STRINGS = re.compile(_STRING, re.DOTALL)
 _TOKENS = re.compile(rf"{_STRING}|[\[\]{{}},:]|[^\"\[\]{{}},:]++", re.DOTALL)
@@ -35,7 +35,7 @@ _SEPARATOR = re.compile(r"[,:](.)", re.DOTALL)
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]++")
 _READ_CHARS = 4_000
 # An indented text is longer than compact JSON, for deep nesting much longer.
-_MOST_TIMES_LONGER = 16
+_MAX_TIMES_LONGER = 16
 
 
 def canonical(value: JsonValue) -> str:
@@ -63,7 +63,7 @@ def _whole(literal: str) -> int | float:
     """Return a whole number, as a double if that has the same digits in its shortest form."""
     whole = int(literal)
     digits = literal.lstrip("-").rstrip("0")
-    if len(digits) > _MOST_DIGITS or not _FIRST_WITH_EXPONENT <= abs(whole) <= _LARGEST_DOUBLE:
+    if len(digits) > _MAX_DIGITS or not _FIRST_WITH_EXPONENT <= abs(whole) <= _LARGEST_DOUBLE:
         return whole
     double = float(whole)
     return double if Decimal(repr(double)) == whole else whole
@@ -81,7 +81,7 @@ class Spelling:
         if not self.indent and not self.is_spaced:
             return compact
         pieces = []
-        room = _MOST_TIMES_LONGER * len(compact)
+        room = _MAX_TIMES_LONGER * len(compact)
         for piece in self._pieces(_TOKENS.findall(compact)):
             room -= len(piece)
             if room < 0:

@@ -35,7 +35,7 @@ _BYTES_PER_PIXEL_BY_MODE = {"RGBA": 11, "LA": 11, "PA": 11, "P": 11}
 _BYTES_PER_PIXEL_BY_TYPE = {"image/webp": 20, "image/avif": 20}
 # The smaller image, and the files encoded from it.
 _OUTPUT_BYTES_PER_PIXEL = 9
-MOST_OUTPUT_PIXELS = 3_000_000
+MAX_OUTPUT_PIXELS = 3_000_000
 """The most pixels of a smaller image. Providers use fewer, and more would exceed the budget."""
 
 
@@ -76,7 +76,7 @@ def decoding_cost(head: bytes, mime_type: str, *, most_pixels: int) -> DecodingC
         return None
     pixels = size[0] * size[1]
     decoded = min(pixels, most_pixels) * bytes_per_pixel
-    output = min(pixels, MOST_OUTPUT_PIXELS) * _OUTPUT_BYTES_PER_PIXEL
+    output = min(pixels, MAX_OUTPUT_PIXELS) * _OUTPUT_BYTES_PER_PIXEL
     return DecodingCost(pixels, decoded + output, is_bounded=mime_type != "image/avif")
 
 

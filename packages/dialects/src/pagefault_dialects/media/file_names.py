@@ -38,7 +38,7 @@ _EXTENSIONS = {"application/xml": ".xml"} | {
     )
 }
 # Longer headers are no file names; parsing takes more than linear time.
-_MOST_CHARS = 4_096
+_MAX_CHARS = 4_096
 
 
 def safe_file_name(name: str | None) -> str | None:
@@ -114,7 +114,7 @@ def disposition_filename(header: str) -> str | None:
     Bytes beyond ASCII are read as UTF-8, which browsers and curl send. A part of a form is a file
     if it has a name, even an empty one.
     """
-    header = header[:_MOST_CHARS]
+    header = header[:_MAX_CHARS]
     with suppress(UnicodeError):
         header = header.encode("latin-1").decode()
     message = Message()

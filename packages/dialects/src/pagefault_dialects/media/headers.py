@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from PIL import ImageFile
 
 _IMAGE_TYPES = DECODED_TYPES | {"image/tiff"}
-_MOST_PIXELS = 1 << 30
+_MAX_PIXELS = 1 << 30
 _EXIF_ORIENTATION = 0x0112
 _ORIENTATIONS_ON_THE_SIDE = frozenset({5, 6, 7, 8})
 
@@ -124,7 +124,7 @@ def image_hints(head: bytes, mime_type: str) -> MediaHints:
         width, height = size_by_beginning(head, mime_type) or _opened_size(head, mime_type)
     except Exception:  # noqa: BLE001 - parsers of hostile bytes raise anything
         return MediaHints()
-    if width <= 0 or height <= 0 or width * height > _MOST_PIXELS:
+    if width <= 0 or height <= 0 or width * height > _MAX_PIXELS:
         return MediaHints()
     return MediaHints(width=width, height=height)
 

@@ -41,7 +41,7 @@ _CONTENT_WRAPPERS = frozenset({"value", "reason", "output", "result", "error"})
 
 _SURROGATE = "\\ud"
 _DEEPEST = 1_024
-_MOST_NODES = 250_000
+_MAX_NODES = 250_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,12 +257,12 @@ def _parsed(text: str) -> JsonValue:
     if not text.strip():
         return None
     try:
-        value = parse_embedded_json(text, max_depth=_DEEPEST, max_nodes=_MOST_NODES)
+        value = parse_embedded_json(text, max_depth=_DEEPEST, max_nodes=_MAX_NODES)
         if _SURROGATE not in text.lower():
             return value
         # Escapes in the text may be halves of surrogate pairs, which no response can contain.
         return parse_repaired_json(
-            text.encode(), max_depth=_DEEPEST, max_nodes=_MOST_NODES, spelled=True
+            text.encode(), max_depth=_DEEPEST, max_nodes=_MAX_NODES, spelled=True
         )
     except (InvalidJsonError, PayloadTooLargeError, RecursionError):
         return text

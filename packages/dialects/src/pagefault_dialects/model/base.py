@@ -23,7 +23,7 @@ from pagefault_dialects.json.pointers import json_pointer
 from pagefault_dialects.model.client_ids import CLIENT_ID_PATTERN
 from pagefault_dialects.model.moments import moment_text
 
-MOST_ERRORS = 10_000
+MAX_ERRORS = 10_000
 """The most errors of one value that are listed; above it only their number is reported."""
 Count: TypeAlias = Annotated[int, Field(ge=0, le=2**53)]
 """A number that every client can read exactly: those of JavaScript have 53 bits."""
@@ -214,11 +214,11 @@ def faults_of(exc: ValidationError) -> list[Fault]:
     """Return the errors of a model, each as a pointer and a sentence.
 
     A list whose items are rejected is also reported as too short; that error is dropped. Above
-    `MOST_ERRORS` only the number is returned: pydantic can list all errors or none, and blocks
+    `MAX_ERRORS` only the number is returned: pydantic can list all errors or none, and blocks
     other threads meanwhile.
     """
     count = exc.error_count()
-    if count > MOST_ERRORS:
+    if count > MAX_ERRORS:
         return [Fault("", f"has {count:,} errors, which are too many to be listed")]
     errors = exc.errors(include_url=False, include_input=False)
     places = {error["loc"][:depth] for error in errors for depth in range(len(error["loc"]))}

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from pagefault_dialects.model.base import JsonCount, WireModel
 
-MOST_ORPHANS = 10_000
+MAX_ORPHANS = 10_000
 """The maximum number of orphans of a frontier."""
 
 
@@ -36,12 +36,12 @@ class Frontier(WireModel):
     floor: Annotated[
         JsonCount, Field(description="What is shortened last, as it is never left out.")
     ] = 0
-    orphans: Annotated[tuple[JsonCount, ...], Field(max_length=MOST_ORPHANS)] = ()
+    orphans: Annotated[tuple[JsonCount, ...], Field(max_length=MAX_ORPHANS)] = ()
     """The `seq` of answers that keep their synthetic call."""
 
     def with_orphans(self, orphans: Sequence[int]) -> "Frontier":
-        """Return the frontier with these orphans, limited to the newest `MOST_ORPHANS`."""
-        return self.model_copy(update={"orphans": tuple(orphans[-MOST_ORPHANS:])})
+        """Return the frontier with these orphans, limited to the newest `MAX_ORPHANS`."""
+        return self.model_copy(update={"orphans": tuple(orphans[-MAX_ORPHANS:])})
 
     def up_to(self, seq: int) -> "Frontier":
         """Return the frontier limited to entries up to `seq`."""

@@ -43,7 +43,7 @@ BodyKind: TypeAlias = Literal["none", "text", "json", "url", "data", "blob"]
 
 # The limit of `duration`: longer ones are mistakes.
 LONGEST_SECONDS = 1e9
-MOST_PARENTS = 1_000
+MAX_PARENTS = 1_000
 RARE_FIELDS: tuple[str, ...] = ("timestamps", "embedding")
 """Rare fields: they are stored only if present, after all others."""
 _NO_RARE_FIELDS = b"".join(b',"%s":null' % name.encode() for name in RARE_FIELDS)
@@ -131,7 +131,7 @@ class PageFields(FrozenModel):
     """A line for models that search for the page."""
     importance: Annotated[float, Field(ge=0, le=1)] = 0.5
     pinned: bool = False
-    provenance: Annotated[tuple[ClientId, ...], Field(strict=False, max_length=MOST_PARENTS)] = ()
+    provenance: Annotated[tuple[ClientId, ...], Field(strict=False, max_length=MAX_PARENTS)] = ()
     """Ids of the pages it was made from."""
     metadata: Annotated[JsonObject, Field(default_factory=dict)]
     compression_level: LevelInput = Level.FULL

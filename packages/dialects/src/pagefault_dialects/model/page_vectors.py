@@ -15,7 +15,7 @@ from typing_extensions import TypeAliasType
 from pagefault_dialects.json.values import JsonObject
 
 LONGEST_EMBEDDING = 4_096
-MOST_TIMESTAMPS = 100_000
+MAX_TIMESTAMPS = 100_000
 
 
 def is_finite_number(value: object) -> TypeGuard[int | float | Decimal]:
@@ -30,7 +30,7 @@ def is_finite_number(value: object) -> TypeGuard[int | float | Decimal]:
 
 _FLOAT32 = struct.Struct("<f")
 # Of a 32-bit float, six digits always survive, and nine distinguish it from all others.
-_FEWEST_DIGITS, _MOST_DIGITS = 6, 9
+_FEWEST_DIGITS, _MAX_DIGITS = 6, 9
 # Larger numbers are infinite as a 32-bit float.
 _LARGEST_COORDINATE = 3.4028235677973366e38
 
@@ -47,11 +47,11 @@ def as_float32(value: Any) -> Any:  # noqa: ANN401 - a JSON value
     except (OverflowError, struct.error):
         return value
     [number] = _FLOAT32.unpack(packed)
-    for digits in range(_FEWEST_DIGITS, _MOST_DIGITS):
+    for digits in range(_FEWEST_DIGITS, _MAX_DIGITS):
         short = float(f"{number:.{digits}g}")
         if _FLOAT32.pack(short) == packed:
             return short
-    return float(f"{number:.{_MOST_DIGITS}g}")
+    return float(f"{number:.{_MAX_DIGITS}g}")
 
 
 def _coordinate(value: object) -> object:
@@ -87,6 +87,6 @@ Embedding = TypeAliasType(
 Timestamps = TypeAliasType(
     "Timestamps",
     Annotated[
-        tuple[TimestampItem, ...], FailFast(), Field(strict=False, max_length=MOST_TIMESTAMPS)
+        tuple[TimestampItem, ...], FailFast(), Field(strict=False, max_length=MAX_TIMESTAMPS)
     ],
 )

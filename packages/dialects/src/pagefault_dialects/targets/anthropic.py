@@ -70,7 +70,7 @@ _BLOCKS: Mapping[str, Shape] = {
 }
 _WHERE = "attached after the tool results"
 _THOUGHTS = ("thinking", "redacted_thinking")
-_MOST_TITLE_CHARS = 500
+_MAX_TITLE_CHARS = 500
 
 
 def write(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
@@ -244,6 +244,6 @@ def _medium(attachment: MediaItem) -> Node:
     if mime_type.startswith("image/"):
         return {"type": "image", "source": source}
     document: dict[str, Node] = {"type": "document", "source": source}
-    if title := (attachment.filename or "").strip()[:_MOST_TITLE_CHARS]:
+    if title := (attachment.filename or "").strip()[:_MAX_TITLE_CHARS]:
         document["title"] = title
     return document

@@ -97,8 +97,8 @@ FORMATS: Mapping[MediaClass, Mapping[str, str]] = MappingProxyType(
 
 _WHERE = "attached after the tool results"
 _NO_NAME = "document"
-_MOST_NAME_CHARS = 180
-_MOST_READ_CHARS = 1_000
+_MAX_NAME_CHARS = 180
+_MAX_READ_CHARS = 1_000
 _OF_SESSION = re.compile(r"\A/api/sessions/[^/]++")
 _PLACE_DIGITS = 6
 # Categories of Unicode: marks, punctuation, separators and control characters.
@@ -288,7 +288,7 @@ def _medium(attachment: MediaItem, name: str | None = None) -> Node:
 
 def _plain_name(filename: str) -> str:
     """Return the part of a file name that the service accepts: ASCII letters, digits, few signs."""
-    return _NOT_IN_NAMES.sub(" ", _letters(filename))[:_MOST_NAME_CHARS].strip() or _NO_NAME
+    return _NOT_IN_NAMES.sub(" ", _letters(filename))[:_MAX_NAME_CHARS].strip() or _NO_NAME
 
 
 def _has_plain_name(filename: str) -> bool:
@@ -304,7 +304,7 @@ def _letters(filename: str) -> str:
     has_extension = mime_type_for_filename(filename) is not None
     stem = (has_extension and filename.rpartition(".")[0]) or filename
     # Letters lose their accents instead of becoming gaps.
-    spelled = unicodedata.normalize("NFKD", stem[:_MOST_READ_CHARS])
+    spelled = unicodedata.normalize("NFKD", stem[:_MAX_READ_CHARS])
     return "".join(sign for sign in spelled if not unicodedata.combining(sign))
 
 

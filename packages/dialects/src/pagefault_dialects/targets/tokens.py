@@ -39,8 +39,8 @@ _UNKNOWN_SECONDS = 60.0
 # For an image of unknown size.
 _UNKNOWN_SIDE = 1_024
 _SHORTEST_KNOWN_CHARS = 64
-_MOST_KNOWN = 1 << 16
-_MOST_SHORT = 1 << 14
+_MAX_KNOWN = 1 << 16
+_MAX_SHORT = 1 << 14
 
 ImageTokens = Callable[[int, int], int]
 """Returns the cost of an image of this width and height in pixels."""
@@ -141,13 +141,13 @@ def count_tokens(text: str) -> int:
             len(_tokenizer().encode_ordinary(text[start : start + _COUNTED_CHARS]))
             for start in range(0, len(text), _COUNTED_CHARS)
         )
-        if len(_known) >= _MOST_KNOWN:
+        if len(_known) >= _MAX_KNOWN:
             _known.clear()
         _known[key] = known
     return known
 
 
-@lru_cache(_MOST_SHORT)
+@lru_cache(_MAX_SHORT)
 def _count_short(text: str) -> int:
     return len(_tokenizer().encode_ordinary(text)) if text else 0
 

@@ -17,7 +17,7 @@ from pagefault_dialects.texts.cuts import (
     boundary_at_or_before,
 )
 
-MOST_WHOLE_BYTES = 1 << 20
+MAX_WHOLE_BYTES = 1 << 20
 """Larger files are not read as a whole."""
 HEAD_BYTES = 1 << 16
 """The number of first bytes that are read instead."""
@@ -29,7 +29,7 @@ _SNIFFED_BYTES = 512
 # No word and no number has this length.
 _CUT_RUN = re.compile(r"[A-Za-z0-9+/=_-]{128,}+")
 _MARKS = {"utf-16": 2, "utf-32": 4}
-_MOST_CONTINUED = 3
+_MAX_CONTINUED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ def _is_text(text: str) -> bool:
 def _whole_characters(data: bytes) -> bytes:
     """Return bytes of UTF-8 without a partial character at their beginning."""
     start = 0
-    while start < _MOST_CONTINUED and data[start : start + 1] and data[start] & 0xC0 == 0x80:
+    while start < _MAX_CONTINUED and data[start : start + 1] and data[start] & 0xC0 == 0x80:
         start += 1
     return data[start:]
 

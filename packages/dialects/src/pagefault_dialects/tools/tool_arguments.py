@@ -30,12 +30,12 @@ from pagefault_dialects.model.client_ids import CLIENT_ID_PATTERN, CLIENT_ID_RUL
 from pagefault_dialects.model.page import Level, LevelInput, Modality, PageType
 from pagefault_dialects.model.resource import ResourceKind
 from pagefault_dialects.pages.one_line import quoted_short
-from pagefault_dialects.tools.tool_catalogue import MOST_TEXT_CHARS, definitions
+from pagefault_dialects.tools.tool_catalogue import MAX_TEXT_CHARS, definitions
 
-_MOST_HITS = 20
-_DEEPEST, _MOST_VALUES = 64, 10_000
+_MAX_HITS = 20
+_DEEPEST, _MAX_VALUES = 64, 10_000
 # Each unknown argument is an error of its own.
-_MOST_ARGUMENTS = 100
+_MAX_ARGUMENTS = 100
 
 # Some models put a code fence around JSON.
 _FENCED = re.compile(r"\s*+```[a-zA-Z]*+\s*+(\{.*\})\s*+```\s*+", re.DOTALL)
@@ -86,7 +86,7 @@ class SearchPagesArguments(ToolArguments):
 
     query: Annotated[str, Field(min_length=1, max_length=1_000)]
     modality: Modality | None = None
-    limit: Annotated[int, Field(ge=1, le=_MOST_HITS)] = 5
+    limit: Annotated[int, Field(ge=1, le=_MAX_HITS)] = 5
 
 
 class ReadTextArguments(ToolArguments):
@@ -94,7 +94,7 @@ class ReadTextArguments(ToolArguments):
 
     ref: str
     offset: Count = 0
-    limit: Annotated[int, Field(ge=1)] = MOST_TEXT_CHARS
+    limit: Annotated[int, Field(ge=1)] = MAX_TEXT_CHARS
     lines: str | None = None
     grep: str | None = None
     pointer: str | None = None
@@ -156,7 +156,7 @@ def read_call(name: str, arguments: JsonValue) -> ToolArguments:
     value = _as_value(arguments, accepted)
     if not isinstance(value, dict):
         raise WrongArgumentsError(f"The call was not run: its arguments are no object. {accepted}")
-    if len(value) > _MOST_ARGUMENTS:
+    if len(value) > _MAX_ARGUMENTS:
         raise WrongArgumentsError(
             f"The call was not run: it has {len(value)} arguments. {accepted}"
         )
@@ -184,7 +184,7 @@ def _as_value(arguments: JsonValue, accepted: str) -> JsonValue:
     text = fenced.group(1) if fenced else arguments
     try:
         return parse_repaired_json(
-            text.encode("utf-8", "replace"), max_depth=_DEEPEST, max_nodes=_MOST_VALUES
+            text.encode("utf-8", "replace"), max_depth=_DEEPEST, max_nodes=_MAX_VALUES
         )
     except PayloadTooLargeError as exc:
         raise WrongArgumentsError(

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.model.tool import ToolDefinition
 
-MOST_TEXT_CHARS = 6_000
+MAX_TEXT_CHARS = 6_000
 """The limit of one `read_text`: longer texts would be previewed when stored."""
 
 _REF = "A handle such as @blob:9a0e…, as you see it in brackets"
@@ -70,7 +70,7 @@ _DEFINITIONS = (
         "argument of a call, or the list of some entries.",
         ref=_required("string", _TEXT_REF),
         offset=_optional("integer", "First character"),
-        limit=_optional("integer", f"Characters, {MOST_TEXT_CHARS} at most"),
+        limit=_optional("integer", f"Characters, {MAX_TEXT_CHARS} at most"),
         lines=_optional("string", "Lines instead, such as 10-40 or 100-"),
         grep=_optional("string", "Only lines with these words"),
         pointer=_optional("string", "Of JSON: a pointer such as /items/0"),

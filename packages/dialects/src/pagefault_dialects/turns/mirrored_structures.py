@@ -47,12 +47,12 @@ from pagefault_dialects.model.conversation import (
 _NOTHING: Mapping[str, JsonValue] = MappingProxyType({})
 _NO_RESOURCES: Mapping[str, str] = MappingProxyType({})
 _WRAPPERS = frozenset({"result", "content"})
-_MOST_WRAPPERS = 2
+_MAX_WRAPPERS = 2
 # A server uses one spelling. The limit bounds the work for results with many.
-_MOST_SPELLINGS = 4
+_MAX_SPELLINGS = 4
 _WORDS_OF_PYTHON = {True: "True", False: "False"}
 _DEEPEST = 4_000
-_MOST_NODES = 1_000_000
+_MAX_NODES = 1_000_000
 _MAY_BE_JSON = re.compile(r'[\s]*+[\[{"\-0-9tfn]')
 
 _Member: TypeAlias = tuple[str, JsonValue]
@@ -122,9 +122,7 @@ class _ComparedItem:
         if self.text is None or not _MAY_BE_JSON.match(self.text):
             return None
         try:
-            parse_json(
-                self.text.encode(errors="replace"), max_depth=_DEEPEST, max_nodes=_MOST_NODES
-            )
+            parse_json(self.text.encode(errors="replace"), max_depth=_DEEPEST, max_nodes=_MAX_NODES)
         except (InvalidJsonError, PayloadTooLargeError):
             return self.text
         return canonical_text(self.text)
@@ -241,7 +239,7 @@ class _ComparedValue:
         spelling = spelling_of(head)
         if spelling not in self._digests:
             text = None
-            if len(self._digests) < _MOST_SPELLINGS:
+            if len(self._digests) < _MAX_SPELLINGS:
                 text = spelling.write(json_text(self._value))
             texts = set() if text is None else {text, escaped(text)}
             self._digests[spelling] = frozenset(map(_digest, texts))
@@ -251,7 +249,7 @@ class _ComparedValue:
 def _unwrap(value: JsonValue) -> Iterator[JsonValue]:
     """Yield the value, and the value inside each wrapper around it."""
     yield value
-    for _ in range(_MOST_WRAPPERS):
+    for _ in range(_MAX_WRAPPERS):
         if not isinstance(value, dict):
             return
         present = [name for name in value if value[name] is not None]

@@ -61,12 +61,12 @@ HANDSHAKE_REVISIONS: tuple[str, ...] = tuple(
 )
 """Revisions with sessions, which begin with `initialize`."""
 
-_MOST_SESSIONS = 32
+_MAX_SESSIONS = 32
 _IDLE_SECONDS = 60.0
 _LONGEST_IDLE_SECONDS = 3_600.0
-_MOST_BODY_BYTES = 64 * 1024 * 1024
-_MOST_FIRST_BYTES = 1024 * 1024
-_MOST_MESSAGES = 1_000
+_MAX_BODY_BYTES = 64 * 1024 * 1024
+_MAX_FIRST_BYTES = 1024 * 1024
+_MAX_MESSAGES = 1_000
 _FIRST_SECONDS = 5.0
 # Hosts of earlier revisions parse an event without data as a message.
 _PRIMED_SINCE = "2025-11-25"
@@ -101,7 +101,7 @@ class HostEndpoint:
 
     def __post_init__(self) -> None:
         memory = MemoryBudget(self.limits.memory_bytes)
-        budget = BodyBudget(memory, text_limit_bytes=_MOST_BODY_BYTES)
+        budget = BodyBudget(memory, text_limit_bytes=_MAX_BODY_BYTES)
         self._bodies = RequestBodies(LargeWork(self.limits), budget)
 
     @asynccontextmanager
@@ -203,7 +203,7 @@ class HostEndpoint:
             raise RequestRefusedError(406, "accept application/json and text/event-stream")
         version = request.headers.get(PROTOCOL_VERSION)
         if version in REVISIONS:
-            return _MOST_BODY_BYTES
+            return _MAX_BODY_BYTES
         if version is not None and version not in HANDSHAKE_REVISIONS:
             known = ", ".join([*HANDSHAKE_REVISIONS, *REVISIONS])
             raise RequestRefusedError(
@@ -211,9 +211,9 @@ class HostEndpoint:
             )
         if SESSION not in request.headers:
             # Without a session, only `initialize` is allowed.
-            return _MOST_FIRST_BYTES
+            return _MAX_FIRST_BYTES
         self._session(request)
-        return _MOST_BODY_BYTES
+        return _MAX_BODY_BYTES
 
     async def _session_for(
         self,
@@ -270,10 +270,10 @@ class HostEndpoint:
             self._sessions = {
                 key: each for key, each in self._sessions.items() if not each.ended.is_set()
             }
-            if len(self._sessions) >= _MOST_SESSIONS and not self._end_longest_idle(_IDLE_SECONDS):
+            if len(self._sessions) >= _MAX_SESSIONS and not self._end_longest_idle(_IDLE_SECONDS):
                 raise RequestRefusedError(
                     503,
-                    f"there are {_MOST_SESSIONS} sessions already; try again in a moment",
+                    f"there are {_MAX_SESSIONS} sessions already; try again in a moment",
                     code=INTERNAL_ERROR,
                     request_id=message.get("id"),
                 )
@@ -344,8 +344,8 @@ def _read(body: bytes, *, max_depth: int) -> _Posted:
     """
     value = parse_message(body, max_depth=max_depth)
     messages = value if isinstance(value, list) else [value]
-    if len(messages) > _MOST_MESSAGES:
-        raise RequestRefusedError(413, f"a batch has at most {_MOST_MESSAGES} messages")
+    if len(messages) > _MAX_MESSAGES:
+        raise RequestRefusedError(413, f"a batch has at most {_MAX_MESSAGES} messages")
     if not messages or not all(isinstance(each, dict) for each in messages):
         raise RequestRefusedError(400, "a message is a JSON object, or a list of them")
     ids = [each["id"] for each in messages if "method" in each and "id" in each]

@@ -29,7 +29,7 @@ from pagefault_mcp.service_client.shared_folder import KEY_PATH
 from pagefault_mcp.upstreams.server_connections import Connect
 
 _GRACEFUL_SHUTDOWN_SECONDS = 10
-_MOST_CONNECTIONS = 512
+_MAX_CONNECTIONS = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ async def _serve(
         proxy_headers=False,
         lifespan="off",
         ws="none",
-        limit_concurrency=_MOST_CONNECTIONS,
+        limit_concurrency=_MAX_CONNECTIONS,
         timeout_graceful_shutdown=_GRACEFUL_SHUTDOWN_SECONDS,
     )
     server = _Server(config, endpoint)

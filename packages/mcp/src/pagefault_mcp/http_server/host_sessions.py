@@ -40,11 +40,11 @@ from pagefault_mcp.proxy.proxy import Proxy, ProxyFactory
 from pagefault_mcp.upstreams.server_connections import CannotStartError, Connect, Connection
 from pagefault_mcp.upstreams.upstream_messages import CANCELLED, cancelled_id
 
-_MOST_PARSED_BYTES = 1024 * 1024
+_MAX_PARSED_BYTES = 1024 * 1024
 # Chunks of up to 256 KiB.
 _WAITING = 4
 # Broken streams with unanswered requests.
-_MOST_BROKEN = 32
+_MAX_BROKEN = 32
 # Longer than the time that a server has to exit by itself.
 _LONGEST_LEAVE_SECONDS = 12.0
 _SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
@@ -232,7 +232,7 @@ class HostSession:
         self.last_used_at = anyio.current_time()
         self._keep_unsent(exchange)
         broken = [each for each in self._exchanges if not each.is_attached]
-        for oldest in broken[: max(0, len(broken) - _MOST_BROKEN)]:
+        for oldest in broken[: max(0, len(broken) - _MAX_BROKEN)]:
             self._forget(oldest)
 
     def _keep_unsent(self, exchange: Exchange) -> None:
@@ -315,7 +315,7 @@ class HostSession:
 
     def _exchange_for(self, line: Line) -> Exchange | None:
         """Return the exchange for a notification or a request of the server, if there is one."""
-        is_parsed = line.size_bytes <= _MOST_PARSED_BYTES and line.members
+        is_parsed = line.size_bytes <= _MAX_PARSED_BYTES and line.members
         message = parse_member(line, line.whole) if is_parsed else None
         token = member(message, "params", "progressToken")
         subscription = member(message, "params", "_meta", _SUBSCRIPTION)
@@ -366,7 +366,7 @@ def _restore_names(line: Line, renamed: Mapping[str, object]) -> Line:
 
     The replacements are random, so every occurrence in the line is one of them.
     """
-    is_short = line.size_bytes <= _MOST_PARSED_BYTES
+    is_short = line.size_bytes <= _MAX_PARSED_BYTES
     place = line.whole if is_short else line.members.get("id", Span(0, 0))
     text = line.read(place)
     for name, own in renamed.items():

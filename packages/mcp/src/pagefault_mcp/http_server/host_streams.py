@@ -20,11 +20,11 @@ from starlette.types import Receive, Scope, Send
 from pagefault_mcp.messages.lines import Line, RequestId, answered_ids
 from pagefault_mcp.messages.rewritten_messages import error_line
 
-MOST_EVENTS = 256
-MOST_BYTES = 4 * 1024 * 1024
-_MOST_DIGITS = 20
+MAX_EVENTS = 256
+MAX_BYTES = 4 * 1024 * 1024
+_MAX_DIGITS = 20
 _TOO_LARGE = (
-    f"the answer was sent over a stream that broke, and has more than {MOST_BYTES} bytes, so it is "
+    f"the answer was sent over a stream that broke, and has more than {MAX_BYTES} bytes, so it is "
     "not sent again; the session's history has it if it is the result of a tool"
 )
 
@@ -80,12 +80,12 @@ class SentEvents:
         """Keep a message that is sent on a stream; return the id of the event."""
         self._last_number += 1
         event_id = f"{stream}-{self._last_number}"
-        is_kept = line.size_bytes <= MOST_BYTES
+        is_kept = line.size_bytes <= MAX_BYTES
         text = line.read() if is_kept else None
         answers = () if is_kept else tuple(answered_ids(line.messages))
         self._events.append(SentEvent(event_id, stream, self._last_number, text, answers))
         self._kept_bytes += len(text or b"")
-        while len(self._events) > MOST_EVENTS or self._kept_bytes > MOST_BYTES:
+        while len(self._events) > MAX_EVENTS or self._kept_bytes > MAX_BYTES:
             oldest = self._events.popleft()
             self._kept_bytes -= len(oldest.text or b"")
             self._dropped[oldest.stream] = oldest.number
@@ -99,7 +99,7 @@ class SentEvents:
             NoSuchEventError: The event was never sent, or later ones were dropped.
         """
         stream, _, digits = event_id.rpartition("-")
-        is_number = digits.isascii() and digits.isdigit() and len(digits) < _MOST_DIGITS
+        is_number = digits.isascii() and digits.isdigit() and len(digits) < _MAX_DIGITS
         number = int(digits) if is_number else -1
         dropped = self._dropped.get(stream)
         if dropped is None or not dropped <= number <= self._last_number:
@@ -113,7 +113,7 @@ class SentEvents:
             self._ended.discard(stream)
 
 
-_MOST_WAITING_LINES = 1_000
+_MAX_WAITING_LINES = 1_000
 _PING_SECONDS = 15.0
 _PING = b": nothing yet\n\n"
 
@@ -143,7 +143,7 @@ class Exchange:
     def put(self, line: Line) -> None:
         """Queue a line; drop the oldest above the limit."""
         self.lines.append(line)
-        if len(self.lines) > _MOST_WAITING_LINES:
+        if len(self.lines) > _MAX_WAITING_LINES:
             self.lines.popleft().close()
         self._news.set()
 

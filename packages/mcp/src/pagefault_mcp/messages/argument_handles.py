@@ -22,9 +22,9 @@ _PATH_FORMATS = frozenset({"path", "file-path", "filepath"})
 _PATH_NAMES = re.compile(r"(?:^|_)(?:file|path|file_?path|filename)s?$|(?:Path|File)s?$")
 _DEEPEST = 16
 _LONGEST_REFERENCE_CHARS = 1_000
-_MOST_PLACES = 100
+_MAX_PLACES = 100
 # Schemas may be recursive, and their references may multiply with each level.
-_MOST_SCHEMAS = 2_000
+_MAX_SCHEMAS = 2_000
 
 Step: TypeAlias = str | int | frozenset[str]
 """A step into a value: a member, an item, or all members except those in a set."""
@@ -56,13 +56,13 @@ def find_file_arguments(schema: JsonValue, *, takes_paths: bool) -> Sequence[Fil
         takes_paths: Include the paths of files.
     """
     found = dict.fromkeys(_find_places(schema, takes_paths))
-    return list(islice(found, _MOST_PLACES))
+    return list(islice(found, _MAX_PLACES))
 
 
 def _find_places(schema: JsonValue, takes_paths: bool) -> Iterator[FileArgument]:
     """Yield places breadth-first."""
     queue: deque[tuple[JsonValue, tuple[Step, ...]]] = deque([(schema, ())])
-    for _ in range(_MOST_SCHEMAS):
+    for _ in range(_MAX_SCHEMAS):
         if not queue:
             return
         schema_node, path = queue.popleft()
@@ -72,7 +72,7 @@ def _find_places(schema: JsonValue, takes_paths: bool) -> Iterator[FileArgument]
         if path and form is not None:
             yield FileArgument(path, form)
         inner = ((each, (*path, *steps)) for each, steps in _inner(schema_node, schema))
-        queue.extend(islice(inner, max(0, _MOST_SCHEMAS - len(queue))))
+        queue.extend(islice(inner, max(0, _MAX_SCHEMAS - len(queue))))
 
 
 def _name_of(path: Sequence[Step]) -> str:

@@ -11,7 +11,7 @@ _QUOTE, _COMMA, _COLON, _OBJECT, _LIST = b'",:{['
 # A search holds the interpreter lock, so it is limited to a window.
 _WINDOW_BYTES = 128 * 1024
 # A text with more members or items counts as one without any.
-_MOST_MEMBERS = 10_000
+_MAX_MEMBERS = 10_000
 
 
 class Span(NamedTuple):
@@ -123,7 +123,7 @@ class MemberScanner:
             self._depth -= 1
 
     def _end_member(self, position: int) -> None:
-        if max(len(self.members), len(self.items)) >= _MOST_MEMBERS:
+        if max(len(self.members), len(self.items)) >= _MAX_MEMBERS:
             self._is_too_long = True
             return
         if self._is_list:

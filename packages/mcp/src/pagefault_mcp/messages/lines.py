@@ -257,9 +257,9 @@ async def _add(line: Line, piece: bytes) -> None:
         await anyio.to_thread.run_sync(line.add, piece)
 
 
-MOST_PARSED_BYTES = 8 * 1024 * 1024
+MAX_PARSED_BYTES = 8 * 1024 * 1024
 """The longest value that is parsed."""
-_MOST_ID_BYTES = 1024 * 1024
+_MAX_ID_BYTES = 1024 * 1024
 
 RequestId: TypeAlias = str | float
 
@@ -274,7 +274,7 @@ def parse_member(line: Message, span: Span) -> JsonValue:
 
 
 def member_value(
-    line: Message, members: Mapping[str, Span], name: str, *, most_bytes: int = MOST_PARSED_BYTES
+    line: Message, members: Mapping[str, Span], name: str, *, most_bytes: int = MAX_PARSED_BYTES
 ) -> JsonValue:
     """Return the value of a member of an object; `None` if it is missing or too long."""
     span = members.get(name)
@@ -296,7 +296,7 @@ def members_of(line: Message, name: str) -> Mapping[str, Span]:
 
 def id_of(line: Message) -> RequestId | None:
     """Return the id of a message; `None` if it is missing or invalid."""
-    value = member_value(line, line.members, "id", most_bytes=_MOST_ID_BYTES)
+    value = member_value(line, line.members, "id", most_bytes=_MAX_ID_BYTES)
     return value if is_id(value) else None
 
 

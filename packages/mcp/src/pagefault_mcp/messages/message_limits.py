@@ -18,7 +18,7 @@ from pagefault_dialects.errors import (
 from pagefault_dialects.json.large_json import longest_string
 from pagefault_dialects.json.values import check_shape
 
-MOST_VALUES = 20_000
+MAX_VALUES = 20_000
 """Values in one message."""
 LONGEST_URI_CHARS = 2_048
 """A URI of the memory; an id of 128 characters, escaped, has 384."""
@@ -29,8 +29,8 @@ LONGEST_METHOD_CHARS = 128
 LONGEST_ID_CHARS = 1_024
 """The id of a request over HTTP, and the token of its progress."""
 
-_MOST_BYTES_BESIDE_A_STRING = 1024 * 1024
-_MOST_DIGITS = 4_000
+_MAX_BYTES_BESIDE_A_STRING = 1024 * 1024
+_MAX_DIGITS = 4_000
 
 
 def parse_message(body: bytes, *, max_depth: int) -> Any:  # noqa: ANN401 - any JSON
@@ -38,11 +38,11 @@ def parse_message(body: bytes, *, max_depth: int) -> Any:  # noqa: ANN401 - any 
 
     Raises:
         InvalidJsonError: It is not JSON in UTF-8.
-        PayloadTooLargeError: It is nested too deep, or has more than `MOST_VALUES` values.
+        PayloadTooLargeError: It is nested too deep, or has more than `MAX_VALUES` values.
     """
     try:
         text = body.decode()
-        check_shape(text, max_depth, MOST_VALUES)
+        check_shape(text, max_depth, MAX_VALUES)
         return json.loads(text, parse_int=_integer)
     except (ValueError, RecursionError) as exc:
         raise InvalidJsonError("The body is no JSON in UTF-8.") from exc
@@ -66,11 +66,11 @@ def check_message(message: Mapping[str, Any], body: bytes) -> None:
                 f"The {name} of a message has {most_chars} characters at most.",
                 faults=[Fault(f"/{name}", f"has {len(value)} characters")],
             )
-    if len(body) > _MOST_BYTES_BESIDE_A_STRING:
+    if len(body) > _MAX_BYTES_BESIDE_A_STRING:
         beside_bytes = len(body) - len(longest_string(body.decode()).encode())
-        if beside_bytes > _MOST_BYTES_BESIDE_A_STRING:
+        if beside_bytes > _MAX_BYTES_BESIDE_A_STRING:
             raise PayloadTooLargeError(
-                f"A message has {_MOST_BYTES_BESIDE_A_STRING} bytes at most beside its longest "
+                f"A message has {_MAX_BYTES_BESIDE_A_STRING} bytes at most beside its longest "
                 "string. Store large data with `POST /api/resources`, and refer to it.",
                 code="json-too-large",
             )
@@ -90,4 +90,4 @@ def check_uri(uri: str) -> None:
 
 def _integer(digits: str) -> float:
     """Return an integer, or infinity for more digits than the interpreter converts."""
-    return int(digits) if len(digits) <= _MOST_DIGITS else math.inf
+    return int(digits) if len(digits) <= _MAX_DIGITS else math.inf

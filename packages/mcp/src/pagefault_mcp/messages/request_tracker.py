@@ -25,7 +25,7 @@ from pagefault_dialects.model.render_options import McpRevision
 from pagefault_mcp.messages.argument_handles import FileArgument, find_file_arguments
 from pagefault_mcp.messages.json_spans import Span
 from pagefault_mcp.messages.lines import (
-    MOST_PARSED_BYTES,
+    MAX_PARSED_BYTES,
     LinePiece,
     Message,
     RequestId,
@@ -105,9 +105,9 @@ def task_end(line: Message, task: Span) -> TaskEnd | None:
     return TaskEnd(members.get("statusMessage", members["status"]), is_success=False)
 
 
-_MOST_TASKS = 1_000
-_MOST_CANCELLED = 50
-_MOST_NAME_CHARS = 200
+_MAX_TASKS = 1_000
+_MAX_CANCELLED = 50
+_MAX_NAME_CHARS = 200
 _BEGINNING_BYTES = 1_000
 _NOTED = ("initialize", "server/discover", "tools/list", TASK_RESULT, GET_TASK)
 _FIRST_LIST = "the first page of tools/list"
@@ -223,7 +223,7 @@ class RequestTracker:
             pending = self._waiting.pop(cancelled, None) if is_id(cancelled) else None
             if is_id(cancelled) and isinstance(pending, PendingCall | TaskPoll):
                 # The server may answer a cancelled request nevertheless.
-                _keep(self._cancelled, cancelled, pending, most=_MOST_CANCELLED)
+                _keep(self._cancelled, cancelled, pending, most=_MAX_CANCELLED)
         if method == "tools/call" and "id" in line.members:
             return self._note_call(line)
         request_id = id_of(line)
@@ -378,7 +378,7 @@ class RequestTracker:
         """Set the name of the server from its description."""
         name = member(about, "name")
         if isinstance(name, str) and name:
-            self.server = name[:_MOST_NAME_CHARS]
+            self.server = name[:_MAX_NAME_CHARS]
 
     def _read_list(self, line: Message, *, is_first: bool) -> JsonValue:
         """Read a page of the server's tools; return the cursor of the next one."""
@@ -424,7 +424,7 @@ def _end_task(
     return CallAnswer(task.call, end) if isinstance(task, TaskPoll) and end else None
 
 
-def _keep(calls: dict[_Key, _Value], key: _Key, call: _Value, most: int = _MOST_TASKS) -> None:
+def _keep(calls: dict[_Key, _Value], key: _Key, call: _Value, most: int = _MAX_TASKS) -> None:
     """Add a call to a bounded mapping, which drops the oldest."""
     while len(calls) >= most:
         del calls[next(iter(calls))]
@@ -441,7 +441,7 @@ def _arguments(line: Message, span: Span | None) -> tuple[JsonValue, str]:
     if span is None:
         return {}, "{}"
     size = span.end - span.start
-    if size <= MOST_PARSED_BYTES:
+    if size <= MAX_PARSED_BYTES:
         arguments = parse_member(line, span)
         # Infinite numbers and NaN, which Python parses, are not JSON.
         with suppress(ValueError):

@@ -95,10 +95,10 @@ class CallNote:
 
 
 # Answers that are stored at once; at the limit, no more is read from the server.
-_MOST_ANSWERS = 64
+_MAX_ANSWERS = 64
 # The limits of a list of the server's tools that a call waits for.
 _LIST_SECONDS = 5.0
-_MOST_PAGES = 50
+_MAX_PAGES = 50
 # The longest wait of a call for its files; later messages of the host wait too.
 _FILES_SECONDS = 10.0
 # The time to record the last calls after the server has exited.
@@ -127,7 +127,7 @@ class Proxy:
     _last_note: CallNote | None = field(init=False, default=None)
     _to_host: anyio.Lock = field(init=False, default_factory=anyio.Lock)
     _answers: anyio.Semaphore = field(
-        init=False, default_factory=partial(anyio.Semaphore, _MOST_ANSWERS)
+        init=False, default_factory=partial(anyio.Semaphore, _MAX_ANSWERS)
     )
 
     def __post_init__(self) -> None:
@@ -217,7 +217,7 @@ class Proxy:
         """Request the list of the server's tools, which the host may have cached."""
         cursor: JsonValue = None
         with anyio.move_on_after(_LIST_SECONDS):
-            for _ in range(_MOST_PAGES):
+            for _ in range(_MAX_PAGES):
                 page = self._requests.ask_for_list(call, cursor)
                 await self.write_to_server(page.line)
                 await page.is_answered.wait()

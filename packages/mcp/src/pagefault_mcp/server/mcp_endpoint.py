@@ -94,9 +94,9 @@ class AnswerMemory(ExitStack):
             self._reservation.release()
 
 
-_MOST_BODY_BYTES = 4 * 1024 * 1024
+_MAX_BODY_BYTES = 4 * 1024 * 1024
 # The most bytes read of a refused body: an image of 40 MB in base64.
-_MOST_DROPPED_BYTES = 64 * 1024 * 1024
+_MAX_DROPPED_BYTES = 64 * 1024 * 1024
 _DROP_SECONDS = 30.0
 _LISTEN = "subscriptions/listen"
 _CALLER = "mcp_caller"
@@ -199,13 +199,13 @@ class McpEndpoint:
             memory.server(),
             json_response=True,
             stateless=True,
-            max_request_body_size=_MOST_BODY_BYTES,
+            max_request_body_size=_MAX_BODY_BYTES,
         )
 
 
 async def _chunks(request: Request, limits: Limits) -> AsyncIterator[bytes]:
     """Yield a body within the limits of `limited_body`; raise as that does."""
-    most_bytes = min(limits.body_bytes, _MOST_BODY_BYTES)
+    most_bytes = min(limits.body_bytes, _MAX_BODY_BYTES)
     limits = limits.model_copy(update={"body_bytes": most_bytes})
     try:
         async for chunk in limited_body(request, limits):
@@ -259,7 +259,7 @@ async def _drop_rest(receive: Receive) -> None:
     """
     size_bytes = 0
     with anyio.move_on_after(_DROP_SECONDS):
-        while size_bytes < _MOST_DROPPED_BYTES:
+        while size_bytes < _MAX_DROPPED_BYTES:
             message = await receive()
             if not message.get("more_body"):
                 return

@@ -142,8 +142,8 @@ def caller_at(caller: Caller, query: bytes) -> McpCaller:
 
 RESOURCES = f"{SCHEME}resources/"
 _LISTED = 50
-_MOST_READ_BYTES = 8 * 1024 * 1024
-_MOST_LINES_BYTES = 1024 * 1024
+_MAX_READ_BYTES = 8 * 1024 * 1024
+_MAX_LINES_BYTES = 1024 * 1024
 # Copies of an answer while the SDK serialises it. Measured: 3.0 times its length.
 _COPIES = 3
 # A revision without links, since resource contents have none: an image at a URL becomes text.
@@ -204,7 +204,7 @@ class MemoryServer:
             "arguments": arguments,
             "scope": caller.scope,
             "protocolVersion": nearest_revision(context.protocol_version),
-            "maxBytes": _MOST_READ_BYTES,
+            "maxBytes": _MAX_READ_BYTES,
             "countTokens": False,
         }
         services = self.services
@@ -283,7 +283,7 @@ class MemoryServer:
         if level is None:
             raise InvalidPayloadError("The level is one of 0 to 3.")
         options = RenderOptions(
-            count_tokens=False, protocol_version=_WITHOUT_LINKS, max_bytes=_MOST_READ_BYTES
+            count_tokens=False, protocol_version=_WITHOUT_LINKS, max_bytes=_MAX_READ_BYTES
         )
         render_query = RenderQuery("mcp", options)
         rendered = await self.services[Renders].page(
@@ -303,9 +303,9 @@ class MemoryServer:
         if is_textual(mime_type) and "lines" in query:
             lines = await self._lines(project_id, resource, query["lines"])
             return types.TextResourceContents(uri=uri, mime_type=mime_type, text=lines)
-        if resource.size_bytes > _MOST_READ_BYTES:
+        if resource.size_bytes > _MAX_READ_BYTES:
             raise PayloadTooLargeError(
-                f"The resource has {resource.size_bytes} bytes, and {_MOST_READ_BYTES} are sent at "
+                f"The resource has {resource.size_bytes} bytes, and {_MAX_READ_BYTES} are sent at "
                 "once. Read a text by `?lines=1-1000`, anything else over HTTP."
             )
         await caller.hold(_COPIES * base64_length(resource.size_bytes))
@@ -330,9 +330,9 @@ class MemoryServer:
             resource, total_lines = answer.resource, answer.total_lines
             record = json.loads(text_record(resource, total_lines, answer.found, answer.charset))
             size_bytes += len(record["text"].encode())
-            if size_bytes > _MOST_LINES_BYTES:
+            if size_bytes > _MAX_LINES_BYTES:
                 raise PayloadTooLargeError(
-                    f"These lines have more than {_MOST_LINES_BYTES} bytes, which are the most "
+                    f"These lines have more than {_MAX_LINES_BYTES} bytes, which are the most "
                     f"that are sent at once. Ask for those before line {record['from']} first."
                 )
             pieces.append(record["text"])

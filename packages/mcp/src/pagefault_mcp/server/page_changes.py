@@ -49,7 +49,7 @@ SCHEME = "pagefault://"
 PAGES = f"{SCHEME}pages/"
 _TYPES = ("page:created", "page:updated", "page:deleted")
 _AGAIN_SECONDS = 5.0
-_MOST_URIS = 1_000
+_MAX_URIS = 1_000
 _POLL_SECONDS = 2.0
 # The share of time spent on polls, which are slow in a project of a million files.
 _POLL_SHARE = 50
@@ -164,8 +164,8 @@ class HostSubscriptions:
             raise MCPError(types.INVALID_PARAMS, exc.detail) from exc
         if not params.uri.startswith(SCHEME):
             raise MCPError(types.INVALID_PARAMS, f"URIs of this server begin with {SCHEME}")
-        if len(self._uris) >= _MOST_URIS and params.uri not in self._uris:
-            raise MCPError(types.INVALID_PARAMS, f"{_MOST_URIS} subscriptions are the most")
+        if len(self._uris) >= _MAX_URIS and params.uri not in self._uris:
+            raise MCPError(types.INVALID_PARAMS, f"{_MAX_URIS} subscriptions are the most")
         self._uris.add(params.uri)
         await self.watch(context)
         return types.EmptyResult()

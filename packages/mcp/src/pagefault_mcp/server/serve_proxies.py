@@ -38,7 +38,7 @@ _UNUSED_SECONDS = 3.0
 _AGAIN_SECONDS = 0.05
 # A service that shuts down answers open requests for half a minute.
 _ENDING_SECONDS = 60.0
-_MOST_WAITING = 2_048
+_MAX_WAITING = 2_048
 # macOS takes 103 bytes, Linux 107.
 _LONGEST_ADDRESS_BYTES = 103
 _SOCKET_SECONDS = 1.0
@@ -165,7 +165,7 @@ def _listen(address: Path) -> socket.socket:
     listening = socket.socket(socket.AF_UNIX)
     try:
         listening.bind(str(address))
-        listening.listen(_MOST_WAITING)
+        listening.listen(_MAX_WAITING)
     except OSError:
         listening.close()
         raise

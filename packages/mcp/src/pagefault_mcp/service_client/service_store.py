@@ -45,7 +45,7 @@ _JSON = {"Content-Type": "application/json"}
 # Without compression, since a compressed piece may expand to any length.
 _UNCOMPRESSED = {"Accept-Encoding": "identity"}
 _LONGEST_DETAIL_CHARS = 1_000
-_MOST_MENTIONS = 100
+_MAX_MENTIONS = 100
 # Also for a model, which cannot create a key.
 _NO_KEY = (
     "the service takes no requests without a valid API key. Whoever runs this has to give it one, "
@@ -123,7 +123,7 @@ class ServiceStore:
             OSError: A file cannot be written.
         """
         copy: JsonValue = json.loads(json_text(arguments))
-        mentions = list(islice(find_mentions(copy, places), _MOST_MENTIONS))
+        mentions = list(islice(find_mentions(copy, places), _MAX_MENTIONS))
         values: dict[tuple[str, Form], str | None] = {}
         for each in mentions:
             key = (each.resource_id, each.form)

@@ -47,7 +47,7 @@ Transport = Literal["auto", "http", "sse"]
 # The status for a message without an answer; the body is ignored.
 _ACCEPTED_STATUS = 202
 _LAST_SECONDS = 5.0
-_MOST_RESUMED = 100
+_MAX_RESUMED = 100
 _PARSED_METHODS = ("initialize", "tools/list")
 # A server of 2024 refuses a POST at the URL of its stream.
 _OLDER_STATUSES = (400, 404, 405)
@@ -279,7 +279,7 @@ class HttpUpstream:
         """Forward the events of a stream; resume a broken stream that has event ids."""
         session, position = self._session.headers, Position()
         await self._take_events(answer, position, pending)
-        for _ in range(_MOST_RESUMED):
+        for _ in range(_MAX_RESUMED):
             if not pending.waiting or not position.event_id:
                 return
             await anyio.sleep(position.wait_seconds)

@@ -16,7 +16,7 @@ import anyio
 import anyio.abc
 import httpx
 
-_MOST_REDIRECTS = 5
+_MAX_REDIRECTS = 5
 
 
 class UpstreamClient(httpx.AsyncClient):
@@ -32,7 +32,7 @@ class UpstreamClient(httpx.AsyncClient):
     ) -> httpx.Response:
         """Send a request; return the last answer, which may be a redirect."""
         answer, url = await super().send(request, **options), request.url
-        for _ in range(_MOST_REDIRECTS):
+        for _ in range(_MAX_REDIRECTS):
             redirected = answer.next_request
             # Some redirects change the method to GET, which has no body.
             if redirected is None or redirected.method != request.method:

@@ -26,7 +26,7 @@ _PNG_HEADER = b"\x89PNG\r\n\x1a\n"
 _LARGEST_CHUNK = 2**31 - 1
 _ANCILLARY = 0x20
 _ANIMATION = frozenset({b"acTL", b"fcTL", b"fdAT"})
-_MOST_CHUNKS = 100_000
+_MAX_CHUNKS = 100_000
 
 _GIF_HEADER_BYTES = 13
 _EXTENSION, _IMAGE, _PADDING = 0x21, 0x2C, 0x00
@@ -89,7 +89,7 @@ def without_damaged_chunks(data: bytes) -> bytes:
     spans: list[tuple[int, int, bytes]] = []
     damaged: set[int] = set()
     at = len(_PNG_HEADER)
-    while at + 12 <= len(data) and len(spans) < _MOST_CHUNKS:
+    while at + 12 <= len(data) and len(spans) < _MAX_CHUNKS:
         length, kind = struct.unpack_from(">I4s", data, at)
         end = at + 12 + length
         if end > len(data):
