@@ -1,8 +1,8 @@
-"""Places where a write or a sweep can be made to die, so that tests see what it leaves behind.
+"""Points at which tests kill the process, to check the state that a write or a sweep leaves.
 
-`PAGEFAULT_CRASH_AT=file-renamed:3` makes the process end itself with SIGKILL when it comes to that
-place for the third time. It is read once, when the process comes to the first of them. It is no
-setting: nobody but the tests of `tests/faults` has a use for it.
+With `PAGEFAULT_CRASH_AT=file-renamed:3` the process ends itself with SIGKILL at the third pass of
+that point. The variable is read once, at the first pass of any point. It is not a setting, and only
+`tests/faults` uses it.
 """
 
 import os
@@ -17,69 +17,69 @@ VARIABLE: Final = "PAGEFAULT_CRASH_AT"
 
 
 class CrashPoint(StrEnum):
-    """What has happened when the process dies there, and by implication what has not."""
+    """The last completed step of a write or a sweep when the process is killed."""
 
     FILE_WRITTEN = "file-written"
     """All bytes of a blob are in a temporary file, and may be in memory only."""
     FILE_SYNCED = "file-synced"
-    """They are on the disk."""
+    """The bytes are on the disk."""
     FILE_RENAMED = "file-renamed"
-    """The file has its final name, which a power loss may take away."""
+    """The file has its final name, which a power failure may undo."""
     DIRECTORY_SYNCED = "directory-synced"
     """The final name is on the disk; no row refers to it."""
     OBJECT_PUT = "object-put"
     """A blob was put into the bucket under its final name in one step; no row refers to it."""
     OBJECT_ASSEMBLED = "object-assembled"
-    """A temporary object has been put together from its parts."""
+    """A temporary object was assembled from its parts."""
     OBJECT_COPIED = "object-copied"
-    """It was copied to its final name, and is still there itself; no row refers to it."""
+    """The temporary object was copied to its final name and not deleted; no row refers to it."""
     ROWS_WRITTEN = "rows-written"
-    """All rows and events of a write are in a transaction that is open."""
+    """All rows and events of a write are in an open transaction."""
     SHARED_ROWS_WRITTEN = "shared-rows-written"
-    """Those of all who share a transaction are; it is about to be committed."""
+    """All rows of a shared transaction are written; it is not committed."""
     SHARED_COMMITTED = "shared-committed"
-    """It is committed, and none of those who share it knows."""
+    """A shared transaction is committed; its requests are not answered."""
     RESULT_COMMITTED = "result-committed"
-    """A tool result is committed; it was not answered."""
+    """A tool result is committed; its request is not answered."""
     SEGMENT_KEPT = "segment-kept"
-    """A piece of an upload counts; it was not answered, nor the upload completed."""
+    """A piece of an upload is stored; its request is not answered, and the upload not completed."""
     BLOBS_CLAIMED = "blobs-claimed"
-    """A sweep has claimed what it is about to remove."""
+    """A sweep has claimed the blobs that it removes next."""
     BLOBS_DELETED = "blobs-deleted"
-    """It has removed some of that."""
+    """The sweep has removed some of the claimed blobs."""
     CLAIM_DROPPED = "claim-dropped"
-    """It has noted that its claim is over."""
+    """The sweep has ended its claim."""
 
 
-def _passed_by(point: CrashPoint) -> None:
-    """Go on."""
+def _pass(point: CrashPoint) -> None:
+    """Do nothing."""
 
 
-def _armed(given: str | None) -> Callable[[CrashPoint], None]:
-    """Return what `reached` does.
+def _parse_variable(value: str | None) -> Callable[[CrashPoint], None]:
+    """Return the action at crash points for a value of the variable.
 
     Raises:
-        ValueError: There is no such crash point, or the number is none.
+        ValueError: There is no such crash point, or the number is invalid.
     """
-    if not given:
-        return _passed_by
-    name, _, number = given.partition(":")
-    deadly, last = CrashPoint(name), int(number or 1)
-    # Several threads come along at once, and each takes a number of its own.
+    if not value:
+        return _pass
+    name, _, number = value.partition(":")
+    fatal, last = CrashPoint(name), int(number or 1)
+    # Several threads may pass at once, and each takes a number of its own.
     numbers = count(1)
 
-    def counted(point: CrashPoint) -> None:
-        if point is deadly and next(numbers) >= last:
+    def kill_at_last(point: CrashPoint) -> None:
+        if point is fatal and next(numbers) >= last:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    return counted
+    return kill_at_last
 
 
 @cache
-def _of_this_process() -> Callable[[CrashPoint], None]:
-    return _armed(os.environ.get(VARIABLE))
+def _process_action() -> Callable[[CrashPoint], None]:
+    return _parse_variable(os.environ.get(VARIABLE))
 
 
 def reached(point: CrashPoint) -> None:
-    """Tell that the process has come to a crash point; return, unless it is to die there."""
-    _of_this_process()(point)
+    """Pass a crash point; the process ends here if a test asks for it."""
+    _process_action()(point)

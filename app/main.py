@@ -38,9 +38,9 @@ EXPOSED_HEADERS = (
 
 
 def create_app(settings: Settings | None = None) -> FastAPI:
-    """Return the service as an ASGI application; nothing is opened before its lifespan starts.
+    """Return the service as an ASGI application; its lifespan opens stores and services.
 
-    What a server has to set for its whole process, `app.server.uvicorn_config.served_app` does.
+    `app.server.uvicorn_config.served_app` configures the process of a server.
 
     Args:
         settings: Read from the environment if not given.
@@ -52,7 +52,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     async def lifespan(_: FastAPI) -> AsyncIterator[dict[str, Services]]:
         configure_logging(settings.log_format, settings.log_level)
         async with open_services(settings, features) as services:
-            # Every request finds it in `request.state`.
+            # Requests read it from `request.state`.
             yield {"services": services}
         flush_logs()
 
@@ -63,8 +63,8 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         description="Takes in whatever a tool returned, keeps every medium once, and gives back "
         "one clean, typed, small record, today and after a restart, byte for byte the same.",
         lifespan=lifespan,
-        # What is told of a request is told by `app.telemetry.logs`, and nothing else: FastAPI's own
-        # would send paths and tracebacks wherever the environment says.
+        # Requests are logged by `app.telemetry.logs` only: the telemetry of FastAPI sends paths and
+        # tracebacks to the address in the environment.
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
         redirect_slashes=False,
         # Both load scripts of another host.

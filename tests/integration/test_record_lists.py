@@ -73,7 +73,7 @@ def resources(unit: UnitOfWork, before: Place | None) -> Sequence[Place]:
 
 
 def sessions(unit: UnitOfWork, before: Place | None) -> Sequence[Place]:
-    found = unit[SessionRecords].page(wanted=None, before=before, limit=5)
+    found = unit[SessionRecords].page(id_part=None, before=before, limit=5)
     return [(each.updated_at, each.session_id) for each in found]
 
 

@@ -192,12 +192,12 @@ async def test_sessions_are_paged_last_written_first(records: Records) -> None:
     async with reading(records, PROJECT) as unit:
         whole = [
             each.session_id
-            for each in await unit[SessionRecords].page(wanted=None, before=None, limit=9)
+            for each in await unit[SessionRecords].page(id_part=None, before=None, limit=9)
         ]
         assert (whole[0], whole[1], sorted(whole)) == ("a", "e", sorted(names))
         paged: list[str] = []
         before = None
-        while page := await unit[SessionRecords].page(wanted=None, before=before, limit=2):
+        while page := await unit[SessionRecords].page(id_part=None, before=before, limit=2):
             paged += [each.session_id for each in page]
             before = page[-1].updated_at, page[-1].session_id
         assert paged == whole

@@ -91,7 +91,7 @@ class Sessions:
         before = decode_moment_cursor("sessions", cursor)
 
         def find(unit: UnitOfWork) -> tuple[Sequence[SessionWithUse], bool]:
-            rows = unit[SessionRecords].page(wanted=id_part, before=before, limit=limit + 1)
+            rows = unit[SessionRecords].page(id_part=id_part, before=before, limit=limit + 1)
             use = uses_of(unit, [each.session_id for each in rows[:limit]])
             listed = [SessionWithUse(each, use[each.session_id]) for each in rows[:limit]]
             return listed, len(rows) > limit

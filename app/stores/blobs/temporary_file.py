@@ -33,7 +33,7 @@ _BEGIN_SYNC_BYTES = 8 * 1024 * 1024
 _HASHED_BESIDE_BYTES = 128 * 1024
 """Hashing less than this in another thread costs more than it saves."""
 _WHOLE_HASHED_BESIDE_BYTES = CHUNK_BYTES
-"""The same for the last bytes of a file, while no others can be received."""
+"""The same limit for the last bytes of a file, while no others can be received."""
 
 # SHA-256 takes longer than all other processing of bytes, and releases the interpreter lock.
 _HASHING = ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="sha-256")

@@ -107,12 +107,12 @@ def _serve(jobs: SimpleQueue[_Job | None]) -> None:
             error = exc
         # The event loop may be closed by now.
         with suppress(RuntimeError):
-            future.get_loop().call_soon_threadsafe(_settle, future, result, error)
+            future.get_loop().call_soon_threadsafe(_complete, future, result, error)
         # An idle thread keeps no references.
         del job, future, work, result, error
 
 
-def _settle(future: asyncio.Future[Any], result: object, error: BaseException | None) -> None:
+def _complete(future: asyncio.Future[Any], result: object, error: BaseException | None) -> None:
     if future.done():
         return
     if error is None:

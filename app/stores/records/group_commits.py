@@ -72,7 +72,7 @@ class _Change(Generic[_Result]):
     last_event: int | None = None
     error: BaseException | None = None
 
-    def settle(self) -> None:
+    def complete(self) -> None:
         """Return or raise the outcome to the caller, unless it was cancelled."""
         if self.future.done():
             return
@@ -131,13 +131,13 @@ class GroupCommits:
         if change in self._waiting:
             self._waiting.remove(change)
             change.error = unavailable("busy")
-            change.settle()
+            change.complete()
 
     async def close(self) -> None:
         """Refuse waiting changes, and close the connection after the running transaction."""
         self._is_closed = True
         while self._waiting:
-            self._waiting.popleft().settle()
+            self._waiting.popleft().complete()
         await self._thread.close()
         self._engine.dispose()
 
@@ -147,10 +147,10 @@ class GroupCommits:
             try:
                 committed = self._thread.start(partial(self._commit_group, changes))
             except BaseException:
-                _settle_all(changes)
+                _complete_all(changes)
                 raise
-            # A callback settles them even if this task is cancelled when the process ends.
-            committed.add_done_callback(partial(_settle_all, changes))
+            # A callback completes them even if this task is cancelled when the process ends.
+            committed.add_done_callback(partial(_complete_all, changes))
             await asyncio.shield(committed)
 
     def _next_group(self) -> list[_Change[Any]]:
@@ -333,6 +333,6 @@ def _translate(error: BaseException) -> BaseException:
     return database_error(error) if is_fault(error) else error
 
 
-def _settle_all(changes: Iterable[_Change[Any]], _: object = None) -> None:
+def _complete_all(changes: Iterable[_Change[Any]], _: object = None) -> None:
     for change in changes:
-        change.settle()
+        change.complete()

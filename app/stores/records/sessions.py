@@ -178,19 +178,19 @@ class SessionRecords(Repository):
         self._scope.first(_LOCK_SESSION_KEY, session_id=session_id)
 
     def page(
-        self, *, wanted: str | None, before: tuple[datetime, str] | None, limit: int
+        self, *, id_part: str | None, before: tuple[datetime, str] | None, limit: int
     ) -> Sequence[Session]:
         """Return up to `limit` sessions, last written first, after an (updated_at, id) position.
 
-        With `wanted`, only sessions whose id contains it, in either case.
+        With `id_part`, only sessions whose id contains it, in either case.
         """
         statement = _LIST
-        if wanted is not None:
-            if "\0" in wanted or not wanted.isascii():
+        if id_part is not None:
+            if "\0" in id_part or not id_part.isascii():
                 # No id has these characters. NUL is an error of PostgreSQL and matches everything
                 # on SQLite; to PostgreSQL, the Kelvin sign is the letter K.
                 return []
-            statement = statement.where(sessions.c.session_id.icontains(wanted, autoescape=True))
+            statement = statement.where(sessions.c.session_id.icontains(id_part, autoescape=True))
         moment, identity = sessions.c.updated_at, sessions.c.session_id
         listed = newest_first(statement, moment, identity, before=before, limit=limit)
         return [_session(row) for row in self._scope.all(listed)]

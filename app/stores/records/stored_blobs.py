@@ -37,12 +37,12 @@ from app.stores.records.unit_of_work import Repository
 _TOTAL = stored_totals.c.stored_bytes + stored_totals.c.reserved_bytes
 _CHANGE = scoped_update(stored_totals).values(
     stored_bytes=stored_totals.c.stored_bytes + bindparam("entered"),
-    reserved_bytes=stored_totals.c.reserved_bytes + bindparam("taken"),
+    reserved_bytes=stored_totals.c.reserved_bytes + bindparam("reserved"),
 )
 _ENTER_OR_TAKE = _CHANGE.returning(stored_totals.c.project_id)
-_TAKE_IF_THERE_IS_ROOM = _CHANGE.where(_TOTAL + bindparam("taken") <= bindparam("quota")).returning(
-    stored_totals.c.project_id
-)
+_TAKE_IF_THERE_IS_ROOM = _CHANGE.where(
+    _TOTAL + bindparam("reserved") <= bindparam("quota")
+).returning(stored_totals.c.project_id)
 
 
 _HAS_EXPIRED = byte_reservations.c.expires_at <= bindparam("now")
@@ -100,13 +100,13 @@ class StoredBlobRecords(Repository):
         Returns:
             `None` if they are reserved, else the total that leaves no room for them.
         """
-        room = {"entered": 0, "taken": size_bytes, "quota": quota_bytes}
+        room = {"entered": 0, "reserved": size_bytes, "quota": quota_bytes}
         if self._scope.first(_TAKE_IF_THERE_IS_ROOM, **room) is None:
             # There is no room, or nothing was ever counted.
             total = self.total()
             if total.bytes + size_bytes > quota_bytes:
                 return total
-            self._change(taken=size_bytes)
+            self._change(reserved=size_bytes)
         self._scope.insert_or_merge(
             byte_reservations,
             _add,
@@ -139,7 +139,7 @@ class StoredBlobRecords(Repository):
         inserted = self._scope.insert_absent(stored_blobs, rows, returning=["size_bytes"])
         entered = sum(int(row.size_bytes) for row in inserted)
         if entered or released:
-            self._change(entered=entered, taken=-released)
+            self._change(entered=entered, reserved=-released)
         before = StoredTotal(total.stored_bytes, total.reserved_bytes - released)
         return Entered(entered, released, before)
 
@@ -160,15 +160,15 @@ class StoredBlobRecords(Repository):
         self.total()
         size_bytes = self._remove(statement, **values)
         if size_bytes:
-            self._change(taken=-size_bytes)
+            self._change(reserved=-size_bytes)
         return size_bytes
 
     def _remove(self, statement: Executable, **values: object) -> int:
         """Execute a delete; return the sum of bytes of its rows."""
         return sum(map(int, self._scope.execute(statement, **values).scalars()))
 
-    def _change(self, *, entered: int = 0, taken: int = 0) -> None:
-        self._scope.first(_ENTER_OR_TAKE, entered=entered, taken=taken)
+    def _change(self, *, entered: int = 0, reserved: int = 0) -> None:
+        self._scope.first(_ENTER_OR_TAKE, entered=entered, reserved=reserved)
 
 
 def _add(offered: Offered) -> dict[str, ColumnElement[Any]]:
