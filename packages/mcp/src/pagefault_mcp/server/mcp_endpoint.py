@@ -31,7 +31,7 @@ from app.services.requests.whole_bodies import RequestBodies
 from app.wiring.services import Provider, Services
 from pagefault_dialects.errors import PagefaultError, PayloadTooLargeError
 from pagefault_mcp.messages.message_limits import check_message, parse_message
-from pagefault_mcp.server.memory_server import McpCaller, caller_at
+from pagefault_mcp.server.memory_caller import McpCaller, caller_at
 from pagefault_mcp.server.refusals import PATH
 
 if TYPE_CHECKING:

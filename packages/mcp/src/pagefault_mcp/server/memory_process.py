@@ -22,7 +22,8 @@ from app.services.access.callers import Access, Caller
 from pagefault_dialects.errors import PagefaultError
 from pagefault_dialects.json.values import JsonValue, parse_repaired_json
 from pagefault_mcp.messages.message_limits import LONGEST_METHOD_CHARS
-from pagefault_mcp.server.memory_server import DEFAULT_SESSION, McpCaller, MemoryServer
+from pagefault_mcp.server.memory_caller import DEFAULT_SESSION, McpCaller
+from pagefault_mcp.server.memory_server import MemoryServer
 from pagefault_mcp.server.page_changes import HostSubscriptions
 
 _NO_MESSAGE = "This is no message of JSON-RPC: one object with jsonrpc, id, method and params."

@@ -8,10 +8,10 @@ Source: `agents`, "MCP server".
 
 import base64
 import json
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 from urllib.parse import parse_qs, unquote
 
 import mcp_types as types
@@ -22,9 +22,7 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from app.errors import InvalidCursorError, MalformedRequestError, NotFoundError
 from app.models.identity import new_id
 from app.models.limits import Limits
-from app.services.access.callers import Caller
 from app.services.agents.tool_calls import ToolCalls, read_tool_call
-from app.services.agents.tools import Scope
 from app.services.concurrency.large_work import LargeWork
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.pages.page_lists import PageLists
@@ -39,7 +37,6 @@ from app.wire.agents import ToolCallRequest
 from app.wire.resource_texts import text_record
 from app.wiring.services import Services
 from pagefault_dialects.errors import (
-    Fault,
     InvalidJsonError,
     InvalidPayloadError,
     PagefaultError,
@@ -47,7 +44,6 @@ from pagefault_dialects.errors import (
 )
 from pagefault_dialects.json.values import JsonValue, json_bytes
 from pagefault_dialects.media.types import is_textual
-from pagefault_dialects.model.client_ids import CLIENT_ID, CLIENT_ID_RULE
 from pagefault_dialects.model.page import PageFilters, StoredPage, parse_level
 from pagefault_dialects.model.render_options import McpRevision, RenderOptions, base64_length
 from pagefault_dialects.model.resource import Resource
@@ -57,6 +53,7 @@ from pagefault_dialects.text_windows import LineRange, decode_text, parse_line_r
 from pagefault_dialects.tools.tool_catalogue import definitions
 from pagefault_mcp.messages.message_limits import LONGEST_CURSOR_CHARS, check_uri
 from pagefault_mcp.messages.request_tracker import nearest_revision
+from pagefault_mcp.server.memory_caller import ForeignSessionError, McpCaller
 from pagefault_mcp.server.page_changes import (
     PAGES,
     SCHEME,
@@ -65,80 +62,6 @@ from pagefault_mcp.server.page_changes import (
     listen,
     page_uri,
 )
-
-DEFAULT_SESSION: Final = "mcp"
-"""The session of calls without another one."""
-
-
-async def _hold_nothing(_: int) -> None:
-    """Reserve no memory: over pipes, the process has one host only."""
-
-
-class ForeignSessionError(Exception):
-    """A call names a session that it may not use; the message is for the model."""
-
-
-@dataclass(frozen=True, slots=True)
-class McpCaller:
-    """A caller, and the sessions that its calls may use."""
-
-    caller: Caller
-    session_id: str = DEFAULT_SESSION
-    """The session of calls without an explicit one."""
-    scope: Scope = "session"
-    """The scope of calls: this session, or all sessions of the project and their handles."""
-    body_bytes: int = 0
-    """The size of the message; 0 over pipes."""
-    hold: Callable[[int], Awaitable[None]] = _hold_nothing
-    """Reserves memory until the answer is sent, or raises OverloadedError."""
-
-    @property
-    def project_id(self) -> str:
-        """The project of the caller."""
-        return self.caller.project_id
-
-    def take_session(self, arguments: dict[str, Any]) -> str:
-        """Remove the session from the arguments of a call; return the session of the call.
-
-        Raises:
-            ForeignSessionError: The session is not the caller's, or is invalid.
-        """
-        named = arguments.pop("session", None)
-        if named is None or named == self.session_id:
-            return self.session_id
-        if self.scope == "session":
-            raise ForeignSessionError(
-                f"this memory is that of the session {self.session_id}, and session names another "
-                "one. Leave session out"
-            )
-        if not isinstance(named, str) or not CLIENT_ID.match(named):
-            raise ForeignSessionError(
-                f"session has to be a name that {CLIENT_ID_RULE}, such as trip-2"
-            )
-        return named
-
-
-def caller_at(caller: Caller, query: bytes) -> McpCaller:
-    """Return the caller with the session and scope of a query.
-
-    Raises:
-        InvalidPayloadError: The session or the scope is invalid.
-    """
-    parameters = parse_qs(query.decode("latin-1"), keep_blank_values=True)
-    (session_id,) = parameters.get("session", [DEFAULT_SESSION])
-    if not CLIENT_ID.match(session_id):
-        raise InvalidPayloadError(
-            "The session in the address cannot be the id of one; `errors` says why.",
-            faults=[Fault("/query/session", f"is no id, which {CLIENT_ID_RULE}")],
-        )
-    (scope,) = parameters.get("scope", ["session"])
-    if scope not in ("session", "project"):
-        raise InvalidPayloadError(
-            "The scope in the address is none; `errors` says which there are.",
-            faults=[Fault("/query/scope", "has to be session or project")],
-        )
-    return McpCaller(caller, session_id, "project" if scope == "project" else "session")
-
 
 RESOURCES = f"{SCHEME}resources/"
 _LISTED = 50

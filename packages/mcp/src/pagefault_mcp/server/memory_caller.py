@@ -1,0 +1,88 @@
+"""The caller of the memory, and the sessions that it may use.
+
+It is apart from `memory_server`, so that the endpoint does not load the SDK before a client of MCP
+sends a request: the SDK takes 20 MiB.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import parse_qs
+
+from app.services.access.callers import Caller
+from app.services.agents.tools import Scope
+from pagefault_dialects.errors import Fault, InvalidPayloadError
+from pagefault_dialects.model.client_ids import CLIENT_ID, CLIENT_ID_RULE
+
+DEFAULT_SESSION: Final = "mcp"
+"""The session of calls without another one."""
+
+
+async def _hold_nothing(_: int) -> None:
+    """Reserve no memory: over pipes, the process has one host only."""
+
+
+class ForeignSessionError(Exception):
+    """A call names a session that it may not use; the message is for the model."""
+
+
+@dataclass(frozen=True, slots=True)
+class McpCaller:
+    """A caller, and the sessions that its calls may use."""
+
+    caller: Caller
+    session_id: str = DEFAULT_SESSION
+    """The session of calls without an explicit one."""
+    scope: Scope = "session"
+    """The scope of calls: this session, or all sessions of the project and their handles."""
+    body_bytes: int = 0
+    """The size of the message; 0 over pipes."""
+    hold: Callable[[int], Awaitable[None]] = _hold_nothing
+    """Reserves memory until the answer is sent, or raises OverloadedError."""
+
+    @property
+    def project_id(self) -> str:
+        """The project of the caller."""
+        return self.caller.project_id
+
+    def take_session(self, arguments: dict[str, Any]) -> str:
+        """Remove the session from the arguments of a call; return the session of the call.
+
+        Raises:
+            ForeignSessionError: The session is not the caller's, or is invalid.
+        """
+        named = arguments.pop("session", None)
+        if named is None or named == self.session_id:
+            return self.session_id
+        if self.scope == "session":
+            raise ForeignSessionError(
+                f"this memory is that of the session {self.session_id}, and session names another "
+                "one. Leave session out"
+            )
+        if not isinstance(named, str) or not CLIENT_ID.match(named):
+            raise ForeignSessionError(
+                f"session has to be a name that {CLIENT_ID_RULE}, such as trip-2"
+            )
+        return named
+
+
+def caller_at(caller: Caller, query: bytes) -> McpCaller:
+    """Return the caller with the session and scope of a query.
+
+    Raises:
+        InvalidPayloadError: The session or the scope is invalid.
+    """
+    parameters = parse_qs(query.decode("latin-1"), keep_blank_values=True)
+    (session_id,) = parameters.get("session", [DEFAULT_SESSION])
+    if not CLIENT_ID.match(session_id):
+        raise InvalidPayloadError(
+            "The session in the address cannot be the id of one; `errors` says why.",
+            faults=[Fault("/query/session", f"is no id, which {CLIENT_ID_RULE}")],
+        )
+    (scope,) = parameters.get("scope", ["session"])
+    if scope not in ("session", "project"):
+        raise InvalidPayloadError(
+            "The scope in the address is none; `errors` says which there are.",
+            faults=[Fault("/query/scope", "has to be session or project")],
+        )
+    return McpCaller(caller, session_id, "project" if scope == "project" else "session")
