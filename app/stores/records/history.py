@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import BigInteger, Column, Integer, LargeBinary, Row, bindparam, func, or_
+from sqlalchemy import BigInteger, Column, Integer, LargeBinary, Row, bindparam, case, func, or_
 
 from app.models.message import StoredEntry, StoredHistoryMessage, StoredMessage
 from app.models.session import ANSWER, INTERACTION, MESSAGE, PAGE_FAULT, TOOL_RESULT, EntryKind
@@ -68,13 +68,15 @@ _RECORDS = {
 _MESSAGES = _records_of(messages, messages.c.message_id, MESSAGE)
 _LAST_SEQ = scoped_select(sessions, sessions.c.last_seq, by=["session_id"]).scalar_subquery()
 _END = func.coalesce(bindparam("to", type_=BigInteger()), _LAST_SEQ)
+_START = _END - bindparam("most", type_=Integer())
+_AFTER = bindparam("after_seq", type_=BigInteger())
 _NEWEST_MESSAGES = Lookup(
     scoped_select(
         history_entries, history_entries.c.seq, history_entries.c.size_bytes, by=["session_id"]
     )
     .where(
-        _IS_AFTER,
-        history_entries.c.seq > _END - bindparam("most", type_=Integer()),
+        # One lower bound: of two, SQLite searches by the first and reads the whole session.
+        history_entries.c.seq > case((_AFTER > _START, _AFTER), else_=_START),
         history_entries.c.seq <= _END,
         history_entries.c.kind == MESSAGE,
     )
