@@ -184,7 +184,7 @@ def test_a_name_that_takes_more_than_a_line_is_not_shown(pf: Pagefault, session:
 
 
 @pytest.mark.parametrize(
-    ("target", "told"),
+    ("target", "message"),
     [("openapi", r"no target 'openapi'.*text, mcp, anthropic"), ("openai-chat", "use a turn")],
 )
 def test_an_unknown_target_is_refused_before_a_tool_runs(
