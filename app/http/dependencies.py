@@ -77,7 +77,7 @@ async def caller_by_key(connection: HTTPConnection) -> Caller:
 
 
 def _authorization(scope: Scope) -> str | None:
-    # This runs for every request, and Starlette's `Headers` would decode all of them.
+    # This runs once per request, and Starlette's `Headers` would decode all of them.
     for name, value in scope["headers"]:
         if name == b"authorization":
             return str(value.decode("latin-1"))
