@@ -78,6 +78,9 @@ class Limits(BaseModel):
     bytes for each body byte received."""
     header_seconds: PositiveFloat = 30.0
     """Timeout for the headers of a request."""
+    keep_alive_seconds: Annotated[int, Field(ge=1)] = 130
+    """Timeout for the next request of a connection. A proxy in front has to close its idle
+    connections earlier, or it sends requests over connections that the service is closing."""
     body_idle_seconds: PositiveFloat = 30.0
     """Timeout for the next bytes of a body."""
     body_bytes_per_second: NonNegativeInt = 1_024

@@ -101,7 +101,8 @@ class DeadlineProtocol(LingeringProtocol):
             self._parse(piece)
             self._count_framing(len(piece), self._body_bytes - before)
         if "headers" not in self._deadlines and self._is_idle():
-            self._expect_headers()
+            # The received bytes have ended uvicorn's timer of the idle connection.
+            self._set_deadline("headers", self.timeout_keep_alive, self._give_up)
 
     def on_message_begin(self) -> None:
         """Start the deadline of a request."""

@@ -62,6 +62,7 @@ class LingeringProtocol(HttpToolsProtocol):
         self._deadlines: dict[_Deadline, asyncio.TimerHandle] = {}
         super().connection_made(transport)
         self._limits = self.app_state["services"][Limits]
+        self.timeout_keep_alive = self._limits.keep_alive_seconds
         self._make_room()
 
     def connection_lost(self, exc: Exception | None) -> None:

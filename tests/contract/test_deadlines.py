@@ -1,6 +1,7 @@
 """Slow, endless and too many requests: each ends, with an answer where somebody waits for one."""
 
 import contextlib
+import re
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -12,8 +13,12 @@ import httpx
 import pytest
 
 from app.models.limits import Limits
-from tests.kit.raw_http import WAIT_SECONDS, connected, problem, rest
+from tests.kit.process import ROOT
+from tests.kit.raw_http import WAIT_SECONDS, answer_of, connected, problem, rest
 from tests.kit.servers import Backends, LiveService, serving
+
+DEPLOYMENT = ROOT / "docs" / "deployment.md"
+IDLE_SECONDS = re.compile(r"^    keepalive_timeout (\d+)s;$", re.MULTILINE)
 
 
 @pytest.fixture
@@ -51,6 +56,38 @@ def test_later_request_of_a_connection_has_the_deadline_too(impatient: LiveServi
     with connected(impatient.port) as connection:
         connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\nGET / HTTP/1.1\r\nHos")
         assert rest(connection).count(b"HTTP/1.1 ") == 1
+
+
+def test_connection_without_a_request_ends_after_the_keep_alive(
+    backends: Backends, tmp_path: Path
+) -> None:
+    limits = Limits(keep_alive_seconds=1)
+    settings = backends.settings("embedded", tmp_path / "data", limits=limits)
+    with serving(settings) as service, connected(service.port) as connection:
+        connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert rest(connection).startswith(b"HTTP/1.1 200")
+
+
+def test_deadline_of_headers_does_not_end_a_connection_that_was_answered_early(
+    impatient: LiveService,
+) -> None:
+    with connected(impatient.port) as connection:
+        connection.sendall(
+            b"POST /api/resources HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\n"
+        )
+        assert answer_of(connection).startswith(b"HTTP/1.1 401")
+        connection.sendall(b"rest")
+        with connected(impatient.port) as later:
+            # The deadline of this connection began later.
+            assert rest(later) == b""
+        connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert answer_of(connection).startswith(b"HTTP/1.1 200")
+
+
+def test_documented_proxies_close_idle_connections_before_the_service_does() -> None:
+    examples = DEPLOYMENT.read_text().count("upstream pagefault {")
+    assert IDLE_SECONDS.findall(DEPLOYMENT.read_text()) == ["60"] * examples
+    assert Limits().keep_alive_seconds == 130
 
 
 @pytest.mark.promise(
