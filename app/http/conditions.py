@@ -7,7 +7,7 @@ Invalid dates are ignored. Invalid lists of entity-tags match nothing.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
@@ -199,6 +199,22 @@ def prefers(headers: Mapping[str, str], media_type: str, other: str) -> bool:
         return False
     accepted_ranges = [_parse_accept_item(item) for item in accepted.split(",")]
     return _quality(accepted_ranges, media_type) > _quality(accepted_ranges, other)
+
+
+def preferred_encoding(headers: Mapping[str, str], available: Sequence[str]) -> str | None:
+    """Return the content coding that `Accept-Encoding` prefers; `None` for none.
+
+    Args:
+        headers: Request headers under lower-case names, repeated ones joined.
+        available: The codings there are, at least one, the best first.
+
+    Source: RFC 9110 §12.5.3.
+    """
+    accepted = dict(map(_parse_accept_item, headers.get("accept-encoding", "").split(",")))
+    quality = {coding: accepted.get(coding, accepted.get("*", 0.0)) for coding in available}
+    best = max(available, key=quality.__getitem__)
+    is_preferred = quality[best] > 0.0 and quality[best] >= accepted.get("identity", 0.0)
+    return best if is_preferred else None
 
 
 def _parse_accept_item(item: str) -> tuple[str, float]:

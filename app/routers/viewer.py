@@ -4,7 +4,8 @@
      ├─ index.html     the document of all addresses of the application
      ├─ docs.html      the explorer of the API
      ├─ favicon.svg
-     └─ assets/        scripts and styles, their hash in their names
+     ├─ assets/        scripts and styles, their hash in their names
+     └─ ….br, ….gz     each text compressed, if it has 1 KiB or more
 
 The application is public, but its data is not: it calls the API with the user's key. The policy of
 its document permits only the files of the build to run. Files are read on every request, so a new
@@ -13,13 +14,20 @@ build is served immediately. Nothing outside of the folder is read, even through
 
 import hashlib
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 import anyio.to_thread
 from fastapi import APIRouter, Request, Response
 
 from app.errors import NotFoundError
-from app.http.conditions import REVALIDATE, strong_etag, unchanged_response
+from app.http.conditions import (
+    REVALIDATE,
+    joined_fields,
+    preferred_encoding,
+    strong_etag,
+    unchanged_response,
+)
 from app.http.docs_page import get_api_page
 from app.shipped_files import BUILT_VIEWER
 
@@ -55,6 +63,8 @@ _TYPES = {
     ".webp": "image/webp",
     ".woff2": "font/woff2",
 }
+_SUFFIXES = {"br": ".br", "gzip": ".gz"}
+"""The compressed files of the build by their content coding, the smallest first."""
 # File names of a build never begin with a dot, and have no slash.
 _ASSET_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}")
 EXPLORER_POLICY = (
@@ -150,9 +160,11 @@ def viewer_router(folder: Path | None = None, content_url: str | None = None) ->
 async def _answer(
     request: Request, root: Path, name: str, cache_control: str, *, policy: str = _NOTHING
 ) -> Response:
-    """Return a file of the build, or that it has not changed."""
-    body = await anyio.to_thread.run_sync(_read, root, name)
+    """Return a file of the build, compressed if the client accepts it, or a 304."""
+    fields = joined_fields(request.headers)
+    body, coding_headers = await anyio.to_thread.run_sync(_read, root, name, fields)
     headers = {
+        **coding_headers,
         "Content-Type": _TYPES[Path(name).suffix],
         "ETag": strong_etag(hashlib.sha256(body).hexdigest()),
         "Cache-Control": cache_control,
@@ -163,14 +175,24 @@ async def _answer(
     return unchanged or _file_response(request, body, headers)
 
 
-def _read(root: Path, name: str) -> bytes:
-    """Read a file of the build, if it is in its folder and has a known type."""
+def _read(root: Path, name: str, fields: Mapping[str, str]) -> tuple[bytes, dict[str, str]]:
+    """Read a file of the build, if it is in its folder and has a known type.
+
+    Returns:
+        The bytes in the content coding that `Accept-Encoding` prefers, and the headers about it.
+    """
+    if Path(name).suffix not in _TYPES:
+        raise _nothing_there()
     try:
         within = root.resolve(strict=True)
-        path = (within / name).resolve(strict=True)
-        if Path(name).suffix not in _TYPES or not path.is_relative_to(within):
+        encoded = {coding: within / f"{name}{suffix}" for coding, suffix in _SUFFIXES.items()}
+        available = [coding for coding, path in encoded.items() if path.is_file()]
+        coding = preferred_encoding(fields, available) if available else None
+        path = (within / name if coding is None else encoded[coding]).resolve(strict=True)
+        if not path.is_relative_to(within):
             raise _nothing_there()
-        return path.read_bytes()
+        headers = {"Vary": "Accept-Encoding"} if available else {}
+        return path.read_bytes(), headers | ({"Content-Encoding": coding} if coding else {})
     except (OSError, RuntimeError) as exc:
         # A folder, circular links and unreadable files are treated as missing.
         raise _nothing_there() from exc

@@ -72,9 +72,7 @@ def test_deadline_of_headers_does_not_end_a_connection_that_was_answered_early(
     impatient: LiveService,
 ) -> None:
     with connected(impatient.port) as connection:
-        connection.sendall(
-            b"POST /api/resources HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\n"
-        )
+        connection.sendall(b"POST /api/resources HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\n")
         assert answer_of(connection).startswith(b"HTTP/1.1 401")
         connection.sendall(b"rest")
         with connected(impatient.port) as later:

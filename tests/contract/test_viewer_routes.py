@@ -1,5 +1,8 @@
 """The viewer as it is handed out: one document for all its addresses, its files, nothing else."""
 
+import gzip
+import hashlib
+import http.client
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +20,12 @@ PAGE = b'<!doctype html><title>Pagefault</title><script src="/assets/index-Ab_1-
 EXPLORER = b'<!doctype html><title>API</title><script src="/assets/docs-Ab_1-x.js"></script>'
 SCRIPT = b"console.log('\xc3\xa9')"
 ICON = b'<svg xmlns="http://www.w3.org/2000/svg"/>'
+COMPRESSED = {
+    "": SCRIPT,
+    ".br": b"\x0b\x07\x80" + SCRIPT + b"\x03",
+    ".gz": gzip.compress(SCRIPT, mtime=0),
+}
+"""A file of the build as it is, and compressed, by the suffix."""
 SECRET = b"nothing of the viewer's"
 SAFE = {
     "x-content-type-options": "nosniff",
@@ -35,6 +44,7 @@ EXPLORER_POLICY = (
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 NOTHING = "default-src 'none'; frame-ancestors 'none'"
+CODING_HEADERS = ("Content-Encoding", "Content-Length", "ETag", "Vary")
 VOLATILE_HEADERS = ("date", "server", "x-request-id", "etag")
 ADDRESSES = [
     "/",
@@ -54,6 +64,8 @@ ABSENT = [
     "/assets/notes.txt",
     "/assets/no-suffix",
     "/assets/linked.js",
+    "/assets/compressed.js.br",
+    "/assets/compressed.js.gz",
     "/assets/linked-folder/secret.js",
     "/assets/circle.js",
     "/assets/../secret.js",
@@ -94,6 +106,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "docs.html").write_bytes(EXPLORER)
     (folder / "favicon.svg").write_bytes(ICON)
     (folder / "secret.js").write_bytes(SECRET)
+    for suffix, body in COMPRESSED.items():
+        (assets / f"compressed.js{suffix}").write_bytes(body)
+    (assets / "stolen.js").write_bytes(SCRIPT)
+    (assets / "stolen.js.gz").symlink_to(outside / "secret.js")
     (assets / "linked.js").symlink_to(outside / "secret.js")
     (assets / "linked-folder").symlink_to(outside)
     (assets / "circle.js").symlink_to(assets / "circle.js")
@@ -169,6 +185,53 @@ def test_hashed_file_is_kept_for_ever_by_anyone(
         "content-security-policy": NOTHING,
         **SAFE,
     }
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+@pytest.mark.parametrize(
+    ("accepted", "suffix"),
+    [
+        (None, ""),
+        ("", ""),
+        ("gzip, deflate", ".gz"),
+        ("gzip, deflate, br, zstd", ".br"),
+        ("gzip;q=1.0, br;q=0.5", ".gz"),
+        ("gzip;q=0, *;q=0.5", ".br"),
+        ("gzip;q=0, br;q=0", ""),
+        ("identity, gzip;q=0.5", ""),
+        ("GZIP", ".gz"),
+        ("*", ".br"),
+        ("br;q=nan", ""),
+    ],
+)
+def test_file_is_sent_in_the_coding_that_the_browser_prefers(
+    viewer: LiveService, method: str, accepted: str | None, suffix: str
+) -> None:
+    headers = {} if accepted is None else {"Accept-Encoding": accepted}
+    # A client library would ask for codings of its own, and decode the answer.
+    connection = http.client.HTTPConnection("127.0.0.1", viewer.port, timeout=10)
+    connection.request(method, "/assets/compressed.js", headers=headers)
+    answer = connection.getresponse()
+    body = answer.read()
+    tag = answer.headers["ETag"]
+    connection.request(method, "/assets/compressed.js", headers=headers | {"If-None-Match": tag})
+    unchanged = connection.getresponse()
+    assert (unchanged.status, unchanged.headers["ETag"], unchanged.read()) == (304, tag, b"")
+    connection.close()
+    expected = COMPRESSED[suffix]
+    assert body == (expected if method == "GET" else b"")
+    assert {name: answer.headers[name] for name in CODING_HEADERS} == {
+        "Content-Encoding": {"": None, ".br": "br", ".gz": "gzip"}[suffix],
+        "Content-Length": str(len(expected)),
+        "ETag": f'"sha256-{hashlib.sha256(expected).hexdigest()}"',
+        "Vary": "Accept-Encoding",
+    }
+    assert unchanged.headers["Vary"] == "Accept-Encoding"
+
+
+def test_compressed_file_that_leads_out_of_the_build_is_not_read(visitor: httpx.Client) -> None:
+    answer = visitor.get("/assets/stolen.js", headers={"Accept-Encoding": "gzip"})
+    assert (answer.status_code, answer.json()["code"]) == (404, "not-found")
 
 
 def test_icon_is_asked_about_again(visitor: httpx.Client) -> None:
