@@ -130,14 +130,17 @@ class DatabaseSettings(SettingsGroup):
     url: SecretStr | None = None
     """`postgresql://user:password@host/name` for a server, its parts percent-encoded, with options
     of libpq such as `?sslmode=verify-full`; without it, SQLite in the data directory."""
+    listen_url: SecretStr | None = None
+    """The database for `LISTEN` and `NOTIFY`, where a pooler behind `url` changes connections
+    between transactions, such as PgBouncer in transaction mode; by default `url`."""
 
     pool_size: Annotated[int, Field(ge=1)] = 10
-    """Connections a process keeps open, beside one that writes and, to PostgreSQL, one for events.
+    """Connections a process keeps open, beside one that writes and, to PostgreSQL, two for events.
     Over SQLite each caches up to 8 MiB."""
     timeout_seconds: PositiveFloat = 10.0
     """Timeout for a connection or a lock."""
 
-    @field_validator("url")
+    @field_validator("url", "listen_url")
     @classmethod
     def _unset_if_empty(cls, url: SecretStr | None) -> SecretStr | None:
         """Return `None` for an empty URL, as container files write an unset one."""

@@ -9,6 +9,7 @@ from app.http.api_route import ApiRoute
 from app.http.dependencies import get_project, service
 from app.http.openapi_operations import PLAIN_TEXT
 from app.http.problem_types import problem_responses
+from app.services.events.broker import EventBroker
 from app.stores.blobs.store import BlobStore
 from app.stores.records.records import Records
 from app.telemetry.metrics import Metrics
@@ -19,6 +20,7 @@ router = APIRouter(tags=["operations"])
 
 RecordsDep = Annotated[Records, Depends(service(Records))]
 BlobStoreDep = Annotated[BlobStore, Depends(service(BlobStore))]
+BrokerDep = Annotated[EventBroker, Depends(service(EventBroker))]
 MetricsDep = Annotated[Metrics, Depends(service(Metrics))]
 
 
@@ -32,14 +34,15 @@ async def get_health() -> Health:
     "/readyz",
     responses=problem_responses(StoreUnavailableError, StoreMisconfiguredError, StoreFullError),
 )
-async def get_readiness(records: RecordsDep, blobs: BlobStoreDep) -> Readiness:
+async def get_readiness(records: RecordsDep, blobs: BlobStoreDep, broker: BrokerDep) -> Readiness:
     """Check that both stores answer; 503 if one does not, 507 if there is no space for a file.
 
     This runs a query and writes a small file, or reads from a bucket.
     """
     await records.check()
     await blobs.check()
-    return Readiness(status="ready", database="ok", blobs="ok")
+    events = "ok" if broker.is_notified else "delayed"
+    return Readiness(status="ready", database="ok", blobs="ok", events=events)
 
 
 # The version is public in `/openapi.json`. This route needs a key, since all under `/api/` do: a

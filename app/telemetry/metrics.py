@@ -3,8 +3,9 @@
 import os
 import time
 from collections import Counter as Counts
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from typing import get_args
 
 from prometheus_client import (
@@ -17,6 +18,7 @@ from prometheus_client import (
 )
 
 from app.models.event import EndReason
+from app.models.identity import utc_now
 from app.models.resource_descriptor import FaultKind
 
 # Requests are counted together, once there are so many of them.
@@ -44,6 +46,9 @@ class Metrics:
         self._streams = self._gauge("event_streams", "Streams of events that are open.")
         self._streams_ended = self._counter(
             "event_streams_ended", "Streams of events that have ended, by why.", "reason"
+        )
+        self._event_delay = self._histogram(
+            "event_delay", "Time from an event's creation to its delivery to a process's streams."
         )
         self._scrubbed_blobs = self._counter(
             "scrubbed_blobs", "Stored files the scrub has read through."
@@ -106,6 +111,15 @@ class Metrics:
         """Count a stream that has ended."""
         self._streams.dec()
         self._streams_ended.labels(reason).inc()
+
+    def observe_event_delays(self, created_at: Iterable[datetime]) -> None:
+        """Count events that are delivered to streams, by the time since their creation.
+
+        The clock of the process that wrote an event may be ahead.
+        """
+        now = utc_now()
+        for moment in created_at:
+            self._event_delay.observe(max(0.0, (now - moment).total_seconds()))
 
     def count_scrubbed(self, size_bytes: int) -> None:
         """Count a stored file that was read through, and its bytes."""

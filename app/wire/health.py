@@ -20,6 +20,13 @@ class Readiness(WireModel):
     status: Literal["ready"]
     database: Literal["ok"]
     blobs: Literal["ok"]
+    events: Annotated[
+        Literal["ok", "delayed"],
+        Field(
+            description="`delayed`: events of other processes come up to a second late, since "
+            "notifications of them do not arrive; see `PAGEFAULT_DB__LISTEN_URL`."
+        ),
+    ]
 
 
 class Version(WireModel):

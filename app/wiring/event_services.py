@@ -18,7 +18,7 @@ def _event_streams(services: Services) -> EventStreams:
     return EventStreams(
         records,
         services[Access],
-        Feeds(records, services[RawResults], QueueRoom(memory)),
+        Feeds(records, services[RawResults], QueueRoom(memory), services[Metrics]),
         limits=StreamLimits(
             streams=events.streams,
             streams_per_key=events.streams_per_key,

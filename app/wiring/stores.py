@@ -9,6 +9,8 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import anyio.to_thread
+from pydantic import SecretStr
+from sqlalchemy import URL
 
 from app.config.settings import BlobSettings, Settings
 from app.errors import StoreFullError
@@ -119,16 +121,18 @@ def open_database(settings: Settings) -> Engines:
     Raises:
         SettingError: The URL is invalid.
     """
-    server_url = settings.db.url.get_secret_value() if settings.db.url else None
-    try:
-        url = database_url(server_url, settings.data_dir)
-    except ValueError as exc:
-        raise SettingError(f"PAGEFAULT_DB__URL {exc}") from exc
     return open_engines(
-        url,
+        _parse_url("PAGEFAULT_DB__URL", settings.db.url, settings.data_dir),
         pool_size=settings.db.pool_size,
         timeout_seconds=settings.db.timeout_seconds,
     )
+
+
+def _parse_url(variable: str, value: SecretStr | None, data_dir: Path) -> URL:
+    try:
+        return database_url(value.get_secret_value() if value else None, data_dir)
+    except ValueError as exc:
+        raise SettingError(f"{variable} {exc}") from exc
 
 
 @asynccontextmanager
@@ -141,7 +145,12 @@ async def open_broker(settings: Settings, engines: Engines) -> AsyncIterator[Eve
     # The driver takes a while to load, and SQLite does not need it.
     from app.wiring.brokers.postgres import PostgresBroker  # noqa: PLC0415
 
-    yield PostgresBroker(listen_address(settings.db.url.get_secret_value()), CHANNEL)
+    url = _parse_url(
+        "PAGEFAULT_DB__LISTEN_URL", settings.db.listen_url or settings.db.url, settings.data_dir
+    )
+    broker = PostgresBroker(listen_address(url.render_as_string(hide_password=False)), CHANNEL)
+    async with broker.sending():
+        yield broker
 
 
 def open_blob_store(settings: BlobSettings, data_dir: Path) -> BlobStore:

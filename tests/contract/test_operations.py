@@ -16,6 +16,7 @@ import pytest
 import yaml
 
 from app.config.settings import Settings
+from tests.kit.event_streams import WAIT_SECONDS, listening
 from tests.kit.loaded_command import LoadedCommand
 from tests.kit.media import png
 from tests.kit.plain_http import TRUSTS_NOBODY
@@ -30,6 +31,9 @@ METRICS = {
     "pagefault_request_seconds_sum",
     "pagefault_ingested_bytes_total",
     "pagefault_saved_bytes_total",
+    "pagefault_event_delay_seconds_bucket",
+    "pagefault_event_delay_seconds_count",
+    "pagefault_event_delay_seconds_sum",
     "pagefault_event_streams",
     "pagefault_event_streams_ended_total",
     "pagefault_stage_seconds_bucket",
@@ -68,7 +72,7 @@ def test_health_and_readiness_need_no_key(service: LiveService) -> None:
     assert (health.status_code, health.json()) == (200, {"status": "ok"})
     assert (ready.status_code, ready.json()) == (
         200,
-        {"status": "ready", "database": "ok", "blobs": "ok"},
+        {"status": "ready", "database": "ok", "blobs": "ok", "events": "ok"},
     )
 
 
@@ -177,6 +181,19 @@ def test_metrics_are_named_and_labelled_by_route(
     for status in (404, 422):
         asked = f'{{method="GET",route="/api/tool-results/{{tool_result_id}}",status="{status}"}}'
         assert f"pagefault_requests_total{asked}" in text
+
+
+def test_delay_of_each_delivered_event_is_measured(service: LiveService) -> None:
+    with service.client() as client, anyone(service) as scraper:
+        before = samples(scraper)
+        post_result(client, "nobody listens")
+        with listening(client, "/api/events") as stream:
+            post_result(client, "x", toolCallId="heard")
+            stream.next()
+        after = samples(scraper)
+    count, total = (f"pagefault_event_delay_seconds_{name}" for name in ("count", "sum"))
+    assert after[count] - before[count] == 1
+    assert 0 < after[total] - before[total] < WAIT_SECONDS
 
 
 def test_saved_bytes_grow_by_what_readers_are_spared(client: httpx.Client) -> None:

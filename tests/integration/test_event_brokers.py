@@ -1,11 +1,14 @@
-"""What wakes whoever reads the log of events: the same promises whatever carries them."""
+"""Brokers wake the readers of the log of events: the same promises for each broker."""
 
 import asyncio
-from collections.abc import AsyncIterator
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
-from typing import Literal, TypeAlias
+from dataclasses import replace
+from typing import Any, Literal, TypeAlias
 
 import anyio
+import psycopg
 import pytest
 from sqlalchemy import text
 
@@ -56,13 +59,26 @@ class Reader:
         self.woken.append((project_id, number))
         self._changed.set()
 
+    @property
+    def notified(self) -> list[Wake]:
+        """Of which projects it was woken; the others are polls."""
+        return [each for each in self.woken if each != EVERYBODY]
+
     async def until_woken(self, times: int) -> list[Wake]:
         """Wait until it was woken so many times in all; returns each."""
+        await self._until(lambda: len(self.woken) >= times)
+        return self.woken
+
+    async def until_notified(self, wake: Wake) -> list[Wake]:
+        """Wait until it was woken so; returns each wake-up of a project."""
+        await self._until(lambda: wake in self.woken)
+        return self.notified
+
+    async def _until(self, is_so: Callable[[], bool]) -> None:
         with anyio.fail_after(WAIT_SECONDS):
-            while len(self.woken) < times:
+            while not is_so():
                 self._changed.clear()
                 await self._changed.wait()
-        return self.woken
 
 
 @asynccontextmanager
@@ -76,16 +92,26 @@ async def broker_over(
         async with open_change_counter(engines) as count_changes:
             yield SqliteBroker(count_changes)
     else:
-        url = engines.reader.url.render_as_string(hide_password=False)
-        yield PostgresBroker(listen_address(url), CHANNEL)
+        broker = PostgresBroker(address_of(engines), CHANNEL)
+        async with broker.sending():
+            yield broker
+
+
+def address_of(engines: Engines) -> str:
+    return listen_address(engines.reader.url.render_as_string(hide_password=False))
 
 
 @asynccontextmanager
 async def migrated(settings: Settings) -> AsyncIterator[tuple[Engines, Records]]:
     """Connections of a process, and the records of another one."""
     await migrate_database(settings)
-    async with engines_over(settings) as engines, engines_over(settings) as others:
-        records = Records(others)
+    engine: Engine = "server" if settings.db.url else "embedded"
+    async with (
+        engines_over(settings) as engines,
+        engines_over(settings) as others,
+        broker_over(engine, others) as broker,
+    ):
+        records = Records(others, announce=broker.announce)
         await records.write_projects(lambda projects: projects.ensure(PROJECT, NOW))
         yield engines, records
 
@@ -125,10 +151,13 @@ async def test_commit_of_another_process_wakes(settings: Settings, engine: Engin
         assert await reader.until_woken(1) == [EVERYBODY]
         for number in (1, 2, 3):
             await commit(records)
-            await reader.until_woken(1 + number)
-    # A file does not say what has changed in it.
-    told = [EVERYBODY] * 3 if engine == "embedded" else [(PROJECT, number) for number in (1, 2, 3)]
-    assert reader.woken == [EVERYBODY, *told]
+            # A file does not say what has changed in it.
+            if engine == "embedded":
+                await reader.until_woken(1 + number)
+            else:
+                await reader.until_notified((PROJECT, number))
+    notified = [] if engine == "embedded" else [(PROJECT, number) for number in (1, 2, 3)]
+    assert reader.notified == notified
 
 
 def give_up(unit: UnitOfWork) -> None:
@@ -150,7 +179,116 @@ async def test_rollback_of_another_process_wakes_nobody(settings: Settings, engi
         with suppress(GivenUpError):
             await records.write(PROJECT, give_up)
         await commit(records)
-        assert await reader.until_woken(2) == [EVERYBODY, (PROJECT, 1)]
+        assert await reader.until_notified((PROJECT, 1)) == [(PROJECT, 1)]
+
+
+@asynccontextmanager
+async def notifications(engines: Engines) -> AsyncIterator[Callable[[], Awaitable[list[Any]]]]:
+    """Yield a function that returns the notifications sent so far, except empty ones."""
+    async with await psycopg.AsyncConnection.connect(
+        address_of(engines), autocommit=True
+    ) as connection:
+        await connection.execute(f"LISTEN {CHANNEL}".encode())
+
+        async def sent() -> list[Any]:
+            await connection.execute(f"NOTIFY {CHANNEL}, '\"end\"'".encode())
+            messages: list[Any] = []
+            with anyio.fail_after(WAIT_SECONDS):
+                async for notification in connection.notifies():
+                    if (message := json.loads(notification.payload)) == "end":
+                        break
+                    messages.append(message["newest"])
+            return [each for each in messages if each != {}]
+
+        yield sent
+
+
+@pytest.mark.engines("server")
+async def test_transaction_with_events_sends_no_notification(
+    settings: Settings, engine: Engine
+) -> None:
+    async with migrated(settings) as (engines, records), notifications(engines) as sent:
+        await commit(replace(records, announce=None))
+        assert await sent() == []
+
+
+@pytest.mark.engines("server")
+async def test_commits_close_together_are_one_notification_of_the_newest_numbers(
+    settings: Settings, engine: Engine
+) -> None:
+    reader = Reader()
+    async with (
+        migrated(settings) as (engines, _),
+        notifications(engines) as sent,
+        broker_over(engine, engines) as broker,
+        broker_over(engine, engines) as other,
+        other.listening(reader),
+    ):
+        for number in range(1, 1_001):
+            broker.announce(PROJECT, number)
+        broker.announce(PROJECT, 7)
+        broker.announce("other", 3)
+        assert await reader.until_notified(("other", 3)) == [(PROJECT, 1_000), ("other", 3)]
+        assert await sent() == [{PROJECT: 1_000, "other": 3}]
+
+
+@pytest.mark.engines("server")
+async def test_notification_of_too_many_projects_is_one_of_all(
+    settings: Settings, engine: Engine
+) -> None:
+    async with (
+        migrated(settings) as (engines, _),
+        notifications(engines) as sent,
+        broker_over(engine, engines) as broker,
+        broker_over(engine, engines) as other,
+        other.listening(reader := Reader(is_any=False)),
+    ):
+        await reader.until_woken(1)
+        for number in range(10_000):
+            broker.announce(f"{number:064}", 1)
+        assert await reader.until_woken(2) == [EVERYBODY] * 2
+        assert await sent() == [None]
+
+
+@pytest.mark.engines("server")
+async def test_notifications_of_others_on_the_channel_are_ignored(
+    settings: Settings, engine: Engine
+) -> None:
+    reader = Reader()
+    async with (
+        migrated(settings) as (engines, records),
+        broker_over(engine, engines) as broker,
+        broker.listening(reader),
+    ):
+        await reader.until_woken(1)
+        with engines.reader.connect() as connection:
+            for payload in (
+                "",
+                "7 default",
+                "[" * 7_000,
+                "[1]",
+                "null",
+                '{"newest": 1}',
+                '"\\ud800"',
+            ):
+                connection.execute(text("SELECT pg_notify(:c, :p)"), {"c": CHANNEL, "p": payload})
+        await commit(records)
+        assert await reader.until_notified((PROJECT, 1)) == [(PROJECT, 1)]
+
+
+@pytest.mark.engines("server")
+async def test_log_is_read_without_a_notification_while_somebody_listens(
+    settings: Settings, engine: Engine
+) -> None:
+    reader = Reader(is_any=False)
+    async with (
+        migrated(settings) as (engines, _),
+        broker_over(engine, engines) as broker,
+        broker.listening(reader),
+    ):
+        await reader.until_woken(1)
+        reader.is_any = True
+        assert await reader.until_woken(4) == [EVERYBODY] * 4
 
 
 @pytest.mark.engines("embedded")
@@ -214,13 +352,14 @@ async def test_everybody_is_woken_when_a_lost_connection_stands_again(
         broker_over(engine, engines) as broker,
         broker.listening(reader),
     ):
+        # Not polled: woken only when it listens again.
+        reader.is_any = False
         for number in range(1, CUTS + 1):
-            await reader.until_woken(2 * number - 1)
             await cut(engines)
             await reader.until_woken(2 * number)
             assert reader.woken[-1] == EVERYBODY
             await commit(records)
-    assert [each for each in reader.woken if each != EVERYBODY][:2] == [(PROJECT, 1), (PROJECT, 2)]
+            await reader.until_notified((PROJECT, number))
 
 
 @pytest.mark.engines("server")

@@ -28,6 +28,9 @@ class EventBroker:
     that can be read by then, and after every moment in which one may have been missed.
     """
 
+    is_notified = True
+    """False if events of other processes come late, since notifications of them do not arrive."""
+
     def __init__(self) -> None:
         self._listener: Listener | None = None
 

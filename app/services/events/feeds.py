@@ -21,6 +21,7 @@ from app.services.events.subscriptions import EventBatch, QueueRoom, Subscriptio
 from app.stores.records.events import EventRecords
 from app.stores.records.records import Records
 from app.stores.records.unit_of_work import UnitOfWork
+from app.telemetry.metrics import Metrics
 from app.wire.events import event_of, with_raw_result
 
 _log = structlog.get_logger(__name__)
@@ -37,9 +38,15 @@ class ProjectFeed:
     """
 
     def __init__(
-        self, records: Records, project_id: str, raw_results: RawResults, room: QueueRoom
+        self,
+        records: Records,
+        project_id: str,
+        raw_results: RawResults,
+        room: QueueRoom,
+        metrics: Metrics,
     ) -> None:
         self._records = records
+        self._metrics = metrics
         self._room = room
         self._project_id = project_id
         self._raw_results = raw_results
@@ -108,6 +115,7 @@ class ProjectFeed:
                 subscription.cut("slow")
         if logged:
             self._distribute([self._add_raw_result(event_of(each)) for each in logged])
+            self._metrics.observe_event_delays(each.created_at for each in logged)
             self.position = logged[-1].number
         return bool(logged)
 
@@ -136,14 +144,18 @@ class ProjectFeed:
 class Feeds:
     """The feeds of a process, one for each project with listeners."""
 
-    def __init__(self, records: Records, raw_results: RawResults, room: QueueRoom) -> None:
+    def __init__(
+        self, records: Records, raw_results: RawResults, room: QueueRoom, metrics: Metrics
+    ) -> None:
         self._records = records
+        self._metrics = metrics
         self.room = room
         self._raw_results = raw_results
         self._feeds: dict[str, ProjectFeed] = {}
         self._group = anyio.create_task_group()
         self._is_running = asyncio.Event()
         self._is_over = asyncio.Event()
+        self._is_check_due = asyncio.Event()
         raw_results.is_heard = self._feeds.__contains__
 
     @property
@@ -152,10 +164,9 @@ class Feeds:
         return bool(self._feeds)
 
     def wake(self, project_id: str | None, number: int | None) -> None:
-        """Wake the feed of a project, or all of them."""
+        """Wake the feed of a project, or those of all projects with new events."""
         if project_id is None:
-            for feed in self._feeds.values():
-                feed.wake(None)
+            self._is_check_due.set()
         elif project_id in self._feeds:
             self._feeds[project_id].wake(number)
 
@@ -163,13 +174,37 @@ class Feeds:
         """Let feeds run until `end`, and wait until each has come to rest."""
         async with self._group:
             self._is_running.set()
+            self._group.start_soon(self._check)
             await self._is_over.wait()
 
     def end(self) -> None:
         """End all feeds, and let none begin."""
         self._is_over.set()
+        self._is_check_due.set()
         for feed in self._feeds.values():
             feed.end()
+
+    async def _check(self) -> None:
+        """Wake the feeds of projects with new events, by one query for all, whenever it is due."""
+        while True:
+            await self._is_check_due.wait()
+            if self._is_over.is_set():
+                return
+            self._is_check_due.clear()
+            with log_failures(_log, "new events not looked for"):
+                await self._wake_those_behind()
+                continue
+            with anyio.move_on_after(_RETRY_SECONDS):
+                await self._is_over.wait()
+            self._is_check_due.set()
+
+    async def _wake_those_behind(self) -> None:
+        project_ids = [*self._feeds]
+        newest = await self._records.read_projects(
+            lambda projects: projects.newest_events(project_ids)
+        )
+        for project_id, number in newest.items():
+            self.wake(project_id, number)
 
     async def enter(self, project_id: str) -> ProjectFeed:
         """Return the feed of a project, to be given back by `leave`.
@@ -181,7 +216,7 @@ class Feeds:
         feed = self._feeds.get(project_id)
         if feed is None:
             feed = self._feeds[project_id] = ProjectFeed(
-                self._records, project_id, self._raw_results, self.room
+                self._records, project_id, self._raw_results, self.room, self._metrics
             )
         feed.users += 1
         if feed.is_begun:

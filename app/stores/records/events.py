@@ -50,7 +50,7 @@ from app.stores.records.unit_of_work import Repository, UnitOfWork
 from pagefault_dialects.json.values import json_text
 
 CHANNEL = "pagefault_events"
-"""The channel on which PostgreSQL sends `<number> <project>` of a project's newest event."""
+"""The channel of PostgreSQL on which processes notify each other of new events."""
 
 _LOCK_TIMEOUT_MS = 10_000
 _DELETION: EventType = "session:deleted"
@@ -67,12 +67,9 @@ _NUMBER = (
     .returning(projects.c.last_event)
 )
 # On PostgreSQL it is one statement for all of them, because each is a round trip. It sets how long
-# to wait for the row, sends the notification with the commit, and reads the events from JSON.
-_NOTIFIED = func.pg_notify(
-    CHANNEL, cast(projects.c.last_event, String) + " " + projects.c.project_id
-).label("notified")
+# to wait for the row, and reads the events from JSON.
 _SET_TIMEOUT = func.set_config("lock_timeout", bindparam("timeout", type_=String()), True)
-_NUMBERED = _NUMBER.where(_SET_TIMEOUT.is_not(None)).returning(_NOTIFIED).cte("numbered")
+_NUMBERED = _NUMBER.where(_SET_TIMEOUT.is_not(None)).cte("numbered")
 _ROWS = (
     func.json_to_recordset(cast(bindparam("rows", type_=String()), JSON))
     .table_valued(

@@ -15,7 +15,7 @@ from sqlalchemy import (
 )
 
 from app.models.project import ApiKey, StoredSecret
-from app.stores.records.scope import read_row, values_of
+from app.stores.records.scope import in_batches, read_row, values_of
 from app.stores.records.statements import Lookup, is_among, refuse_in_event_loop, upsert
 from app.stores.records.tables import api_keys, projects
 
@@ -34,6 +34,9 @@ _REVOKE = (
     update(api_keys)
     .where(api_keys.c.key_id == bindparam("revoked_key"), api_keys.c.revoked_at.is_(None))
     .values(revoked_at=bindparam("now"))
+)
+_NEWEST_EVENTS = select(projects.c.project_id, projects.c.last_event).where(
+    is_among(projects.c.project_id, "project_ids")
 )
 _PROJECT_IDS = select(projects.c.project_id).order_by(projects.c.project_id)
 
@@ -57,6 +60,14 @@ class ProjectRecords:
     def list_ids(self, *conditions: ColumnElement[bool]) -> list[str]:
         """Return the ids of the projects that meet conditions, in their order."""
         return list(self._execute(_PROJECT_IDS.where(*conditions)).scalars())
+
+    def newest_events(self, project_ids: Collection[str]) -> dict[str, int]:
+        """Return the numbers of the newest events of some projects."""
+        return {
+            row.project_id: row.last_event
+            for batch in in_batches(project_ids)
+            for row in self._execute(_NEWEST_EVENTS, {"project_ids": batch})
+        }
 
     def add_key(self, key: ApiKey) -> None:
         """Add a key to its project, which must exist."""
