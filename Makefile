@@ -20,7 +20,7 @@ HASTY := npm_config_fetch_retries=1 npm_config_fetch_retry_mintimeout=1000 npm_c
 # The viewer is built together with the packages it consists of.
 WEB_SOURCES := $(shell find web $(CLIENTS_TS)/client/src $(CLIENTS_TS)/react/src \( -name node_modules -o -name dist -o -name generated -o -name check \) -prune -o -type f -print 2>/dev/null)
 
-.PHONY: help install run web web-check chromium nginx golang test test-all fmt lint types imports openapi pictures targets promises openapi-check migrate rooms bench bench-smoke torture dialects-corpus peers-check clients-check clients-generated-check clients-python clients-python-check clients-typescript clients-typescript-check openapi-diff site release-check check lock clean
+.PHONY: help install run web web-check chromium nginx pgbouncer golang test test-all fmt lint types imports openapi pictures targets promises openapi-check migrate rooms bench bench-smoke torture dialects-corpus peers-check clients-check clients-generated-check clients-python clients-python-check clients-typescript clients-typescript-check openapi-diff site release-check check lock clean
 
 # Only the make that `make test` starts installs side by side; under `-j`, this one would start the same installations.
 ifndef SIDE_BY_SIDE
@@ -37,7 +37,7 @@ run: install ## Serve on 127.0.0.1:8000 with SQLite and a local directory; PORT=
 	@$(HASTY) $(MAKE) --no-print-directory web >$(VENV)/web.log 2>&1 \
 	  || echo "The viewer could not be built, see $(VENV)/web.log; the API is served all the same." >&2
 	@PAGEFAULT_STARTED_BY="make run" $(BIN)/pagefault serve $(DATA_DIR_OPTION) $(if $(findstring command,$(origin PORT)),--port $(PORT))
-test: $(VENV)/python.stamp chromium nginx ## Run all tests of the service, PostgreSQL, S3 and a browser included
+test: $(VENV)/python.stamp chromium nginx pgbouncer ## Run all tests of the service, PostgreSQL, S3 and a browser included
 	@$(MAKE) -s --no-print-directory -j 3 SIDE_BY_SIDE=1 $(VENV)/dev.stamp web
 	$(PYTEST) -n 3 --dist loadgroup --no-loadscope-reorder tests packages
 test-all: test
@@ -155,3 +155,4 @@ chromium: ; @$(INSTALL) debian chromium-headless-shell /usr/bin/chromium-headles
 golang: ; @$(INSTALL) debian golang-go go
 # Unpacked and not installed: Debian would start it, on port 80.
 nginx: ; @$(INSTALL) debian nginx /usr/sbin/nginx --into $(VENV)/nginx
+pgbouncer: ; @$(INSTALL) debian pgbouncer /usr/sbin/pgbouncer

@@ -139,6 +139,10 @@ class DatabaseSettings(SettingsGroup):
     Over SQLite each caches up to 8 MiB."""
     timeout_seconds: PositiveFloat = 10.0
     """Timeout for a connection or a lock."""
+    transaction_pooler: bool | None = None
+    """`true` if a pooler such as PgBouncer may run each transaction over another connection:
+    statements are then not prepared. Without it, a pooler is recognized on each new connection;
+    `false` prepares statements behind one that keeps them, as in session mode."""
 
     @field_validator("url", "listen_url")
     @classmethod

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import anyio.to_thread
+import structlog
 from pydantic import SecretStr
 from sqlalchemy import URL
 
@@ -26,6 +27,7 @@ from app.stores.records.engine import (
     current_revision,
     database_url,
     is_newest,
+    is_pooled,
     listen_address,
     migrate,
     newest_revision,
@@ -37,6 +39,8 @@ from app.stores.records.records import Records
 from app.wiring.brokers.sqlite import SqliteBroker
 from app.wiring.bucket_urls import check_endpoint, parse_bucket_url
 from app.wiring.startup_errors import DataDirectoryError, OutdatedDatabaseError, SettingError
+
+_log = structlog.get_logger(__name__)
 
 
 @asynccontextmanager
@@ -110,6 +114,8 @@ async def open_checked_database(settings: Settings) -> AsyncIterator[Engines]:
             needed = await anyio.to_thread.run_sync(newest_revision)
             if current != needed:
                 raise OutdatedDatabaseError(current, needed)
+            if await anyio.to_thread.run_sync(is_pooled, engines.reader):
+                _log.info("behind a pooler: statements are not prepared")
         yield engines
     finally:
         await engines.close()
@@ -125,6 +131,7 @@ def open_database(settings: Settings) -> Engines:
         _parse_url("PAGEFAULT_DB__URL", settings.db.url, settings.data_dir),
         pool_size=settings.db.pool_size,
         timeout_seconds=settings.db.timeout_seconds,
+        transaction_pooler=settings.db.transaction_pooler,
     )
 
 

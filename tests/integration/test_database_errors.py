@@ -4,19 +4,25 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from urllib.parse import quote
 
 import psycopg
 import pytest
 from pydantic import SecretStr
-from sqlalchemy import make_url
+from sqlalchemy import NullPool, create_engine, make_url
 from sqlalchemy.exc import DBAPIError
 from structlog.testing import capture_logs
 
 from app.config.settings import DatabaseSettings, Settings
 from app.errors import StoreFullError, StoreMisconfiguredError, StoreUnavailableError
-from app.stores.records.database_errors import ADVICE, database_error, is_fault
+from app.stores.records.database_errors import (
+    ADVICE,
+    database_error,
+    is_fault,
+    translated_errors,
+)
 from app.wiring.stores import migrate_database
 from tests.kit.process import ROOT
 from tests.kit.servers import Backends, Postgres
@@ -232,6 +238,7 @@ WORDS = {
     'root certificate file "/root/.postgresql/root.crt" does not exist': "certificate",
     'FATAL:  no pg_hba.conf entry for host "10.0.0.2", user "a", no encryption': "not-admitted",
     "FATAL: no such database: name": "missing-database",
+    "FATAL:  unsupported startup parameter: options": "refused-option",
     "ВАЖНО:  пользователь не прошёл проверку подлинности": "failed",
 }
 
@@ -243,6 +250,30 @@ def test_connection_that_failed_is_named_by_what_the_driver_says(words: str, cau
     found = database_error(error)
     assert found.cause is not None
     assert found.cause.name == cause
+
+
+@pytest.mark.parametrize(
+    "statement", ["PREPARE same AS SELECT 1; PREPARE same AS SELECT 1", "EXECUTE unknown"]
+)
+def test_statement_prepared_over_another_connection_is_named(
+    backends: Backends, statement: str
+) -> None:
+    with backends.postgres.dropping():
+        engine = create_engine(
+            "postgresql+psycopg://",
+            creator=partial(
+                psycopg.connect, backends.postgres.url(backends.postgres.new_database())
+            ),
+            poolclass=NullPool,
+        )
+        with (
+            engine.connect() as connection,
+            pytest.raises(StoreMisconfiguredError) as raised,
+            translated_errors(),
+        ):
+            connection.exec_driver_sql(statement)
+    assert raised.value.cause is not None
+    assert raised.value.cause.name == "transaction-pooler"
 
 
 def test_full_disk_is_no_room_and_a_mistake_of_ours_no_fault() -> None:

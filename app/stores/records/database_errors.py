@@ -27,6 +27,7 @@ from app.errors import StoreCause, StoreFullError, StoreMisconfiguredError, Stor
 _URL = "PAGEFAULT_DB__URL"
 _DOCUMENT = "docs/deployment.md"
 _TIMEOUT = "PAGEFAULT_DB__TIMEOUT_SECONDS"
+_POOLER = "PAGEFAULT_DB__TRANSACTION_POOLER"
 
 _log = structlog.get_logger(__name__)
 
@@ -49,6 +50,10 @@ ADVICE: Mapping[type[StoreUnavailableError], Mapping[str, str]] = {
         "certificate": "shows a certificate that is not trusted, or the file that sslrootcert "
         f"names is missing: correct sslmode, sslrootcert and the host in {_URL}",
         "not-postgresql": f"answers unlike PostgreSQL: correct host and port in {_URL}",
+        "transaction-pooler": "is behind a pooler that runs transactions over several connections: "
+        f"set {_POOLER}=true",
+        "refused-option": f"is behind a pooler that refuses an option in {_URL}: take it out, or "
+        f"name it in the pooler's ignore_startup_parameters ({_DOCUMENT})",
         "wrong-option": f"cannot be asked: {_URL} has an option, or a value of one, that libpq "
         "does not know",
     },
@@ -90,6 +95,8 @@ _BY_STATE: Mapping[str, str] = {
     "3D000": "missing-database",
     "42501": "access-denied",
     "25006": "read-only",
+    "26000": "transaction-pooler",
+    "42P05": "transaction-pooler",
     "53100": "full",
     "53300": "too-many-connections",
     "55P03": "locked",
@@ -121,6 +128,7 @@ _BY_WORDS: Mapping[str, str] = {
     r"not currently accepting connections": "not-accepting",
     r"too many (clients|connections)|connection slots are reserved": "too-many-connections",
     r"database system is": "starting",
+    r"unsupported startup parameter": "refused-option",
     r"does not support SSL": "no-tls",
     r"certificate|does not match host name": "certificate",
     r"SSL negotiation|expected authentication request|unsupported frontend": "not-postgresql",
@@ -134,7 +142,9 @@ _BY_WORDS: Mapping[str, str] = {
 }
 _FAULTS = (sql.OperationalError, sql.InterfaceError, sql.TimeoutError)
 # Errors that SQLAlchemy takes for mistakes in a statement, and that the setup makes.
-_OF_THE_SETUP = frozenset(("access-denied", "read-only", "damaged", "wrong-option"))
+_OF_THE_SETUP = frozenset(
+    ("access-denied", "read-only", "damaged", "wrong-option", "transaction-pooler")
+)
 
 
 @contextmanager

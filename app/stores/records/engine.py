@@ -25,6 +25,7 @@ import anyio.to_thread
 from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event, inspect, make_url
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import ArgumentError, DisconnectionError
+from sqlalchemy.pool import ConnectionPoolEntry
 
 from app.shipped_files import MIGRATIONS
 from app.stores.records.database import Work
@@ -50,8 +51,12 @@ _POSTGRESQL_OPTIONS = {
     "keepalives_interval": 5,
     "keepalives_count": 3,
     "tcp_user_timeout": 20_000,
+    # Until a connection is known to lead to the server itself.
+    "prepare_threshold": None,
 }
+# How often a statement is executed before it is prepared.
 _PREPARE_THRESHOLD = 2
+_IS_POOLED = "is_pooled"
 _WRITER_PRAGMAS = ("synchronous=FULL", "foreign_keys=ON")
 _WAIT_SECONDS = 0.01
 DATABASE_FILE = "pagefault.db"
@@ -156,7 +161,7 @@ def open_engines(
     *,
     pool_size: int,
     timeout_seconds: float,
-    prepare_threshold: int | None = _PREPARE_THRESHOLD,
+    transaction_pooler: bool | None = None,
 ) -> Engines:
     """Return engines over a database; they connect when they are first used.
 
@@ -164,17 +169,17 @@ def open_engines(
         url: The address.
         pool_size: How many connections run functions in threads.
         timeout_seconds: How long a connection, a turn to write or a lock is waited for.
-        prepare_threshold: How often PostgreSQL executes a statement before it prepares it; `None`
-            for never, as a pooler between transactions needs.
+        transaction_pooler: True if a pooler may run each transaction over another connection to
+            PostgreSQL; `None` to recognize a pooler on each new connection.
     """
     threads = DatabaseThreads(pool_size, timeout_seconds)
     pool = {"pool_size": pool_size, "max_overflow": 0, "pool_timeout": timeout_seconds}
     if url.get_backend_name() == "sqlite":
         return _open_sqlite(url, threads, pool, timeout_seconds)
-    options = {**_POSTGRESQL_OPTIONS, "prepare_threshold": prepare_threshold}
-    opened = partial(_create_engine, url, connect_args=options)
+    opened = partial(_create_engine, url, connect_args=_POSTGRESQL_OPTIONS)
     engine, group_writer = opened(**pool), opened(pool_size=1, max_overflow=0)
     for each in (engine, group_writer):
+        event.listen(each, "connect", partial(_allow_prepared_statements, transaction_pooler))
         event.listen(each, "checkout", _check_not_ended)
     group = GroupCommits(group_writer, timeout_seconds)
     return Engines(engine, engine, threads, group, int(timeout_seconds * 1_000))
@@ -232,6 +237,41 @@ def _run_pragmas(pragmas: Sequence[str], connection: DBAPIConnection, _: object)
     for pragma in pragmas:
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
+
+
+def _allow_prepared_statements(
+    transaction_pooler: bool | None,
+    connection: Any,  # noqa: ANN401 - of PostgreSQL's driver
+    record: ConnectionPoolEntry,
+) -> None:
+    """Prepare frequent statements, unless a pooler may run them over another connection.
+
+    A prepared statement is a name in one connection to the server. Over another connection, the
+    name is unknown, or that of another statement, which is then run.
+    """
+    is_pooled = _is_pooled(connection) if transaction_pooler is None else transaction_pooler
+    record.info[_IS_POOLED] = is_pooled
+    if not is_pooled:
+        connection.prepare_threshold = _PREPARE_THRESHOLD
+        return
+    # Another client may have left a LISTEN in a connection of the pooler. Without a handler, the
+    # driver would keep its notifications.
+    connection.add_notify_handler(lambda _: None)
+
+
+def _is_pooled(connection: Any) -> bool:  # noqa: ANN401 - of PostgreSQL's driver
+    """Return whether transactions run in another server process than the one that greeted us.
+
+    A pooler sends a number of its own, or that of one of its connections.
+    """
+    processes = [connection.execute("SELECT pg_backend_pid()").fetchone()[0] for _ in range(2)]
+    return set(processes) != {connection.info.backend_pid}
+
+
+def is_pooled(engine: Engine) -> bool:
+    """Return whether statements are not prepared because of a pooler. False for SQLite."""
+    with translated_errors(), engine.connect() as connection:
+        return bool(connection.info.get(_IS_POOLED))
 
 
 def _check_not_ended(connection: Any, *_: object) -> None:  # noqa: ANN401 - of PostgreSQL's driver
