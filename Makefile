@@ -86,7 +86,7 @@ openapi-diff: $(VENV)/dev.stamp ## Show how the OpenAPI document differs from th
 	@$(BIN)/python -m clients.check.document_diff $(AGAINST)
 
 ##@ To write generated documents
-openapi: install ## Write openapi/openapi.json, docs/dialects.md, docs/errors.md and docs/settings.md
+openapi: install ## Write openapi/openapi.json, and the generated pages and tables of docs/
 	$(BIN)/python -m website.documents
 targets: $(VENV)/dev.stamp ## Write the matrix of docs/targets.md
 	$(PYTEST) -q tests/contract/test_targets_document.py --write-documents

@@ -13,9 +13,11 @@ from app.config.settings import Settings, variables_of
 from app.http.problem_pages import problems_markdown
 from app.main import create_app
 from website.dialects_page import update_dialects_table
+from website.metrics_table import update_metrics_table
 
 ROOT = Path(__file__).resolve().parents[1]
 DIALECTS = ROOT / "docs" / "dialects.md"
+TELEMETRY = ROOT / "docs" / "telemetry.md"
 CORPUS = ROOT / "packages" / "dialects" / "tests" / "dialects"
 
 
@@ -26,6 +28,7 @@ def generated_documents() -> dict[Path, str]:
         ROOT / "openapi" / "openapi.json": json.dumps(document, indent=2, ensure_ascii=False)
         + "\n",
         DIALECTS: update_dialects_table(DIALECTS.read_text(), CORPUS),
+        TELEMETRY: update_metrics_table(TELEMETRY.read_text()),
         ROOT / "docs" / "errors.md": problems_markdown(),
         ROOT / "docs" / "settings.md": settings_markdown(),
     }

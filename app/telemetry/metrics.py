@@ -1,18 +1,21 @@
 """The service's metrics, as Prometheus reads them."""
 
+import asyncio
 import os
 import time
 from collections import Counter as Counts
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
-from typing import get_args
+from typing import Literal, get_args
 
 from prometheus_client import (
     CollectorRegistry,
     Counter,
     Gauge,
     Histogram,
+    Metric,
+    ProcessCollector,
     generate_latest,
     multiprocess,
 )
@@ -20,51 +23,85 @@ from prometheus_client import (
 from app.models.event import EndReason
 from app.models.identity import utc_now
 from app.models.resource_descriptor import FaultKind
+from app.stores.records.database import PoolUse
+from app.telemetry.frontier_metrics import MoveResult
+from app.telemetry.worker_processes import WorkerProcesses
 
 # Requests are counted together, once there are so many of them.
 _MAX_UNCOUNTED = 1_000
+# In a worker process, the gauges that others read are set after this time.
+_REFRESH_SECONDS = 5.0
 STAGES = ("normalization", "persistence", "packaging", "commit")
 
 
 class Metrics:
-    """The service's metrics, in a registry of their own."""
+    """The service's metrics, in a registry of their own. `labels` has those of each metric."""
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
+        self.labels: dict[str, tuple[str, ...]] = {}
         self._requests = self._counter(
             "requests", "Requests answered.", "method", "route", "status"
         )
         self._latency = self._histogram(
-            "request", "Time from a request's first byte to its answer's last.", "method", "route"
+            "request",
+            "Time from the first byte of a request to the last of its answer, without streams.",
+            "method",
+            "route",
         )
-        self._bytes_in = self._counter("ingested_bytes", "Bytes of tool results as they came in.")
+        self._bytes_in = self._counter("ingested_bytes", "Bytes of the bodies of tool results.")
         self._bytes_saved = self._counter(
-            "saved_bytes",
-            "Bytes readers of history are spared, against tool results kept as they came in.",
+            "saved_bytes", "Bytes by which records are smaller than the bodies of tool results."
         )
-        self._stages = self._histogram("stage", "Time a stage of ingest took.", "stage")
-        self._streams = self._gauge("event_streams", "Streams of events that are open.")
+        self._stages = self._histogram("stage", "Time of a stage of ingest.", "stage")
+        self._streams = self._gauge("event_streams", "Open event streams.")
         self._streams_ended = self._counter(
-            "event_streams_ended", "Streams of events that have ended, by why.", "reason"
+            "event_streams_ended", "Event streams that have ended, by the reason.", "reason"
         )
         self._event_delay = self._histogram(
-            "event_delay", "Time from an event's creation to its delivery to a process's streams."
+            "event_delay",
+            "Time from the creation of an event to its delivery to the streams of a process.",
         )
         self._scrubbed_blobs = self._counter(
-            "scrubbed_blobs", "Stored files the scrub has read through."
+            "scrubbed_blobs", "Stored files that the scrub has read."
         )
-        self._scrubbed_bytes = self._counter("scrubbed_bytes", "Bytes the scrub has read.")
+        self._scrubbed_bytes = self._counter("scrubbed_bytes", "Bytes that the scrub has read.")
         self._scrub_faults = self._counter(
-            "scrub_faults", "Stored files the scrub found wrong, by what is wrong.", "kind"
+            "scrub_faults", "Stored files that are damaged or missing, as the scrub found.", "kind"
         )
         self._memory_held = self._gauge(
             "memory_held_bytes",
-            "Memory that bodies, answers, images and queued events hold of the budget.",
+            "Memory of the budget that is reserved for bodies, answers, images and queued events.",
         )
         self._memory_refusals = self._counter(
-            "memory_refusals", "Requests refused because the memory they needed was not free."
+            "memory_refusals",
+            "Requests that were refused because the budget had too little free memory.",
         )
-        self._held_bytes: Callable[[], int] = int
+        self._connections = self._gauge(
+            "database_connections", "Connections to the database.", "pool", "state"
+        )
+        self._most_connections = self._gauge(
+            "database_connections_max", "Connections that a pool may open.", "pool"
+        )
+        self._waiting = self._gauge(
+            "database_waiting", "Callers that wait for a connection of a pool.", "pool"
+        )
+        self._feed_lag = self._gauge(
+            "event_feed_lag_events",
+            "Events that the process was notified of and has not read from the log, of the feed "
+            "that is furthest behind.",
+            mode="livemax",
+        )
+        self._listener_lag = self._gauge(
+            "event_listener_lag_events",
+            "Events that wait in the queue of the listener that is furthest behind.",
+            mode="livemax",
+        )
+        self._moves = self._counter(
+            "frontier_moves", "Attempts to move a named frontier, by their result.", "result"
+        )
+        # Read the sources of gauges, and set them.
+        self._watches: list[Callable[[], None]] = []
         # Requests that are answered and not counted yet.
         self._uncounted: list[tuple[str, str, int, float | None]] = []
         self._is_shared = "PROMETHEUS_MULTIPROC_DIR" in os.environ
@@ -73,16 +110,29 @@ class Metrics:
             self._streams_ended.labels(reason)
         for kind in get_args(FaultKind):
             self._scrub_faults.labels(kind)
+        for result in get_args(MoveResult):
+            self._moves.labels(result)
+        ProcessCollector(registry=self._registry)
 
     def _counter(self, name: str, about: str, *labels: str) -> Counter:
+        self.labels[f"pagefault_{name}"] = labels
         return Counter(f"pagefault_{name}", about, labels, registry=self._registry)
 
-    def _gauge(self, name: str, about: str) -> Gauge:
+    def _gauge(
+        self,
+        name: str,
+        about: str,
+        *labels: str,
+        mode: Literal["livesum", "livemax"] = "livesum",
+    ) -> Gauge:
+        """Return a gauge, of which several workers have the sum or the maximum."""
+        self.labels[f"pagefault_{name}"] = labels
         return Gauge(
-            f"pagefault_{name}", about, registry=self._registry, multiprocess_mode="livesum"
+            f"pagefault_{name}", about, labels, registry=self._registry, multiprocess_mode=mode
         )
 
     def _histogram(self, name: str, about: str, *labels: str) -> Histogram:
+        self.labels[f"pagefault_{name}_seconds"] = labels
         return Histogram(f"pagefault_{name}_seconds", about, labels, registry=self._registry)
 
     @contextmanager
@@ -154,16 +204,54 @@ class Metrics:
             for seconds in latencies:
                 histogram.observe(seconds)
 
+    def count_move(self, result: MoveResult) -> None:
+        """Count an attempt to move a frontier."""
+        self._moves.labels(result).inc()
+
     def watch_memory(self, held_bytes: Callable[[], int]) -> None:
-        """Ask this for the bytes that are held, whenever the metrics are read."""
-        self._held_bytes = held_bytes
+        """Read the reserved bytes whenever the metrics are read."""
+        self._watches.append(lambda: self._memory_held.set(held_bytes()))
+
+    def watch_connections(self, read_pools: Callable[[], Iterable[PoolUse]]) -> None:
+        """Read the use of the pools of connections whenever the metrics are read."""
+
+        def set_gauges() -> None:
+            for pool in read_pools():
+                self._connections.labels(pool.name, "used").set(pool.used)
+                self._connections.labels(pool.name, "idle").set(pool.idle)
+                self._most_connections.labels(pool.name).set(pool.most)
+                self._waiting.labels(pool.name).set(pool.waiting)
+
+        self._watches.append(set_gauges)
+
+    def watch_lag(self, feed_lag: Callable[[], int], listener_lag: Callable[[], int]) -> None:
+        """Read how many events feeds and listeners are behind whenever the metrics are read."""
+        self._watches.append(lambda: self._feed_lag.set(feed_lag()))
+        self._watches.append(lambda: self._listener_lag.set(listener_lag()))
+
+    async def keep_fresh(self) -> None:
+        """Set the gauges of a worker process again and again, since other workers read them."""
+        while self._is_shared:
+            self._refresh()
+            await asyncio.sleep(_REFRESH_SECONDS)
+
+    def collect(self) -> Iterable[Metric]:
+        """Return the current metrics of this process."""
+        self._refresh()
+        return self._registry.collect()
 
     def exposition(self) -> bytes:
         """Return all metrics in Prometheus' text format, of all worker processes together."""
-        self._count()
-        self._memory_held.set(self._held_bytes())
+        self._refresh()
         if not self._is_shared:
             return generate_latest(self._registry)
         everyone = CollectorRegistry()
+        # It removes the gauges of workers that have ended, so it is the first.
+        everyone.register(WorkerProcesses(os.environ["PROMETHEUS_MULTIPROC_DIR"]))
         multiprocess.MultiProcessCollector(everyone)  # type: ignore[no-untyped-call]
         return generate_latest(everyone)
+
+    def _refresh(self) -> None:
+        self._count()
+        for watch in self._watches:
+            watch()

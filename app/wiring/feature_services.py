@@ -55,6 +55,7 @@ from app.services.tool_results.tool_results import ToolResults
 from app.services.uploads.uploads import Uploads
 from app.stores.blobs.store import BlobStore
 from app.stores.records.records import Records
+from app.telemetry.metrics import Metrics
 from app.wiring.open_stores import Stores
 from app.wiring.services import Provider, Services
 from app.wiring.startup_errors import SettingError
@@ -207,6 +208,7 @@ def _session_renders(services: Services) -> SessionRenders:
         new_entries=NewEntries(records, blobs, resolver, turns),
         windows=SessionWindows(records, blobs, resolver, turns),
         known_turns=turns,
+        metrics=services[Metrics],
     )
 
 

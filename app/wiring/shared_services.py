@@ -17,6 +17,7 @@ from app.services.requests.streamed_bodies import StreamedBodies
 from app.services.requests.streamed_requests import StreamedRequests
 from app.services.requests.whole_bodies import RequestBodies
 from app.stores.blobs.store import BlobStore
+from app.stores.records.records import Records
 from app.telemetry.metrics import Metrics
 from app.wiring.open_stores import Stores
 from app.wiring.services import Provider, Services
@@ -32,6 +33,7 @@ def _blobs(services: Services) -> BlobStore:
 def _metrics(services: Services) -> Metrics:
     metrics, memory = Metrics(), services[MemoryBudget]
     metrics.watch_memory(lambda: memory.held_bytes)
+    metrics.watch_connections(services[Records].database.pools)
     return metrics
 
 
@@ -92,7 +94,9 @@ SERVICES = (
         RawResults,
         lambda services: RawResults(is_enabled=services[Settings].debug_tool_result_raw),
     ),
-    Provider(Metrics, _metrics),
+    Provider(
+        Metrics, _metrics, running=lambda services: run_beside(services[Metrics].keep_fresh())
+    ),
     Provider(Quotas, _quotas),
     Provider(PublishedContent, _published_content),
 )

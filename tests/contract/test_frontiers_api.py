@@ -242,6 +242,21 @@ def test_reading_a_frontier_does_not_move_it(client: httpx.Client) -> None:
     assert moved["messages"] == read["messages"]
 
 
+def test_stored_moves_of_a_frontier_are_counted(client: httpx.Client) -> None:
+    def moved() -> list[str]:
+        lines = client.get("/metrics").text.splitlines()
+        return [each for each in lines if each.startswith("pagefault_frontier_moves_total")]
+
+    begin(client)
+    for number in range(4):
+        step(client, number)
+    before = moved()
+    for _ in range(3):
+        move(client, 5_000)
+    count = float(before[0].rpartition(" ")[2])
+    assert moved() == [f'pagefault_frontier_moves_total{{result="moved"}} {count + 1}', *before[1:]]
+
+
 def test_turn_moves_a_frontier(client: httpx.Client) -> None:
     begin(client)
     for number in range(4):

@@ -44,6 +44,18 @@ METRICS = {
     "pagefault_scrub_faults_total",
     "pagefault_memory_held_bytes",
     "pagefault_memory_refusals_total",
+    "pagefault_database_connections",
+    "pagefault_database_connections_max",
+    "pagefault_database_waiting",
+    "pagefault_event_feed_lag_events",
+    "pagefault_event_listener_lag_events",
+    "pagefault_frontier_moves_total",
+    "process_cpu_seconds_total",
+    "process_max_fds",
+    "process_open_fds",
+    "process_resident_memory_bytes",
+    "process_start_time_seconds",
+    "process_virtual_memory_bytes",
 }
 _SAMPLE = re.compile(r"^(\w+)(\{[^}]*\})? ([0-9.e+-]+)$", re.MULTILINE)
 

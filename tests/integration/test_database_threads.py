@@ -18,7 +18,7 @@ from sqlalchemy.exc import IntegrityError
 
 from app.config.settings import Settings
 from app.errors import StoreUnavailableError
-from app.stores.records.database import Written
+from app.stores.records.database import PoolUse, Written
 from app.stores.records.database_threads import DatabaseThreads
 from app.stores.records.engine import Engines
 from app.wiring.stores import migrate_database, open_database
@@ -127,6 +127,30 @@ async def test_long_write_leaves_the_event_loop_to_others_and_to_those_who_read(
         tasks.start_soon(let_it_end)
         await engines.write(partial(held.insert, 1), is_alone=False)
     assert await engines.read(keys) == [1]
+
+
+async def test_pools_count_used_connections_and_waiting_callers(engines: Engines) -> None:
+    reads, writes = [Held() for _ in range(CONNECTIONS + 1)], [Held(), Held()]
+    async with anyio.create_task_group() as tasks:
+        for each in reads:
+            tasks.start_soon(engines.read, each.read)
+        for key, each in enumerate(writes):
+            tasks.start_soon(partial(engines.write, partial(each.insert, key), is_alone=False))
+            await writes[0].until_begun()
+        for each in reads[:CONNECTIONS]:
+            await each.until_begun()
+        await anyio.wait_all_tasks_blocked()
+        busy = engines.pools()
+        for each in (*reads, *writes):
+            each.may_end.set()
+    assert busy == [
+        PoolUse("main", CONNECTIONS, CONNECTIONS, 0, 1),
+        PoolUse("commits", 1, 1, 0, 1),
+    ]
+    assert engines.pools() == [
+        PoolUse("main", CONNECTIONS, 0, CONNECTIONS, 0),
+        PoolUse("commits", 1, 0, 1, 0),
+    ]
 
 
 async def test_write_that_fails_gives_its_transaction_up(engines: Engines) -> None:

@@ -21,7 +21,7 @@ from app.services.events.subscriptions import EventBatch, QueueRoom, Subscriptio
 from app.stores.records.events import EventRecords
 from app.stores.records.records import Records
 from app.stores.records.unit_of_work import UnitOfWork
-from app.telemetry.metrics import Metrics
+from app.telemetry.service_metrics import StreamMetrics
 from app.wire.events import event_of, with_raw_result
 
 _log = structlog.get_logger(__name__)
@@ -34,7 +34,8 @@ _LONGEST_BREATH_SECONDS = 0.25
 class ProjectFeed:
     """The events of one project, from the moment it was opened.
 
-    `position` is the number of the last event that was handed out.
+    `position` is the number of the last event that was handed out, `newest` that of the newest one
+    whose number is known.
     """
 
     def __init__(
@@ -43,7 +44,7 @@ class ProjectFeed:
         project_id: str,
         raw_results: RawResults,
         room: QueueRoom,
-        metrics: Metrics,
+        metrics: StreamMetrics,
     ) -> None:
         self._records = records
         self._metrics = metrics
@@ -54,12 +55,14 @@ class ProjectFeed:
         self._woken = asyncio.Event()
         self._is_over = False
         self.position = 0
+        self.newest = 0
         self.is_begun = False
         self.users = 0
 
     def wake(self, number: int | None) -> None:
         """Cause the log to be read, unless it is known to hold nothing new."""
         if number is None or number > self.position:
+            self.newest = max(self.newest, number or 0)
             self._woken.set()
 
     def attach(self, subscription: Subscription) -> None:
@@ -117,6 +120,7 @@ class ProjectFeed:
             self._distribute([self._add_raw_result(event_of(each)) for each in logged])
             self._metrics.observe_event_delays(each.created_at for each in logged)
             self.position = logged[-1].number
+            self.newest = max(self.newest, self.position)
         return bool(logged)
 
     def _look(self, unit: UnitOfWork) -> tuple[Sequence[LoggedEvent], int]:
@@ -145,7 +149,7 @@ class Feeds:
     """The feeds of a process, one for each project with listeners."""
 
     def __init__(
-        self, records: Records, raw_results: RawResults, room: QueueRoom, metrics: Metrics
+        self, records: Records, raw_results: RawResults, room: QueueRoom, metrics: StreamMetrics
     ) -> None:
         self._records = records
         self._metrics = metrics
@@ -156,12 +160,18 @@ class Feeds:
         self._is_running = asyncio.Event()
         self._is_over = asyncio.Event()
         self._is_check_due = asyncio.Event()
+        metrics.watch_lag(self.lag, room.longest_queue)
         raw_results.is_heard = self._feeds.__contains__
 
     @property
     def is_any(self) -> bool:
         """True if any project has listeners."""
         return bool(self._feeds)
+
+    def lag(self) -> int:
+        """Return how many known events the feed that is furthest behind has not handed out."""
+        begun = (feed for feed in self._feeds.values() if feed.is_begun)
+        return max((feed.newest - feed.position for feed in begun), default=0)
 
     def wake(self, project_id: str | None, number: int | None) -> None:
         """Wake the feed of a project, or those of all projects with new events."""
@@ -230,7 +240,8 @@ class Feeds:
             raise
         # Another stream may have started the feed meanwhile.
         if not feed.is_begun and not self._is_over.is_set():
-            feed.position, feed.is_begun = newest, True
+            feed.position = feed.newest = newest
+            feed.is_begun = True
             # It reads at once, since events may have been announced before its position was known.
             self._group.start_soon(feed.run)
         return feed

@@ -25,7 +25,7 @@ from app.services.events.stream import EventStream, start_of
 from app.services.events.subscriptions import Subscription, WriteBuffers
 from app.services.memory_budget.budget import MemoryBudget
 from app.stores.records.records import Records
-from app.telemetry.metrics import Metrics
+from app.telemetry.service_metrics import StreamMetrics
 
 _log = structlog.get_logger(__name__)
 _READERS = 4
@@ -52,7 +52,7 @@ class EventStreams:
         feeds: Feeds,
         *,
         limits: StreamLimits,
-        counts: Metrics,
+        counts: StreamMetrics,
         memory: MemoryBudget,
     ) -> None:
         self._counts = counts

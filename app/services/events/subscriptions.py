@@ -117,6 +117,10 @@ class QueueRoom:
         """Count it no more."""
         self._queues.discard(queue)
 
+    def longest_queue(self) -> int:
+        """Return the number of events in the queue that has the most."""
+        return max((queue.waiting for queue in self._queues), default=0)
+
     def put(self, items: Iterable[EventItem]) -> None:
         """Count events that are added to a queue."""
         users = self._users
@@ -233,6 +237,11 @@ class Subscription:
         if len(self._waiting) > self._most_events or self.waiting_bytes > self._most_bytes:
             self.cut("slow")
         self._changed.set()
+
+    @property
+    def waiting(self) -> int:
+        """The number of events in the queue."""
+        return len(self._waiting)
 
     @property
     def is_cut(self) -> bool:

@@ -19,6 +19,7 @@ from app.stores.records.frontiers import FrontierRecords
 from app.stores.records.records import Records
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork
+from app.telemetry.frontier_metrics import FrontierMetrics
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.model.conversation import ComposedTurn, TextItem, Turn
 from pagefault_dialects.model.frontier import NOTHING_EVICTED, Frontier, StoredFrontier
@@ -87,6 +88,8 @@ class SessionRenders:
     """Loads sessions without their folded entries."""
     known_turns: TurnCache
     """Caches entries and their turns."""
+    metrics: FrontierMetrics
+    """Counts the moves of frontiers."""
     slots: ProjectSlots = field(
         init=False, default_factory=lambda: ProjectSlots(_SESSIONS_AT_ONCE, _SESSIONS_OF_PROJECT)
     )
@@ -192,6 +195,7 @@ class SessionRenders:
             )
             if rendering is not None:
                 return rendering
+        self.metrics.count_move("refused")
         raise ConflictError(
             f"The frontier was moved by other requests {_TRIES} times in a row. Send the request "
             "again, or use a frontier of your own.",
@@ -329,4 +333,7 @@ class SessionRenders:
 
         # Lost hashes only lower `stableThrough`; lost levels would change the next rendering.
         is_durable = old.frontier != new.frontier
-        return await self.records.write(project_id, put, is_durable=is_durable)
+        is_stored = await self.records.write(project_id, put, is_durable=is_durable)
+        if is_durable or not is_stored:
+            self.metrics.count_move("moved" if is_stored else "contended")
+        return is_stored

@@ -43,7 +43,7 @@ from app.stores.records.records import Records
 from app.stores.records.resources import ResourceRecords
 from app.stores.records.tool_results import ToolResultRecords
 from app.stores.records.unit_of_work import UnitOfWork
-from app.telemetry.ingest_metrics import IngestMetrics
+from app.telemetry.service_metrics import IngestMetrics
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.json.values import json_bytes
 from pagefault_dialects.model.normalized import NormalizedReference

@@ -5,7 +5,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeAlias, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from sqlalchemy import Connection
 
@@ -25,6 +25,16 @@ class Written(Generic[_Result]):
 
 Work: TypeAlias = Callable[[Connection], Written[_Result]]
 """A function that writes over a connection. It may run again, and has no other effect."""
+
+
+class PoolUse(NamedTuple):
+    """The used and idle connections of a pool, and the callers that wait for one."""
+
+    name: str
+    most: int
+    used: int
+    idle: int
+    waiting: int
 
 
 class Database(Protocol):
@@ -70,6 +80,9 @@ class Database(Protocol):
         Raises:
             StoreUnavailableError: The database does not answer, or the transaction failed.
         """
+
+    def pools(self) -> Sequence[PoolUse]:
+        """Return the current use of each pool of connections."""
 
     async def close(self) -> None:
         """Close all connections, after running functions."""

@@ -37,6 +37,12 @@ class DatabaseThreads:
         self._started = 0
         self._is_closed = False
 
+    @property
+    def waiting(self) -> int:
+        """The number of callers that wait for a free thread."""
+        places = (self._free, self._free_to_wait)
+        return sum(place.statistics().tasks_waiting for place in places)
+
     async def run(self, work: Callable[[], _Result], *, is_waiting: bool = False) -> _Result:
         """Run a function in a thread. If the caller is cancelled, a running function goes on.
 

@@ -22,13 +22,23 @@ from select import POLLIN, poll
 from typing import Any, TypeVar
 
 import anyio.to_thread
-from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event, inspect, make_url
+from sqlalchemy import (
+    URL,
+    Connection,
+    Engine,
+    NullPool,
+    QueuePool,
+    create_engine,
+    event,
+    inspect,
+    make_url,
+)
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import ArgumentError, DisconnectionError
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from app.shipped_files import MIGRATIONS
-from app.stores.records.database import Work
+from app.stores.records.database import PoolUse, Work
 from app.stores.records.database_errors import database_error, translated_errors, unconfirmed
 from app.stores.records.database_threads import DatabaseThreads
 from app.stores.records.group_commits import (
@@ -113,6 +123,13 @@ class Engines:
             return await self.group.run(work, is_alone=is_alone, is_durable=is_durable)
         except ContendedError:
             return await self.threads.run(alone, is_waiting=True)
+
+    def pools(self) -> Sequence[PoolUse]:
+        """See `Database.pools`: `commits` writes short changes, `main` does everything else."""
+        return [
+            _pool_use("main", self.reader, self.threads.waiting),
+            _pool_use("commits", self.group.engine, self.group.waiting),
+        ]
 
     async def close(self) -> None:
         """See `Database.close`."""
@@ -213,6 +230,13 @@ def _create_engine(url: URL, **options: Any) -> Engine:  # noqa: ANN401 - as SQL
     """
     # Parameters are data of clients, and the text of an error ends up in the log.
     return create_engine(url, hide_parameters=True, isolation_level="AUTOCOMMIT", **options)
+
+
+def _pool_use(name: str, engine: Engine, waiting: int) -> PoolUse:
+    pool = engine.pool
+    if not isinstance(pool, QueuePool):
+        return PoolUse(name, 0, 0, 0, waiting)
+    return PoolUse(name, pool.size(), pool.checkedout(), pool.checkedin(), waiting)
 
 
 def _become_writer(timeout_seconds: float, connection: DBAPIConnection, record: object) -> None:

@@ -91,7 +91,7 @@ class GroupCommits:
     """
 
     def __init__(self, engine: Engine, timeout_seconds: float) -> None:
-        self._engine = engine
+        self.engine = engine
         self._timeout_seconds = timeout_seconds
         self._waiting: deque[_Change[Any]] = deque()
         self._task: asyncio.Task[None] | None = None
@@ -99,6 +99,11 @@ class GroupCommits:
         self._is_closed = False
         # True if something failed in the last group, as it then may in the next one.
         self._uses_savepoints = False
+
+    @property
+    def waiting(self) -> int:
+        """The number of changes that wait for their transaction to begin."""
+        return len(self._waiting)
 
     async def run(
         self, work: Work[_Result], *, is_alone: bool = False, is_durable: bool = True
@@ -139,7 +144,7 @@ class GroupCommits:
         while self._waiting:
             self._waiting.popleft().complete()
         await self._thread.close()
-        self._engine.dispose()
+        self.engine.dispose()
 
     async def _commit_groups(self) -> None:
         while self._waiting:
@@ -166,7 +171,7 @@ class GroupCommits:
     def _commit_group(self, changes: Sequence[_Change[Any]]) -> None:
         """Make changes in one transaction, and commit it. Sets the errors of those that fail."""
         try:
-            with self._engine.connect() as connection:
+            with self.engine.connect() as connection:
                 try:
                     self._make_all(changes, connection)
                     made = [change for change in changes if change.error is None]
