@@ -34,9 +34,8 @@ from tests.e2e.test_tail_command import call_tool, settings_of, tailing
 from tests.kit.described_api import api_document
 from tests.kit.event_streams import WAIT_SECONDS
 from tests.kit.media import png
-from tests.kit.nginx import Nginx, balancing
+from tests.kit.nginx import EXAMPLES, Nginx, balancing
 from tests.kit.plain_http import TRUSTS_NOBODY
-from tests.kit.process import ROOT
 from tests.kit.servers import Backends, Engine, LiveService, serving
 
 pytestmark = pytest.mark.engines("embedded")
@@ -489,10 +488,8 @@ def test_resource_policy_that_was_chosen_is_kept(tmp_path: Path) -> None:
 
 
 def test_documented_proxy_keeps_the_hosts_apart(tmp_path: Path) -> None:
-    page = (ROOT / "docs" / "deployment.md").read_text()
-    (server,) = re.findall(
-        rf"^```\n(server {{\n[^`]*server_name {CONTENT_HOST};.*?)^```", page, re.M | re.S
-    )
+    server = (EXAMPLES / "content-host.conf").read_text()
+    assert f"server_name {CONTENT_HOST};" in server
     settings = Settings(
         data_dir=tmp_path / "data",
         auth="api-key",

@@ -1,4 +1,4 @@
-"""Content that nginx sends: a real one, configured as the documentation shows."""
+"""Content that nginx sends: a real one, configured as in `deploy/nginx`."""
 
 import contextlib
 import hashlib

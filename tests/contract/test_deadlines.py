@@ -17,8 +17,8 @@ from tests.kit.process import ROOT
 from tests.kit.raw_http import WAIT_SECONDS, answer_of, connected, problem, rest
 from tests.kit.servers import Backends, LiveService, serving
 
-DEPLOYMENT = ROOT / "docs" / "deployment.md"
-IDLE_SECONDS = re.compile(r"^    keepalive_timeout (\d+)s;$", re.MULTILINE)
+DEPLOY = ROOT / "deploy"
+IDLE_SECONDS = re.compile(r"^\s+keepalive(?:_timeout)? (\d+)s;?$", re.MULTILINE)
 
 
 @pytest.fixture
@@ -82,9 +82,9 @@ def test_deadline_of_headers_does_not_end_a_connection_that_was_answered_early(
         assert answer_of(connection).startswith(b"HTTP/1.1 200")
 
 
-def test_documented_proxies_close_idle_connections_before_the_service_does() -> None:
-    examples = DEPLOYMENT.read_text().count("upstream pagefault {")
-    assert IDLE_SECONDS.findall(DEPLOYMENT.read_text()) == ["60"] * examples
+def test_proxies_of_the_examples_close_idle_connections_before_the_service_does() -> None:
+    for example in ("nginx/pagefault.conf", "caddy/Caddyfile"):
+        assert IDLE_SECONDS.findall((DEPLOY / example).read_text()) == ["60"], example
     assert Limits().keep_alive_seconds == 130
 
 

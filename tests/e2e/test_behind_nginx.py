@@ -1,4 +1,4 @@
-"""Two processes behind nginx over PostgreSQL and S3, configured as the documentation shows."""
+"""Two processes behind nginx over PostgreSQL and S3, configured as in `deploy/nginx`."""
 
 import base64
 import hashlib
@@ -196,7 +196,7 @@ def test_a_process_that_is_killed_is_passed_over(pair: Pair) -> None:
 @pytest.mark.promise(
     "security.md#links-and-keys",
     "Routes for operators that need no key do not pass the documented proxy",
-    kept_by="docs/deployment.md",
+    kept_by="deploy/nginx/pagefault.conf",
     tried="`/metrics`, `/readyz`",
 )
 def test_what_asks_for_no_key_and_is_for_operators_does_not_pass_the_proxy(pair: Pair) -> None:
@@ -208,3 +208,41 @@ def test_what_asks_for_no_key_and_is_for_operators_does_not_pass_the_proxy(pair:
         own = {path: client.get(path).status_code for path in passed}
     assert passed == {"/healthz": 200, "/metrics": 404, "/readyz": 404}
     assert own == dict.fromkeys(passed, 200)
+
+
+@pytest.mark.promise(
+    "security.md#links-and-keys",
+    "The documented proxy compresses histories and lists, and no stored bytes, links or guards",
+    kept_by="deploy/nginx/pagefault.conf",
+    tried="6 routes",
+)
+def test_histories_and_lists_are_compressed_and_nothing_else_is(pair: Pair) -> None:
+    text = "much the same text, again and again; " * 100
+    history = "/api/sessions/zip/messages"
+    with pair.client() as client:
+        message = {"role": "user", "content": text}
+        assert client.post(history, json=message).status_code == 201
+        stored = client.post(
+            "/api/resources", json=text, headers={"Content-Type": "application/json"}
+        ).headers["location"]
+        page = {"modality": "text", "content": text}
+        assert client.put("/api/pages/zipped", json=page).status_code == 201
+        unchanged = [f"{history}/1", f"{stored}/content", f"{stored}/text", "/api/pages/zipped"]
+        answers = {path: client.get(path) for path in (history, *unchanged)}
+        known = client.get(history, headers={"If-None-Match": answers[history].headers["etag"]})
+        refused = client.get(history, headers={"Accept-Encoding": "gzip;q=0"})
+        document = client.get("/openapi.json")
+    codings = {
+        path: (
+            answer.status_code,
+            answer.headers.get("content-encoding"),
+            answer.headers["etag"][0],
+        )
+        for path, answer in answers.items()
+    }
+    assert codings == {history: (200, "gzip", "W"), **dict.fromkeys(unchanged, (200, None, '"'))}
+    assert document.headers["content-encoding"] == "gzip"
+    assert "Accept-Encoding" in answers[history].headers["vary"]
+    assert (known.status_code, known.content) == (304, b"")
+    assert "content-encoding" not in refused.headers
+    assert refused.json() == answers[history].json()

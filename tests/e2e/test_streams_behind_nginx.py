@@ -1,4 +1,4 @@
-"""Streams of two processes behind nginx, configured as the documentation shows."""
+"""Streams of two processes behind nginx, configured as in `deploy/nginx`."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -94,7 +94,7 @@ def pair(backends: Backends, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         "A listener behind a proxy receives events at once, and continues at another process "
         "when its own is killed"
     ),
-    kept_by="docs/deployment.md",
+    kept_by="deploy/nginx/pagefault.conf",
     tried="5 events, a kill",
 )
 def test_stream_hears_at_once_and_goes_on_at_the_other_process(pair: Pair) -> None:
@@ -123,7 +123,7 @@ def test_stream_hears_at_once_and_goes_on_at_the_other_process(pair: Pair) -> No
         "A WebSocket behind a proxy receives events at once, and continues at another process"
         " when its own is restarted"
     ),
-    kept_by="docs/deployment.md",
+    kept_by="deploy/nginx/pagefault.conf",
     tried="5 events, a restart",
 )
 def test_socket_hears_at_once_and_goes_on_at_the_other_process(pair: Pair) -> None:

@@ -1,7 +1,6 @@
-"""A real nginx in front of live services, with the configurations that the documentation shows."""
+"""A real nginx in front of live services, with the configurations of `deploy/nginx`."""
 
 import os
-import re
 import select
 import shutil
 import signal
@@ -14,10 +13,9 @@ from types import TracebackType
 from tests.kit.process import ROOT
 
 WAIT_SECONDS = 30.0
-_DEPLOYMENT = ROOT / "docs" / "deployment.md"
+EXAMPLES = ROOT / "deploy" / "nginx"
 
 _PLACES = f"{os.environ.get('PATH', '')}:/usr/sbin:{ROOT / '.venv' / 'nginx' / 'usr' / 'sbin'}"
-_BLOCK = re.compile(r"^```nginx\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _AROUND = """
 daemon off;
 worker_processes 1;
@@ -116,32 +114,35 @@ class Nginx:
 
 
 def sending_files(service_port: int, data_dir: Path) -> str:
-    """The documented server before one service, with the location that sends its files."""
-    server, location = _documented()
+    """The example before one service, with the location that sends its files."""
     places = {
         "    server 127.0.0.1:8002;\n": "",
         "127.0.0.1:8001": f"127.0.0.1:{service_port}",
         "/var/lib/pagefault/blobs/": f"{data_dir / 'blobs'}/",
     }
-    return _placed(server.removesuffix("}\n") + location + "}\n", places)
+    location = (EXAMPLES / "blobs.conf").read_text()
+    return _placed(_example().removesuffix("}\n") + location + "}\n", places)
 
 
 def balancing(first: str, second: str) -> str:
-    """The documented server before two services, each `127.0.0.1:PORT`, with `down` behind it."""
-    server, _ = _documented()
-    return _placed(server, {"127.0.0.1:8001": first, "127.0.0.1:8002": second})
+    """The example before two services, each `127.0.0.1:PORT`, with `down` behind it."""
+    places = {
+        "    server 127.0.0.1:8001;": f"    server {first};",
+        "    server 127.0.0.1:8002;": f"    server {second};",
+    }
+    return _placed(_example(), places)
 
 
-def _documented() -> tuple[str, str]:
-    """The server that the documentation shows, and the location to add to it."""
-    server, location = _BLOCK.findall(_DEPLOYMENT.read_text())
+def _example() -> str:
+    """The upstream and the server of the example."""
+    server = (EXAMPLES / "pagefault.conf").read_text()
     assert server.count("listen 443 ssl;") == 1
-    return server, location
+    return server
 
 
 def _placed(configuration: str, places: Mapping[str, str]) -> str:
     """A configuration with each of these texts, which it has once, replaced."""
-    for documented, here in places.items():
-        assert configuration.count(documented) == 1
-        configuration = configuration.replace(documented, here)
+    for example, here in places.items():
+        assert configuration.count(example) == 1
+        configuration = configuration.replace(example, here)
     return configuration
