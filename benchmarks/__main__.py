@@ -37,6 +37,7 @@ MODULES = {
     "overload": "overload",
     "memory-in": "memory_in",
     "search": "page_search",
+    "search-backlog": "search_backlog",
     "rendering": "session_render",
     "steps": "steps",
     "memory-out": "memory_out",

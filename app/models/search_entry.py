@@ -30,6 +30,17 @@ class WaitingEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class EntryQueue:
+    """The entries that wait to be indexed, of all projects; numbers grow with each new entry."""
+
+    waiting: int
+    oldest: int | None
+    """The smallest number of those that wait."""
+    newest: int
+    """The largest number of all entries; 0 if there are none."""
+
+
+@dataclass(frozen=True, slots=True)
 class EntrySource:
     """The source of a record's words, and its place in the project."""
 

@@ -100,6 +100,14 @@ class Metrics:
         self._moves = self._counter(
             "frontier_moves", "Attempts to move a named frontier, by their result.", "result"
         )
+        self._backlog = self._gauge(
+            "search_backlog_entries", "Entries that wait for the search index.", mode="livemax"
+        )
+        self._backlog_age = self._gauge(
+            "search_backlog_age_seconds",
+            "Time that the oldest entry which waits for the search index has waited.",
+            mode="livemax",
+        )
         # Read the sources of gauges, and set them.
         self._watches: list[Callable[[], None]] = []
         # Requests that are answered and not counted yet.
@@ -179,6 +187,11 @@ class Metrics:
     def count_scrub_fault(self, kind: FaultKind) -> None:
         """Count a stored file that is not what its rows say."""
         self._scrub_faults.labels(kind).inc()
+
+    def set_search_backlog(self, entries: int, age_seconds: float) -> None:
+        """Set the length of the queue of the search index, and the age of its oldest entry."""
+        self._backlog.set(entries)
+        self._backlog_age.set(age_seconds)
 
     def observe_request(self, method: str, route: str, status: int, seconds: float | None) -> None:
         """Count one answered request under its route's template, never its path.

@@ -178,7 +178,7 @@ PAGES = (
 SEARCH = (
     Provider(
         SearchIndexing,
-        lambda services: SearchIndexing(services[Records]),
+        lambda services: SearchIndexing(services[Records], services[Metrics]),
         running=lambda services: services[SearchIndexing].running(),
     ),
     Provider(Search, lambda services: Search(services[Records], services[SearchIndexing])),

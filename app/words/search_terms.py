@@ -42,7 +42,8 @@ _NEW_PAIR_BYTES = 3
 _SHORT_WORD_CHARS = 4
 _PAIR_WORDS = 2
 
-_ASCII_WORD = re.compile(r"[0-9a-z]+")
+# Its group is the word, cut.
+_ASCII_WORD = re.compile(rf"([0-9a-z]{{1,{LONGEST_WORD_CHARS}}})[0-9a-z]*")
 _WORD = regex.compile(
     rf"[{CONTINUOUS}]\p{{M}}*|[\p{{L}}\p{{N}}--[{CONTINUOUS}]][{WORD_CHARS}--[{CONTINUOUS}]]*",
     regex.V1,
@@ -190,13 +191,14 @@ def _words_of_short(searchable: SearchableText) -> SearchWords:
     known: dict[str, None] = {}
 
     def joined(texts: Iterable[str]) -> str:
-        found = (_ASCII_WORD.findall(text.lower()) for text in texts)
-        split = [[word[:LONGEST_WORD_CHARS] for word in words] for words in found]
-        known.update(dict.fromkeys(word for words in split for word in words))
+        split = [_ASCII_WORD.findall(text.lower()) for text in texts]
+        for words in split:
+            known.update(dict.fromkeys(words))
         return f" {TEXT_BREAK} ".join(" ".join(words) for words in split if words)
 
     heading, text = joined(searchable.heading), joined(searchable.text)
-    stems = dict.fromkeys(stemmed for word in known if (stemmed := stem(word)) != word)
+    pairs = zip(known, map(stem, known), strict=True)
+    stems = dict.fromkeys([stemmed for word, stemmed in pairs if stemmed != word])
     return SearchWords(heading, text, " ".join(stems))
 
 

@@ -47,6 +47,8 @@ METRICS = {
     "pagefault_database_connections",
     "pagefault_database_connections_max",
     "pagefault_database_waiting",
+    "pagefault_search_backlog_age_seconds",
+    "pagefault_search_backlog_entries",
     "pagefault_event_feed_lag_events",
     "pagefault_event_listener_lag_events",
     "pagefault_frontier_moves_total",

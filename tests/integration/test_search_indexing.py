@@ -1,6 +1,7 @@
 """What waits to be indexed: all of it, once, whoever does it, and if it is broken off."""
 
 import asyncio
+import re
 from collections.abc import Callable, Collection
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -9,15 +10,17 @@ import pytest
 
 from app.models.message import StoredHistoryMessage
 from app.models.session import MESSAGE
+from app.services.search.backlog import BacklogGauge
 from app.services.search.indexing import SearchIndexing
 from app.stores.records.finding import IN_ENTRIES, IN_PAGES, RankedMatch, SearchPlace, find
 from app.stores.records.records import Records
 from app.stores.records.resources import ResourceRecords
-from app.stores.records.search_entries import SearchEntryRecords
+from app.stores.records.search_entries import SearchEntryRecords, measure_queue
 from app.stores.records.search_tables import stemless_pages
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork
 from app.stores.records.word_indexes import choose_entry_index, choose_page_index
+from app.telemetry.metrics import Metrics
 from app.words.search_terms import SearchableText, parse_search, search_words
 from pagefault_bundles.bundle_records import BundleRecords
 from tests.integration.test_page_search import index
@@ -68,6 +71,24 @@ async def test_everything_is_indexed_once_by_processes_that_do_it_together(
     matches = await records.read(PROJECT, found("walrus"))
     # One of them is no JSON: it has no words, and keeps none of the others waiting.
     assert len(matches) == len(set(matches)) == MESSAGES - 1
+
+
+async def test_metrics_show_how_many_entries_wait(records: Records) -> None:
+    metrics = Metrics()
+    exposed = []
+    await records.write(PROJECT, add_messages)
+    for _ in range(2):
+        await BacklogGauge(records, metrics).measure()
+        exposed += re.findall(r"^pagefault_search_backlog_entries (.*)$", text_of(metrics), re.M)
+        await SearchIndexing(records).index_all()
+    assert exposed == [f"{MESSAGES:.1f}", "0.0"]
+    queue = await records.read_projects(measure_queue)
+    assert (queue.waiting, queue.oldest) == (0, None)
+    assert queue.newest >= MESSAGES
+
+
+def text_of(metrics: Metrics) -> str:
+    return metrics.exposition().decode()
 
 
 async def test_step_that_is_broken_off_is_done_again(records: Records) -> None:

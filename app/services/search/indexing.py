@@ -4,17 +4,19 @@ Every write adds its entry to a queue in the database (`app.stores.records.searc
 nothing is lost if a process is killed, and entries of older versions are indexed as well. A step
 reads some entries, prepares their words in the event loop, and writes them in one transaction:
 
-    in the background   the oldest entries first. The pause after a step is as long as four steps,
-                        or 24 while requests keep this process busy
+    in the background   the oldest entries first. The pauses between steps are longer while requests
+                        keep this process busy, and shorter for an older backlog
+                        (`app.services.search.backlog`)
     in a search         the newest entries first, before the search, so that it finds them
 
 Several processes may index at once. If two take the same entries, the second one writes nothing.
 """
 
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import anyio
 import anyio.lowlevel
@@ -24,10 +26,12 @@ import structlog
 from app.models.search_entry import EntrySource, WaitingEntry
 from app.services.concurrency.background import log_failures, run_beside, run_to_completion
 from app.services.concurrency.large_work import is_quick
+from app.services.search.backlog import BacklogGauge, pause_seconds
 from app.stores.records.records import Records
 from app.stores.records.search_entries import SearchEntryRecords, find_projects_to_index
 from app.stores.records.unit_of_work import UnitOfWork
 from app.stores.records.word_index import IndexedPage
+from app.telemetry.metrics import Metrics
 from app.words.entry_texts import entry_texts
 from app.words.search_terms import search_words
 from pagefault_dialects.errors import PagefaultError
@@ -35,16 +39,21 @@ from pagefault_dialects.model.page import MODALITIES
 from pagefault_dialects.model.resource import resource_kind
 
 _log = structlog.get_logger(__name__)
-_STEP_ENTRIES = 32
+# A step of 500 costs hardly less for each entry, and writers wait for it four times as long.
+_STEP_ENTRIES = 128
 _PAGES_AT_ONCE = 8
-_MAX_BEFORE_SEARCH = 128
 _IDLE_SECONDS = 1.0
 _FAILED_SECONDS = 15.0
-_PAUSE_OF_STEP = 4
-_PAUSE_OF_STEP_WHEN_BUSY = 24
 # The share of a processor from which on a process counts as busy, measured during a pause.
 _BUSY_SHARE = 0.5
 _LOG_INTERVAL = 10_000
+
+
+class _Work(NamedTuple):
+    """The number of indexed entries, and the time that this took."""
+
+    entries: int = 0
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +61,7 @@ class SearchIndexing:
     """Indexes queued entries of all projects."""
 
     records: Records
+    metrics: Metrics | None = None
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -69,9 +79,7 @@ class SearchIndexing:
         ):
             return 0
         try:
-            for _ in range(_MAX_BEFORE_SEARCH // _STEP_ENTRIES):
-                if not await self._step(project_id, newest_first=True):
-                    break
+            await self._step(project_id, newest_first=True)
         except PagefaultError as exc:
             _log.warning("search index not brought up to date", code=exc.problem_code)
         return await self.records.read(
@@ -80,31 +88,38 @@ class SearchIndexing:
 
     async def index_all(self) -> int:
         """Run a step in every project; return the number of indexed entries."""
+        return (await self._index_all()).entries
+
+    async def _index_all(self) -> _Work:
         projects = await self.records.read_projects(find_projects_to_index)
-        return sum([await self._step(each) + await self._add_stems(each) for each in projects])
+        steps = [step for each in projects for step in await self._steps(each)]
+        return _Work(*map(sum, zip(*steps, strict=True))) if steps else _Work()
 
     async def _keep_indexing(self) -> None:
         indexed = logged = 0
         is_busy = False
+        backlog = BacklogGauge(self.records, self.metrics)
         while True:
-            began = time.monotonic()
-            done = -1
+            done: _Work | None = None
             with log_failures(_log, "not indexed for searches"):
-                done = await run_to_completion(self.index_all())
-            took = time.monotonic() - began
-            if done < 0:
+                await backlog.measure()
+                done = await run_to_completion(self._index_all())
+            if done is None:
                 await anyio.sleep(_FAILED_SECONDS)
                 continue
-            indexed += done
+            indexed += done.entries
             # Shows an operator the progress after an upgrade or a large import.
             if indexed - logged >= _LOG_INTERVAL:
                 logged = indexed
                 _log.info("indexed for searches", entries=indexed)
-            steps = _PAUSE_OF_STEP_WHEN_BUSY if is_busy else _PAUSE_OF_STEP
-            is_busy = await _pause(steps * took if done else _IDLE_SECONDS)
+            pause = pause_seconds(done.seconds, backlog.age_seconds, is_busy=is_busy)
+            is_busy = await _pause(pause if done.entries else _IDLE_SECONDS)
 
-    async def _step(self, project_id: str, *, newest_first: bool = False) -> int:
-        """Index some queued entries of a project; return their number."""
+    async def _steps(self, project_id: str) -> Sequence[_Work]:
+        return [await self._step(project_id), await self._add_stems(project_id)]
+
+    async def _step(self, project_id: str, *, newest_first: bool = False) -> _Work:
+        """Index some queued entries of a project."""
 
         def load(unit: UnitOfWork) -> dict[WaitingEntry, EntrySource | None]:
             entries = unit[SearchEntryRecords]
@@ -114,23 +129,33 @@ class SearchIndexing:
 
         loaded = await self.records.read(project_id, load)
         if not loaded:
-            return 0
-        prepared = {entry: await _prepare(source) for entry, source in loaded.items()}
-        # Entries that are lost in a crash are indexed again, so the write need not be durable.
-        return await self.records.write(
-            project_id, lambda unit: unit[SearchEntryRecords].index(prepared), is_durable=False
-        )
+            return _Work()
+        prepared: dict[WaitingEntry, IndexedPage | None] = {}
+        took = 0.0
+        for entry, source in loaded.items():
+            prepared[entry], seconds = await _prepare(source)
+            took += seconds
+        done = await self._write(project_id, lambda unit: unit[SearchEntryRecords].index(prepared))
+        return _Work(done.entries, done.seconds + took)
 
-    async def _add_stems(self, project_id: str) -> int:
+    async def _add_stems(self, project_id: str) -> _Work:
         if not await self.records.read(
             project_id, lambda unit: unit[SearchEntryRecords].are_stemless()
         ):
-            return 0
-        return await self.records.write(
-            project_id,
-            lambda unit: unit[SearchEntryRecords].add_stems(limit=_PAGES_AT_ONCE),
-            is_durable=False,
+            return _Work()
+        return await self._write(
+            project_id, lambda unit: unit[SearchEntryRecords].add_stems(limit=_PAGES_AT_ONCE)
         )
+
+    async def _write(self, project_id: str, index: Callable[[UnitOfWork], int]) -> _Work:
+        """Run a function that indexes in a transaction of its own; time it without its waiting."""
+
+        def timed(unit: UnitOfWork) -> _Work:
+            began = time.monotonic()
+            return _Work(index(unit), time.monotonic() - began)
+
+        # Entries that are lost in a crash are indexed again, so the write need not be durable.
+        return await self.records.write(project_id, timed, is_alone=True, is_durable=False)
 
 
 async def _pause(seconds: float) -> bool:
@@ -140,10 +165,10 @@ async def _pause(seconds: float) -> bool:
     return time.process_time() - used > _BUSY_SHARE * (time.monotonic() - began)
 
 
-async def _prepare(source: EntrySource | None) -> IndexedPage | None:
-    """Return the words of an entry; `None` if it is not searched or was deleted."""
+async def _prepare(source: EntrySource | None) -> tuple[IndexedPage | None, float]:
+    """Return the words of an entry, `None` if it is not searched or was deleted, and the time."""
     if source is None or not source.is_found:
-        return None
+        return None, 0.0
     if not is_quick(*source.contents):
         return await anyio.to_thread.run_sync(_index_words, source)
     # Other tasks of the event loop run between two entries.
@@ -151,12 +176,14 @@ async def _prepare(source: EntrySource | None) -> IndexedPage | None:
     return _index_words(source)
 
 
-def _index_words(source: EntrySource) -> IndexedPage:
+def _index_words(source: EntrySource) -> tuple[IndexedPage, float]:
+    began = time.thread_time()
     kind = resource_kind(source.mime_type) if source.mime_type else None
-    return IndexedPage(
+    page = IndexedPage(
         search_words(entry_texts(source).searchable),
         source.session_id,
         next((each for each in MODALITIES if each == kind), None),
         source.kind,
         source.other_sessions,
     )
+    return page, time.thread_time() - began

@@ -116,7 +116,7 @@ class Engines:
         self, work: Work[_Result], *, is_alone: bool, is_durable: bool = True
     ) -> tuple[_Result, int | None]:
         """See `Database.write`, and `GroupCommits`."""
-        alone = partial(_write_alone, self, work)
+        alone = partial(_write_alone, self, work, is_durable=is_durable)
         if is_alone and self.is_postgresql:
             return await self.threads.run(alone)
         try:
@@ -326,9 +326,11 @@ def _read_snapshot(engines: Engines, work: Callable[[Connection], _Result]) -> _
         return work(connection)
 
 
-def _write_alone(engines: Engines, work: Work[_Result]) -> tuple[_Result, int | None]:
+def _write_alone(
+    engines: Engines, work: Work[_Result], *, is_durable: bool
+) -> tuple[_Result, int | None]:
     with translated_errors(), engines.writer.connect() as connection:
-        begin(connection, lock_timeout_ms=engines.lock_timeout_ms)
+        begin(connection, is_durable=is_durable, lock_timeout_ms=engines.lock_timeout_ms)
         written = work(connection)
         last_event = write_events(
             connection, written.project_id, written.events, engines.lock_timeout_ms

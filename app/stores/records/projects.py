@@ -9,6 +9,8 @@ from sqlalchemy import (
     Connection,
     CursorResult,
     Executable,
+    Row,
+    Select,
     bindparam,
     select,
     update,
@@ -68,6 +70,10 @@ class ProjectRecords:
             for batch in in_batches(project_ids)
             for row in self._execute(_NEWEST_EVENTS, {"project_ids": batch})
         }
+
+    def select_one(self, statement: Select[Any]) -> Row[Any]:
+        """Return the one row of a statement that counts over all projects."""
+        return self._execute(statement).one()
 
     def add_key(self, key: ApiKey) -> None:
         """Add a key to its project, which must exist."""

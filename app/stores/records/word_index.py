@@ -101,6 +101,10 @@ class WordIndex(Repository, ABC):
     def index_all(self, indexed: Mapping[int, IndexedPage]) -> None:
         """Replace the words of pages, by page number."""
         self.remove_all(indexed)
+        self.insert_all(indexed)
+
+    def insert_all(self, indexed: Mapping[int, IndexedPage]) -> None:
+        """Add the words of pages that have none, by page number."""
         entries: list[IndexEntry] = []
         for number, each in sorted(indexed.items()):
             words = each.words
