@@ -17,10 +17,12 @@ CORPUS := packages/dialects/tests/dialects
 DATA_DIR_OPTION := --data-dir "$${PAGEFAULT_DATA_DIR:-data}"
 # Without a network, `make run` starts after seconds and not after npm's own retries.
 HASTY := npm_config_fetch_retries=1 npm_config_fetch_retry_mintimeout=1000 npm_config_fetch_timeout=20000
+# Load, crashes, full disks and hostile texts: `make check` runs them, and `make test` does not.
+STRESS := tests/faults tests/security tests/e2e/test_kill.py
 # The viewer is built together with the packages it consists of.
 WEB_SOURCES := $(shell find web $(CLIENTS_TS)/client/src $(CLIENTS_TS)/react/src \( -name node_modules -o -name dist -o -name generated -o -name check \) -prune -o -type f -print 2>/dev/null)
 
-.PHONY: help install run web web-check chromium nginx pgbouncer golang test test-all fmt lint types imports openapi pictures targets promises openapi-check migrate rooms bench bench-smoke torture dialects-corpus peers-check clients-check clients-generated-check clients-python clients-python-check clients-typescript clients-typescript-check openapi-diff site release-check check lock clean
+.PHONY: help install run web web-check chromium nginx pgbouncer golang test stress test-all fmt lint types imports openapi pictures targets promises openapi-check migrate rooms bench bench-smoke torture dialects-corpus peers-check clients-check clients-generated-check clients-python clients-python-check clients-typescript clients-typescript-check openapi-diff site release-check check lock clean
 
 # Only the make that `make test` starts installs side by side; under `-j`, this one would start the same installations.
 ifndef SIDE_BY_SIDE
@@ -37,16 +39,18 @@ run: install ## Serve on 127.0.0.1:8000 with SQLite and a local directory; PORT=
 	@$(HASTY) $(MAKE) --no-print-directory web >$(VENV)/web.log 2>&1 \
 	  || echo "The viewer could not be built, see $(VENV)/web.log; the API is served all the same." >&2
 	@PAGEFAULT_STARTED_BY="make run" $(BIN)/pagefault serve $(DATA_DIR_OPTION) $(if $(findstring command,$(origin PORT)),--port $(PORT))
-test: $(VENV)/python.stamp chromium nginx pgbouncer ## Run all tests of the service, PostgreSQL, S3 and a browser included
+test: $(VENV)/python.stamp chromium nginx pgbouncer ## Run the tests of the service, PostgreSQL, S3 and a browser included
 	@$(MAKE) -s --no-print-directory -j 3 SIDE_BY_SIDE=1 $(VENV)/dev.stamp web
-	$(PYTEST) -n 3 --dist loadgroup --no-loadscope-reorder tests packages
-test-all: test
-check: lint types imports openapi-check openapi-diff web-check bench-smoke peers-check clients-check site release-check test ## Run everything that CI runs
+	$(PYTEST) -n 3 --dist loadgroup --no-loadscope-reorder tests packages $(STRESS:%=--ignore=%)
+test-all: test stress
+check: lint types imports openapi-check openapi-diff web-check bench-smoke peers-check clients-check site release-check test stress ## Run everything that CI runs
 fmt: $(VENV)/dev.stamp ## Format the code
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
 ##@ The parts of check
+stress: $(VENV)/dev.stamp nginx ## Crash, fill and overload the service, in the short forms of `make torture`
+	$(PYTEST) -n 3 --dist loadgroup --no-loadscope-reorder $(STRESS)
 lint: $(VENV)/dev.stamp ## Check style
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -116,7 +120,7 @@ bench: $(VENV)/dev.stamp ## Measure everything and write benchmarks/results.md; 
 torture: $(VENV)/dev.stamp web nginx ## Run the long forms of the tests, an hour or more; TORTURE_PERCENT=10 for a part
 	@printf '| tried | found |\n|---|---|\n' >$(VENV)/torture.md
 	@TORTURE=long KILL_ROUNDS=long TORTURE_FIGURES=$(CURDIR)/$(VENV)/torture.md $(PYTEST) -n 2 --dist loadgroup --durations 20 \
-	  tests/faults tests/security tests/e2e/test_kill.py tests/integration/test_sweep_race.py tests/integration/test_migrations.py \
+	  $(STRESS) tests/integration/test_sweep_race.py tests/integration/test_migrations.py \
 	  packages/dialects/tests/context packages/dialects/tests/messages/test_healing.py packages/dialects/tests/targets/test_home.py; status=$$?; \
 	  printf '\n%s, commit %s\n\n' $$(date -u +%F) $$(git rev-parse --short HEAD); cat $(VENV)/torture.md; exit $$status
 PIN := uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet

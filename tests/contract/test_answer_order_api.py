@@ -9,6 +9,8 @@ import pytest
 from tests.contract.render_requests import Json, rendering
 from tests.contract.session_requests import append, call_tool
 
+pytestmark = pytest.mark.engines("embedded")
+
 IDS = ("a", "b", "c")
 CALLS: Json = {
     "role": "assistant",
@@ -74,6 +76,7 @@ def fault_pages(client: httpx.Client, session_id: str, ids: Sequence[str]) -> No
         assert answer.status_code == 200, answer.text
 
 
+@pytest.mark.engines("embedded", "server")
 @pytest.mark.parametrize(
     "store", [post_results, post_messages, take_turns, call_tools, fault_pages]
 )
@@ -115,6 +118,7 @@ def test_messages_of_one_list_keep_the_order_of_their_host(client: httpx.Client)
     assert answers(client, "one") == ["c", "a", "b"]
 
 
+@pytest.mark.engines("embedded", "server")
 def test_fork_of_a_session_has_the_order_of_its_answers(client: httpx.Client) -> None:
     take(client, "s", {"message": CALLS}, *({"toolResult": result_of(each)} for each in "cab"))
     append(client, "t", **CALLS)

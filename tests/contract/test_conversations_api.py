@@ -11,6 +11,8 @@ from tests.contract.session_requests import append, call_tool, listed, upload
 from tests.kit.media import b64, png
 from tests.kit.servers import LiveService
 
+pytestmark = pytest.mark.engines("embedded")
+
 Json = dict[str, Any]
 HISTORY = "/api/sessions/s/history"
 PICTURE = png(100, 100, noise=True)
@@ -50,6 +52,7 @@ def contents(client: httpx.Client, session: str = "s") -> list[Json]:
     ]
 
 
+@pytest.mark.engines("embedded", "server")
 def test_list_is_appended_and_only_its_new_end_the_next_time(client: httpx.Client) -> None:
     assert receipt(client, LIST[:2]) == {"appended": 2, "lastSeq": 2}
     assert receipt(client, LIST) == {"appended": 2, "lastSeq": 4}
@@ -234,6 +237,7 @@ def test_shorter_list_diverges_at_what_it_lacks_unless_that_is_a_result(
     assert (problem["seq"], problem["errors"][0]["pointer"]) == (4, "/3")
 
 
+@pytest.mark.engines("embedded", "server")
 def test_divergence_may_fork_with_the_common_beginning(client: httpx.Client) -> None:
     receipt(client, LIST)
     other = [USER, {"role": "assistant", "content": "Nothing yet."}]
@@ -295,6 +299,7 @@ def picture_of(data: bytes) -> Json:
     return {"role": "user", "content": [{"type": "image_url", "image_url": {"url": url}}]}
 
 
+@pytest.mark.engines("embedded", "server")
 def test_media_are_moved_once_and_compared_by_their_bytes(client: httpx.Client) -> None:
     shown = picture_of(PICTURE)
     assert receipt(client, [shown]) == {"appended": 1, "lastSeq": 1}
@@ -353,6 +358,7 @@ def test_what_is_no_conversation_is_refused(client: httpx.Client, body: object) 
     assert client.get("/api/sessions/s").status_code == 404
 
 
+@pytest.mark.engines("embedded", "server")
 def test_overtaken_client_is_refused(client: httpx.Client) -> None:
     receipt(client, LIST[:2], expectedSeq=0)
     append(client, content="Meanwhile.")
@@ -366,6 +372,7 @@ def test_rendering_is_that_of_the_session(client: httpx.Client) -> None:
     assert made == {"appended": 4, "lastSeq": 4, "rendering": rendered}
 
 
+@pytest.mark.engines("embedded", "server")
 def test_of_two_at_once_each_message_is_appended_once(client: httpx.Client) -> None:
     conversation = [{"role": "user", "content": f"Line {number}."} for number in range(12)]
 
@@ -379,6 +386,7 @@ def test_of_two_at_once_each_message_is_appended_once(client: httpx.Client) -> N
     assert contents(client) == conversation
 
 
+@pytest.mark.engines("embedded", "server")
 def test_session_of_another_project_is_another_one(
     client: httpx.Client, service: LiveService
 ) -> None:

@@ -18,6 +18,8 @@ from tests.kit import media
 from tests.kit.media import b64
 from tests.kit.servers import LiveService
 
+pytestmark = pytest.mark.engines("embedded")
+
 TURNS = "/api/sessions/s/turns"
 BUDGETS = [2_000, 5_000, 12_000]
 NOT_OF_A_RENDERING = {"stableThrough"}
@@ -135,9 +137,10 @@ def forget_moves(settings: Settings) -> None:
         database.execute(statement)
 
 
-@pytest.mark.engines("embedded")
-@pytest.mark.parametrize("target", ["openai-chat", "anthropic", "gemini", "bedrock", "mcp"])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    ("seed", "target"),
+    [*enumerate(["openai-chat", "anthropic", "gemini", "bedrock", "mcp"])],
+)
 def test_rendering_at_an_entry_is_the_one_that_was_sent_then(
     client: httpx.Client, seed: int, target: str
 ) -> None:
@@ -188,6 +191,7 @@ def test_working_set_at_an_entry_is_of_the_rendering_that_was_sent_then(
         assert read(client, path, at=seq) == record
 
 
+@pytest.mark.engines("embedded", "server")
 def test_frontier_stands_at_an_entry_as_the_last_request_before_it_moved_it(
     client: httpx.Client,
 ) -> None:
@@ -198,6 +202,7 @@ def test_frontier_stands_at_an_entry_as_the_last_request_before_it_moved_it(
         assert between["lastSeq"] == new["lastSeq"] - 1
 
 
+@pytest.mark.engines("embedded", "server")
 def test_nothing_is_evicted_before_the_first_move(client: httpx.Client) -> None:
     begin(client)
     step(client, 1)
@@ -273,6 +278,7 @@ def test_fork_has_the_renderings_of_its_entries(client: httpx.Client) -> None:
     assert of_messages(newest) == of_messages(read(client, path))
 
 
+@pytest.mark.engines("embedded", "server")
 def test_session_that_was_made_again_has_no_moves(client: httpx.Client) -> None:
     records = steps(client)
     assert client.delete("/api/sessions/s").is_success
@@ -282,6 +288,7 @@ def test_session_that_was_made_again_has_no_moves(client: httpx.Client) -> None:
     assert records[0]["lastSeq"] == 3
 
 
+@pytest.mark.engines("embedded", "server")
 def test_imported_session_shows_its_earlier_renderings(
     client: httpx.Client, service: LiveService
 ) -> None:

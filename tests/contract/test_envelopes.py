@@ -1,10 +1,13 @@
 """Results in the envelopes of their dialects, over HTTP: told, kept, compared, refused."""
 
 import httpx
+import pytest
 
 from packages.dialects.tests.dialects.corpus import FILE, read_cases
 from tests.kit import media
 from tests.kit.media import b64
+
+pytestmark = pytest.mark.engines("embedded")
 
 _PNG = media.png(70, 50, noise=True)
 _PICTURE = {"type": "image", "data": b64(_PNG), "mimeType": "image/png"}

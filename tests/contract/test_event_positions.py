@@ -1,4 +1,4 @@
-"""Where streams of events begin, on both engines: positions, resets, and what a page load needs."""
+"""Where streams of events begin: positions, resets, and what a page load needs."""
 
 import gc
 import logging
@@ -11,6 +11,8 @@ from tests.contract.page_requests import outcome, pointers, put
 from tests.contract.session_requests import MESSAGES, append, call_tool
 from tests.kit.event_streams import HEARTBEAT, Block, heard, listening
 from tests.kit.servers import LiveService
+
+pytestmark = pytest.mark.engines("embedded")
 
 PROJECT = "/api/events"
 SESSION = "/api/sessions/s/events"
@@ -35,6 +37,7 @@ def filled(client: httpx.Client) -> httpx.Client:
     return client
 
 
+@pytest.mark.engines("embedded", "server")
 @pytest.mark.parametrize(("path", "last"), [(PROJECT, 5), (SESSION, 3)])
 def test_stream_begins_now_and_says_where_that_is(
     filled: httpx.Client, path: str, last: int
@@ -54,6 +57,7 @@ def test_stream_of_nothing_begins_at_0(client: httpx.Client, path: str) -> None:
         assert stream.next().id == "1"
 
 
+@pytest.mark.engines("embedded", "server")
 @pytest.mark.parametrize(("path", "last"), [(PROJECT, 5), (SESSION, 3)])
 def test_every_position_is_one_to_begin_behind(filled: httpx.Client, path: str, last: int) -> None:
     everything = heard(filled, path, count=last)
@@ -83,6 +87,7 @@ def test_last_event_id_in_the_query_comes_before_after_and_behind_the_header(
         assert stream.opening.position == last - 1
 
 
+@pytest.mark.engines("embedded", "server")
 @pytest.mark.promise(
     "security.md#other-projects-data",
     "A stream from a position that never existed sends `reset` and begins now",
@@ -125,6 +130,7 @@ def test_name_that_no_session_can_have_is_refused(client: httpx.Client, name: st
     assert outcome(client.get(f"/api/sessions/{name}/events")) == (422, "invalid-payload")
 
 
+@pytest.mark.engines("embedded", "server")
 def test_stream_of_a_session_has_only_that_session(client: httpx.Client) -> None:
     with listening(client, SESSION) as stream:
         for session_id in ("t", "s", "s.t", "S", "s"):
@@ -137,6 +143,7 @@ def test_stream_of_a_session_has_only_that_session(client: httpx.Client) -> None
     assert [b.told["sessionId"] for b in heard(client, SESSION, count=3)] == ["s"] * 3
 
 
+@pytest.mark.engines("embedded", "server")
 def test_listener_of_a_deleted_session_is_told_and_sees_the_next_one(filled: httpx.Client) -> None:
     """Whoever was at 2 of 3 when the session ended; another one of its name has begun since."""
     with listening(filled, SESSION, after=2) as stream:
@@ -162,6 +169,7 @@ def test_listener_of_a_session_that_is_gone_is_told_once(filled: httpx.Client) -
     assert opening(filled, SESSION).position == 0
 
 
+@pytest.mark.engines("embedded", "server")
 def test_listener_that_leaves_while_it_is_told_costs_no_connection(
     filled: httpx.Client, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -198,6 +206,7 @@ def seqs(page: httpx.Response) -> list[int]:
     return [item["seq"] for item in page.json()["items"]]
 
 
+@pytest.mark.engines("embedded", "server")
 def test_history_goes_on_behind_a_number(client: httpx.Client) -> None:
     for number in (1, 2, 4, 5, 6):
         if number == 4:
@@ -264,6 +273,7 @@ FOUND: dict[str, set[str]] = {
 }
 
 
+@pytest.mark.engines("embedded", "server")
 def test_sessions_are_found_by_a_piece_of_their_name(named: httpx.Client) -> None:
     answers = {wanted: named.get("/api/sessions", params={"q": wanted}) for wanted in FOUND}
     assert {answer.status_code for answer in answers.values()} == {200}
@@ -287,5 +297,6 @@ def test_piece_that_is_in_no_name_is_refused(named: httpx.Client, wanted: str) -
     assert pointers(named.get("/api/sessions", params={"q": wanted})) == ["/query/q"]
 
 
+@pytest.mark.engines("embedded", "server")
 def test_sessions_of_others_are_not_found(named: httpx.Client, client: httpx.Client) -> None:
     assert client.get("/api/sessions", params={"q": "chat"}).json()["items"] == []

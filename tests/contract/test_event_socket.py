@@ -17,6 +17,8 @@ from tests.kit.listening_sockets import closed, read_event, refusal, socket_of
 from tests.kit.raw_http import connected, rest
 from tests.kit.servers import Backends, LiveService, serving
 
+pytestmark = pytest.mark.engines("embedded")
+
 EVENTS = "/api/sessions/s/events"
 ORIGIN = "https://app.example.com"
 NOT_UNDERSTOOD = 1007
@@ -63,6 +65,7 @@ def filled(client: httpx.Client) -> httpx.Client:
     return client
 
 
+@pytest.mark.engines("embedded", "server")
 @pytest.mark.usefixtures("patient")
 def test_client_names_its_place_at_once_and_gets_the_bytes_of_the_stream(
     filled: httpx.Client,
@@ -111,6 +114,7 @@ def test_later_word_begins_anew(filled: httpx.Client) -> None:
         assert read_event(socket).position == 4
 
 
+@pytest.mark.engines("embedded", "server")
 @pytest.mark.usefixtures("patient")
 def test_place_that_is_not_kept_is_reset(filled: httpx.Client) -> None:
     with socket_of(filled) as socket:
@@ -211,12 +215,14 @@ def test_page_of_any_other_origin_may_not(open_to_some: httpx.Client, origin: st
     assert refusal(open_to_some, Origin=origin) == (403, "forbidden-origin")
 
 
+@pytest.mark.engines("embedded", "server")
 def test_ticket_opens_a_socket(filled: httpx.Client) -> None:
     query = f"?after=2&ticket={ticket_of(filled)}"
     with socket_of(filled, query, Authorization=None) as socket:
         assert read_event(socket).position == 3
 
 
+@pytest.mark.engines("embedded", "server")
 def test_foreign_session_is_as_silent_as_an_absent_one(
     filled: httpx.Client, service: LiveService
 ) -> None:
@@ -255,6 +261,7 @@ def test_frames_before_the_answer_to_the_handshake_leave_nothing_in_the_log(
     assert [record.getMessage() for record in caplog.records if record.levelno >= ERROR] == []
 
 
+@pytest.mark.engines("embedded", "server")
 def test_socket_of_a_service_that_stops_is_told_to_come_back(
     backends: Backends, tmp_path: Path
 ) -> None:

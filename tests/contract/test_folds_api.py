@@ -4,9 +4,12 @@ import json
 import re
 
 import httpx
+import pytest
 
 from tests.contract.render_requests import SESSION_RENDER, Json, all_words, read_rendering
 from tests.contract.session_requests import append
+
+pytestmark = pytest.mark.engines("embedded")
 
 TARGET = "openai-chat"
 WRITTEN = "".join(f"line {number} of the file\n" for number in range(600))

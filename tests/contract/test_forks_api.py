@@ -21,6 +21,8 @@ from tests.kit.event_streams import log_of
 from tests.kit.media import b64, png
 from tests.kit.servers import LiveService
 
+pytestmark = pytest.mark.engines("embedded")
+
 Json = dict[str, Any]
 PICTURE = png(100, 100, noise=True)
 WITH_PICTURE = {"content": [{"type": "image", "data": b64(PICTURE), "mimeType": "image/png"}]}
@@ -63,6 +65,7 @@ def with_everything(client: httpx.Client) -> int:
     return last_seq
 
 
+@pytest.mark.engines("embedded", "server")
 def test_fork_has_the_entries_and_media_of_the_beginning(client: httpx.Client) -> None:
     last_seq = with_everything(client)
     up_to = last_seq // 2
@@ -74,6 +77,7 @@ def test_fork_has_the_entries_and_media_of_the_beginning(client: httpx.Client) -
     assert record["title"] == client.get("/api/sessions/s").json()["title"]
 
 
+@pytest.mark.engines("embedded", "server")
 def test_fork_of_a_whole_session_counts_what_the_session_counts(client: httpx.Client) -> None:
     record = forked(client, with_everything(client))
     counts = client.get("/api/sessions/s").json()["counts"]
@@ -91,16 +95,12 @@ def test_fork_of_a_whole_session_counts_what_the_session_counts(client: httpx.Cl
     assert not old & new
 
 
-@pytest.mark.engines("embedded")
-@pytest.mark.parametrize("target", TARGETS)
-def test_rendering_of_a_fork_is_that_of_the_session_up_to_there(
-    client: httpx.Client, target: str
-) -> None:
+def test_rendering_of_a_fork_is_that_of_the_session_up_to_there(client: httpx.Client) -> None:
     up_to = with_everything(client) - 4
     forked(client, up_to)
-    assert rendered(client, "copy", target=target) == rendered(
-        client, "s", target=target, upTo=up_to
-    )
+    for target in TARGETS:
+        of_session = rendered(client, "s", target=target, upTo=up_to)
+        assert rendered(client, "copy", target=target) == of_session, target
 
 
 def test_frontier_of_a_fork_stands_where_that_of_the_session_stood(client: httpx.Client) -> None:
@@ -119,6 +119,7 @@ def test_frontier_of_a_fork_stands_where_that_of_the_session_stood(client: httpx
     assert max(each for each in copied["frontier"].values() if isinstance(each, int)) == 4
 
 
+@pytest.mark.engines("embedded", "server")
 def test_same_fork_again_is_the_same_session(client: httpx.Client) -> None:
     append(client, content="One.")
     record = forked(client, 1)
@@ -162,6 +163,7 @@ def test_fork_up_to_nothing_is_an_empty_session(client: httpx.Client) -> None:
     assert append(client, "copy", content="Anew.").json()["seq"] == 1
 
 
+@pytest.mark.engines("embedded", "server")
 def test_fork_and_its_session_go_on_apart(client: httpx.Client) -> None:
     append(client, content="One.")
     forked(client, 1)
@@ -182,6 +184,7 @@ def test_call_that_was_answered_in_the_session_is_answered_in_the_fork(
     assert client.post("/api/tool-results", json=body).status_code == 409
 
 
+@pytest.mark.engines("embedded", "server")
 def test_output_that_came_later_is_not_in_the_fork(client: httpx.Client) -> None:
     asked: Any = ask(client)
     append(client, content="Between.")
@@ -196,6 +199,7 @@ def test_output_that_came_later_is_not_in_the_fork(client: httpx.Client) -> None
     assert first["interaction"]["output"]["content"] == ANSWER["content"]
 
 
+@pytest.mark.engines("embedded", "server")
 @pytest.mark.parametrize("deleted", ["s", "copy"])
 def test_either_of_both_outlives_the_other_with_its_media(
     client: httpx.Client, deleted: str
@@ -217,6 +221,7 @@ def uri_of(data: bytes) -> str:
     return f"data:image/png;base64,{b64(data)}"
 
 
+@pytest.mark.engines("embedded", "server")
 def test_references_of_a_fork_are_those_of_its_session_and_of_no_other(
     client: httpx.Client,
 ) -> None:
@@ -232,6 +237,7 @@ def test_references_of_a_fork_are_those_of_its_session_and_of_no_other(
     )
 
 
+@pytest.mark.engines("embedded", "server")
 def test_search_finds_what_is_said_in_both(client: httpx.Client) -> None:
     append(client, content="A sextant on the mantelpiece.")
     forked(client, 1)
@@ -266,6 +272,7 @@ def test_fork_is_one_event(client: httpx.Client) -> None:
     )
 
 
+@pytest.mark.engines("embedded", "server")
 def test_session_of_another_project_is_not_found(
     client: httpx.Client, service: LiveService
 ) -> None:

@@ -24,6 +24,8 @@ from tests.kit import media
 from tests.kit.media import b64
 from tests.kit.servers import LiveService, serving
 
+pytestmark = pytest.mark.engines("embedded")
+
 TURNS = "/api/sessions/s/turns"
 LOG = "A line of the log.\n" * 300
 PICTURE = media.png(1_024, 1_024)
@@ -227,6 +229,7 @@ def test_limit_on_images_moves_the_frontier_by_a_batch(client: httpx.Client) -> 
     assert changes == 1
 
 
+@pytest.mark.engines("embedded", "server")
 def test_reading_a_frontier_does_not_move_it(client: httpx.Client) -> None:
     begin(client)
     for number in range(4):
@@ -257,6 +260,7 @@ def test_stored_moves_of_a_frontier_are_counted(client: httpx.Client) -> None:
     assert moved() == [f'pagefault_frontier_moves_total{{result="moved"}} {count + 1}', *before[1:]]
 
 
+@pytest.mark.engines("embedded", "server")
 def test_turn_moves_a_frontier(client: httpx.Client) -> None:
     begin(client)
     for number in range(4):
@@ -409,6 +413,7 @@ def test_frontier_that_is_none_is_refused(
     assert client.get("/api/sessions/s").json()["lastSeq"] == 1
 
 
+@pytest.mark.engines("embedded", "server")
 def test_frontier_goes_with_its_session(client: httpx.Client) -> None:
     begin(client)
     for number in range(4):
@@ -419,6 +424,7 @@ def test_frontier_goes_with_its_session(client: httpx.Client) -> None:
     assert move(client, 5_000)["frontier"] == NOTHING
 
 
+@pytest.mark.engines("embedded", "server")
 def test_those_who_move_a_frontier_at_once_agree(client: httpx.Client) -> None:
     begin(client)
     for number in range(6):
@@ -429,6 +435,7 @@ def test_those_who_move_a_frontier_at_once_agree(client: httpx.Client) -> None:
     assert len({each["prefixHash"][-1] for each in records}) == 1
 
 
+@pytest.mark.engines("embedded", "server")
 def test_frontier_is_there_after_a_restart(settings: Settings) -> None:
     with serving(settings) as live, live.client() as client:
         begin(client)
@@ -444,6 +451,7 @@ def test_frontier_is_there_after_a_restart(settings: Settings) -> None:
     assert again == moved
 
 
+@pytest.mark.engines("embedded", "server")
 def test_frontiers_of_two_names_know_nothing_of_each_other(client: httpx.Client) -> None:
     begin(client)
     for number in range(6):
@@ -452,6 +460,7 @@ def test_frontiers_of_two_names_know_nothing_of_each_other(client: httpx.Client)
     assert move(client, None, frontier="other")["frontier"] == NOTHING
 
 
+@pytest.mark.engines("embedded", "server")
 def test_frontier_travels_with_its_session(client: httpx.Client, service: LiveService) -> None:
     begin(client)
     for number in range(6):
@@ -492,6 +501,7 @@ def test_bundle_with_a_frontier_that_is_none_is_refused(
     assert (refused.status_code, refused.json()["code"]) == (422, "invalid-bundle")
 
 
+@pytest.mark.engines("embedded", "server")
 def test_two_services_that_move_a_frontier_at_once_agree(settings: Settings) -> None:
     with (
         serving(settings) as one,
@@ -511,6 +521,7 @@ def test_two_services_that_move_a_frontier_at_once_agree(settings: Settings) -> 
         assert again["stableThrough"] == len(again["messages"])
 
 
+@pytest.mark.engines("embedded", "server")
 def test_page_that_is_deleted_lowers_what_is_stable(client: httpx.Client) -> None:
     begin(client)
     put(client, "kept", modality="text", content=f"kept {LOG}", pinned=True)
@@ -530,7 +541,6 @@ def test_page_that_is_deleted_lowers_what_is_stable(client: httpx.Client) -> Non
     assert move(client, 5_000)["stableThrough"] == len(after["messages"])
 
 
-@pytest.mark.engines("embedded")
 def test_url_that_is_signed_anew_lowers_what_is_stable(settings: Settings) -> None:
     asked = {"target": "anthropic", "media": "signed-url", "frontier": "main"}
     picture = [{"type": "image", "data": b64(PICTURE), "mimeType": "image/png"}]

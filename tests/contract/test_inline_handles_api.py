@@ -13,6 +13,8 @@ from tests.contract.session_requests import answer, append, ask, call_tool, entr
 from tests.kit import media
 from tests.kit.media import b64
 
+pytestmark = pytest.mark.engines("embedded")
+
 PICTURES = [media.png(32 + number, 32) for number in range(2)]
 LINE = re.compile(r"\[image (@entry:\S+)( [^\]]*)?\]")
 PARTS = [{"type": "image", "data": b64(each)} for each in PICTURES]
@@ -66,6 +68,7 @@ def view(client: httpx.Client, ref: str, session_id: str = "s", **more: object) 
     )
 
 
+@pytest.mark.engines("embedded", "server")
 @pytest.mark.parametrize("store", WAYS)
 def test_small_medium_is_named_by_its_entry_and_its_handle_opens_the_same_bytes(
     client: httpx.Client, store: Callable[[httpx.Client], None]
@@ -89,7 +92,6 @@ def test_small_medium_is_named_by_its_entry_and_its_handle_opens_the_same_bytes(
         assert again.group(1) == handle_of(picture, entries(client)[-1]["seq"])
 
 
-@pytest.mark.engines("embedded")
 def test_every_target_names_it_and_an_answer_by_itself_does(shared_client: httpx.Client) -> None:
     call_tool(shared_client, "seen", PARTS, "named")
     handles = [handle_of(picture, 1) for picture in PICTURES]
@@ -134,7 +136,6 @@ def test_other_tools_take_the_handle_of_a_small_medium(client: httpx.Client) -> 
     assert page.content == PICTURES[1]
 
 
-@pytest.mark.engines("embedded")
 def test_small_file_of_text_is_read_by_its_handle(client: httpx.Client) -> None:
     table = "Gr\u00f6\u00dfe;Stra\u00dfe\n1;2\n".encode("latin-1")
     url = f"data:text/csv;charset=iso-8859-1;base64,{b64(table)}"

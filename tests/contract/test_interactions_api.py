@@ -1,4 +1,4 @@
-"""Interactions over HTTP, on both engines: what is asked, with files, and what is kept."""
+"""Interactions over HTTP: what is asked, with files, and what is kept."""
 
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -24,6 +24,8 @@ from tests.contract.session_requests import (
 )
 from tests.kit.media import pdf, png
 from tests.kit.servers import LiveService
+
+pytestmark = pytest.mark.engines("embedded")
 
 ROUTE = INTERACTIONS
 ABSENT_ID = "01900000-0000-7000-8000-000000000000"
@@ -68,6 +70,7 @@ def test_scenario_b_carries_the_descriptor_of_its_file(client: httpx.Client) -> 
     )
 
 
+@pytest.mark.engines("embedded", "server")
 @pytest.mark.requirement("001-content-part")
 @pytest.mark.requirement("001-multi-modal-input")
 @pytest.mark.requirement("001-scenario-c")
@@ -96,6 +99,7 @@ def test_file_is_attached_by_every_spelling_and_listed_once_each(client: httpx.C
     assert [(each["id"], each["resource"]["uri"]) for each in record["attachments"]] == [(uri, uri)]
 
 
+@pytest.mark.engines("embedded", "server")
 def test_attached_file_cannot_be_deleted_and_its_interaction_is_named(client: httpx.Client) -> None:
     uri = upload(client, png())["uri"]
     record = ask(client, rich(uri))
@@ -156,6 +160,7 @@ def test_id_that_no_resource_can_have_is_missing(client: httpx.Client, wrong: st
     assert pointers(refused) == ["/input/parts/0/attachments/0/id"]
 
 
+@pytest.mark.engines("embedded", "server")
 def test_file_of_another_project_is_missing_in_the_same_words(
     client: httpx.Client, service: LiveService
 ) -> None:
@@ -264,6 +269,7 @@ def test_timestamps_are_kept_with_their_offset(
     assert entries(client)[1]["output"]["timestamp"] == shown
 
 
+@pytest.mark.engines("embedded", "server")
 def test_interactions_are_listed_by_seq_and_kind(client: httpx.Client) -> None:
     uri = upload(client, png())["uri"]
     kinds = ["text", "dict", "multimodal", "text", "multimodal", "dict", "text"]
@@ -312,6 +318,7 @@ def test_interaction_that_is_not_there_is_not_found(
     assert outcome(client.get(f"{ROUTE}/{interaction_id}")) == (404, "not-found")
 
 
+@pytest.mark.engines("embedded", "server")
 def test_interaction_of_another_session_or_project_is_not_found(
     client: httpx.Client, service: LiveService
 ) -> None:
@@ -325,6 +332,7 @@ def test_interaction_of_another_session_or_project_is_not_found(
     assert client.get(f"{ROUTE}/{record['id']}").json() == record
 
 
+@pytest.mark.engines("embedded", "server")
 def test_idempotency_key_makes_a_retry_safe(client: httpx.Client) -> None:
     body = {"input": "What is the time?"}
     headers = {"Idempotency-Key": "k"}
@@ -338,6 +346,7 @@ def test_idempotency_key_makes_a_retry_safe(client: httpx.Client) -> None:
     assert [len(entries(client)), client.get("/api/sessions/t").status_code] == [1, 404]
 
 
+@pytest.mark.engines("embedded", "server")
 def test_refused_interaction_frees_its_key(client: httpx.Client) -> None:
     uri = upload(client, png())["uri"]
     headers = {"Idempotency-Key": "k"}
@@ -347,6 +356,7 @@ def test_refused_interaction_frees_its_key(client: httpx.Client) -> None:
     assert (created.status_code, created.json()["seq"]) == (201, 1)
 
 
+@pytest.mark.engines("embedded", "server")
 def test_same_key_at_once_makes_one_interaction(client: httpx.Client) -> None:
     def send(_: int) -> int:
         headers = {"Idempotency-Key": "k"}
@@ -358,6 +368,7 @@ def test_same_key_at_once_makes_one_interaction(client: httpx.Client) -> None:
     assert len(entries(client)) == 1
 
 
+@pytest.mark.engines("embedded", "server")
 def test_interactions_at_once_take_every_number_once(client: httpx.Client) -> None:
     uri = upload(client, png(noise=True))["uri"]
     with ThreadPoolExecutor(8) as pool:

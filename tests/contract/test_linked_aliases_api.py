@@ -9,6 +9,8 @@ from tests.contract.page_requests import outcome, pointers
 from tests.contract.render_requests import rendering, steps
 from tests.contract.session_requests import ask
 
+pytestmark = pytest.mark.engines("embedded")
+
 URL = "https://files.example/reports/cat.png"
 RENDER = "/api/sessions/s/render"
 
@@ -64,6 +66,7 @@ def test_file_by_an_address_is_rendered_by_it(client: httpx.Client) -> None:
     assert step[-1] == "address-not-taken"
 
 
+@pytest.mark.engines("embedded", "server")
 def test_file_by_an_address_goes_with_a_bundle(client: httpx.Client) -> None:
     name(client, "cat-1", URL)
     ask(client, {"parts": [{"text": "Look.", "attachments": [{"id": "cat-1"}]}]})

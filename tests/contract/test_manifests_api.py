@@ -7,6 +7,8 @@ from pagefault_dialects.targets.tokens import count_tokens
 from tests.contract.render_requests import Json, rendering
 from tests.contract.session_requests import append
 
+pytestmark = pytest.mark.engines("embedded")
+
 MANIFEST = "/api/sessions/s/manifest"
 PAGES = 430
 

@@ -1,14 +1,17 @@
-"""Results with many media, the same and different ones, on both engines."""
+"""Results with many media, the same and different ones."""
 
 import base64
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
+import pytest
 
 from app.models.limits import Limits
 from tests.kit.media import png
 from tests.kit.servers import Backends, Engine, serving
+
+pytestmark = pytest.mark.engines("embedded")
 
 ROUTE = "/api/tool-results"
 
@@ -27,6 +30,7 @@ def images(count: int) -> list[str]:
     return [base64.b64encode(png(8 + n, 8)).decode() for n in range(count)]
 
 
+@pytest.mark.engines("embedded", "server")
 def test_results_that_share_media_in_different_orders_do_not_block_each_other(
     client: httpx.Client,
 ) -> None:
@@ -40,6 +44,7 @@ def test_results_that_share_media_in_different_orders_do_not_block_each_other(
         assert list(pool.map(post, range(40))) == [201] * 40
 
 
+@pytest.mark.engines("embedded", "server")
 def test_medium_repeated_in_one_result_is_one_resource(client: httpx.Client) -> None:
     image = images(1)[0]
     record = client.post(ROUTE, json=call("s", {"l": [image] * 1_000})).json()["sanitized"]
@@ -48,6 +53,7 @@ def test_medium_repeated_in_one_result_is_one_resource(client: httpx.Client) -> 
     assert len(client.get("/api/resources").json()["items"]) <= 2
 
 
+@pytest.mark.engines("embedded", "server")
 def test_result_with_too_many_media_is_refused_and_leaves_nothing(
     backends: Backends, engine: Engine, tmp_path: Path
 ) -> None:

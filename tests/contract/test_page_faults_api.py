@@ -1,4 +1,4 @@
-"""Page faults over HTTP, on both engines: the message, the history, replays, counters, details."""
+"""Page faults over HTTP: the message, the history, replays, counters, details."""
 
 import base64
 import json
@@ -13,6 +13,8 @@ import pytest
 
 from tests.kit.media import png
 from tests.kit.servers import Backends, Engine, LiveService, serving
+
+pytestmark = pytest.mark.engines("embedded")
 
 ROUTE = "/api/pages"
 LARGE_PNG = png(noise=True)
@@ -232,6 +234,7 @@ def test_lone_surrogate_in_a_call_is_replaced(client: httpx.Client) -> None:
     assert [entry["tool_call_id"] for entry in history(client)] == ["a\ufffdb"]
 
 
+@pytest.mark.engines("embedded", "server")
 def test_fault_never_changes_the_stored_page(client: httpx.Client) -> None:
     put(client, content="Hello. " * 200, session_id="s")
     before = client.get(f"{ROUTE}/p")
@@ -252,6 +255,7 @@ def test_missing_page_is_a_problem_that_can_be_handed_on(client: httpx.Client) -
     assert client.get("/api/sessions/s/messages").status_code == 404
 
 
+@pytest.mark.engines("embedded", "server")
 def test_message_of_a_fault_is_appended_to_its_session(client: httpx.Client) -> None:
     put(client, content="Hello.")
     answer = fault(client, **CALL)
@@ -276,6 +280,7 @@ def test_history_keeps_the_reference_of_an_image_and_no_base64(client: httpx.Cli
     ]
 
 
+@pytest.mark.engines("embedded", "server")
 def test_history_holds_what_was_shown_when_the_page_is_gone(client: httpx.Client) -> None:
     reference = put(client, modality="image", content=DATA_URI)["content"]
     answer = fault(client, **CALL)
@@ -286,6 +291,7 @@ def test_history_holds_what_was_shown_when_the_page_is_gone(client: httpx.Client
     assert client.delete(resource).status_code == 409
 
 
+@pytest.mark.engines("embedded", "server")
 def test_same_call_again_gives_the_same_message_and_appends_nothing(client: httpx.Client) -> None:
     put(client, content="Hello.")
     first = fault(client, **CALL)
@@ -296,6 +302,7 @@ def test_same_call_again_gives_the_same_message_and_appends_nothing(client: http
     assert counters(client) == (1, True)
 
 
+@pytest.mark.engines("embedded", "server")
 def test_same_call_at_once_is_one_message(client: httpx.Client) -> None:
     put(client, content="Hello.")
     with ThreadPoolExecutor(8) as pool:

@@ -1,4 +1,4 @@
-"""Pages at a level over HTTP, on both engines: typed, as blocks, as one JSON string."""
+"""Pages at a level over HTTP: typed, as blocks, as one JSON string."""
 
 import base64
 import json
@@ -9,6 +9,8 @@ import pytest
 
 from tests.contract.page_requests import ROUTE, data_uri, outcome, put, read
 from tests.kit.media import pdf, png, wav
+
+pytestmark = pytest.mark.engines("embedded")
 
 LEVELS = ("FULL", "REDUCED", "ABSTRACT", "REFERENCE")
 LARGE_PNG = png(noise=True)

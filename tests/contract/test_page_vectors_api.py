@@ -11,6 +11,8 @@ from tests.contract.bundled_sessions import export, take_in
 from tests.contract.page_requests import JSON, ROUTE, found_by, pointers, put, read
 from tests.kit.servers import LiveService
 
+pytestmark = pytest.mark.engines("embedded")
+
 SPELLED = b'"timestamps":[0,{"start":0.50,"end":1e-7},[1.0,2]],"embedding":[1,-0.50,0.1000000001]'
 STORED = b'"timestamps":[0,{"start":0.50,"end":1e-7},[1.0,2]],"embedding":[1.0,-0.5,0.1]'
 AUDIO: dict[str, Any] = {"modality": "audio", "content": "https://example.com/a.mp3"}
@@ -54,6 +56,7 @@ def body(members: dict[str, Any]) -> bytes:
     return json.dumps(members)[:-1].encode() + b"," + SPELLED + b"}"
 
 
+@pytest.mark.engines("embedded", "server")
 @pytest.mark.parametrize("how", ["put", "bulk", "patch"])
 def test_vector_is_stored_in_floats_of_32_bits_and_moments_as_they_were_spelled(
     client: httpx.Client, how: str
@@ -92,7 +95,6 @@ def test_lists_leave_vectors_and_moments_out(client: httpx.Client) -> None:
     assert len(listed) == 2
 
 
-@pytest.mark.engines("embedded")
 def test_vector_of_the_most_numbers_comes_back_whole(client: httpx.Client) -> None:
     vector = [number / 4_097 - 0.5 for number in range(4_096)]
     put(client, "i", modality="image", caption="A cat", embedding=vector)
@@ -199,6 +201,7 @@ def test_picture_of_a_scene_in_metadata_stays_there(client: httpx.Client) -> Non
     assert read(client, "p/content")["scenes"] == [{"summary": "A dog."}]
 
 
+@pytest.mark.engines("embedded", "server")
 def test_vectors_move_with_their_session(service: LiveService) -> None:
     with service.client() as source, service.client() as target:
         written = body({**AUDIO, "session_id": "s", "metadata": {"scenes": SCENES}})

@@ -11,6 +11,8 @@ from tests.contract.page_requests import put
 from tests.contract.session_requests import append, upload
 from tests.kit import media
 
+pytestmark = pytest.mark.engines("embedded")
+
 Json = dict[str, object]
 
 BUDGET = 4_000

@@ -837,16 +837,23 @@ LONG_TWICE: list[tuple[Json, str]] = [
 ]
 
 
+@pytest.fixture(scope="module", params=range(len(LONG_TWICE)))
+def long_twice(
+    request: pytest.FixtureRequest, shared_client: httpx.Client
+) -> tuple[str, str, Json]:
+    """A long result, the same with structured content, and that content."""
+    value, text = LONG_TWICE[request.param]
+    result = {"content": [{"type": "text", "text": text}]}
+    once = stored(shared_client, result, "once")
+    return once, stored(shared_client, result | {"structuredContent": value}, "twice"), value
+
+
 @EVERY
-@pytest.mark.parametrize("number", range(len(LONG_TWICE)))
 def test_what_is_too_long_for_a_record_is_told_once_as_well(
-    shared_client: httpx.Client, target: str, number: int
+    shared_client: httpx.Client, target: str, long_twice: tuple[str, str, Json]
 ) -> None:
-    value, text = LONG_TWICE[number]
-    said = {"content": [{"type": "text", "text": text}]}
-    once = rendering(shared_client, stored(shared_client, said, "once"), target)
-    path = stored(shared_client, said | {"structuredContent": value}, "twice")
-    twice = rendering(shared_client, path, target)
+    *paths, value = long_twice
+    once, twice = (rendering(shared_client, path, target) for path in paths)
     if target == "mcp":
         assert [each.pop("structuredContent") for each in twice["messages"]] == [value]
     fit = TARGETS[target].call_id.fit

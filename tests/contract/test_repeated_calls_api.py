@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 from app.models.call_ids import LONGEST_CALL_ID
 from tests.contract.page_requests import put
 
+pytestmark = pytest.mark.engines("embedded")
+
 Json = dict[str, Any]
 ID = "list_dir:0"
 # As Gemini 3 behind LiteLLM makes them.
@@ -71,6 +73,7 @@ def told(client: httpx.Client) -> list[str]:
     ]
 
 
+@pytest.mark.engines("embedded", "server")
 def test_call_of_a_later_turn_with_the_same_id_has_its_own_result(client: httpx.Client) -> None:
     ids = set()
     for path in (".", "/", "/"):
@@ -86,6 +89,7 @@ def test_call_of_a_later_turn_with_the_same_id_has_its_own_result(client: httpx.
     assert named == [ID] * 3
 
 
+@pytest.mark.engines("embedded", "server")
 def test_call_is_repeated_until_its_result_is_stored(client: httpx.Client) -> None:
     assert [say(client, calling(".")).status_code for _ in range(2)] == [201, 201]
     assert store(client, result("a"))[0] == 201
@@ -103,6 +107,7 @@ def test_result_before_its_message_says_that_its_call_is_new(client: httpx.Clien
     assert told(client) == [".", "a", "/", "a", "/c", "c", None, "a"]
 
 
+@pytest.mark.engines("embedded", "server")
 def test_new_call_is_repeated_safely_with_a_key(client: httpx.Client) -> None:
     store(client, result("a"))
     key = {"Idempotency-Key": "k"}
@@ -324,6 +329,7 @@ def test_history_with_a_message_of_answers_twice_is_put_whole(client: httpx.Clie
     assert [each["content"] for each in listed][-2:] == ["4", "5"]
 
 
+@pytest.mark.engines("embedded", "server")
 def test_call_is_found_behind_messages_that_are_not_read_at_once(client: httpx.Client) -> None:
     say(client, calling("a"))
     assert store(client, result("1"))[0] == 201
@@ -375,6 +381,7 @@ def test_page_fault_of_a_session_has_its_call(client: httpx.Client) -> None:
     assert [each["rule"] for each in diagnosis["findings"]] == []
 
 
+@pytest.mark.engines("embedded", "server")
 @pytest.mark.parametrize("call_id", [LONG, "€" * LONGEST_CALL_ID, "sha-256:" + "0" * 64 + "#2"])
 def test_id_of_any_length_is_stored_and_shown_whole(client: httpx.Client, call_id: str) -> None:
     say(client, {"role": "user", "content": "Go."})
@@ -428,6 +435,7 @@ def test_answer_without_a_call_names_its_tool_or_none(client: httpx.Client) -> N
     assert named == ["list_dir", "unknown_tool"]
 
 
+@pytest.mark.engines("embedded", "server")
 def test_fork_knows_the_answers_that_it_has(client: httpx.Client) -> None:
     for path in (".", "/"):
         say(client, calling(path))

@@ -1,4 +1,4 @@
-"""`/api/resources` over HTTP, on both engines: uploads, descriptors, deletes."""
+"""`/api/resources` over HTTP: uploads, descriptors, deletes."""
 
 import base64
 import hashlib
@@ -14,6 +14,8 @@ from tests.contract.page_requests import data_uri
 from tests.contract.upload_requests import begin, pair, send
 from tests.kit.media import jpeg, mp4, pdf, png, wav
 from tests.kit.servers import LiveService
+
+pytestmark = pytest.mark.engines("embedded")
 
 ROUTE = "/api/resources"
 LIMIT_BYTES = 20_000
@@ -207,6 +209,7 @@ def test_form_that_is_not_one_file_leaves_nothing(
     assert listed(client) == []
 
 
+@pytest.mark.engines("embedded", "server")
 def test_same_file_again_is_the_same_resource(client: httpx.Client) -> None:
     first, again = (upload(client, png(), params={"filename": "a.png"}) for _ in range(2))
     other = upload(client, png(), params={"filename": "b.png"})
@@ -216,6 +219,7 @@ def test_same_file_again_is_the_same_resource(client: httpx.Client) -> None:
     assert other.json()["digest"] == first.json()["digest"]
 
 
+@pytest.mark.engines("embedded", "server")
 def test_uploads_of_one_file_at_once_make_one_resource(client: httpx.Client) -> None:
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(lambda _: upload(client, wav()), range(8)))
@@ -223,6 +227,7 @@ def test_uploads_of_one_file_at_once_make_one_resource(client: httpx.Client) -> 
     assert len({answer.content for answer in answers}) == 1
 
 
+@pytest.mark.engines("embedded", "server")
 @pytest.mark.parametrize(
     ("digest", "status"),
     [
@@ -282,6 +287,7 @@ def test_markup_is_never_promoted_by_sniffing(client: httpx.Client, content: byt
     assert mime_type in ("text/plain", "application/octet-stream")
 
 
+@pytest.mark.engines("embedded", "server")
 def test_empty_file_is_a_file(client: httpx.Client) -> None:
     created = upload(client, b"")
     path = content_path(created)
@@ -292,6 +298,7 @@ def test_empty_file_is_a_file(client: httpx.Client) -> None:
     assert (answers["x=1"].status_code, answers["x=1"].content) == (200, b"")
 
 
+@pytest.mark.engines("embedded", "server")
 @pytest.mark.parametrize("chunked", [False, True], ids=["declared", "chunked"])
 @pytest.mark.parametrize("size", [LIMIT_BYTES, LIMIT_BYTES + 1, 10 * LIMIT_BYTES + 1])
 def test_file_above_the_limit_leaves_nothing(
@@ -304,6 +311,7 @@ def test_file_above_the_limit_leaves_nothing(
         assert len(listed(client)) == (size <= LIMIT_BYTES)
 
 
+@pytest.mark.engines("embedded", "server")
 @pytest.mark.xdist_group("heavy")
 def test_large_file_arrives_and_is_read_by_many_at_once(client: httpx.Client) -> None:
     pieces = (LARGE[start : start + 262_144] for start in range(0, len(LARGE), 262_144))
@@ -341,6 +349,7 @@ def test_descriptor_is_found_by_every_spelling(client: httpx.Client, form: str) 
     assert client.get(f"{path}/content").content == png()
 
 
+@pytest.mark.engines("embedded", "server")
 def test_list_is_paged_newest_first(client: httpx.Client) -> None:
     uris = [upload(client, bytes([n])).json()["uri"] for n in range(5)]
     pages, path = [], f"{ROUTE}?limit=2"
@@ -360,6 +369,7 @@ def test_bad_cursor_is_refused(client: httpx.Client, cursor: str) -> None:
     assert (answer.status_code, answer.json().get("code")) == (400, "invalid-cursor")
 
 
+@pytest.mark.engines("embedded", "server")
 def test_unused_resource_is_deleted_and_may_come_back(client: httpx.Client) -> None:
     created = upload(client, png())
     other = upload(client, png(), params={"filename": "other.png"})
@@ -372,6 +382,7 @@ def test_unused_resource_is_deleted_and_may_come_back(client: httpx.Client) -> N
     assert upload(client, png()).status_code == 201
 
 
+@pytest.mark.engines("embedded", "server")
 def test_resource_in_use_is_kept_and_its_users_are_named(client: httpx.Client) -> None:
     block = {"type": "audio", "data": base64.b64encode(wav()).decode(), "mimeType": "audio/wav"}
     body = {"toolName": "t", "toolCallId": "c", "result": {"content": [block]}}
@@ -383,7 +394,6 @@ def test_resource_in_use_is_kept_and_its_users_are_named(client: httpx.Client) -
     assert client.get(f"{ROUTE}/{uri}/content").content == wav()
 
 
-@pytest.mark.engines("embedded")
 @pytest.mark.parametrize("name", HOSTILE_NAMES, ids=range(len(HOSTILE_NAMES)))
 def test_hostile_name_is_made_harmless_or_refused(client: httpx.Client, name: str) -> None:
     header = b'attachment; filename="' + name.replace("\r\n", "").replace("\0", "").encode() + b'"'

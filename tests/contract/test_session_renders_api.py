@@ -373,14 +373,22 @@ def _units(messages: list[Json]) -> list[Unit]:
     return [each._replace(pointer="") for each in units]
 
 
+@pytest.fixture(scope="module")
+def client_of_dialects(service: LiveService) -> Iterator[httpx.Client]:
+    """A client in a project with a session in each dialect."""
+    with service.client() as client:
+        for name, messages in DIALECTS.items():
+            for message in messages:
+                stored = append(client, session_id=name, **message)
+                assert stored.status_code == 201, (name, stored.text[:500])
+        yield client
+
+
 @EVERY
-def test_every_dialect_is_rendered_alike(client: httpx.Client, target: str) -> None:
+def test_every_dialect_is_rendered_alike(client_of_dialects: httpx.Client, target: str) -> None:
     messages, units = {}, {}
-    for name, sent in DIALECTS.items():
-        for message in sent:
-            stored = append(client, session_id=name, **message)
-            assert stored.status_code == 201, (name, stored.text[:500])
-        answer = client.get(f"/api/sessions/{name}/render", params={"target": target})
+    for name in DIALECTS:
+        answer = client_of_dialects.get(f"/api/sessions/{name}/render", params={"target": target})
         # What is at home is written as it was sent, so that calls of Gemini have no signature.
         is_unsigned = name == target == "gemini"
         record = unchecked(answer, target) if is_unsigned else read_rendering(answer, target)

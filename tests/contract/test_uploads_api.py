@@ -1,4 +1,4 @@
-"""`/api/uploads` over HTTP, on both engines: tus 1.0.0, every header and status of it."""
+"""`/api/uploads` over HTTP: tus 1.0.0, every header and status of it."""
 
 import socket
 from collections.abc import Iterator
@@ -29,6 +29,8 @@ from tests.contract.upload_requests import (
 )
 from tests.kit.media import mp4, png
 from tests.kit.servers import Backends, Engine, LiveService, serving
+
+pytestmark = pytest.mark.engines("embedded")
 
 LIMIT_BYTES = 1_000_000
 TUS_ONLY = {"tus-resumable": "1.0.0"}
@@ -63,6 +65,7 @@ def test_options_say_what_is_spoken(client: httpx.Client) -> None:
     )
 
 
+@pytest.mark.engines("embedded", "server")
 def test_upload_is_created_asked_about_filled_and_becomes_a_resource(client: httpx.Client) -> None:
     metadata = ",".join(
         [
@@ -135,6 +138,7 @@ def test_upload_is_read_as_json(client: httpx.Client) -> None:
     assert client.head(path, headers=TUS).headers["upload-resource"] == uri
 
 
+@pytest.mark.engines("embedded", "server")
 def test_every_piece_moves_the_expiry_on(client: httpx.Client) -> None:
     path = begin(client, 10)
     before = client.get(path).json()
@@ -150,6 +154,7 @@ def test_every_piece_moves_the_expiry_on(client: httpx.Client) -> None:
     assert expires == [after.replace(microsecond=0)] * 2
 
 
+@pytest.mark.engines("embedded", "server")
 def test_same_file_is_the_same_resource_by_either_way(client: httpx.Client) -> None:
     path = begin(client, len(png()), pair("filename", b"a.png"))
     sent = send(client, path, 0, png())
@@ -214,6 +219,7 @@ def test_body_beyond_the_length_is_refused(client: httpx.Client, chunked: bool) 
     assert content(client, uri) == b"x" * 60 + b"z" * 40
 
 
+@pytest.mark.engines("embedded", "server")
 @pytest.mark.parametrize("algorithm", ["sha1", "sha256", "sha512"])
 def test_checksum_is_verified(client: httpx.Client, algorithm: str) -> None:
     path = begin(client, len(DATA))
@@ -234,6 +240,7 @@ def test_piece_of_another_type_is_refused(client: httpx.Client) -> None:
     assert offset_of(client, path) == 0
 
 
+@pytest.mark.engines("embedded", "server")
 def test_removed_upload_is_gone_and_its_resource_stays(client: httpx.Client) -> None:
     for size, status in ((3, 200), (4, 404)):
         path = begin(client, size)
@@ -314,6 +321,7 @@ def test_method_may_be_told_in_a_header(client: httpx.Client) -> None:
     assert client.get("/api/resources", headers=offload_location).status_code == 200
 
 
+@pytest.mark.engines("embedded", "server")
 def test_upload_that_is_over_is_gone(backends: Backends, engine: Engine, tmp_path: Path) -> None:
     limits = Limits(upload_seconds=1e-6)
     with (
@@ -347,6 +355,7 @@ def status_of(connection: socket.socket) -> int:
     return int(received.split()[1])
 
 
+@pytest.mark.engines("embedded", "server")
 @pytest.mark.parametrize("framing", ["Content-Length: 200000", "Transfer-Encoding: chunked"])
 def test_what_came_of_a_broken_request_is_kept(
     service: LiveService, client: httpx.Client, framing: str
@@ -365,6 +374,7 @@ def test_what_came_of_a_broken_request_is_kept(
     assert content(client, uri) == DATA
 
 
+@pytest.mark.engines("embedded", "server")
 def test_what_came_of_a_request_that_stopped_is_kept(small: LiveService) -> None:
     with small.client() as client:
         path = begin(client, 100)
@@ -374,6 +384,7 @@ def test_what_came_of_a_request_that_stopped_is_kept(small: LiveService) -> None
         assert offset_of(client, path) == 30
 
 
+@pytest.mark.engines("embedded", "server")
 def test_who_asks_where_to_go_on_ends_the_request_that_hangs(
     service: LiveService, client: httpx.Client
 ) -> None:
@@ -389,6 +400,7 @@ def test_who_asks_where_to_go_on_ends_the_request_that_hangs(
     assert content(client, uri) == whole
 
 
+@pytest.mark.engines("embedded", "server")
 def test_of_two_pieces_at_one_offset_one_counts(service: LiveService, client: httpx.Client) -> None:
     path = begin(client, 10)
     pieces = [b"aaaaa", b"bbbbb", b"ccccc"]
@@ -407,6 +419,7 @@ def test_of_two_pieces_at_one_offset_one_counts(service: LiveService, client: ht
     assert content(client, uri) == counted + b"ddddd"
 
 
+@pytest.mark.engines("embedded", "server")
 def test_many_who_ask_about_a_finished_upload_get_one_resource(client: httpx.Client) -> None:
     path = begin(client, len(DATA))
     send(client, path, 0, DATA[:100_000])
@@ -416,6 +429,7 @@ def test_many_who_ask_about_a_finished_upload_get_one_resource(client: httpx.Cli
     assert len({answer.headers["upload-resource"] for answer in answers}) == 1
 
 
+@pytest.mark.engines("embedded", "server")
 @settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(cuts=st.lists(st.integers(0, len(DATA)), max_size=6), checked=st.booleans())
 def test_any_cutting_gives_the_same_resource(

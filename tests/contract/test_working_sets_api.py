@@ -14,6 +14,8 @@ from tests.kit import media
 from tests.kit.media import b64
 from tests.kit.servers import LiveService
 
+pytestmark = pytest.mark.engines("embedded")
+
 WORKING_SET = "/api/sessions/s/working-set"
 CALLS = "/api/sessions/s/tool-calls"
 LOG = "A line of the log.\n" * 300
@@ -161,7 +163,6 @@ def test_answer_that_has_given_way_does_not_come_back_when_its_page_is_faulted_a
     assert read.json()["pages"][0]["faults"] == 6
 
 
-@pytest.mark.engines("embedded")
 @pytest.mark.parametrize(
     ("session_id", "query", "status", "code"),
     [
@@ -181,7 +182,6 @@ def test_working_set_that_there_is_none_of_is_a_problem(
     assert json.loads(refused.text).get("code", code) == code
 
 
-@pytest.mark.engines("embedded")
 def test_working_set_of_nothing_is_empty(client: httpx.Client) -> None:
     assert client.put("/api/sessions/s").status_code == 201
     record = working_set(client)

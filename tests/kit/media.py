@@ -11,7 +11,7 @@ import tempfile
 import wave
 import zlib
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 import av
@@ -31,6 +31,7 @@ def b64(data: bytes) -> str:
     return base64.b64encode(data).decode()
 
 
+@lru_cache(maxsize=256)
 def image(file_format: str, width: int = 64, height: int = 48, *, noise: bool = False) -> bytes:
     """An image in one of Pillow's formats; with `noise` it is as large as its pixels are many."""
     picture = Image.linear_gradient("L").resize((width, height)).convert("RGB")

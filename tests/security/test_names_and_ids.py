@@ -16,6 +16,8 @@ import pytest
 from tests.kit.media import png
 from tests.kit.servers import Backends, Engine, LiveService, serving
 
+pytestmark = pytest.mark.engines("embedded")
+
 NAMES = (
     "../../../escaped.txt",
     "..\\..\\..\\escaped.txt",
