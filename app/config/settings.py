@@ -129,7 +129,8 @@ class DatabaseSettings(SettingsGroup):
 
     url: SecretStr | None = None
     """`postgresql://user:password@host/name` for a server, its parts percent-encoded, with options
-    of libpq such as `?sslmode=verify-full`; without it, SQLite in the data directory."""
+    such as `?sslmode=verify-full`, or any other connection string of libpq, also of several
+    servers; without it, SQLite in the data directory."""
     listen_url: SecretStr | None = None
     """The database for `LISTEN` and `NOTIFY`, where a pooler behind `url` changes connections
     between transactions, such as PgBouncer in transaction mode; by default `url`."""

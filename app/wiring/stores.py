@@ -11,7 +11,6 @@ from pathlib import Path
 import anyio.to_thread
 import structlog
 from pydantic import SecretStr
-from sqlalchemy import URL
 
 from app.config.settings import BlobSettings, Settings
 from app.errors import StoreFullError
@@ -21,14 +20,12 @@ from app.services.resources.content_sources import OffloadRules
 from app.stores.blobs.filesystem import FilesystemBlobStore
 from app.stores.blobs.store import BlobStore
 from app.stores.blobs.temporary_file import DurableDirectories
+from app.stores.records.database_address import DATABASE_FILE, DatabaseAddress, parse_address
 from app.stores.records.engine import (
-    DATABASE_FILE,
     Engines,
     current_revision,
-    database_url,
     is_newest,
     is_pooled,
-    listen_address,
     migrate,
     newest_revision,
     open_change_counter,
@@ -128,16 +125,16 @@ def open_database(settings: Settings) -> Engines:
         SettingError: The URL is invalid.
     """
     return open_engines(
-        _parse_url("PAGEFAULT_DB__URL", settings.db.url, settings.data_dir),
+        _parse_address("PAGEFAULT_DB__URL", settings.db.url, settings.data_dir),
         pool_size=settings.db.pool_size,
         timeout_seconds=settings.db.timeout_seconds,
         transaction_pooler=settings.db.transaction_pooler,
     )
 
 
-def _parse_url(variable: str, value: SecretStr | None, data_dir: Path) -> URL:
+def _parse_address(variable: str, value: SecretStr | None, data_dir: Path) -> DatabaseAddress:
     try:
-        return database_url(value.get_secret_value() if value else None, data_dir)
+        return parse_address(value.get_secret_value() if value else None, data_dir)
     except ValueError as exc:
         raise SettingError(f"{variable} {exc}") from exc
 
@@ -152,10 +149,12 @@ async def open_broker(settings: Settings, engines: Engines) -> AsyncIterator[Eve
     # The driver takes a while to load, and SQLite does not need it.
     from app.wiring.brokers.postgres import PostgresBroker  # noqa: PLC0415
 
-    url = _parse_url(
-        "PAGEFAULT_DB__LISTEN_URL", settings.db.listen_url or settings.db.url, settings.data_dir
-    )
-    broker = PostgresBroker(listen_address(url.render_as_string(hide_password=False)), CHANNEL)
+    address = engines.address
+    if settings.db.listen_url is not None:
+        address = _parse_address(
+            "PAGEFAULT_DB__LISTEN_URL", settings.db.listen_url, settings.data_dir
+        )
+    broker = PostgresBroker(address.conninfo, CHANNEL)
     async with broker.sending():
         yield broker
 

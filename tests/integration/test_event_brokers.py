@@ -15,7 +15,7 @@ from sqlalchemy import text
 from app.config.settings import Settings
 from app.errors import StoreUnavailableError
 from app.services.events.broker import EventBroker
-from app.stores.records.engine import Engines, listen_address, open_change_counter
+from app.stores.records.engine import Engines, open_change_counter
 from app.stores.records.events import CHANNEL, EventRecords
 from app.stores.records.records import Records
 from app.stores.records.unit_of_work import UnitOfWork
@@ -92,13 +92,9 @@ async def broker_over(
         async with open_change_counter(engines) as count_changes:
             yield SqliteBroker(count_changes)
     else:
-        broker = PostgresBroker(address_of(engines), CHANNEL)
+        broker = PostgresBroker(engines.address.conninfo, CHANNEL)
         async with broker.sending():
             yield broker
-
-
-def address_of(engines: Engines) -> str:
-    return listen_address(engines.reader.url.render_as_string(hide_password=False))
 
 
 @asynccontextmanager
@@ -186,7 +182,7 @@ async def test_rollback_of_another_process_wakes_nobody(settings: Settings, engi
 async def notifications(engines: Engines) -> AsyncIterator[Callable[[], Awaitable[list[Any]]]]:
     """Yield a function that returns the notifications sent so far, except empty ones."""
     async with await psycopg.AsyncConnection.connect(
-        address_of(engines), autocommit=True
+        engines.address.conninfo, autocommit=True
     ) as connection:
         await connection.execute(f"LISTEN {CHANNEL}".encode())
 

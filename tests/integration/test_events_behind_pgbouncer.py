@@ -8,7 +8,6 @@ import pytest
 from pydantic import SecretStr
 
 from app.config.settings import Settings
-from app.stores.records.engine import listen_address
 from app.stores.records.events import CHANNEL
 from app.wiring.brokers.postgres import PostgresBroker
 from app.wiring.stores import open_broker, open_database
@@ -53,7 +52,7 @@ async def test_notifications_take_the_address_of_their_own(
     direct: Settings, pooled: Settings
 ) -> None:
     assert direct.db.url is not None
-    other = PostgresBroker(listen_address(direct.db.url.get_secret_value()), CHANNEL)
+    other = PostgresBroker(direct.db.url.get_secret_value(), CHANNEL)
     db = pooled.db.model_copy(update={"listen_url": direct.db.url})
     reader = Reader(is_any=False)
     async with (

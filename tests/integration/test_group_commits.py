@@ -22,7 +22,8 @@ from app.models.session import TOOL_RESULT
 from app.models.tool_result import StoredToolResult
 from app.stores.records.answered_calls import AnsweredCallRecords
 from app.stores.records.database import Written
-from app.stores.records.engine import Engines, database_url, open_engines
+from app.stores.records.database_address import parse_address
+from app.stores.records.engine import Engines, open_engines
 from app.stores.records.events import EventRecords
 from app.stores.records.group_commits import GroupCommits
 from app.stores.records.records import Records
@@ -60,7 +61,9 @@ async def engines(tmp_path: Path) -> AsyncIterator[Engines]:
 
 
 async def opened(folder: Path, *, timeout_seconds: float) -> Engines:
-    engines = open_engines(database_url(None, folder), pool_size=2, timeout_seconds=timeout_seconds)
+    engines = open_engines(
+        parse_address(None, folder), pool_size=2, timeout_seconds=timeout_seconds
+    )
     await run(engines, text("CREATE TABLE t (k INTEGER PRIMARY KEY)"))
     return engines
 

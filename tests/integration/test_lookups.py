@@ -24,7 +24,8 @@ from app.models.session import MESSAGE, TOOL_RESULT, Session
 from app.models.tool_result import StoredToolResult
 from app.services.access.callers import Access
 from app.stores import records
-from app.stores.records.engine import Engines, database_url, open_engines
+from app.stores.records.database_address import parse_address
+from app.stores.records.engine import Engines, open_engines
 from app.stores.records.history import SessionHistory
 from app.stores.records.loop_reader import LoopReader
 from app.stores.records.pages import PageLevelRecords, PageRecords
@@ -259,7 +260,7 @@ async def test_lookup_leaves_nothing_open_that_would_keep_the_log_from_being_emp
 
 def loop_reader(folder: Path) -> LoopReader:
     """What reads the database of a data directory in the event loop."""
-    engines = open_engines(database_url(None, folder), pool_size=1, timeout_seconds=1)
+    engines = open_engines(parse_address(None, folder), pool_size=1, timeout_seconds=1)
     assert engines.loop is not None
     return engines.loop
 

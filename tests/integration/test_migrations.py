@@ -33,9 +33,9 @@ from app.models.session import HistoryCounts, Session
 from app.services.search.indexing import SearchIndexing
 from app.stores.records import search_tables  # noqa: F401 - it completes the metadata
 from app.stores.records.columns import is_shared_schema, metadata
+from app.stores.records.database_address import DATABASE_FILE, DatabaseAddress
 from app.stores.records.derived_images import DerivedImageRecords
 from app.stores.records.engine import (
-    DATABASE_FILE,
     current_revision,
     is_newest,
     migrate,
@@ -291,7 +291,7 @@ async def test_new_files_are_opened_by_eight_at_once(tmp_path: Path) -> None:
     def opened(number: int) -> None:
         together[number].wait()
         url = URL.create("sqlite", database=str(tmp_path / f"{number}.db"))
-        engine = open_engines(url, pool_size=1, timeout_seconds=10).writer
+        engine = open_engines(DatabaseAddress(url), pool_size=1, timeout_seconds=10).writer
         with engine.begin() as connection:
             connection.exec_driver_sql("CREATE TABLE IF NOT EXISTS opened (number INTEGER)")
             connection.exec_driver_sql("INSERT INTO opened VALUES (1)")

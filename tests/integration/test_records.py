@@ -32,8 +32,9 @@ from app.services.requests.session_keys import (
 )
 from app.stores.records.aliases import AliasRecords, NamedResource
 from app.stores.records.answered_calls import AnsweredCallRecords
+from app.stores.records.database_address import parse_address
 from app.stores.records.database_errors import translated_errors
-from app.stores.records.engine import database_url, open_engines
+from app.stores.records.engine import open_engines
 from app.stores.records.history import SessionHistory
 from app.stores.records.idempotency import Claim, IdempotencyRecords
 from app.stores.records.records import Records
@@ -397,7 +398,7 @@ async def test_nothing_of_another_project_is_seen_or_changed(records: Records) -
 async def full_database(settings: Settings) -> AsyncIterator[Records]:
     """The embedded database without room for another page."""
     engines = open_engines(
-        database_url(None, settings.data_dir),
+        parse_address(None, settings.data_dir),
         pool_size=1,
         timeout_seconds=settings.db.timeout_seconds,
     )

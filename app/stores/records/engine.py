@@ -31,14 +31,14 @@ from sqlalchemy import (
     create_engine,
     event,
     inspect,
-    make_url,
 )
 from sqlalchemy.engine.interfaces import DBAPIConnection
-from sqlalchemy.exc import ArgumentError, DisconnectionError
+from sqlalchemy.exc import DisconnectionError
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from app.shipped_files import MIGRATIONS
 from app.stores.records.database import PoolUse, Work
+from app.stores.records.database_address import DatabaseAddress
 from app.stores.records.database_errors import database_error, translated_errors, unconfirmed
 from app.stores.records.database_threads import DatabaseThreads
 from app.stores.records.group_commits import (
@@ -53,7 +53,6 @@ from app.stores.records.loop_reader import LoopReader
 from app.stores.records.statements import NotAtOnceError
 
 _Result = TypeVar("_Result")
-_DRIVERS = {"sqlite": "sqlite", "postgresql": "postgresql+psycopg"}
 _POSTGRESQL_OPTIONS = {
     "connect_timeout": 2,
     # A server that does not answer is detected within half a minute.
@@ -69,8 +68,6 @@ _PREPARE_THRESHOLD = 2
 _IS_POOLED = "is_pooled"
 _WRITER_PRAGMAS = ("synchronous=FULL", "foreign_keys=ON")
 _WAIT_SECONDS = 0.01
-DATABASE_FILE = "pagefault.db"
-"""The embedded database, in the data directory."""
 # A search reads more pages of the file than SQLite caches by default, again and again.
 _READER_PRAGMAS = ("query_only=ON", "cache_size=-8192")
 
@@ -83,6 +80,7 @@ class Engines:
     all changes of a SQLite file. `loop` reads lookups of such a file without a thread.
     """
 
+    address: DatabaseAddress
     writer: Engine
     reader: Engine
     threads: DatabaseThreads
@@ -141,40 +139,8 @@ class Engines:
         self.reader.dispose()
 
 
-def database_url(url: str | None, data_dir: Path) -> URL:
-    """Return the database's address with its driver: the given, else SQLite in the data directory.
-
-    Raises:
-        ValueError: The address is invalid.
-    """
-    if url is None:
-        return URL.create("sqlite", database=str(data_dir / DATABASE_FILE))
-    try:
-        parsed = make_url(url)
-        driver = _DRIVERS[parsed.drivername.partition("+")[0]]
-    except (ArgumentError, ValueError, KeyError):
-        # The message of the error may contain a password.
-        msg = "must look like postgresql://user:password@host/name"
-        raise ValueError(msg) from None
-    if "@" in (parsed.host or ""):
-        # The part before it is the end of the user or password, which must not be resolved.
-        raise ValueError("has an @ before the one behind the password: write it as %40")
-    try:
-        # As the driver does.
-        _ = (parsed.host or "").encode("idna")
-    except UnicodeError:
-        raise ValueError("has a host that is no name, such as db.internal") from None
-    return parsed.set(drivername=driver)
-
-
-def listen_address(url: str) -> str:
-    """Return the address of a PostgreSQL server as its own client takes it."""
-    plain = make_url(url).set(drivername="postgresql")
-    return plain.render_as_string(hide_password=False)
-
-
 def open_engines(
-    url: URL,
+    address: DatabaseAddress,
     *,
     pool_size: int,
     timeout_seconds: float,
@@ -183,7 +149,7 @@ def open_engines(
     """Return engines over a database; they connect when they are first used.
 
     Args:
-        url: The address.
+        address: The address.
         pool_size: How many connections run functions in threads.
         timeout_seconds: How long a connection, a turn to write or a lock is waited for.
         transaction_pooler: True if a pooler may run each transaction over another connection to
@@ -191,20 +157,25 @@ def open_engines(
     """
     threads = DatabaseThreads(pool_size, timeout_seconds)
     pool = {"pool_size": pool_size, "max_overflow": 0, "pool_timeout": timeout_seconds}
-    if url.get_backend_name() == "sqlite":
-        return _open_sqlite(url, threads, pool, timeout_seconds)
-    opened = partial(_create_engine, url, connect_args=_POSTGRESQL_OPTIONS)
+    if address.url.get_backend_name() == "sqlite":
+        return _open_sqlite(address, threads, pool, timeout_seconds)
+    options = {**_POSTGRESQL_OPTIONS, **address.parameters}
+    opened = partial(_create_engine, address.url, connect_args=options)
     engine, group_writer = opened(**pool), opened(pool_size=1, max_overflow=0)
     for each in (engine, group_writer):
         event.listen(each, "connect", partial(_allow_prepared_statements, transaction_pooler))
         event.listen(each, "checkout", _check_not_ended)
     group = GroupCommits(group_writer, timeout_seconds)
-    return Engines(engine, engine, threads, group, int(timeout_seconds * 1_000))
+    return Engines(address, engine, engine, threads, group, int(timeout_seconds * 1_000))
 
 
 def _open_sqlite(
-    url: URL, threads: DatabaseThreads, pool: Mapping[str, Any], timeout_seconds: float
+    address: DatabaseAddress,
+    threads: DatabaseThreads,
+    pool: Mapping[str, Any],
+    timeout_seconds: float,
 ) -> Engines:
+    url = address.url
     # A connection is used by one thread at a time, but not always by the same.
     options = {"timeout": timeout_seconds, "check_same_thread": False}
     writer = _create_engine(url, connect_args=options, pool_size=1, max_overflow=-1)
@@ -220,7 +191,7 @@ def _open_sqlite(
         event.listen(at_once, "connect", partial(_run_pragmas, ("query_only=ON",)))
         loop = LoopReader(at_once)
     group = GroupCommits(writer, timeout_seconds)
-    return Engines(writer, reader, threads, group, int(timeout_seconds * 1_000), loop)
+    return Engines(address, writer, reader, threads, group, int(timeout_seconds * 1_000), loop)
 
 
 def _create_engine(url: URL, **options: Any) -> Engine:  # noqa: ANN401 - as SQLAlchemy's
