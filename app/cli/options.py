@@ -2,9 +2,12 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+
+from pagefault_dialects.json.numbers import LARGEST_COUNT
+from pagefault_dialects.model.render_options import describe_option
 
 DataDir = Annotated[
     Path | None,
@@ -48,3 +51,35 @@ def refuse(options: Mapping[str, object], reason: str) -> None:
     for name, value in options.items():
         if value:
             raise typer.BadParameter(reason, param_hint=name)
+
+
+def render_option(name: str, default: str, *, scope: str = "", least: int | None = None) -> Any:  # noqa: ANN401 - as typer declares its own
+    """Return a command's option for a limit of `RenderOptions`, with its range and first sentence.
+
+    A range of click's own would take the width of the names in the help.
+
+    Args:
+        name: The name of the render option.
+        default: The text for its default.
+        scope: The beginning of the help, before the sentence.
+        least: The least number, if it is not that of the render option.
+    """
+    low, high, text = describe_option(name)
+    low = least or low
+
+    def check(value: int | None) -> int | None:
+        if value is not None and not low <= value <= high:
+            raise typer.BadParameter(f"{value} is not between {low} and {high}")
+        return value
+
+    sentence = text.partition(". ")[0].rstrip(".")
+    if high < LARGEST_COUNT:
+        sentence += f" ({low:,} to {high:,})"
+    elif low:
+        sentence += f" ({low:,} or more)"
+    return typer.Option(
+        callback=check,
+        metavar="N",
+        help=f"{scope}{sentence[0].lower() if scope else sentence[0]}{sentence[1:]}.",
+        show_default=default,
+    )

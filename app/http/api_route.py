@@ -12,6 +12,7 @@ from urllib.parse import parse_qsl
 from fastapi import Request, Response
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
+from pydantic import BaseModel
 from starlette.requests import HTTPConnection
 
 from app.http.dependencies import authenticate
@@ -96,8 +97,13 @@ class QueryNames:
 
 
 def query_names(dependant: Dependant) -> Iterator[str]:
-    """Yield the names of the query parameters of a route and of all its dependencies."""
-    yield from (parameter.alias for parameter in dependant.query_params)
+    """Yield the names of the query parameters of a route, of its models and its dependencies."""
+    for parameter in dependant.query_params:
+        kind = parameter.field_info.annotation
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            yield from (field.alias or name for name, field in kind.model_fields.items())
+        else:
+            yield parameter.alias
     for dependency in dependant.dependencies:
         yield from query_names(dependency)
 

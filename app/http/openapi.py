@@ -68,7 +68,7 @@ def finish_schemas(document: dict[str, Any]) -> None:
     for item in document["paths"].values():
         for operation in item.values():
             for parameter in operation.get("parameters", ()):
-                parameter["schema"] = _remove_null(parameter["schema"])
+                parameter["schema"] = _parameter_schema(parameter["schema"])
     for schema in all_schemas(document):
         _finish(schema)
         if schema.get("$ref") in unions and "default" in schema:
@@ -120,12 +120,14 @@ def _finish(schema: dict[str, Any]) -> None:
         schema["items"] = places[0]
 
 
-def _remove_null(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of a parameter: it is left out, and an address has no null."""
+def _parameter_schema(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a parameter: an address has no null, and lists are texts with commas."""
     choices = [each for each in schema.get("anyOf", ()) if each.get("type") != "null"]
-    if len(choices) != 1:
-        return schema
-    return {**choices[0], **{word: rule for word, rule in schema.items() if word != "anyOf"}}
+    if len(choices) == 1:
+        schema = {**choices[0], **{word: rule for word, rule in schema.items() if word != "anyOf"}}
+    if schema.get("type") == "array":
+        return {"type": "string", "description": f"{schema['description']} Separated by commas."}
+    return schema
 
 
 def _say_default(schema: dict[str, Any]) -> None:

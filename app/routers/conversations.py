@@ -12,7 +12,7 @@ from app.http.dependencies import service
 from app.http.openapi_operations import json_body
 from app.http.parameters import SessionIdPath
 from app.http.problem_types import BODY_ERRORS, problem_responses
-from app.http.render_queries import SessionRenderOptionsDep, SinceQuery
+from app.http.render_queries import SessionOptionsQuery, SinceQuery
 from app.http.rendered_responses import rendered_response
 from app.services.agents.conversation_puts import ConversationPuts, ConversationQuery
 from app.services.agents.conversation_units import lines_as_array
@@ -40,7 +40,7 @@ async def put_history(  # noqa: PLR0913, PLR0917 - one for each parameter of the
     call: CallDep,
     puts: ConversationPutsDep,
     session_id: SessionIdPath,
-    options: SessionRenderOptionsDep,
+    options: Annotated[SessionOptionsQuery, Query()],
     render: Annotated[
         Target | None, Query(description="Render the session for this target afterwards.")
     ] = None,
@@ -74,9 +74,8 @@ async def put_history(  # noqa: PLR0913, PLR0917 - one for each parameter of the
             "A fork needs an id: send `onDivergence=fork&as=NEWID`.",
             faults=[Fault("/query/as", "belongs to `onDivergence=fork`")],
         )
-    query = ConversationQuery(
-        expected_seq, fork_id, RenderQuery(render, options) if render else None, since
-    )
+    rendering = RenderQuery(render, options.options()) if render else None
+    query = ConversationQuery(expected_seq, fork_id, rendering, since)
     body = await puts.put(call.project_id, session_id, _chunks(call), query)
     return rendered_response(call.request, body)
 

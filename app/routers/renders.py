@@ -12,13 +12,7 @@ from app.http.openapi_operations import json_body
 from app.http.parameters import LevelQuery, PageIdPath, SessionIdPath
 from app.http.problem_types import BODY_ERRORS, RECORD_ERRORS, problem_responses, read_responses
 from app.http.record_responses import answer_record
-from app.http.render_queries import (
-    RenderOptionsDep,
-    RenderQueryDep,
-    SessionRenderQueryDep,
-    SinceQuery,
-    TargetQuery,
-)
+from app.http.render_queries import PageQuery, RecordQuery, SessionQuery, SinceQuery
 from app.http.rendered_responses import rendered_response
 from app.models.call_ids import LONGEST_CALL_ID
 from app.services.renders.answer_renders import AnswerRenders
@@ -56,30 +50,23 @@ UpToQuery = Annotated[
 ]
 
 
-async def get_page_render_query(
-    options: RenderOptionsDep, target: TargetQuery = "openai-compat"
-) -> RenderQuery:
-    """Return the target and options of a page, by default for specification 000."""
-    return RenderQuery(target, options)
-
-
-PageRenderQueryDep = Annotated[RenderQuery, Depends(get_page_render_query)]
-
-
 @router.get(
     "/tool-results/{tool_result_id}/render",
     response_model=RenderedRecord,
     responses=read_responses(*RECORD_ERRORS),
 )
 async def render_tool_result(
-    call: CallDep, renders: AnswerRendersDep, tool_result_id: str, query: RenderQueryDep
+    call: CallDep,
+    renders: AnswerRendersDep,
+    tool_result_id: str,
+    query: Annotated[RecordQuery, Query()],
 ) -> Response:
     """Render a tool result for a model, as the answer to its call.
 
     Content that the target does not support is reduced, or described in words; `loss` lists it with
     the reasons. The same request returns the same bytes.
     """
-    body = await renders.tool_result(call.project_id, tool_result_id, query)
+    body = await renders.tool_result(call.project_id, tool_result_id, query.query())
     return rendered_response(call.request, body)
 
 
@@ -93,11 +80,13 @@ async def render_page(
     renders: RendersDep,
     page_id: PageIdPath,
     level: LevelQuery,
-    query: PageRenderQueryDep,
+    query: Annotated[PageQuery, Query()],
     tool_call_id: ToolCallIdQuery = None,
 ) -> Response:
     """Render a page at a level for a model, as the answer to the call that faults it in."""
-    body = await renders.page(call.project_id, page_id, level, query, tool_call_id=tool_call_id)
+    body = await renders.page(
+        call.project_id, page_id, level, query.query(), tool_call_id=tool_call_id
+    )
     return rendered_response(call.request, body)
 
 
@@ -110,7 +99,7 @@ async def render_session(
     call: CallDep,
     renders: SessionRendersDep,
     session_id: SessionIdPath,
-    query: SessionRenderQueryDep,
+    query: Annotated[SessionQuery, Query()],
     since: SinceQuery = 0,
     up_to: UpToQuery = None,
 ) -> Response:
@@ -119,7 +108,9 @@ async def render_session(
     Later entries do not change messages that were rendered before, unless a limit reduces an older
     medium. `loss` has an entry for that.
     """
-    body = await renders.session(call.project_id, session_id, query, since=since, up_to=up_to)
+    body = await renders.session(
+        call.project_id, session_id, query.query(), since=since, up_to=up_to
+    )
     return rendered_response(call.request, body)
 
 
@@ -132,14 +123,14 @@ async def get_working_set(
     call: CallDep,
     working_sets: WorkingSetsDep,
     session_id: SessionIdPath,
-    query: SessionRenderQueryDep,
+    query: Annotated[SessionQuery, Query()],
 ) -> Response:
     """Read the part of a session that a model has in context with the same render options.
 
     It has the level, tokens and eviction of each entry and page, and the number of recalls by the
     model. A frontier is read and not moved.
     """
-    body = await working_sets.get(call.project_id, session_id, query)
+    body = await working_sets.get(call.project_id, session_id, query.query())
     return answer_record(call.request, body)
 
 

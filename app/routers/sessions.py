@@ -3,6 +3,7 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Response
+from typing_extensions import Doc
 
 from app.errors import (
     ConflictError,
@@ -33,7 +34,7 @@ from app.http.record_responses import (
     next_link,
     wants_text,
 )
-from app.http.render_queries import MaxTokensQuery
+from app.http.render_queries import OptionsQuery
 from app.services.pages.manifests import PageManifests
 from app.services.renders.outlines import Outlines
 from app.services.renders.queries import RenderQuery
@@ -55,7 +56,7 @@ from app.wire.sessions import (
 )
 from pagefault_dialects.errors import InvalidPayloadError
 from pagefault_dialects.model.base import ClientId, Count
-from pagefault_dialects.model.render_options import RenderOptions
+from pagefault_dialects.model.render_options import MaxTokens
 
 router = APIRouter(prefix="/api/sessions", tags=["sessions"], route_class=ApiRoute)
 
@@ -77,22 +78,15 @@ SessionSearchQuery = Annotated[
 ]
 
 
-async def get_outline_levels(
+class OutlineQuery(OptionsQuery):
+    """The rendering whose levels an outline has."""
+
     target: Annotated[
         Target | None,
-        Query(description="The model for whose rendering each entry has its `stepLevel`."),
-    ] = None,
-    max_tokens: MaxTokensQuery = None,
-    frontier: Annotated[
-        ClientId | None, Query(description="The frontier that such a rendering reads.")
-    ] = None,
-) -> RenderQuery | None:
-    """Return the rendering whose levels an outline has, or None."""
-    options = RenderOptions(max_tokens=max_tokens, frontier=frontier)
-    return None if target is None else RenderQuery(target, options)
-
-
-OutlineLevelsDep = Annotated[RenderQuery | None, Depends(get_outline_levels)]
+        Doc("The model for whose rendering each entry has its `stepLevel`."),
+    ] = None
+    max_tokens: MaxTokens = None
+    frontier: Annotated[ClientId | None, Doc("The frontier that such a rendering reads.")] = None
 
 
 @router.get(
@@ -255,18 +249,19 @@ async def get_outline(
     call: CallDep,
     outlines: OutlinesDep,
     session_id: SessionIdPath,
+    levels: Annotated[OutlineQuery, Query()],
     limit: Annotated[
         int, Query(ge=1, le=2_000, description="How many entries a page holds at most.")
     ] = 500,
     cursor: CursorQuery = None,
     after: AfterSeqQuery = None,
-    query: OutlineLevelsDep = None,
 ) -> Response:
     """Outline a session: a line for each entry, with its kind, title, calls, answers and media.
 
     It is much smaller than the history, and links results to their calls in every dialect. A page
     ends early if entries are large; `nextCursor` is null after the last one.
     """
+    query = RenderQuery(levels.target, levels.options()) if levels.target else None
     body, next_cursor = await outlines.list(
         call.project_id, session_id, cursor=cursor, after_seq=after, limit=limit, query=query
     )

@@ -12,12 +12,7 @@ from app.http.openapi_operations import json_body
 from app.http.parameters import CursorQuery, IdempotencyKeyHeader, LimitQuery
 from app.http.problem_types import BODY_ERRORS, problem_responses, read_responses
 from app.http.record_responses import answer_page, answer_record, answer_written
-from app.http.render_queries import (
-    CountTokensQuery,
-    HandlesQuery,
-    MaxImagePixelsQuery,
-    MaxTextQuery,
-)
+from app.http.render_queries import AnswerOptionsQuery
 from app.http.rendered_responses import json_response
 from app.services.renders.answer_renders import AnswerRenders
 from app.services.renders.queries import RenderQuery
@@ -32,7 +27,6 @@ from app.wire.tool_results import (
 )
 from pagefault_dialects.errors import InvalidPayloadError
 from pagefault_dialects.model.base import ClientId
-from pagefault_dialects.model.render_options import RenderOptions
 
 router = APIRouter(prefix="/api/tool-results", tags=["tool results"], route_class=ApiRoute)
 
@@ -52,24 +46,6 @@ RenderTargetQuery = Annotated[
 ]
 
 
-async def get_render_options(
-    handles: HandlesQuery = False,
-    max_text: MaxTextQuery = None,
-    max_image_pixels: MaxImagePixelsQuery = None,
-    count_tokens: CountTokensQuery = True,
-) -> RenderOptions:
-    """Return the options for rendering the new record."""
-    return RenderOptions(
-        handles=handles,
-        max_text=max_text,
-        max_image_pixels=max_image_pixels,
-        count_tokens=count_tokens,
-    )
-
-
-RenderOptionsDep = Annotated[RenderOptions, Depends(get_render_options)]
-
-
 @router.post(
     "",
     response_model=RenderedToolResult,
@@ -84,7 +60,7 @@ async def create_tool_result(
     call: CallDep,
     results: ToolResultsDep,
     renders: AnswerRendersDep,
-    options: RenderOptionsDep,
+    options: Annotated[AnswerOptionsQuery, Query()],
     render: RenderTargetQuery = None,
     new_call: NewCallQuery = False,
     idempotency_key: IdempotencyKeyHeader = None,
@@ -108,7 +84,7 @@ async def create_tool_result(
         call.project_id,
         ingested.result.tool_result_id,
         record,
-        RenderQuery(render, options),
+        RenderQuery(render, options.options()),
     )
     status = 201 if ingested.is_new else 200
     return json_response(call.request, body, {"Location": path}, status=status)

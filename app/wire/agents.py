@@ -7,10 +7,11 @@ from pydantic.config import JsonDict
 from typing_extensions import TypeAliasType
 
 from app.models.call_ids import CallId
-from app.wire.renders import HandlesMember, RenderedRecord, RenderFields, SinceMember, Target
+from app.wire.renders import RenderedRecord, RenderFields, SinceMember, Target
 from app.wire.shape import BodyWarning, Shape, ShownAs
 from pagefault_dialects.json.values import JsonObject
 from pagefault_dialects.model.base import FrozenModel, JsonCount, WireModel
+from pagefault_dialects.model.render_options import Handles
 
 _TOOLS_EXAMPLE: JsonDict = {
     "target": "anthropic",
@@ -60,7 +61,7 @@ class ToolCallRequest(ToolCall, RenderFields):
 
     model_config = ConfigDict(json_schema_extra={"examples": [_CALL_EXAMPLE]})
 
-    handles: HandlesMember = True
+    handles: Handles = True
 
 
 MAX_ENTRIES = 100
@@ -90,7 +91,7 @@ _TURN_EXAMPLE: JsonDict = {
 class TurnRender(RenderFields):
     """The options for the rendering after the turn is appended."""
 
-    handles: HandlesMember = True
+    handles: Handles = True
     since: SinceMember = 0
 
 

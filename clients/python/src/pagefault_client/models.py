@@ -1216,7 +1216,6 @@ class RefusedCall(TypedDict):
 class RenderRequest(TypedDict):
     """A stored record, named by exactly one id, and the options for its rendering."""
 
-    target: Target
     accept: NotRequired[list[str] | None]
     media: NotRequired[MediaDelivery]
     detail: NotRequired[ImageDetail | None]
@@ -1225,17 +1224,18 @@ class RenderRequest(TypedDict):
     audience: NotRequired[Audience]
     protocolVersion: NotRequired[McpRevision]
     handles: NotRequired[bool]
-    memory: NotRequired[list[MemoryPart]]
-    memoryTokens: NotRequired[int]
     maxTokens: NotRequired[int | None]
     maxText: NotRequired[int | None]
     maxImagePixels: NotRequired[int | None]
     countTokens: NotRequired[bool]
-    evictBatch: NotRequired[int | None]
+    memory: NotRequired[list[MemoryPart]]
+    memoryTokens: NotRequired[int]
     frontier: NotRequired[FrontierChoice | None]
+    evictBatch: NotRequired[int | None]
     cacheMarkers: NotRequired[bool]
     adaptive: NotRequired[bool]
     model: NotRequired[str | None]
+    target: Target
     toolResultId: NotRequired[str | None]
     pageId: NotRequired[str | None]
     sessionId: NotRequired[str | None]
@@ -1496,7 +1496,6 @@ class SessionPage(TypedDict):
 class SessionRenderRequest(TypedDict):
     """The options for the rendering of a session."""
 
-    target: Target
     accept: NotRequired[list[str] | None]
     media: NotRequired[MediaDelivery]
     detail: NotRequired[ImageDetail | None]
@@ -1505,17 +1504,18 @@ class SessionRenderRequest(TypedDict):
     audience: NotRequired[Audience]
     protocolVersion: NotRequired[McpRevision]
     handles: NotRequired[bool]
-    memory: NotRequired[list[MemoryPart]]
-    memoryTokens: NotRequired[int]
     maxTokens: NotRequired[int | None]
     maxText: NotRequired[int | None]
     maxImagePixels: NotRequired[int | None]
     countTokens: NotRequired[bool]
-    evictBatch: NotRequired[int | None]
+    memory: NotRequired[list[MemoryPart]]
+    memoryTokens: NotRequired[int]
     frontier: NotRequired[FrontierChoice | None]
+    evictBatch: NotRequired[int | None]
     cacheMarkers: NotRequired[bool]
     adaptive: NotRequired[bool]
     model: NotRequired[str | None]
+    target: Target
     since: NotRequired[int]
 
 
@@ -1626,7 +1626,6 @@ class ToolCall(TypedDict):
 class ToolCallRequest(TypedDict):
     """A call that a model made of one of the tools, and the options for its answer."""
 
-    target: Target
     accept: NotRequired[list[str] | None]
     media: NotRequired[MediaDelivery]
     detail: NotRequired[ImageDetail | None]
@@ -1635,17 +1634,18 @@ class ToolCallRequest(TypedDict):
     audience: NotRequired[Audience]
     protocolVersion: NotRequired[McpRevision]
     handles: NotRequired[bool]
-    memory: NotRequired[list[MemoryPart]]
-    memoryTokens: NotRequired[int]
     maxTokens: NotRequired[int | None]
     maxText: NotRequired[int | None]
     maxImagePixels: NotRequired[int | None]
     countTokens: NotRequired[bool]
-    evictBatch: NotRequired[int | None]
+    memory: NotRequired[list[MemoryPart]]
+    memoryTokens: NotRequired[int]
     frontier: NotRequired[FrontierChoice | None]
+    evictBatch: NotRequired[int | None]
     cacheMarkers: NotRequired[bool]
     adaptive: NotRequired[bool]
     model: NotRequired[str | None]
+    target: Target
     id: str
     name: str
     arguments: NotRequired[Any]
@@ -1711,7 +1711,6 @@ class TurnReceipt(TypedDict):
 class TurnRender(TypedDict):
     """The options for the rendering after the turn is appended."""
 
-    target: Target
     accept: NotRequired[list[str] | None]
     media: NotRequired[MediaDelivery]
     detail: NotRequired[ImageDetail | None]
@@ -1720,17 +1719,18 @@ class TurnRender(TypedDict):
     audience: NotRequired[Audience]
     protocolVersion: NotRequired[McpRevision]
     handles: NotRequired[bool]
-    memory: NotRequired[list[MemoryPart]]
-    memoryTokens: NotRequired[int]
     maxTokens: NotRequired[int | None]
     maxText: NotRequired[int | None]
     maxImagePixels: NotRequired[int | None]
     countTokens: NotRequired[bool]
-    evictBatch: NotRequired[int | None]
+    memory: NotRequired[list[MemoryPart]]
+    memoryTokens: NotRequired[int]
     frontier: NotRequired[FrontierChoice | None]
+    evictBatch: NotRequired[int | None]
     cacheMarkers: NotRequired[bool]
     adaptive: NotRequired[bool]
     model: NotRequired[str | None]
+    target: Target
     since: NotRequired[int]
 
 

@@ -45,6 +45,7 @@ class SessionRenderOptions(RenderOptions, total=False):
     frontier: str | models.Frontier
     evict_batch: int
     cache_markers: bool
+    adaptive: bool
     model: str
 
 

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from app.cli.options import render_option
+
 commands = typer.Typer()
 
 
@@ -36,14 +38,7 @@ def doctor(
             show_default="that of most messages",
         ),
     ] = None,
-    max_tokens: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help="The most tokens; old parts are evicted to smaller levels.",
-            show_default="no limit",
-        ),
-    ] = None,
+    max_tokens: Annotated[int | None, render_option("max_tokens", "no limit")] = None,
     output: Annotated[
         Path | None,
         typer.Option(

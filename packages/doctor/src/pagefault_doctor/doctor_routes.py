@@ -5,6 +5,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Response
 from pydantic import ConfigDict
 from pydantic.config import JsonDict
+from typing_extensions import Doc
 
 from app.errors import NotFoundError
 from app.http.api_route import ApiRoute
@@ -12,7 +13,7 @@ from app.http.calls import CallDep
 from app.http.dependencies import service
 from app.http.openapi_operations import json_body
 from app.http.problem_types import BODY_ERRORS, problem_responses
-from app.http.render_queries import MaxTokensQuery
+from app.http.render_queries import OptionsQuery
 from app.http.rendered_responses import rendered_response
 from app.wire.renders import Target
 from pagefault_dialects.json.values import JsonObject
@@ -20,6 +21,7 @@ from pagefault_dialects.messages.histories import Dialect
 from pagefault_dialects.model.base import ClientId, WireModel
 from pagefault_dialects.model.finding import Finding
 from pagefault_dialects.model.loss import LossEntry
+from pagefault_dialects.model.render_options import MaxTokens
 from pagefault_doctor.doctor import Doctor, DoctorQuery
 
 _EXAMPLE_REQUEST: JsonDict = {
@@ -93,6 +95,21 @@ class Diagnosis(WireModel):
     """With `apply`: the repaired history, ready for the provider."""
 
 
+class ExaminationQuery(OptionsQuery):
+    """The options of an examination."""
+
+    target: Annotated[
+        Target | None,
+        Doc("The target of the history; by default, its own dialect."),
+    ] = None
+    apply: Annotated[bool, Doc("Include the repaired history in the answer.")] = False
+    dialect: Annotated[
+        Dialect | None,
+        Doc("The intended dialect; by default, that of most messages."),
+    ] = None
+    max_tokens: MaxTokens = None
+
+
 router = APIRouter(prefix="/api", tags=["doctor"], route_class=ApiRoute)
 
 DoctorDep = Annotated[Doctor, Depends(service(Doctor))]
@@ -107,25 +124,19 @@ DoctorDep = Annotated[Doctor, Depends(service(Doctor))]
 async def examine_history(
     call: CallDep,
     doctor: DoctorDep,
-    target: Annotated[
-        Target | None,
-        Query(description="The target of the history; by default, its own dialect."),
-    ] = None,
-    apply: Annotated[
-        bool, Query(description="Include the repaired history in the answer.")
-    ] = False,
-    dialect: Annotated[
-        Dialect | None,
-        Query(description="The intended dialect; by default, that of most messages."),
-    ] = None,
-    max_tokens: MaxTokensQuery = None,
+    examination: Annotated[ExaminationQuery, Query()],
 ) -> Response:
     """Diagnose a history of any dialect, and repair it.
 
     Nothing is stored, and nothing is fetched. The repaired history is the rendering for the target;
     `loss` lists the changes.
     """
-    query = DoctorQuery(target, dialect, max_tokens, applies=apply)
+    query = DoctorQuery(
+        examination.target,
+        examination.dialect,
+        examination.max_tokens,
+        applies=examination.apply,
+    )
     limit = call.limits.history_bytes
     body = await doctor.examine(call.project_id, call.json_body(limit), query)
     return rendered_response(call.request, body)

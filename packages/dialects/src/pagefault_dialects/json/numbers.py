@@ -7,6 +7,8 @@ from typing import Any, Self
 
 from pagefault_dialects.errors import InvalidJsonError
 
+LARGEST_COUNT = 2**53
+"""The largest number that every client can read exactly: those of JavaScript have 53 bits."""
 # Python limits `int` to 4,300 digits by default.
 _MAX_INT_DIGITS = 4_000
 

@@ -19,15 +19,15 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import CoreSchema
 
 from pagefault_dialects.errors import Fault
+from pagefault_dialects.json.numbers import LARGEST_COUNT
 from pagefault_dialects.json.pointers import json_pointer
 from pagefault_dialects.model.client_ids import CLIENT_ID_PATTERN
 from pagefault_dialects.model.moments import moment_text
 
 MAX_ERRORS = 10_000
 """The most errors of one value that are listed; above it only their number is reported."""
-Count: TypeAlias = Annotated[int, Field(ge=0, le=2**53)]
-"""A number that every client can read exactly: those of JavaScript have 53 bits."""
-JsonCount: TypeAlias = Annotated[int, Field(strict=True, ge=0, le=2**53)]
+Count: TypeAlias = Annotated[int, Field(ge=0, le=LARGEST_COUNT)]
+JsonCount: TypeAlias = Annotated[int, Field(strict=True, ge=0, le=LARGEST_COUNT)]
 """A count as a member of JSON: strings, `true` and `1.0` are rejected."""
 ClientId: TypeAlias = Annotated[str, Field(pattern=CLIENT_ID_PATTERN)]
 """An id that a client chose, as a member of JSON or a parameter."""

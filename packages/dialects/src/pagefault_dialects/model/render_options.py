@@ -5,11 +5,14 @@ This module does not import pydantic, since the proxy loads it.
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import groupby
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_args
 
-from typing_extensions import TypeAliasType
+from annotated_types import Interval, Len
+from typing_extensions import Doc, TypeAliasType
+
+from pagefault_dialects.json.numbers import LARGEST_COUNT
 
 if TYPE_CHECKING:
     from pagefault_dialects.model.frontier import Frontier
@@ -29,50 +32,148 @@ Rung: TypeAlias = Literal[
 """The rungs of the ladder that a medium goes down, one at a time."""
 
 
-@dataclass(frozen=True, slots=True)
-class RenderOptions:
-    """The options of a rendering."""
+_COUNT = Interval(ge=0, le=LARGEST_COUNT)
 
-    accept: tuple[str, ...] | None = None
-    """MIME types and ranges (`image/*`) that the model accepts; `None` for all that the target
-    accepts."""
-    media: MediaDelivery = "inline"
-    """The bytes themselves, signed URLs to them, or `@blob:` references."""
-    detail: ImageDetail | None = None
-    """The resolution at which a model looks at images; `None` for the target's default."""
-    max_bytes: int | None = None
-    """The most bytes of media in the messages, as base64."""
-    max_images: int | None = None
-    """The most images."""
-    audience: Audience = "assistant"
-    """The audience of the messages."""
-    protocol_version: McpRevision = "2026-07-28"
-    """The revision of MCP of the messages."""
-    handles: bool = False
-    """Add a line behind each stored medium with its handle for the next call."""
-    memory: tuple[MemoryPart, ...] = ()
-    """The parts of a session's memory in the system message that precedes all others."""
-    memory_tokens: int = 1_000
-    """The approximate budget in tokens of the list of pages in that message."""
-    max_tokens: int | None = None
-    """The most tokens of the history; old entries are evicted to smaller levels."""
-    evict_batch: int | None = None
-    """The tokens to evict at once beyond the limit; `None` for a quarter of it."""
+Handles: TypeAlias = Annotated[
+    bool,
+    Doc(
+        "Add a line behind each stored medium and each long text that names it, such as "
+        "`[image @blob:… shot.png]`. A model can repeat the `@blob:` in its next call."
+    ),
+]
+MaxTokens: TypeAlias = Annotated[
+    int | None,
+    _COUNT,
+    Doc(
+        "The most tokens. Older entries are evicted first, to smaller levels. `loss` lists them, "
+        "and how to restore each."
+    ),
+]
+MaxText: TypeAlias = Annotated[
+    int | None,
+    Interval(ge=500, le=1_000_000),
+    Doc(
+        "The most characters of a text in a tool's answer that is not cut. By default 8,000. In a "
+        "longer one, a line between its beginning and its end says how to read the rest. Pages, "
+        "which have levels, are not cut, nor, in a session, the answers of `read_text`."
+    ),
+]
+MaxImagePixels: TypeAlias = Annotated[
+    int | None,
+    Interval(ge=16, le=65_535),
+    Doc(
+        "The most pixels of the longer side of an image. A larger one is made smaller, with an "
+        "entry of `loss`."
+    ),
+]
+CountTokens: TypeAlias = Annotated[
+    bool,
+    Doc(
+        "Count the tokens of the messages for `tokensEst`, which is absent otherwise. `maxTokens` "
+        "applies in any case."
+    ),
+]
+
+
+@dataclass(frozen=True)
+class RecordRenderOptions:
+    """The options of the rendering of any record, each declared here and nowhere else.
+
+    Bodies, queries, and the command lines of proxy and doctor derive type, range, default and text
+    of an option from its field. The classes have no slots, since models inherit from them.
+    """
+
+    accept: Annotated[
+        tuple[str, ...] | None,
+        Doc(
+            "MIME types and ranges that the model accepts; other media are reduced. By default "
+            "what the target accepts."
+        ),
+    ] = None
+    media: Annotated[
+        MediaDelivery,
+        Doc(
+            "`inline`: the bytes. `signed-url`: URLs, where the target loads any. `reference`: "
+            "`@blob:` references, to look at and not to send."
+        ),
+    ] = "inline"
+    detail: Annotated[
+        ImageDetail | None,
+        Doc("The detail with which a model reads images. By default the target's."),
+    ] = None
+    max_bytes: Annotated[
+        int | None,
+        _COUNT,
+        Doc("The most bytes of media, as base64; the oldest are reduced first."),
+    ] = None
+    max_images: Annotated[int | None, _COUNT, Doc("The most images; the newest stay.")] = None
+    audience: Annotated[
+        Audience,
+        Doc(
+            "The audience; content that MCP annotations reserve for others is left out. "
+            "`everyone` leaves nothing out."
+        ),
+    ] = "assistant"
+    protocol_version: Annotated[
+        McpRevision,
+        Doc(
+            "Of `mcp`: the revision of the protocol. Before 2026-07-28 `structuredContent` is an "
+            "object or absent, before 2025-06-18 absent."
+        ),
+    ] = "2026-07-28"
+    handles: Handles = False
+    max_tokens: MaxTokens = None
+    max_text: MaxText = None
+    max_image_pixels: MaxImagePixels = None
+    count_tokens: CountTokens = True
+
+
+@dataclass(frozen=True)
+class RenderOptions(RecordRenderOptions):
+    """The options of a rendering: those of any record, and those of a session."""
+
+    memory: Annotated[
+        tuple[MemoryPart, ...],
+        Doc(
+            "A message of the system before all others: `instructions`, the rules of the memory's "
+            "tools; `manifest`, the session's pages; or both."
+        ),
+    ] = ()
+    memory_tokens: Annotated[int, _COUNT, Doc("The most tokens of the list of pages.")] = 1_000
     frontier: "str | Frontier | None" = None
-    """The eviction that earlier renderings reached: the name of a stored frontier, or the
-    frontier."""
-    cache_markers: bool = False
-    """Add the target's cache marks to the messages."""
-    adaptive: bool = True
-    """Evict entries that were recalled repeatedly last."""
-    max_text: int | None = None
-    """The most characters of an unabridged text in the answer to a call."""
-    max_image_pixels: int | None = None
-    """The most pixels of the longer side of an image."""
-    count_tokens: bool = True
-    """Return the number of tokens of the messages, which loads a vocabulary into memory."""
-    model: str | None = None
-    """The model of the request, if known; thoughts of other models are omitted."""
+    """The eviction that earlier renderings reached: the name of a stored frontier, or the frontier.
+    A query has only a name, so both sides describe it themselves."""
+    evict_batch: Annotated[
+        int | None,
+        _COUNT,
+        Doc(
+            "With a frontier: how many tokens below `maxTokens` a history is evicted to, so that "
+            "the next turns only append. A quarter of the limit by default."
+        ),
+    ] = None
+    cache_markers: Annotated[
+        bool,
+        Doc(
+            "Mark the last message for `anthropic` (`cache_control`) and `bedrock` (`cachePoint`), "
+            "and, with a frontier, the last one that was sent before. Marks do not count in "
+            "`prefixHash`."
+        ),
+    ] = False
+    adaptive: Annotated[
+        bool,
+        Doc(
+            "Evict last what a model requested repeatedly (`page_fault`, `view_media`, "
+            "`read_text`): the answers to the third call for the same thing, and to later ones."
+        ),
+    ] = True
+    model: Annotated[
+        str | None,
+        Len(1, 256),
+        Doc(
+            "Of a session: the model of the request. Thoughts of other models are left out, with "
+            "an entry of `loss`. By default the model of the newest history that was put."
+        ),
+    ] = None
 
     @property
     def is_local(self) -> bool:
@@ -83,6 +184,19 @@ class RenderOptions:
         is_evicted = self.max_tokens is not None or self.frontier is not None
         is_bound = bool(self.memory) or self.max_text is not None
         return not is_evicted and not is_bound and self.media != "signed-url"
+
+
+def describe_option(name: str) -> tuple[int, int, str]:
+    """Return the least and the greatest value of an option that is a number, and its text."""
+    kind = next(each.type for each in fields(RenderOptions) if each.name == name)
+    _, interval, text = get_args(kind)
+    return interval.ge, interval.le, text.documentation
+
+
+def changed_options(options: RecordRenderOptions) -> dict[str, Any]:
+    """Return the options that differ from their defaults, by their names."""
+    values = ((each.name, getattr(options, each.name), each.default) for each in fields(options))
+    return {name: value for name, value, default in values if value != default}
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,10 @@ import typer
 
 from app.cli import options as common
 from app.server.process import collect_as_usual, release_freed_memory
+from pagefault_dialects.model.render_options import RenderOptions, changed_options
 from pagefault_mcp.commands import host_options as options
 
 if TYPE_CHECKING:
-    from pagefault_dialects.model.render_options import RenderOptions
     from pagefault_mcp.proxy.proxy_process import Host, Serve, Server, Service
 
 hosts = typer.Typer()
@@ -56,12 +56,13 @@ def proxy(  # noqa: PLR0913, PLR0917 - one for each option
     _check_config(config, for_server, {"--undo": undo, "--dry-run": dry_run})
     if config is not None and undo:
         return _rewrite_config(config, {}, [], undo=True, dry_run=dry_run)
-    from pagefault_dialects.model.render_options import RenderOptions
-
-    rendering = RenderOptions(max_bytes=max_bytes, max_images=max_images, max_tokens=max_tokens)
-    # The audience is everyone: annotations tell the host which content is for the user.
-    rendering = replace(rendering, audience="everyone", handles=True)
-    rendering = replace(rendering, max_text=max_text, max_image_pixels=max_image_pixels)
+    limits = RenderOptions(
+        max_bytes=max_bytes,
+        max_images=max_images,
+        max_tokens=max_tokens,
+        max_text=max_text,
+        max_image_pixels=max_image_pixels,
+    )
     memory = _Memory(_require_session(session), url, project, data_dir, env_file)
     memory.check({"--listen": listen})
     if config is not None:
@@ -69,7 +70,10 @@ def proxy(  # noqa: PLR0913, PLR0917 - one for each option
             **memory.options(),
             "--files": files and files.resolve(),
             "--prefix": prefix or None,
-            **_limit_options(rendering),
+            **{
+                f"--{name.replace('_', '-')}": value
+                for name, value in changed_options(limits).items()
+            },
         }
         flags = [] if tools else ["--no-tools"]
         return _rewrite_config(config, option_values, flags, undo=False, dry_run=dry_run)
@@ -78,6 +82,8 @@ def proxy(  # noqa: PLR0913, PLR0917 - one for each option
     from pagefault_mcp.service_client.tool_files import ToolFiles
 
     tool_files = None if files is None else ToolFiles(files)
+    # The audience is everyone: annotations tell the host which content is for the user.
+    rendering = replace(limits, audience="everyone", handles=True)
     host = Host(rendering, prefix if tools else None, tool_files)
     raise SystemExit(memory.run_proxy(server, host, listen))
 
@@ -208,17 +214,6 @@ def _refuse_beside_url(other_options: dict[str, object]) -> None:
     """Raise if options are combined with `--url`, where a service has the stores."""
     used = {name: value is not None for name, value in other_options.items()}
     common.refuse(used, "cannot be combined with --url: leave one of them out")
-
-
-def _limit_options(rendering: "RenderOptions") -> dict[str, object]:
-    """Return the options of a host's limits, by their names."""
-    return {
-        "--max-bytes": rendering.max_bytes,
-        "--max-images": rendering.max_images,
-        "--max-tokens": rendering.max_tokens,
-        "--max-text": rendering.max_text,
-        "--max-image-pixels": rendering.max_image_pixels,
-    }
 
 
 def _check_config(

@@ -6,6 +6,8 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from app.cli.options import render_option
+
 
 def _header(whose: str) -> Any:  # noqa: ANN401 - as typer declares its own
     return typer.Option(
@@ -20,19 +22,6 @@ def _service(use: str, otherwise: str) -> Any:  # noqa: ANN401 - the same
         metavar="URL",
         help=f"A running Pagefault {use}; its key is in PAGEFAULT_API_KEY.",
         show_default=otherwise,
-    )
-
-
-def _number_within(least: int, most: int, text: str, default: str) -> Any:  # noqa: ANN401 - the same
-    """Declare a bounded number; a range of click's own would take the width of the names."""
-
-    def check(value: int | None) -> int | None:
-        if value is not None and not least <= value <= most:
-            raise typer.BadParameter(f"{value} is not between {least} and {most}")
-        return value
-
-    return typer.Option(
-        callback=check, metavar="N", help=f"{text} ({least:,} to {most:,}).", show_default=default
     )
 
 
@@ -112,37 +101,18 @@ Files = Annotated[
         show_default="tools get no files by their paths",
     ),
 ]
-MaxBytes = Annotated[
-    int | None,
-    typer.Option(
-        metavar="N",
-        min=0,
-        help="The most bytes of media in one result, as base64.",
-        show_default="256 MiB",
-    ),
-]
-MaxImages = Annotated[
-    int | None,
-    typer.Option(metavar="N", min=0, help="The most images in one result.", show_default="all"),
-]
-MaxTokens = Annotated[
-    int | None,
-    typer.Option(
-        metavar="N",
-        # The placeholder of an omitted result has fewer.
-        min=100,
-        help="The most tokens of one result; more becomes a preview, a line or nothing.",
-        show_default="no limit",
-    ),
-]
-MaxText = Annotated[
-    int | None,
-    _number_within(500, 1_000_000, "The longest text of a result that is not cut", "8000"),
-]
-MaxImagePixels = Annotated[
-    int | None,
-    _number_within(16, 65_535, "The most pixels of the longer side of an image", "any"),
-]
+
+
+def _limit(name: str, default: str, *, least: int | None = None) -> Any:  # noqa: ANN401 - the same
+    return render_option(name, default, scope="Per result: ", least=least)
+
+
+MaxBytes = Annotated[int | None, _limit("max_bytes", "256 MiB")]
+MaxImages = Annotated[int | None, _limit("max_images", "all")]
+# The placeholder of an omitted result has fewer tokens.
+MaxTokens = Annotated[int | None, _limit("max_tokens", "no limit", least=100)]
+MaxText = Annotated[int | None, _limit("max_text", "8000")]
+MaxImagePixels = Annotated[int | None, _limit("max_image_pixels", "any")]
 
 
 def parse_address(text: str) -> tuple[str, int]:

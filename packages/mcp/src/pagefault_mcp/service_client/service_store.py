@@ -5,10 +5,11 @@ The proxy itself loads no stores. A result is streamed to the service in the pie
 
 import base64
 import json
+import re
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from typing import Any, TypeAlias
@@ -18,7 +19,7 @@ import anyio.to_thread
 import httpx
 
 from pagefault_dialects.json.values import JsonValue, json_bytes, json_text
-from pagefault_dialects.model.render_options import McpRevision, RenderOptions
+from pagefault_dialects.model.render_options import McpRevision, RenderOptions, changed_options
 from pagefault_mcp.errors import unreachable_reason
 from pagefault_mcp.messages.argument_handles import FileArgument, Form, Mention, find_mentions
 from pagefault_mcp.messages.json_spans import Span
@@ -197,20 +198,11 @@ class ServiceStore:
 
     async def rendering(self, kept: StoredResult, revision: McpRevision) -> LinePiece | None:
         """Return the rendering of a stored result for the host; `None` if the answer stays."""
-        options = self.options
-        options_by_name = {
-            "target": "mcp",
-            "countTokens": False,
-            "protocolVersion": revision,
-            "audience": options.audience,
-            "handles": options.handles,
-            "maxBytes": options.max_bytes,
-            "maxImages": options.max_images,
-            "maxTokens": options.max_tokens,
-            "maxText": options.max_text,
-            "maxImagePixels": options.max_image_pixels,
+        options = replace(self.options, protocol_version=revision, count_tokens=False)
+        params = {"target": "mcp"} | {
+            re.sub("_(.)", lambda letter: letter[1].upper(), name): value
+            for name, value in changed_options(options).items()
         }
-        params = {name: value for name, value in options_by_name.items() if value is not None}
         path = f"/api/tool-results/{kept.tool_result_id}/render"
         look = rendered_message if kept.is_changed else limited_message
         async with self._answer("GET", path, params=params) as answer:
