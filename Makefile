@@ -22,7 +22,7 @@ STRESS := tests/faults tests/security tests/e2e/test_kill.py
 # The viewer is built together with the packages it consists of.
 WEB_SOURCES := $(shell find web $(CLIENTS_TS)/client/src $(CLIENTS_TS)/react/src \( -name node_modules -o -name dist -o -name generated -o -name check \) -prune -o -type f -print 2>/dev/null)
 
-.PHONY: help install run web web-check chromium nginx pgbouncer golang test stress test-all fmt lint types imports openapi pictures targets promises openapi-check migrate rooms bench bench-smoke torture dialects-corpus peers-check clients-check clients-generated-check clients-python clients-python-check clients-typescript clients-typescript-check openapi-diff site release-check check lock clean
+.PHONY: help install run web web-check chromium nginx pgbouncer golang test stress test-all fmt lint types imports openapi pictures targets promises openapi-check migrate rooms bench bench-smoke torture dialects-corpus peers-check clients-check clients-generated-check clients-python clients-python-check clients-typescript clients-typescript-check openapi-diff site release-check deploy-check check lock clean
 
 # Only the make that `make test` starts installs side by side; under `-j`, this one would start the same installations.
 ifndef SIDE_BY_SIDE
@@ -43,7 +43,7 @@ test: $(VENV)/python.stamp chromium nginx pgbouncer ## Run the tests of the serv
 	@$(MAKE) -s --no-print-directory -j 3 SIDE_BY_SIDE=1 $(VENV)/dev.stamp web
 	$(PYTEST) -n 3 --dist loadgroup --no-loadscope-reorder tests packages $(STRESS:%=--ignore=%)
 test-all: test stress
-check: lint types imports openapi-check openapi-diff web-check bench-smoke peers-check clients-check site release-check test stress ## Run everything that CI runs
+check: lint types imports openapi-check openapi-diff web-check bench-smoke peers-check clients-check site release-check deploy-check test stress ## Run everything that CI runs
 fmt: $(VENV)/dev.stamp ## Format the code
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
@@ -55,7 +55,7 @@ lint: $(VENV)/dev.stamp ## Check style
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 types: $(VENV)/dev.stamp ## Check types
-	$(BIN)/mypy app tests packages benchmarks peers website release requirements web/check clients/check clients/python
+	$(BIN)/mypy app tests packages benchmarks peers website release deploy requirements web/check clients/check clients/python
 imports: $(VENV)/dev.stamp ## Check that imports go one way
 	$(BIN)/lint-imports
 openapi-check: install ## Fail if a document that `make openapi` writes is out of date
@@ -72,6 +72,8 @@ site: $(VENV)/website.stamp website/node_modules/.stamp ## Build the documentati
 release-check: $(VENV)/dev.stamp $(VENV)/release.stamp $(CLIENTS_TS)/node_modules/.stamp web ## Build all packages, install them, list licenses and an SBOM in build/release
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(VENV)/release/bin/python -m release.check
 	$(PYTEST) release
+deploy-check: $(VENV)/dev.stamp $(VENV)/deploy.stamp nginx ## Check the examples of deploy/ with the programs that read them
+	$(BIN)/python -m deploy.check
 clients-check: clients-generated-check clients-python-check clients-typescript-check ## Check the client packages, the examples, and the clients of six generators
 clients-generated-check: $(VENV)/dev.stamp $(VENV)/clients-check.stamp clients/check/node_modules/.stamp golang
 	$(PYTEST) -n 2 clients/check
@@ -129,7 +131,7 @@ lock: ## Pin every dependency anew (needs uv)
 	$(PIN) pyproject.toml --extra build --extra mcp --constraint requirements/dev.lock --output-file requirements/runtime.lock
 	$(PIN) pyproject.toml --extra web --extra mcp --constraint requirements/dev.lock --output-file requirements/web.lock
 	for name in peers/requirements-new peers/requirements-old peers/requirements-dialects $(CLIENT)/requirements-test requirements/website \
-	  requirements/release clients/check/requirements; do $(PIN) $$name.in --output-file $$name.lock || exit 1; done
+	  requirements/release requirements/deploy clients/check/requirements; do $(PIN) $$name.in --output-file $$name.lock || exit 1; done
 	$(PIN) $(CLIENT)/requirements-run.in --constraint $(CLIENT)/requirements-test.lock --output-file $(CLIENT)/requirements-run.lock
 clean: ## Remove everything that was installed and built
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis web/dist
@@ -149,7 +151,7 @@ OWN_ENVIRONMENT = @$(INSTALL) pins --clear $(basename $@) $< && touch $@
 $(VENV)/peers-%.stamp: peers/requirements-%.lock | $(VENV)/runtime.stamp ; $(OWN_ENVIRONMENT)
 $(VENV)/client-%.stamp: $(CLIENT)/requirements-%.lock | $(VENV)/runtime.stamp ; $(OWN_ENVIRONMENT)
 $(VENV)/clients-check.stamp: clients/check/requirements.lock | $(VENV)/runtime.stamp ; $(OWN_ENVIRONMENT)
-$(VENV)/website.stamp $(VENV)/release.stamp: $(VENV)/%.stamp: requirements/%.lock | $(VENV)/runtime.stamp ; $(OWN_ENVIRONMENT)
+$(VENV)/website.stamp $(VENV)/release.stamp $(VENV)/deploy.stamp: $(VENV)/%.stamp: requirements/%.lock | $(VENV)/runtime.stamp ; $(OWN_ENVIRONMENT)
 %/node_modules/.stamp: %/package.json %/package-lock.json $(VENV)/web.stamp
 	@$(NPM) --prefix $* ci --ignore-scripts --no-audit --no-fund --loglevel=error && touch $@
 web/dist/index.html: web/node_modules/.stamp $(WEB_SOURCES) openapi/openapi.json

@@ -26,7 +26,7 @@ from website.reference import reference_pages, slug
 ROOT: Final = Path(__file__).parent.parent
 STAGED: Final = ROOT / "build" / "website"
 # Whole folders, and further pages that they link to.
-FOLDERS: Final = ("docs", "examples")
+FOLDERS: Final = ("docs", "examples", "deploy")
 PAGES: Final = (
     "*.md",
     "LICENSE",
@@ -36,7 +36,7 @@ PAGES: Final = (
     "clients/*/README.md",
     "packages/*/README.md",
 )
-SUFFIXES: Final = {".md", ".png", ".txt", ".json", ".py", ".mjs", ".js", ".ts", ".yml", ""}
+SUFFIXES: Final = {".md", ".png", ".txt", ".json", ".py", ".mjs", ".js", ".ts", ".yml", ".yaml", ".conf", ".service", ""}
 _MERMAID: Final = (
     ROOT / "website" / "node_modules" / "@mermaid-js" / "tiny" / "dist" / "mermaid.tiny.js"
 )
