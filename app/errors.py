@@ -1,4 +1,4 @@
-"""The errors of the service, independent of HTTP.
+"""The errors of the service, each with the status and title of its answers.
 
 `pagefault_dialects.errors` has the errors of parsing as well: `InvalidJsonError`,
 `InvalidPayloadError` and `PayloadTooLargeError`.
@@ -38,23 +38,35 @@
          │   └─ StoredBytesQuotaError  a project at its limit of stored bytes
          └─ BlobSweptError         bytes that were removed before their record was written
 
-Each class has a stable `code` and a sentence for the caller; `http/problem_types.py` maps it to a
-status. Details never repeat input, since an echoed lone surrogate turns a 422 into a 500.
+Each class has a stable `code`, and a docstring that is its section in `docs/errors.md`. Details
+never repeat input, since an echoed lone surrogate turns a 422 into a 500.
 """
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from pagefault_dialects.errors import InvalidPayloadError, PagefaultError
 
 
-class MalformedRequestError(PagefaultError, code="malformed-request"):
+class ServiceError(PagefaultError):
+    """Base of the errors of the service, which have the status, title and headers of an answer."""
+
+    status: ClassVar[int]
+    title: ClassVar[str]
+    headers: ClassVar[Mapping[str, str]] = {}
+
+
+class MalformedRequestError(ServiceError, code="malformed-request"):
     """The request cannot be read."""
+
+    status = 400
+    title = "The request cannot be read"
 
 
 class InvalidCursorError(MalformedRequestError, code="invalid-cursor"):
     """The cursor is not from this list."""
 
+    title = "The cursor is not valid"
     sentence = (
         "The cursor is not one this list handed out. Take it from `nextCursor`, unchanged, "
         "or leave it out to start from the beginning."
@@ -64,34 +76,43 @@ class InvalidCursorError(MalformedRequestError, code="invalid-cursor"):
 class DigestMismatchError(MalformedRequestError, code="digest-mismatch"):
     """The body does not match the announced digest. Nothing was stored."""
 
+    title = "The digest does not match"
     sentence = (
         "The body does not have the announced sha-256 digest, so it was damaged on the way "
         "or announced wrongly. Nothing was stored: send it again."
     )
 
 
-class UnauthorizedError(PagefaultError, code="unauthorized"):
+class UnauthorizedError(ServiceError, code="unauthorized"):
     """No key, or one that is unknown, malformed or revoked."""
 
+    status = 401
+    title = "An API key is needed"
+    headers: ClassVar = {"WWW-Authenticate": "Bearer"}
     sentence = (
         "This service wants an API key: send `Authorization: Bearer pf_…`. "
         "`pagefault keys create --project NAME` makes one."
     )
 
 
-class ForbiddenLinkError(PagefaultError, code="invalid-link"):
+class ForbiddenLinkError(ServiceError, code="invalid-link"):
     """A signed link that is expired, altered, or for another file."""
 
+    status = 403
+    title = "The link is not valid"
     sentence = "This link has expired or was altered. Ask for a new signed URL."
 
 
-class ForbiddenOriginError(PagefaultError, code="forbidden-origin"):
+class ForbiddenOriginError(ServiceError, code="forbidden-origin"):
     """A web page of another origin sent a write or a WebSocket handshake.
 
     Allow its origin with `PAGEFAULT_CORS_ORIGINS`. If the viewer gets this behind a proxy, set
     `PAGEFAULT_PUBLIC_URL` to the address in the browser and let the proxy pass `Host` on.
     """
 
+    status = 403
+    title = "The origin may not write or listen"
+    headers: ClassVar = {"Vary": "Origin"}
     sentence = (
         "A web page of another origin sent a write or a WebSocket handshake. Allow its origin "
         "with PAGEFAULT_CORS_ORIGINS. If it is the viewer, behind a proxy, set "
@@ -99,13 +120,15 @@ class ForbiddenOriginError(PagefaultError, code="forbidden-origin"):
     )
 
 
-class MisdirectedRequestError(PagefaultError, code="misdirected-request"):
+class MisdirectedRequestError(ServiceError, code="misdirected-request"):
     """The `Host` of the request is not a name that the service answers to.
 
     Add the name to `PAGEFAULT_ALLOWED_HOSTS`; without a port it matches any port. In the log, the
     line `request` of the refusal has `"status": 421`. See `docs/deployment.md` (One machine).
     """
 
+    status = 421
+    title = "The host name is not one of the service"
     sentence = (
         "The service does not answer to this `Host`. Ask it by localhost, 127.0.0.1 or [::1], "
         "or by the host of PAGEFAULT_PUBLIC_URL or PAGEFAULT_CONTENT_URL. The operator can add "
@@ -113,8 +136,11 @@ class MisdirectedRequestError(PagefaultError, code="misdirected-request"):
     )
 
 
-class NotFoundError(PagefaultError, code="not-found"):
+class NotFoundError(ServiceError, code="not-found"):
     """The project of the caller has no such record."""
+
+    status = 404
+    title = "Not found"
 
     def __init__(
         self,
@@ -128,87 +154,125 @@ class NotFoundError(PagefaultError, code="not-found"):
         super().__init__(detail, code=code, members=members)
 
 
-class GoneError(PagefaultError, code="gone"):
+class GoneError(ServiceError, code="gone"):
     """The upload has expired. Begin a new one."""
 
+    status = 410
+    title = "It is no longer kept"
 
-class ConflictError(PagefaultError, code="conflict"):
+
+class ConflictError(ServiceError, code="conflict"):
     """The request contradicts the stored records."""
 
+    status = 409
+    title = "The request contradicts what is stored"
 
-class PreconditionFailedError(PagefaultError, code="precondition-failed"):
+
+class PreconditionFailedError(ServiceError, code="precondition-failed"):
     """If-Match, If-Unmodified-Since or If-None-Match does not hold."""
 
+    status = 412
+    title = "A condition of the request does not hold"
     sentence = "The stored version is not the one the request's condition names."
 
 
 class TusVersionError(PreconditionFailedError, code="tus-version"):
     """The request has another version of the protocol for resumable uploads than 1.0.0."""
 
+    title = "The upload speaks another protocol"
     sentence = "Uploads in pieces speak tus 1.0.0: send `Tus-Resumable: 1.0.0` with the request."
 
 
-class SlowBodyError(PagefaultError, code="slow-body"):
+class SlowBodyError(ServiceError, code="slow-body"):
     """The body arrived too slowly."""
 
+    status = 408
+    title = "The body came too slowly"
     sentence = "The body arrived too slowly and was given up."
 
 
-class HeadersTooLargeError(PagefaultError, code="headers-too-large"):
+class HeadersTooLargeError(ServiceError, code="headers-too-large"):
     """The headers of the request are larger than the limit."""
 
+    status = 431
+    title = "The headers are too large"
 
-class UnsupportedMediaError(PagefaultError, code="unsupported-media-type"):
+
+class UnsupportedMediaError(ServiceError, code="unsupported-media-type"):
     """The route does not accept bodies of this type."""
 
+    status = 415
+    title = "The route does not take this type"
 
-class RangeNotSatisfiableError(PagefaultError, code="range-not-satisfiable"):
+
+class RangeNotSatisfiableError(ServiceError, code="range-not-satisfiable"):
     """No requested range lies inside the content.
 
     Args:
         size_bytes: The content's size, for `Content-Range: bytes */N`.
     """
 
+    status = 416
+    title = "The range lies outside the content"
+
     def __init__(self, size_bytes: int) -> None:
         super().__init__(f"No asked range lies inside the content of {size_bytes} bytes.")
         self.size_bytes = size_bytes
 
 
-class MissingAttachmentError(InvalidPayloadError, code="missing-attachment"):
+class MissingAttachmentError(ServiceError, InvalidPayloadError, code="missing-attachment"):
     """Attached files that are not resources of this project. All of them are listed."""
 
+    status = 422
+    title = "An attached file is missing"
     tells_every_fault = True
 
 
-class InvalidBundleError(InvalidPayloadError, code="invalid-bundle"):
+class InvalidBundleError(ServiceError, InvalidPayloadError, code="invalid-bundle"):
     """The bundle is damaged, or was not made by this service. Nothing of it was stored."""
 
+    status = 422
+    title = "The bundle is damaged"
 
-class ChecksumMismatchError(PagefaultError, code="checksum-mismatch"):
+
+class ChecksumMismatchError(ServiceError, code="checksum-mismatch"):
     """The bytes of a piece of an upload do not have the checksum sent with them; none was kept."""
 
+    status = 460
+    title = "The checksum does not match"
     sentence = (
         "The bytes do not have the checksum in `Upload-Checksum`, so they were damaged on the "
         "way. None of them was kept: send them again from the same offset."
     )
 
 
-class FetchBlockedError(PagefaultError, code="fetch-blocked"):
+class FetchBlockedError(ServiceError, code="fetch-blocked"):
     """The service does not fetch this URL: its scheme, its address, its port or its size."""
 
+    status = 422
+    title = "The URL is not fetched"
 
-class UpstreamError(PagefaultError, code="upstream-error"):
+
+class UpstreamError(ServiceError, code="upstream-error"):
     """The server of a URL did not answer with a whole file. Nothing was stored."""
+
+    status = 502
+    title = "The URL's server did not answer with a file"
 
 
 class UpstreamTimeoutError(UpstreamError, code="upstream-timeout"):
     """The server of a URL took too long. Nothing was stored; try again later."""
 
+    status = 504
+    title = "The URL's server took too long"
     sentence = "The server the URL leads to took too long. Nothing was kept."
 
 
-class QuotaExceededError(PagefaultError, code="quota-exceeded"):
+class QuotaExceededError(ServiceError, code="quota-exceeded"):
     """The key has used up the quota in `violated-policies`. Retry after `Retry-After` seconds."""
+
+    status = 429
+    title = "A quota is used up"
 
     def __init__(self, quota: str, *, retry_after_seconds: int) -> None:
         super().__init__(
@@ -219,8 +283,12 @@ class QuotaExceededError(PagefaultError, code="quota-exceeded"):
         self.retry_after_seconds = retry_after_seconds
 
 
-class StreamLimitError(PagefaultError, code="too-many-streams"):
+class StreamLimitError(ServiceError, code="too-many-streams"):
     """The key has the maximal number of open streams. Close one, or retry when one has ended."""
+
+    status = 429
+    title = "Too many streams of events"
+    headers: ClassVar = {"Retry-After": "2"}
 
     def __init__(self, streams: int) -> None:
         super().__init__(
@@ -229,9 +297,12 @@ class StreamLimitError(PagefaultError, code="too-many-streams"):
         )
 
 
-class OverloadedError(PagefaultError, code="overloaded"):
+class OverloadedError(ServiceError, code="overloaded"):
     """The service is processing the maximal number of requests. Send it again in a moment."""
 
+    status = 503
+    title = "Too many requests at once"
+    headers: ClassVar = {"Retry-After": "1"}
     sentence = (
         "The service is working on as many requests as it can. Nothing was done: send the "
         "same request again in a moment."
@@ -246,6 +317,7 @@ class MemoryExhaustedError(OverloadedError, code="memory-exhausted"):
     choice.
     """
 
+    title = "The memory is in use"
     sentence = (
         "The memory that this request or its answer needs is not free now. Nothing was stored: "
         "send the same request again in a moment."
@@ -255,6 +327,8 @@ class MemoryExhaustedError(OverloadedError, code="memory-exhausted"):
 class FetchesBusyError(OverloadedError, code="fetches-busy"):
     """No slot for fetching a URL or resolving its host was free in time. Nothing was stored."""
 
+    title = "Too many fetches at once"
+    headers: ClassVar = {"Retry-After": "5"}
     sentence = (
         "As many URLs are being fetched, or host names looked up, as may be at once. Nothing "
         "was kept: ask again in a few seconds."
@@ -268,7 +342,7 @@ class StoreCause(NamedTuple):
     sentence: str
 
 
-class StoreUnavailableError(PagefaultError, code="store-unavailable"):
+class StoreUnavailableError(ServiceError, code="store-unavailable"):
     """A store did not answer. The outcome of a write may be unknown: send it again.
 
     With the same `Idempotency-Key`, tool call or id it is not stored twice. If nothing was stored,
@@ -280,6 +354,9 @@ class StoreUnavailableError(PagefaultError, code="store-unavailable"):
         cause: The cause, if it is known.
     """
 
+    status = 503
+    title = "A store did not answer"
+    headers: ClassVar = {"Retry-After": "1"}
     sentence = "The {store} did not answer, so nothing was stored. Send the same request again."
 
     def __init__(
@@ -297,6 +374,8 @@ class StoreMisconfiguredError(StoreUnavailableError, code="store-misconfigured")
     failed` of the log. `docs/deployment.md` (The database, The bucket) has the remedies.
     """
 
+    title = "A store refuses the service"
+    headers: ClassVar = {"Retry-After": "60"}
     sentence = (
         "The {store} refuses this service, so nothing was stored, until the operator mends the "
         "setup; `cause` and the log say what is wrong. Send the same request again then."
@@ -306,6 +385,9 @@ class StoreMisconfiguredError(StoreUnavailableError, code="store-misconfigured")
 class StoreFullError(StoreUnavailableError, code="store-full"):
     """A store is full. Reads still work."""
 
+    status = 507
+    title = "There is no room left"
+    headers: ClassVar = {}
     sentence = "There is no room left to store this. Nothing was stored; reading still works."
 
 
@@ -318,6 +400,8 @@ class StoredBytesQuotaError(StoreFullError, code="stored-bytes-quota"):
         reserved_bytes: The bytes of writes in progress.
         needed_bytes: The bytes that the request needs, at the least.
     """
+
+    title = "The project keeps as much as it may"
 
     def __init__(
         self, *, quota_bytes: int, stored_bytes: int, reserved_bytes: int, needed_bytes: int
@@ -337,6 +421,7 @@ class BlobSweptError(StoreUnavailableError, code="blob-swept"):
     Nothing was stored. Send the same request again.
     """
 
+    title = "The bytes were swept away"
     sentence = (
         "The bytes of this request were removed by the sweep before their record was written, "
         "so nothing was stored. Send the same request again."

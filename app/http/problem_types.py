@@ -1,4 +1,4 @@
-"""The table of problems: each error class of the domain with its status, code and title.
+"""The table of problems: each error class with its status, code and title.
 
 It feeds the answers, the OpenAPI document and the page of errors. A class without a row of its own
 answers as its nearest parent. A listening proxy sends these answers too, without FastAPI.
@@ -15,7 +15,7 @@ from urllib.parse import quote
 from starlette.responses import Response
 
 from app import errors
-from app.errors import QuotaExceededError, RangeNotSatisfiableError
+from app.errors import QuotaExceededError, RangeNotSatisfiableError, ServiceError
 from app.wire.problem import PROBLEM_MEDIA_TYPE, PROBLEM_REFERENCE, Problem, problem_faults
 from pagefault_dialects.errors import (
     InvalidJsonError,
@@ -58,65 +58,31 @@ class ProblemType:
         return f"{PROBLEMS_PATH}#{self.code}" if self.meaning else "about:blank"
 
 
-def _row(
-    status: int,
+def _kind(
     error_class: type[PagefaultError],
+    status: int,
     title: str,
     headers: Mapping[str, str] = MappingProxyType({}),
-    *,
-    retry_after: int | None = None,
-) -> tuple[type[PagefaultError], ProblemType]:
+) -> ProblemType:
+    """Return the row of a class, whose docstring describes it."""
     described = (inspect.getdoc(error_class) or "").partition("\n\nArgs:")[0]
-    meaning = " ".join(described.split())
-    if retry_after is not None:
-        headers = {"Retry-After": str(retry_after)}
-    return error_class, ProblemType(status, error_class.code, title, meaning, headers)
+    return ProblemType(status, error_class.code, title, " ".join(described.split()), headers)
 
 
-KINDS: dict[type[PagefaultError], ProblemType] = dict(
-    [
-        _row(400, errors.MalformedRequestError, "The request cannot be read"),
-        _row(400, InvalidJsonError, "The body is not JSON"),
-        _row(400, errors.InvalidCursorError, "The cursor is not valid"),
-        _row(400, errors.DigestMismatchError, "The digest does not match"),
-        _row(401, errors.UnauthorizedError, "An API key is needed", {"WWW-Authenticate": "Bearer"}),
-        _row(403, errors.ForbiddenLinkError, "The link is not valid"),
-        _row(
-            403,
-            errors.ForbiddenOriginError,
-            "The origin may not write or listen",
-            {"Vary": "Origin"},
-        ),
-        _row(404, errors.NotFoundError, "Not found"),
-        _row(408, errors.SlowBodyError, "The body came too slowly"),
-        _row(409, errors.ConflictError, "The request contradicts what is stored"),
-        _row(410, errors.GoneError, "It is no longer kept"),
-        _row(412, errors.PreconditionFailedError, "A condition of the request does not hold"),
-        _row(412, errors.TusVersionError, "The upload speaks another protocol"),
-        _row(413, PayloadTooLargeError, "Too large"),
-        _row(415, errors.UnsupportedMediaError, "The route does not take this type"),
-        _row(416, errors.RangeNotSatisfiableError, "The range lies outside the content"),
-        _row(421, errors.MisdirectedRequestError, "The host name is not one of the service"),
-        _row(422, InvalidPayloadError, "The request is not what the route takes"),
-        _row(422, errors.MissingAttachmentError, "An attached file is missing"),
-        _row(422, errors.InvalidBundleError, "The bundle is damaged"),
-        _row(422, errors.FetchBlockedError, "The URL is not fetched"),
-        _row(429, errors.QuotaExceededError, "A quota is used up"),
-        _row(431, errors.HeadersTooLargeError, "The headers are too large"),
-        _row(460, errors.ChecksumMismatchError, "The checksum does not match"),
-        _row(502, errors.UpstreamError, "The URL's server did not answer with a file"),
-        _row(429, errors.StreamLimitError, "Too many streams of events", retry_after=2),
-        _row(503, errors.OverloadedError, "Too many requests at once", retry_after=1),
-        _row(503, errors.MemoryExhaustedError, "The memory is in use", retry_after=1),
-        _row(503, errors.FetchesBusyError, "Too many fetches at once", retry_after=5),
-        _row(503, errors.StoreUnavailableError, "A store did not answer", retry_after=1),
-        _row(503, errors.StoreMisconfiguredError, "A store refuses the service", retry_after=60),
-        _row(503, errors.BlobSweptError, "The bytes were swept away", retry_after=1),
-        _row(504, errors.UpstreamTimeoutError, "The URL's server took too long"),
-        _row(507, errors.StoreFullError, "There is no room left"),
-        _row(507, errors.StoredBytesQuotaError, "The project keeps as much as it may"),
-    ]
-)
+# The library knows no HTTP, so the statuses of its errors are here.
+_LIBRARY_KINDS = {
+    InvalidJsonError: (400, "The body is not JSON"),
+    PayloadTooLargeError: (413, "Too large"),
+    InvalidPayloadError: (422, "The request is not what the route takes"),
+}
+_SERVICE_KINDS = {
+    each: (each.status, each.title, each.headers)
+    for each in vars(errors).values()
+    if isinstance(each, type) and issubclass(each, ServiceError) and each is not ServiceError
+}
+KINDS: dict[type[PagefaultError], ProblemType] = {
+    each: _kind(each, *kind) for each, kind in (_LIBRARY_KINDS | _SERVICE_KINDS).items()
+}
 
 INTERNAL = ProblemType(
     500,
