@@ -1201,6 +1201,7 @@ class Readiness(TypedDict):
     status: Literal["ready"]
     database: Literal["ok"]
     blobs: Literal["ok"]
+    events: Literal["ok", "delayed"]
 
 
 ReferenceForm: TypeAlias = Literal["data-uri", "base64", "signed-url", "text"]
