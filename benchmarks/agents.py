@@ -70,11 +70,11 @@ def _proxied(folder: Path, *, rounds: int) -> Figure:
     proxy = [str(COMMAND), "proxy", "--session", "s", "--data-dir", str(folder / "proxy"), "--"]
     with _talking(server) as direct, _talking([*proxy, *server]) as through:
         # The store is open when the first result has passed it.
-        for each in (direct, through):
-            if any(each() != _SHORT for _ in range(5)):
+        for item in (direct, through):
+            if any(item() != _SHORT for _ in range(5)):
                 raise WrongAnswerError("a result is not what the server said")
         times = [(_timed(direct), _timed(through)) for _ in range(rounds)]
-    direct_ms, through_ms = (statistics.median(each) for each in zip(*times, strict=True))
+    direct_ms, through_ms = (statistics.median(item) for item in zip(*times, strict=True))
     return Figure(
         group=GROUP,
         name="2 KB through the proxy, added",
@@ -161,7 +161,7 @@ def _steps(client: httpx.Client, *, rounds: int) -> Sequence[Figure]:
     ]
     params: dict[str, str | int] = {"target": "openai-chat", "handles": 1}
     whole.append(len(client.get("/api/sessions/turns/render", params=params).content))
-    turn_ms, parts_ms = (statistics.median(each) for each in zip(*times, strict=True))
+    turn_ms, parts_ms = (statistics.median(item) for item in zip(*times, strict=True))
     return [
         Figure(
             group=GROUP,

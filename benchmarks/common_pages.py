@@ -204,13 +204,13 @@ def _check_found(client: httpx.Client, kind: Words) -> None:
 
 def _figure(name: str, served: Rates, alone: Rates, beside: str, aim_ms: float) -> Figure:
     """Milliseconds of an answer to the one client there is."""
-    times = sorted(1_000 / each for each in served.a_second)
+    times = sorted(1_000 / item for item in served.a_second)
     return Figure(
         group=GROUP,
         name=name,
         value=median(times),
         unit="ms",
-        baseline=median(1_000 / each for each in alone.a_second),
+        baseline=median(1_000 / item for item in alone.a_second),
         baseline_name=beside,
         aim=value_at_most(aim_ms),
         detail=f"{times[0]:.2f}-{times[-1]:.2f} in {len(times)} rounds; "

@@ -86,7 +86,7 @@ def _bytes_a_second(content: Content, span: range | None, *, scale: Scale) -> Fi
     sides = content.sides(span)
     # The first ones warm up, and are compared: both have to send the same bytes.
     first = [transfer(side.server.port, side.request, hashed=True) for side in sides]
-    if any((each.status, each.body_bytes) != (status, size) for each in first):
+    if any((item.status, item.body_bytes) != (status, size) for item in first):
         raise WrongAnswerError(f"a download is not {status} with {size} bytes")
     if first[0].body != first[1].body:
         raise WrongAnswerError("a download has other bytes than the file")

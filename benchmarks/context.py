@@ -47,10 +47,10 @@ class _Sent:
 
     def add(self, record: Json) -> None:
         """Count a rendering."""
-        messages = [json.dumps(each) for each in record["messages"]]
+        messages = [json.dumps(message) for message in record["messages"]]
         pairs = zip(self._last, messages, strict=False)
         same = next((at for at, (a, b) in enumerate(pairs) if a != b), len(self._last))
-        costs = [_tokens_of(each, record["target"]) for each in record["messages"]]
+        costs = [_tokens_of(message, record["target"]) for message in record["messages"]]
         self.tokens += sum(costs)
         self.uncached += sum(costs[same:])
         self.changes += same < len(self._last)
@@ -177,7 +177,7 @@ def _tokens_of(value: object, target: str) -> int:
     if isinstance(value, dict):
         value = list(value.values())
     if isinstance(value, list):
-        return sum(_tokens_of(each, target) for each in value)
+        return sum(_tokens_of(item, target) for item in value)
     if not isinstance(value, str):
         return 0
     if value.startswith("data:image/") or len(value) > 100_000 or value.startswith("/9j/"):

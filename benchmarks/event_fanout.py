@@ -379,7 +379,7 @@ async def run(listeners: int, rounds: int, rate: float, seconds: float) -> None:
 
 
 def _shown(seconds: Sequence[float]) -> str:
-    return " | ".join(f"{each:.0f}" for each in _quantiles_ms(seconds))
+    return " | ".join(f"{quantiles_m:.0f}" for quantiles_m in _quantiles_ms(seconds))
 
 
 def main() -> None:

@@ -37,7 +37,7 @@ class Attack:
 
     name: str
     paths: Sequence[str]
-    each: int
+    count: int
     answer: tuple[int, str]
 
 
@@ -105,7 +105,7 @@ def _met(attack: Attack, service: Service, origin: HostileOrigin) -> Sequence[fl
             raise WrongAnswerError(f"{path}: {found.status_code} {found.text[:2_000]}")
         return took
 
-    pages = [(path, number) for path in attack.paths for number in range(attack.each)]
+    pages = [(path, number) for path in attack.paths for number in range(attack.count)]
     with ThreadPoolExecutor(len(pages)) as pool:
         return list(pool.map(ask, pages))
 
@@ -135,5 +135,5 @@ def _check(service: Service) -> None:
     """See that nothing is kept but the file that was whole."""
     with service.client() as client:
         kept = client.get("/api/resources").raise_for_status().json()["items"]
-    if [each["size"] for each in kept] != [len(PNG)]:
+    if [item["size"] for item in kept] != [len(PNG)]:
         raise WrongAnswerError(f"{len(kept)} files are kept, and one was whole")

@@ -262,7 +262,7 @@ async def _other_project(service: Service, scale: Scale) -> Figure:
         attack, probe = Attack("", costly), Attack("", small)
         found = Measured()
         sent = [next(costly) for _ in range(scale.pick(4, 1))]
-        await asyncio.gather(*[_left(service.port, attack, each, scale) for each in sent])
+        await asyncio.gather(*[_left(service.port, attack, item, scale) for item in sent])
         await _answered(service.port, probe, next(small), found)
     return Figure(
         group=GROUP,

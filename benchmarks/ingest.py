@@ -60,7 +60,7 @@ def _speeds(folder: Path, sizes: Sequence[int], cores: Set[int], *, scale: Scale
         serving(folder, cores=cores) as service,
         bare_server(folder, cores=cores) as bare,
     ):
-        return [_speed(service, bare, each, cores=cores, rounds=scale.pick(7, 1)) for each in sizes]
+        return [_speed(service, bare, size, cores=cores, rounds=scale.pick(7, 1)) for size in sizes]
 
 
 def _speed(service: Service, bare: Bare, pieces: int, *, cores: Set[int], rounds: int) -> Figure:

@@ -196,7 +196,7 @@ class _Copies:
 
     def words(self) -> str:
         """The words of a page, as an expression."""
-        rare, some = (self.count // each for each in (PAGES_WITH_RARE_WORD, PAGES_WITH_SOME_WORD))
+        rare, some = (self.count // item for item in (PAGES_WITH_RARE_WORD, PAGES_WITH_SOME_WORD))
         return f"'everyword rareword' || (i % {rare}) || ' someword' || (i % {some}){_FILLING}"
 
     def session_of_page(self) -> str:

@@ -41,7 +41,7 @@ async def measure(scale: Scale) -> Sequence[Figure]:
     """Every lookup, on one connection and on 16."""
     with tempfile.TemporaryDirectory() as folder, serving(Path(folder)) as service:
         lookups = _prepared(service)
-        constants = {_slug(each): each.answer for each in lookups}
+        constants = {_slug(lookup): lookup.answer for lookup in lookups}
         with (
             bare_server(Path(folder) / "bare", constants=constants) as bare,
             on_cores(CLIENT),

@@ -100,8 +100,8 @@ def _loads(scale: Scale) -> Sequence[Load]:
     async def results(service: Service) -> Sequence[int]:
         return await asyncio.gather(
             *(
-                _sent(service, "POST /api/tool-results", [each])
-                for each in _results(scale.pick(32, 2))
+                _sent(service, "POST /api/tool-results", [result])
+                for result in _results(scale.pick(32, 2))
             )
         )
 
@@ -147,9 +147,9 @@ async def _met(load: Load, folder: Path, scale: Scale) -> Sequence[Figure]:
                 await asyncio.sleep(0.05)
             else:
                 raise WrongAnswerError(f"{load.name}: something is still held")
-    if scale is Scale.FULL and any(each >= 500 and each != 503 for each in statuses):
+    if scale is Scale.FULL and any(status >= 500 and status != 503 for status in statuses):
         raise WrongAnswerError(f"{load.name}: {statuses}")
-    answers = ", ".join(f"{count} of {each or 'none'}" for each, count in Counter(statuses).items())
+    answers = ", ".join(f"{count} of {key or 'none'}" for key, count in Counter(statuses).items())
     return (
         Figure(
             group=GROUP,

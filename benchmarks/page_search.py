@@ -184,11 +184,11 @@ async def recall(records: Records, *, first: int) -> float:
     lists = PageLists(records, AccessCounts(records))
     asked = questions()
     there = 0
-    for each in asked:
+    for page in asked:
         hits, _ = await lists.search(
-            PROJECT, each["question"], PageFilters(), cursor=None, limit=first
+            PROJECT, page["question"], PageFilters(), cursor=None, limit=first
         )
-        there += each["page_id"] in {hit.page.page_id for hit in hits}
+        there += page["page_id"] in {hit.page.page_id for hit in hits}
     return there / len(asked)
 
 
@@ -224,25 +224,25 @@ def _write_questions(unit: UnitOfWork) -> None:
     numbers = unit[PageRecords].insert_absent(
         [
             PageVersion(
-                page_id=each["page_id"],
+                page_id=page["page_id"],
                 fields=fields,
                 version=1,
                 descriptor=fields.model_dump_json().encode(),
-                content=json.dumps(each["text"]).encode(),
+                content=json.dumps(page["text"]).encode(),
                 body=b'{"kind":"text","media":null}',
                 inline_form=None,
                 digest=f"{number:064x}",
                 created_at=NOW,
             )
-            for number, each in enumerate(asked)
+            for number, page in enumerate(asked)
         ]
     )
     choose_page_index(unit).index_all(
         {
-            numbers[each["page_id"]]: IndexedPage(
-                SearchableText((), (each["text"],)), None, fields.modality
+            numbers[page["page_id"]]: IndexedPage(
+                SearchableText((), (page["text"],)), None, fields.modality
             )
-            for each in asked
+            for page in asked
         }
     )
 
@@ -339,7 +339,7 @@ async def searched(settings: Settings, count: int) -> tuple[list[Measured], floa
         for warm in author.searches(kept).values():
             await timed(records, warm[:10])
         kinds = author.searches(kept).items()
-        rows = [Measured(kind, *await timed(records, each)) for kind, each in kinds]
+        rows = [Measured(kind, *await timed(records, item)) for kind, item in kinds]
         return rows, filled, await recall(records, first=5)
 
 

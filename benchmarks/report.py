@@ -88,7 +88,9 @@ def _section(group: str, figures: Sequence[Figure], notes: dict[str, object]) ->
     kept = notes.get("notes")
     said = kept if isinstance(kept, dict) else {}
     floors = [
-        f"- *{each.name}*: {said[each.name].strip()}" for each in figures if each.name in said
+        f"- *{figure.name}*: {said[figure.name].strip()}"
+        for figure in figures
+        if figure.name in said
     ]
     return "\n".join([*lines, *([""] if floors else []), *floors])
 

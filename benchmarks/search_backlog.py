@@ -74,7 +74,7 @@ async def _measure(
     age = Figure(
         group=GROUP,
         name=f"{name}: age of the backlog beside {A_SECOND} writes/s",
-        value=max(each.age_seconds for each in samples),
+        value=max(sample.age_seconds for sample in samples),
         unit="s",
         aim=value_at_most(60),
         detail=f"{samples[-1].entries:.0f} entries waited at the end",

@@ -151,28 +151,28 @@ async def measure(scale: Scale) -> Sequence[Figure]:
     async with _container() as services:
         await fill(services, scale.pick(500_000, 30_000))
         compared = [await compare(services, target, scale.pick(20, 1)) for target in TARGETS]
-    if not all(each.copied_bytes and each.rendered_bytes for each in compared):
+    if not all(item.copied_bytes and item.rendered_bytes for item in compared):
         raise WrongAnswerError("there is nothing in a session that was rendered")
     return [
         Figure(
             group=GROUP,
-            name=f"`{each.target}`",
-            value=each.rendering_ms,
+            name=f"`{item.target}`",
+            value=item.rendering_ms,
             unit="ms",
-            baseline=each.copying_ms,
-            baseline_name=f"{each.copied_bytes / 1e6:.1f} MB copied",
+            baseline=item.copying_ms,
+            baseline_name=f"{item.copied_bytes / 1e6:.1f} MB copied",
             aim=ratio_at_most(2),
-            detail=f"{each.rendered_bytes / 1e6:.1f} MB rendered",
+            detail=f"{item.rendered_bytes / 1e6:.1f} MB rendered",
         )
-        for each in compared
+        for item in compared
     ]
 
 
-def _row(each: Comparison) -> str:
+def _row(row: Comparison) -> str:
     return (
-        f"| `{each.target}` | {each.copied_bytes / 1e6:.1f} | {each.copying_ms:.1f} "
-        f"| {each.rendered_bytes / 1e6:.1f} | {each.rendering_ms:.1f} "
-        f"| {each.rendering_ms / each.copying_ms:.2f} |"
+        f"| `{row.target}` | {row.copied_bytes / 1e6:.1f} | {row.copying_ms:.1f} "
+        f"| {row.rendered_bytes / 1e6:.1f} | {row.rendering_ms:.1f} "
+        f"| {row.rendering_ms / row.copying_ms:.2f} |"
     )
 
 

@@ -204,7 +204,7 @@ async def _times(services: Services, scale: Scale) -> Times:
 
 def _ratios(times: Times, engine: Engine) -> Sequence[Figure]:
     smallest, largest = min(size for _, size in times), max(size for _, size in times)
-    ratios = [each for each in _RATIOS if each[0] <= largest] or [(largest, smallest, 1_000.0)]
+    ratios = [ratio for ratio in _RATIOS if ratio[0] <= largest] or [(largest, smallest, 1_000.0)]
     return [
         Figure(
             group=GROUP,
@@ -228,7 +228,7 @@ async def fill(services: Services, steps: int) -> None:
     for start, end in pairwise([0, *sizes]):
         for first in range(start, end, _STEPS_OF_A_TURN):
             numbers = range(first, min(end, first + _STEPS_OF_A_TURN))
-            entries = [each for number in numbers for each in _entries_of(number)]
+            entries = [entry for number in numbers for entry in _entries_of(number)]
             await _append(services, _TASK, entries, render)
         await _fork(services, _TASK, 2 * end + 1, _BY_SIZE[end])
 
@@ -237,7 +237,7 @@ async def fill_longest(services: Services, entries: int) -> None:
     """Write four sessions of so many short entries."""
     for first in range(0, entries // 2, _STEPS_OF_A_TURN):
         numbers = range(first, min(entries // 2, first + _STEPS_OF_A_TURN))
-        steps = [each for number in numbers for each in _entries_of(number, "Nothing.")]
+        steps = [entry for number in numbers for entry in _entries_of(number, "Nothing.")]
         await _append(services, _LONGEST, steps)
     for number in range(1, _AT_ONCE):
         await _fork(services, _LONGEST, entries, f"{_LONGEST}{number}")
@@ -293,7 +293,7 @@ async def _loop_delay(services: Services, scale: Scale) -> list[Figure]:
     gc.freeze()
     names = [_LONGEST, *(f"{_LONGEST}{number}" for number in range(1, _AT_ONCE))]
     numbers = count()
-    renders = [Session(services, each, numbers).render(RenderOptions()) for each in names]
+    renders = [Session(services, name, numbers).render(RenderOptions()) for name in names]
     idle = await _delays(asyncio.sleep(2))
     began = time.perf_counter()
     busy = await _delays(asyncio.gather(*renders))

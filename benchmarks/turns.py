@@ -115,7 +115,7 @@ def cpu_seconds(pid: int) -> float:
 
 def in_words(served: Rates, bare: Rates) -> str:
     """The spread of the rounds, and what an answer costs on both sides."""
-    costs = [statistics.median(each.cpu_us) for each in (served, bare)]
+    costs = [statistics.median(item.cpu_us) for item in (served, bare)]
     return f"{spread(served.a_second)}; {costs[0]:,.0f} µs of CPU each, baseline {costs[1]:,.0f}"
 
 

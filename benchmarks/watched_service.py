@@ -42,9 +42,9 @@ def _places() -> Iterator[str]:
     """Yield where each thread is in the code of the application, the innermost frames first."""
     for thread, frame in sys._current_frames().items():
         frames = traceback.extract_stack(frame)
-        if thread != threading.get_ident() and any("/app/" in each.filename for each in frames):
+        if thread != threading.get_ident() and any("/app/" in item.filename for item in frames):
             innermost = frames[: -_FRAMES - 1 : -1]
-            yield " < ".join(f"{Path(each.filename).name}:{each.lineno}" for each in innermost)
+            yield " < ".join(f"{Path(item.filename).name}:{item.lineno}" for item in innermost)
 
 
 def main(arguments: Sequence[str]) -> None:

@@ -23,7 +23,7 @@ def results_of(
         folder: Where it works.
         through: A command line that starts the server, and stands between it and its host.
     """
-    command = [str(each) for each in (*through, *server.command)]
+    command = [str(item) for item in (*through, *server.command)]
     asked = {"server": command, "folder": str(folder), "calls": server.calls}
     for line in printed_lines([python(server.sdk), FOLDER / "call.py"], json.dumps(asked)):
         yield json.loads(line)

@@ -96,18 +96,18 @@ async def host_of(
     """
     heard = Heard()
     at = streamable_http_client(place) if isinstance(place, str) else stdio_client(place)
-    callbacks: dict[str, Any] = {name: _in_turn(each) for name, each in answers.items()}
+    callbacks: dict[str, Any] = {name: _in_turn(answer) for name, answer in answers.items()}
     async with Client(_noted(at, heard), **callbacks) as client:
         yield client, heard
 
 
 def without_own_tools(messages: Iterable[Json]) -> list[Json]:
     """Return messages with lists of tools as a server made them."""
-    return [_without_own_tools(each) for each in messages]
+    return [_without_own_tools(message) for message in messages]
 
 
 def _without_own_tools(message: Json) -> Json:
     tools = message.get("result", {}).get("tools", ())
-    if [each["name"] for each in tools[-len(OWN_TOOLS) :]] != OWN_TOOLS:
+    if [tool["name"] for tool in tools[-len(OWN_TOOLS) :]] != OWN_TOOLS:
         return message
     return {**message, "result": {**message["result"], "tools": tools[: -len(OWN_TOOLS)]}}

@@ -94,7 +94,7 @@ def test_inspector_lists_what_it_lists_directly(
 ) -> None:
     command = servers(folder)[name].command
     options = ["tools/list", "--protocol-era", era]
-    direct, through = (each["tools"] for each in asked_both(tmp_path, data, command, *options))
+    direct, through = (item["tools"] for item in asked_both(tmp_path, data, command, *options))
     assert [tool["name"] for tool in through[len(direct) :]] == OWN_TOOLS
     assert through[: len(direct)] == direct
 

@@ -82,8 +82,8 @@ def comparable(tool: str, result: Json) -> str:
 def without_null(value: object) -> object:
     """Leave out what the SDK writes for members that are absent."""
     if isinstance(value, dict):
-        return {key: without_null(each) for key, each in value.items() if each is not None}
-    return [without_null(each) for each in value] if isinstance(value, list) else value
+        return {key: without_null(item) for key, item in value.items() if item is not None}
+    return [without_null(item) for item in value] if isinstance(value, list) else value
 
 
 @pytest.mark.parametrize("name", servers(Path()))
@@ -93,9 +93,9 @@ def test_host_gets_what_it_gets_directly(
     server = servers(folder)[name]
     tools = [tool for tool, _ in server.calls]
     proxy: list[str | Path] = [COMMAND, "proxy", "--session", "demo", "--data-dir", data_dir, "--"]
-    direct = [each["camelCase"] for each in results_of(server, folder)]
+    direct = [result["camelCase"] for result in results_of(server, folder)]
     restore(folder, same_folder)
-    through = [each["camelCase"] for each in results_of(server, folder, through=proxy)]
+    through = [result["camelCase"] for result in results_of(server, folder, through=proxy)]
     wanted = [
         expected(client, f"direct {name} {number}", tool, result)
         for number, (tool, result) in enumerate(zip(tools, direct, strict=True))
@@ -104,4 +104,4 @@ def test_host_gets_what_it_gets_directly(
     settings = Settings(data_dir=data_dir, log_level="error")
     with serving(settings) as service, service.client() as reader:
         listed = reader.get("/api/tool-results", params={"limit": 200}).json()["items"]
-    assert {each["toolName"] for each in listed} == set(tools)
+    assert {item["toolName"] for item in listed} == set(tools)

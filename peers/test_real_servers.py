@@ -85,12 +85,12 @@ def _created(client: httpx.Client, call_id: str, tool: str, result: object) -> J
 
 def _strings(value: object) -> Iterator[str]:
     if isinstance(value, dict):
-        for key, each in value.items():
+        for key, item in value.items():
             yield key
-            yield from _strings(each)
+            yield from _strings(item)
     elif isinstance(value, list):
-        for each in value:
-            yield from _strings(each)
+        for item in value:
+            yield from _strings(item)
     elif isinstance(value, str):
         yield value
 
@@ -110,13 +110,13 @@ def _counted(text: str, fact: str) -> int:
 
 
 def test_spellings_of_a_result_are_one_record(taken: list[Taken]) -> None:
-    for each in taken:
-        for name, result in each.spelled.items():
-            if name == "FastMCP" and each.server not in _READ_ALIKE:
+    for item in taken:
+        for name, result in item.spelled.items():
+            if name == "FastMCP" and item.server not in _READ_ALIKE:
                 continue
-            call_id = f"{each.record['toolCallId']} {name}"
-            spelled = _created(each.client, call_id, each.tool, result)["sanitized"]
-            assert _comparable(spelled) == _comparable(each.record["sanitized"]), (each.tool, name)
+            call_id = f"{item.record['toolCallId']} {name}"
+            spelled = _created(item.client, call_id, item.tool, result)["sanitized"]
+            assert _comparable(spelled) == _comparable(item.record["sanitized"]), (item.tool, name)
 
 
 def _comparable(sanitized: Json) -> Json:
@@ -127,13 +127,13 @@ def _comparable(sanitized: Json) -> Json:
 
 
 def test_failures_are_failures(taken: list[Taken]) -> None:
-    told = [each.record["sanitized"]["meta"]["success"] for each in taken]
-    assert told == [not each.result["isError"] for each in taken]
+    told = [item.record["sanitized"]["meta"]["success"] for item in taken]
+    assert told == [not item.result["isError"] for item in taken]
 
 
 def test_nothing_absent_is_told(taken: list[Taken]) -> None:
-    for each in taken:
-        assert '":null' not in json.dumps(_without_structure(each.record["sanitized"]))
+    for item in taken:
+        assert '":null' not in json.dumps(_without_structure(item.record["sanitized"]))
 
 
 def _without_structure(sanitized: Json) -> Json:
@@ -142,10 +142,10 @@ def _without_structure(sanitized: Json) -> Json:
 
 
 def test_media_are_read_back_byte_for_byte(taken: list[Taken]) -> None:
-    for each in taken:
-        wanted = {base64.b64decode(data) for data in _media(each.result["content"])}
-        kept = {_bytes(each.client, part) for part in each.record["sanitized"]["parts"]}
-        assert wanted <= kept, each.tool
+    for item in taken:
+        wanted = {base64.b64decode(data) for data in _media(item.result["content"])}
+        kept = {_bytes(item.client, part) for part in item.record["sanitized"]["parts"]}
+        assert wanted <= kept, item.tool
 
 
 def _media(blocks: list[Json]) -> Iterator[str]:
@@ -167,19 +167,19 @@ def _bytes(client: httpx.Client, part: Json) -> bytes:
 
 @pytest.mark.parametrize("target", sorted(TARGETS))
 def test_every_rendering_is_taken_by_its_provider(taken: list[Taken], target: str) -> None:
-    for each in taken:
-        CHECKS[target](each.rendered(target)["messages"])
+    for item in taken:
+        CHECKS[target](item.rendered(target)["messages"])
 
 
 @pytest.mark.parametrize("target", sorted(set(TARGETS) - {"mcp"}))
 def test_a_model_is_told_everything_once(taken: list[Taken], target: str) -> None:
-    for each in taken:
-        shown = _shown(each.rendered(target))
-        content = "\n".join(_strings(each.result["content"]))
-        for fact in each.facts:
+    for item in taken:
+        shown = _shown(item.rendered(target))
+        content = "\n".join(_strings(item.result["content"]))
+        for fact in item.facts:
             told = max(_counted(content, fact), 1)
-            at_most = 2 * told if _says_more(each.result) else told
-            assert told <= _counted(shown, fact) <= at_most, (each.tool, fact, shown[:2_000])
+            at_most = 2 * told if _says_more(item.result) else told
+            assert told <= _counted(shown, fact) <= at_most, (item.tool, fact, shown[:2_000])
 
 
 def _says_more(result: Json) -> bool:
@@ -201,7 +201,7 @@ def _as_json(text: str) -> object:
 
 
 def test_renderings_for_mcp_are_taken_by_the_sdk_for_typescript(taken: list[Taken]) -> None:
-    messages = [message for each in taken for message in each.rendered("mcp")["messages"]]
+    messages = [message for item in taken for message in item.rendered("mcp")["messages"]]
     given = "".join(json.dumps(message) + "\n" for message in messages)
     told = printed_lines([NODE, installed(FOLDER) / "check.mjs"], given)
     assert [json.loads(line) for line in told] == [""] * len(messages)

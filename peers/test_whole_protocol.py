@@ -77,7 +77,7 @@ async def heard_on(
     async with anyio.create_task_group() as group:
         for name in ways:
             group.start_soon(hear, name)
-    return {name: without_own_tools(each) for name, each in heard.items()}
+    return {name: without_own_tools(value) for name, value in heard.items()}
 
 
 async def heard_alike(ways: Ways, work: Work, **answers: Sequence[BaseModel]) -> list[Json]:
@@ -100,19 +100,19 @@ def by_stream(messages: list[Json]) -> list[Json]:
 
 def told(messages: list[Json], method: str) -> list[Any]:
     """Return what came with a method, each time."""
-    return [each.get("params") for each in messages if each.get("method") == method]
+    return [message.get("params") for message in messages if message.get("method") == method]
 
 
 def texts(messages: list[Json]) -> list[str]:
     """Return the texts of all results of tools."""
-    results = [each.get("result", {}) for each in messages]
+    results = [message.get("result", {}) for message in messages]
     return [block["text"] for result in results for block in result.get("content", ())]
 
 
 def last_results(messages: list[Json], many: int) -> list[Any]:
     """Return the last results and errors before that of the ping."""
-    answers = [each for each in messages if "method" not in each]
-    return [each.get("result", each.get("error")) for each in answers[-many - 1 : -1]]
+    answers = [message for message in messages if "method" not in message]
+    return [answer.get("result", answer.get("error")) for answer in answers[-many - 1 : -1]]
 
 
 def sampled(content: types.TextContent | types.ImageContent) -> types.CreateMessageResult:
@@ -130,7 +130,7 @@ async def test_model_of_the_host_is_asked(ways: Ways) -> None:
 
     heard = await heard_alike(ways, work, sampling_callback=[sampled(said), refusal])
     asked = told(heard, "sampling/createMessage")
-    assert [each["maxTokens"] for each in asked] == [1, 2]
+    assert [item["maxTokens"] for item in asked] == [1, 2]
     answer, error = texts(heard)
     assert said.text in answer
     assert refusal.message in error
@@ -146,7 +146,7 @@ async def test_picture_of_the_hosts_model_reaches_the_server(ways: Ways) -> None
     (said,) = texts(heard["directly"])
     for name in ("piped", "listening"):
         # The result, which repeats the picture, is rendered.
-        (shown,) = [each for each in heard[name] if "content" in each.get("result", ())]
+        (shown,) = [item for item in heard[name] if "content" in item.get("result", ())]
         handle = shown["result"]["content"][-1]["text"].split()[1]
         content = [
             {"type": "text", "text": said.replace(_PICTURE, handle)},
@@ -154,7 +154,7 @@ async def test_picture_of_the_hosts_model_reaches_the_server(ways: Ways) -> None
             {"type": "text", "text": f"[image {handle} 64\N{MULTIPLICATION SIGN}48]"},
         ]
         assert shown["result"] == {"content": content}
-        others = [[each for each in heard[way] if each.get("id") != shown["id"]] for way in ways]
+        others = [[item for item in heard[way] if item.get("id") != shown["id"]] for way in ways]
         assert [*map(by_stream, others)] == [by_stream(others[0])] * len(ways)
 
 
@@ -178,7 +178,7 @@ async def test_person_at_the_host_is_asked(ways: Ways) -> None:
 
     heard = await heard_alike(ways, work, elicitation_callback=[*answers, *answers])
     asked = told(heard, "elicitation/create")
-    assert [each.get("url") for each in asked] == [None] * 3 + [given["url"]] * 3
+    assert [item.get("url") for item in asked] == [None] * 3 + [given["url"]] * 3
     assert "Zoë 北京" in texts(heard)[1]
     (error,) = last_results(heard, 1)
     assert error["data"]["elicitations"][0]["url"] == "https://modelcontextprotocol.io"
@@ -222,7 +222,7 @@ async def test_progress_is_told_to_a_host_that_asks_for_it(ways: Ways) -> None:
         await host.call_tool("trigger-long-running-operation", given)
 
     heard = await heard_alike(ways, work)
-    progress = [(each["progress"], each["total"]) for each in told(heard, "notifications/progress")]
+    progress = [(item["progress"], item["total"]) for item in told(heard, "notifications/progress")]
     assert progress == [(1, 4), (2, 4), (3, 4), (4, 4)]
 
 
@@ -278,7 +278,7 @@ async def test_resources_are_listed_and_read(ways: Ways) -> None:
     heard = await heard_alike(ways, work)
     assert len(told(heard, "notifications/resources/list_changed")) == 1
     (result,) = last_results(heard, 1)
-    assert [each["uri"] for each in result["contents"]] == ["demo://resource/session/a.gz"]
+    assert [content["uri"] for content in result["contents"]] == ["demo://resource/session/a.gz"]
 
 
 async def test_changes_are_told_of_resources_that_the_host_has_subscribed_to(ways: Ways) -> None:
@@ -293,7 +293,7 @@ async def test_changes_are_told_of_resources_that_the_host_has_subscribed_to(way
             await host.call_tool("toggle-subscriber-updates")
 
     heard = await heard_alike(ways, work)
-    changed = [each["uri"] for each in told(heard, "notifications/resources/updated")]
+    changed = [resource["uri"] for resource in told(heard, "notifications/resources/updated")]
     assert changed == [_DOCUMENT, f"{_TEXT}/1", f"{_TEXT}/1"]
 
 
@@ -307,7 +307,7 @@ async def test_arguments_are_completed(ways: Ways) -> None:
         await host.complete(template, {"name": "resourceId", "value": "7"})
 
     results = last_results(await heard_alike(ways, work), 3)
-    values = [each["completion"]["values"] for each in results]
+    values = [result["completion"]["values"] for result in results]
     assert values == [["Sales", "Support"], ["Eve"], ["7"]]
 
 
@@ -321,7 +321,7 @@ async def test_task_asks_the_person_at_the_host_before_its_result(ways: Ways) ->
         # The client takes nothing but a result of a tool, though it hears what the task is.
         with pytest.raises(ValidationError):
             await host.session.send_request(call, types.CreateTaskResult)
-        (created,) = [each for each in heard.messages if "task" in each.get("result", ())]
+        (created,) = [message for message in heard.messages if "task" in message.get("result", ())]
         task_id = created["result"]["task"]["taskId"]
         for method in ("tasks/result", "tasks/get"):
             await host.session.send_request(request(method, taskId=task_id), types.Result)

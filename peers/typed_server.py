@@ -82,7 +82,8 @@ def weather() -> Weather:
 @server.tool()
 def forecasts() -> list[Weather]:
     return [
-        Weather(place=f"the place with number {each}", degrees=each, wind=[]) for each in (1, 2)
+        Weather(place=f"the place with number {number}", degrees=number, wind=[])
+        for number in (1, 2)
     ]
 
 
@@ -98,7 +99,7 @@ def json_text() -> str:
 
 @server.tool()
 def long_text() -> str:
-    return "\n".join(f"line {each} of a long text" for each in range(200))
+    return "\n".join(f"line {number} of a long text" for number in range(200))
 
 
 @server.tool()

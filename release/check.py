@@ -188,7 +188,7 @@ def write_digests(into: Path) -> str:
 def components(sbom: Path) -> list[dict[str, object]]:
     """Return the packages of a CycloneDX document, but for our own."""
     found = json.loads(sbom.read_text())["components"]
-    return [each for each in found if each["name"] not in {"pagefault", "pagefault-viewer"}]
+    return [field for field in found if field["name"] not in {"pagefault", "pagefault-viewer"}]
 
 
 def environment_of(into: Path) -> Path:

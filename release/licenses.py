@@ -19,11 +19,11 @@ def license_table(components: Iterable[Mapping[str, Any]], allowed: Path) -> tup
     """
     rules = tomllib.loads(allowed.read_text())
     rows, refused = [], []
-    for each in sorted(components, key=lambda each: str(each["name"]).lower()):
-        named = rules["read"].get(each["name"]) or _license(each)
+    for component in sorted(components, key=lambda component: str(component["name"]).lower()):
+        named = rules["read"].get(component["name"]) or _license(component)
         if not named or not set(filter(None, _OPERATOR.split(named))) <= set(rules["allowed"]):
-            refused.append(f"{each['name']} {each['version']} ({named or 'none named'})")
-        rows.append(f"| {each['name']} | {each['version']} | {named} |")
+            refused.append(f"{component['name']} {component['version']} ({named or 'none named'})")
+        rows.append(f"| {component['name']} | {component['version']} | {named} |")
     head = "# Licenses of the dependencies\n\n| package | version | license |\n|---|---|---|\n"
     return head + "\n".join(rows) + "\n", refused
 
@@ -31,10 +31,10 @@ def license_table(components: Iterable[Mapping[str, Any]], allowed: Path) -> tup
 def _license(component: Mapping[str, Any]) -> str:
     """Return the license as the package says it: an expression, else the declared names."""
     said = component.get("licenses", ())
-    for each in said:
-        if "expression" in each:
-            return str(each["expression"])
-    named = [each["license"].get("id") or each["license"].get("name", "") for each in said]
+    for item in said:
+        if "expression" in item:
+            return str(item["expression"])
+    named = [item["license"].get("id") or item["license"].get("name", "") for item in said]
     # A classifier says less than the identifier beside it, and a long name is the text itself.
     short = [name for name in named if 0 < len(name) < 60 and not name.startswith("License ::")]
     return " AND ".join(dict.fromkeys(short))

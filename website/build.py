@@ -143,7 +143,7 @@ def write_versions(into: Path) -> None:
     """Write `versions.json`, newest first, and the redirect to the newest version."""
     folders = (path.name for path in into.iterdir() if _VERSION.fullmatch(path.name))
     versions = sorted(
-        folders, key=lambda name: [int(each) for each in name.split(".")], reverse=True
+        folders, key=lambda name: [int(word) for word in name.split(".")], reverse=True
     )
     entries = [
         {"version": name, "title": name, "aliases": ["latest"] if name == versions[0] else []}

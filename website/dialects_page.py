@@ -30,14 +30,14 @@ def _read_packages(file: Path) -> dict[str, list[str]]:
     """Return the package of each object in a file, by dialect."""
     packages: dict[str, list[str]] = {}
     for line in file.read_text().splitlines():
-        each: dict[str, Any] = json.loads(line)
-        packages.setdefault(each["name"].rpartition("-")[0], []).append(each["package"])
+        case: dict[str, Any] = json.loads(line)
+        packages.setdefault(case["name"].rpartition("-")[0], []).append(case["package"])
     return packages
 
 
 def _row(name: str, packages: list[list[str]]) -> str:
-    counts = (str(len(each)) if each else "" for each in packages)
-    versions = dict.fromkeys(package for each in packages for package in each)
+    counts = (str(len(package)) if package else "" for package in packages)
+    versions = dict.fromkeys(package for item in packages for package in item)
     return f"| `{name}` | {_title(name)} | {' | '.join(counts)} | {', '.join(versions)} |\n"
 
 

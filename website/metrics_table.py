@@ -10,7 +10,7 @@ _HEAD = "| metric | type | labels | meaning |\n|---|---|---|---|\n"
 def update_metrics_table(page: str) -> str:
     """Return the page with an updated table: name, type, labels and meaning of each metric."""
     metrics = Metrics()
-    rows = [_row(each, metrics.labels.get(each.name, ())) for each in metrics.collect()]
+    rows = [_row(field, metrics.labels.get(field.name, ())) for field in metrics.collect()]
     before, _, table = page.partition(_HEAD)
     rest = table.partition("\n\n")[2]
     return f"{before}{_HEAD}{''.join(sorted(rows))}\n{rest}"

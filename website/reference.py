@@ -65,13 +65,15 @@ def _operation(document: Document, path: str, method: str, operation: Document) 
     lines = [f"## {title} {{ #{slug(operation['operationId'])} }}", ""]
     lines += [f"`{method.upper()} {path}`", "", operation.get("description", ""), ""]
     declared = [*operation["shared"], *operation.get("parameters", ())]
-    parameters = [_resolve(document, each) for each in declared]
+    parameters = [_resolve(document, item) for item in declared]
     if parameters:
         lines += ["| parameter | in | type | meaning |", "|---|---|---|---|"]
-        for each in parameters:
-            name = f"`{each['name']}`" + (", required" if each.get("required") else "")
-            meaning = _cell(each.get("description", ""))
-            lines.append(f"| {name} | {each['in']} | {type_of(each['schema'])} | {meaning} |")
+        for parameter in parameters:
+            name = f"`{parameter['name']}`" + (", required" if parameter.get("required") else "")
+            meaning = _cell(parameter.get("description", ""))
+            lines.append(
+                f"| {name} | {parameter['in']} | {type_of(parameter['schema'])} | {meaning} |"
+            )
         lines.append("")
     body = _resolve(document, operation.get("requestBody", {}))
     if body:
@@ -89,7 +91,7 @@ def _contents(content: Document) -> list[str]:
     """Return the media types of a body, with its first example."""
     lines = [*(f"- {_media(name, media)}" for name, media in content.items()), ""]
     for media in content.values():
-        examples = [each["value"] for each in media.get("examples", {}).values() if "value" in each]
+        examples = [item["value"] for item in media.get("examples", {}).values() if "value" in item]
         examples += [media["example"]] if "example" in media else []
         if examples and not isinstance(examples[0], str):
             example = json.dumps(examples[0], indent=2, ensure_ascii=False)
@@ -112,9 +114,9 @@ def _schemas_page(document: Document) -> str:
             lines += [type_of(schema), ""]
             continue
         lines += ["| member | type | meaning |", "|---|---|---|"]
-        for member, each in members.items():
+        for member, value in members.items():
             label = f"`{member}`" + (", required" if member in schema.get("required", ()) else "")
-            lines.append(f"| {label} | {type_of(each)} | {_cell(each.get('description', ''))} |")
+            lines.append(f"| {label} | {type_of(value)} | {_cell(value.get('description', ''))} |")
         lines.append("")
     return "\n".join(lines)
 
@@ -128,7 +130,7 @@ def type_of(schema: Document | bool) -> str:
         return f"[{name}]({SCHEMAS_PAGE}#{slug(name)})"
     for word in ("anyOf", "oneOf", "allOf"):
         if word in schema:
-            return " or ".join(dict.fromkeys(type_of(each) for each in schema[word]))
+            return " or ".join(dict.fromkeys(type_of(item) for item in schema[word]))
     if "const" in schema or "enum" in schema:
         values = schema.get("enum", [schema.get("const")])
         return ", ".join(f"`{json.dumps(value, ensure_ascii=False)}`" for value in values)

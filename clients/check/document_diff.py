@@ -59,17 +59,13 @@ def _normalize_members(value: dict[str, Any]) -> dict[str, Any]:
     members = {name: _normalize(member) for name, member in value.items() if name not in _WORDS}
     if isinstance(value.get("parameters"), list):
         members["parameters"] = {
-            # Names of headers are case-insensitive.
-            f"{each['in']} {each['name'].lower() if each['in'] == 'header' else each['name']}": {
-                **_normalize_members(each),
-                "name": "",
-            }
-            for each in value["parameters"]
+            _parameter_key(parameter): {**_normalize_members(parameter), "name": ""}
+            for parameter in value["parameters"]
         }
     if isinstance(value.get("properties"), dict):
         # The name of a property may be one of `_WORDS`.
         members["properties"] = {
-            name: _normalize(each) for name, each in value["properties"].items()
+            name: _normalize(schema) for name, schema in value["properties"].items()
         }
     return members
 
@@ -141,6 +137,12 @@ def _last_version(now: str) -> str | None:
         if text and json.loads(text)["info"]["version"] != now:
             return commit
     return None
+
+
+def _parameter_key(parameter: dict[str, Any]) -> str:
+    """Return the place and the name of a parameter; names of headers are case-insensitive."""
+    place, name = parameter["in"], parameter["name"]
+    return f"{place} {name.lower() if place == 'header' else name}"
 
 
 def main(arguments: list[str]) -> int:

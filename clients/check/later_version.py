@@ -39,7 +39,7 @@ def _is_json(start: Message) -> bool:
 
 
 async def _send_all(start: Message, body: bytes, send: Send) -> None:
-    headers = [each for each in start["headers"] if each[0] != b"content-length"]
+    headers = [header for header in start["headers"] if header[0] != b"content-length"]
     await send({**start, "headers": [*headers, (b"content-length", str(len(body)).encode())]})
     await send({"type": "http.response.body", "body": body})
 
@@ -66,8 +66,8 @@ def _add_member(value: Any, schema: dict[str, Any]) -> None:  # noqa: ANN401 - a
     elif "anyOf" in schema and value is not None:
         _add_member(value, schema["anyOf"][0])
     elif isinstance(value, list):
-        for each in value:
-            _add_member(each, schema.get("items", {}))
+        for item in value:
+            _add_member(item, schema.get("items", {}))
     elif isinstance(value, dict) and "properties" in schema:
         for name, member in schema["properties"].items():
             if name in value:

@@ -206,7 +206,7 @@ def test_agent_on_chat_completions(demo: LiveService) -> None:
             OPENAI_API_KEY="stub",
         )
     assert printed == "Ten sheep, by my notes.\n"
-    assert [each["role"] for each in model.requests[1]["messages"]] == [
+    assert [message["role"] for message in model.requests[1]["messages"]] == [
         *("system", "user", "assistant", "tool")
     ]
     assert "Ten sheep." in model.requests[1]["messages"][3]["content"]
@@ -266,7 +266,7 @@ def test_tools_for_the_vercel_ai_sdk(demo: LiveService, tmp_path: Path) -> None:
     (tmp_path / "example.mjs").write_text(program)
     printed: dict[str, Any] = json.loads(run([str(NODE), str(tmp_path / "example.mjs")], demo))
     assert printed["text"] == "Ten sheep."
-    outputs = [answer["output"] for each in printed["results"] for answer in each["content"]]
+    outputs = [answer["output"] for result in printed["results"] for answer in result["content"]]
     assert outputs == [
         {"type": "text", "value": "Ten."},
         {"type": "text", "value": "Page notes (text, FULL):\nTen sheep."},
@@ -357,7 +357,7 @@ def test_list_of_an_sdk_is_made_to_fit(
         printed = run([sys.executable, str(program)], demo, **urls)
         sent = model.requests
     assert printed == "Ten sheep.\nYes.\n"
-    messages = [each.get("messages") or each["contents"] for each in sent]
-    assert [len(each) for each in messages] == [1, 3]
+    messages = [item.get("messages") or item["contents"] for item in sent]
+    assert [len(message) for message in messages] == [1, 3]
     stored = httpx.get(f"{demo.base_url}/api/sessions/fit-{name}").json()
     assert stored["lastSeq"] == 3

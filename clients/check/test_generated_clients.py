@@ -52,10 +52,12 @@ def test_generated_client_compiles_and_makes_a_round_trip(
 
 
 def test_generated_python_client_has_no_names_by_number(tmp_path: Path) -> None:
-    (generator,) = [each for each in GENERATORS if each.name == "openapi_python_client"]
+    (generator,) = [field for field in GENERATORS if field.name == "openapi_python_client"]
     run_command(generator.generate, tmp_path, {})
-    modules = [each.read_text() for each in tmp_path.rglob("*.py")]
-    classes = {name for each in modules for name in re.findall(r"^class (\w+)", each, re.MULTILINE)}
+    modules = [path.read_text() for path in tmp_path.rglob("*.py")]
+    classes = {
+        name for module in modules for name in re.findall(r"^class (\w+)", module, re.MULTILINE)
+    }
     assert "PageRecord" in classes
     assert [name for name in sorted(classes) if re.search(r"Type\d|\d$", name)] == []
 
@@ -64,7 +66,7 @@ def test_generated_python_client_has_no_names_by_number(tmp_path: Path) -> None:
 def test_generated_union_holds_its_values(tmp_path: Path, language: str) -> None:
     command, types = UNIONS[language]
     run_command(command, tmp_path, {})
-    text = "\n".join(each.read_text() for each in tmp_path.glob(types))
+    text = "\n".join(path.read_text() for path in tmp_path.glob(types))
     assert "InteractionInput" in text
     # A structure without members, or in Rust a variant with the path of a type as its name.
     empty = re.findall(

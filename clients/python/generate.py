@@ -176,7 +176,7 @@ def model(name: str, schema: Mapping[str, Any]) -> str:
         for member, value in members.items()
     }
     text = docstring(schema.get("description"), schema.get("title", name))
-    if any(keyword.iskeyword(each) or not each.isidentifier() for each in fields):
+    if any(keyword.iskeyword(field) or not field.isidentifier() for field in fields):
         members_text = "".join(f"{member!r}: {kind}," for member, kind in fields.items())
         comment = "".join(f"# {line.strip()}\n" for line in text.strip().splitlines())
         return f'{comment}{name} = TypedDict("{name}", {{{members_text}}})'
@@ -209,7 +209,7 @@ def type_of(schema: Mapping[str, Any]) -> str:
             return union([type_of(member) for member in schema[word]])
     kinds = schema.get("type")
     if isinstance(kinds, list):
-        return union([type_of({**schema, "type": each}) for each in kinds])
+        return union([type_of({**schema, "type": kind}) for kind in kinds])
     if kinds in {"array", "object"}:
         members = schema.get("items" if kinds == "array" else "additionalProperties")
         inner = type_of(members) if isinstance(members, dict) else "Any"
@@ -219,7 +219,7 @@ def type_of(schema: Mapping[str, Any]) -> str:
 
 def union(members: list[str]) -> str:
     """Return a union without duplicates, with `None` at its end."""
-    distinct = sorted(dict.fromkeys(members), key=lambda each: each == "None")
+    distinct = sorted(dict.fromkeys(members), key=lambda member: member == "None")
     is_any = "Any" in distinct or set(distinct) >= ANY_JSON
     return "Any" if is_any else " | ".join(distinct)
 
@@ -249,7 +249,7 @@ def operation(
     document: Mapping[str, Any], path: str, method: str, described: Mapping[str, Any]
 ) -> str:
     """Return the function of one operation."""
-    parameters = [resolve(document, each) for each in described.get("parameters", ())]
+    parameters = [resolve(document, item) for item in described.get("parameters", ())]
     by_place: dict[str, list[Any]] = {"path": [], "query": [], "header": []}
     names: set[str] = set()
     for parameter in parameters:
@@ -259,20 +259,20 @@ def operation(
         if python_name(parameter) not in names and not is_condition:
             by_place[parameter["in"]].append(parameter)
         names.add(python_name(parameter))
-    signature = [f"{python_name(each)}: str | int" for each in by_place["path"]]
+    signature = [f"{python_name(item)}: str | int" for item in by_place["path"]]
     body_argument, body = body_of(resolve(document, described.get("requestBody", {})))
     signature += [body] if body else []
-    keywords = [optional(each) for each in by_place["query"] + by_place["header"]]
-    keywords.sort(key=lambda each: "=" in each)
+    keywords = [optional(item) for item in by_place["query"] + by_place["header"]]
+    keywords.sort(key=lambda item: "=" in item)
     signature += ["*", *keywords] if keywords else []
     decoder, returned = answer_of(described["responses"], method)
     arguments = [repr(method.upper()), template(path), f"decode={decoder}"]
     for word, place in (("query", "query"), ("headers", "header")):
-        members = "".join(f"{each['name']!r}: {python_name(each)}," for each in by_place[place])
+        members = "".join(f"{field['name']!r}: {python_name(field)}," for field in by_place[place])
         arguments += [f"{word}={{{members}}}"] if members else []
     arguments += [body_argument] if body_argument else []
     name = described["operationId"]
-    takes_key = any(each["name"].lower() == "idempotency-key" for each in by_place["header"])
+    takes_key = any(field["name"].lower() == "idempotency-key" for field in by_place["header"])
     if method in {"get", "head", "put", "delete", "options"} or name in REPEATABLE:
         arguments.append("is_repeatable=True")
     if takes_key:
@@ -339,19 +339,23 @@ def answer_of(responses: Mapping[str, Any], method: str) -> tuple[str, str]:
     """Return the decoder of a successful answer, and the type of its result."""
     if method in {"head", "options"}:
         return "headers_of", "httpx.Headers"
-    successes = [each for status, each in responses.items() if status.startswith("2")]
+    successes = [response for status, response in responses.items() if status.startswith("2")]
     contents = {
-        kind: value for each in successes for kind, value in each.get("content", {}).items()
+        kind: value for success in successes for kind, value in success.get("content", {}).items()
     }
-    of_json = [each["content"].get("application/json") for each in successes if each.get("content")]
-    if types := [type_of(each.get("schema", {})) for each in of_json if each is not None]:
+    of_json = [
+        success["content"].get("application/json")
+        for success in successes
+        if success.get("content")
+    ]
+    if types := [type_of(item.get("schema", {})) for item in of_json if item is not None]:
         returned = " | ".join(dict.fromkeys(types))
         return "json_of", re.sub(r"\b[A-Z]\w+\b", _qualified, returned)
     if any(kind.startswith("text/") for kind in contents):
         return "text_of", "str"
     if contents:
         return "bytes_of", "bytes"
-    if any(each.get("headers") for each in successes):
+    if any(success.get("headers") for success in successes):
         return "headers_of", "httpx.Headers"
     return "nothing_of", "None"
 

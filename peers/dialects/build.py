@@ -190,6 +190,6 @@ def _seen_beside(expect: dict[str, Any]) -> Iterator[str]:
 if __name__ == "__main__":
     # Packages warn of classes that are on their way out; what they dump counts as long as it can.
     warnings.filterwarnings("ignore")
-    for each in sys.argv[2:] or DIALECTS:
-        for line in lines(sys.argv[1], each):
+    for value in sys.argv[2:] or DIALECTS:
+        for line in lines(sys.argv[1], value):
             print(line)

@@ -47,12 +47,12 @@ def ag_ui() -> Iterator[Case]:
         ended = g.RunFinishedEvent(**run)
         for said in (_ag_ui_pieces(more), _ag_ui_chunks(more)):
             events = (started, *said[:-1], answer, said[-1], ended)
-            yield from (history(each) for each in columns(*events) if "type" in each[0])
+            yield from (history(column) for column in columns(*events) if "type" in column[0])
         snapshot = g.MessagesSnapshotEvent(messages=[user], **more)
         events = (*said[:-1], snapshot, ended)
-        for each in columns(*events):
-            if "type" in each[0] and "role" in each[-2]["messages"][0]:
-                yield history(each, ASKED, **_ONE)
+        for column in columns(*events):
+            if "type" in column[0] and "role" in column[-2]["messages"][0]:
+                yield history(column, ASKED, **_ONE)
 
 
 def _ag_ui_pieces(more: Case) -> list[Any]:
@@ -168,13 +168,13 @@ def gemini() -> Iterator[Case]:
     call = g.Part(function_call=g.FunctionCall(id=CALL, name=TOOL, args=ARGUMENTS))
     response = g.FunctionResponse(id=CALL, name=TOOL, response={"output": WORDS})
     answer = g.Part(function_response=response)
-    for each in columns(g.Part(text=ASKED), picture):
-        yield history({"contents": each}, ASKED, **_ONE)
-        yield history(each, ASKED, **_ONE)
-        yield history({"contents": [ASKED, each[1]]}, ASKED, **_ONE)
+    for column in columns(g.Part(text=ASKED), picture):
+        yield history({"contents": column}, ASKED, **_ONE)
+        yield history(column, ASKED, **_ONE)
+        yield history({"contents": [ASKED, column[1]]}, ASKED, **_ONE)
     said = g.Content(role="model", parts=[g.Part(text=SAID), call])
-    for each in columns(g.Part(text=ASKED), picture, said, answer):
-        yield history({"contents": each}, ASKED, SAID)
+    for column in columns(g.Part(text=ASKED), picture, said, answer):
+        yield history({"contents": column}, ASKED, SAID)
     asked = g.Content(role="user", parts=[g.Part(text=ASKED), picture])
     told = g.Content(role="user", parts=[answer])
     done = g.Candidate(content=g.Content(role="model", parts=[g.Part(text=DONE)]))
@@ -182,4 +182,4 @@ def gemini() -> Iterator[Case]:
         built = g.GenerateContentResponse(
             automatic_function_calling_history=[asked, said, told], candidates=[done], **more
         )
-        yield from (history(each) for each in dumps(built))
+        yield from (history(dump) for dump in dumps(built))

@@ -68,8 +68,8 @@ def adk() -> Iterator[Case]:
                 **more,
             )
             few = [*dumps(event)]
-            for each in few if more in ({}, options) else [few[4]]:
-                yield message(each, said_by, *texts, **expect)
+            for item in few if more in ({}, options) else [few[4]]:
+                yield message(item, said_by, *texts, **expect)
 
 
 def adk_histories() -> Iterator[Case]:
@@ -99,12 +99,12 @@ def adk_histories() -> Iterator[Case]:
         )
         for number, (author, role, parts) in enumerate(told)
     ]
-    for each in columns(*events):
-        yield history(each)
+    for column in columns(*events):
+        yield history(column)
     session = Session(
         id="s", app_name="a", user_id="u", state={"k": SECRET}, events=events, last_update_time=1.5
     )
-    yield from (history(each) for each in dumps(session))
+    yield from (history(dump) for dump in dumps(session))
 
 
 def strands() -> Iterator[Case]:
@@ -137,7 +137,7 @@ def strands_histories() -> Iterator[Case]:
     from strands.types.session import SessionMessage
 
     usage = {"inputTokens": 1, "outputTokens": 1, "totalTokens": 2}
-    told = [each for each, *_ in _strands_messages()][:3]
+    told = [strands_message for strands_message, *_ in _strands_messages()][:3]
     told.append({"role": "assistant", "content": [{"text": DONE}], "metadata": {"usage": usage}})
     yield history(told)
     yield history({"messages": told})
@@ -224,8 +224,8 @@ def langchain() -> Iterator[Case]:
     from langchain_core.messages import messages_to_dict
 
     for model, role, texts, expect in langchain_models():
-        for each in (*dumps(model), dumpd(model), *messages_to_dict([model])):
-            yield message(each, role, *texts, **expect)
+        for dump in (*dumps(model), dumpd(model), *messages_to_dict([model])):
+            yield message(dump, role, *texts, **expect)
 
 
 def langchain_histories() -> Iterator[Case]:
@@ -240,9 +240,9 @@ def langchain_histories() -> Iterator[Case]:
         m.ToolMessage(content=WORDS, tool_call_id=CALL, name=TOOL),
         m.AIMessage(content=DONE),
     ]
-    for each in (*columns(*models), m.messages_to_dict(models), dumpd(models)):
-        yield history(each)
-        yield history({"messages": each})
+    for column in (*columns(*models), m.messages_to_dict(models), dumpd(models)):
+        yield history(column)
+        yield history({"messages": column})
 
 
 def _ui(state: str, **more: Any) -> Case:
@@ -270,7 +270,7 @@ def vercel() -> Iterator[Case]:
             content = [{**asked, **more}, {**picture, **more}]
             yield message({"role": "user", "content": content}, "user", ASKED, images=1)
         for parts, calls in (([said], 0), ([thought, said, call], 1)):
-            built = [{**each, **more} for each in parts]
+            built = [{**part, **more} for part in parts]
             yield message({"role": "assistant", "content": built}, "assistant", SAID, calls=calls)
         executed = [{**call, "providerExecuted": True, **more}, {**result, **more}, said]
         built = {"role": "assistant", "content": executed}
@@ -367,8 +367,8 @@ def vercel_histories() -> Iterator[Case]:
 
 def pydantic_ai() -> Iterator[Case]:
     for model, role, texts, expect in _pydantic_ai_messages():
-        for each in _pydantic_ai_dumps([model]):
-            yield message(each[0], role, *texts, **expect)
+        for pydantic_ai_dump in _pydantic_ai_dumps([model]):
+            yield message(pydantic_ai_dump[0], role, *texts, **expect)
 
 
 def _pydantic_ai_dumps(models: list[Any]) -> Iterator[list[Case]]:
@@ -486,11 +486,11 @@ def pydantic_ai_histories() -> Iterator[Case]:
         m.ModelRequest(parts=[m.ToolReturnPart(TOOL, WORDS, CALL, timestamp=when)]),
         m.ModelResponse(parts=[m.TextPart(DONE)], timestamp=when),
     ]
-    for each in _pydantic_ai_dumps(models):
-        yield history(each)
-        yield history({"messages": each})
+    for pydantic_ai_dump in _pydantic_ai_dumps(models):
+        yield history(pydantic_ai_dump)
+        yield history({"messages": pydantic_ai_dump})
     models[0] = m.ModelRequest(
         parts=[m.SystemPromptPart(content=BOOM, timestamp=when), asked], instructions=SECRET
     )
-    for each in _pydantic_ai_dumps(models):
-        yield history(each, BOOM, ASKED, SAID, DONE)
+    for pydantic_ai_dump in _pydantic_ai_dumps(models):
+        yield history(pydantic_ai_dump, BOOM, ASKED, SAID, DONE)

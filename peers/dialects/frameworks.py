@@ -48,8 +48,8 @@ def adk() -> Iterator[Case]:
                 **more,
             )
             few = [*dumps(event)]
-            for each in few if not more else [few[4]]:
-                yield case(each, text, failed=failed)
+            for item in few if not more else [few[4]]:
+                yield case(item, text, failed=failed)
 
 
 def strands() -> Iterator[Case]:
@@ -96,8 +96,8 @@ def langchain() -> Iterator[Case]:
             for more in given(options) if content == WORDS else [{}, options]:
                 message = ToolMessage(content=content, tool_call_id=CALL, status=status, **more)
                 expected = {"images": images, "failed": status == "error", "tool": more.get("name")}
-                for each in (*dumps(message), dumpd(message), *messages_to_dict([message])):
-                    yield case(each, *texts, **expected)
+                for dump in (*dumps(message), dumpd(message), *messages_to_dict([message])):
+                    yield case(dump, *texts, **expected)
 
 
 def vercel() -> Iterator[Case]:
@@ -219,10 +219,10 @@ def llama_index() -> Iterator[Case]:
                     blocks=blocks, tool_name=TOOL, raw_input={"a": SECRET}, raw_output=raw, **more
                 )
                 expected = {"images": images, "failed": bool(more)}
-                for each in dumps(output):
+                for dump in dumps(output):
                     # By its class alone an output without blocks, or with them unset, is no result.
-                    if "blocks" in each and "raw_output" in each:
-                        yield case(each, *texts, **expected, call=None)
+                    if "blocks" in dump and "raw_output" in dump:
+                        yield case(dump, *texts, **expected, call=None)
         event = ToolCallResult(
             tool_name=TOOL,
             tool_kwargs={"a": SECRET},
@@ -311,7 +311,7 @@ def autogen() -> Iterator[Case]:
     for more in given({"is_error": True}):
         built = FunctionExecutionResult(content=WORDS, name=TOOL, call_id=CALL, **more)
         expected = {"failed": bool(more)}
-        yield from (case(each, WORDS, **expected) for each in dumps(built))
+        yield from (case(dump, WORDS, **expected) for dump in dumps(built))
         message = FunctionExecutionResultMessage(content=[built])
         yield from (case(message.model_dump(mode="json"), WORDS, **expected) for _ in range(1))
         event = ToolCallExecutionEvent(source="root", content=[built], metadata={"k": SECRET})

@@ -62,7 +62,7 @@ def llama_index() -> Iterator[Case]:
     ]
     for role, said_by, blocks, more, texts, expect in contents:
         built = b.ChatMessage(role=role, blocks=blocks, additional_kwargs=more)
-        yield from (message(each, said_by, *texts, **expect) for each in dumps(built))
+        yield from (message(dump, said_by, *texts, **expect) for dump in dumps(built))
 
 
 def llama_index_histories() -> Iterator[Case]:
@@ -78,9 +78,9 @@ def llama_index_histories() -> Iterator[Case]:
         b.ChatMessage(role="tool", blocks=[words], additional_kwargs=answered),
         b.ChatMessage(role="assistant", blocks=[b.TextBlock(text=DONE)]),
     ]
-    for each in columns(*models):
-        yield history(each)
-        yield history({"messages": each})
+    for column in columns(*models):
+        yield history(column)
+        yield history({"messages": column})
 
 
 def haystack() -> Iterator[Case]:
@@ -120,8 +120,8 @@ def haystack_histories() -> Iterator[Case]:
         ChatMessage.from_assistant(DONE),
     ]
     for listed in (
-        [each.to_dict() for each in models],
-        [each.to_openai_dict_format() for each in models],
+        [model.to_dict() for model in models],
+        [model.to_openai_dict_format() for model in models],
     ):
         yield history(listed)
         yield history({"messages": listed})
@@ -154,8 +154,8 @@ def agent_framework() -> Iterator[Case]:
     for role, parts, texts, expect in contents:
         for more in bare_and_full(options):
             built = Message(role, parts, **more)
-            for each in (built.to_dict(), built.to_dict(exclude_none=False)):
-                yield message(each, role, *texts, **expect)
+            for item in (built.to_dict(), built.to_dict(exclude_none=False)):
+                yield message(item, role, *texts, **expect)
 
 
 def agent_framework_tools() -> Iterator[Case]:
@@ -212,7 +212,7 @@ def agent_framework_histories() -> Iterator[Case]:
         Message("assistant", [Content.from_text(DONE)]),
     ]
     for how in ({}, {"exclude_none": False}):
-        listed = [each.to_dict(**how) for each in models]
+        listed = [model.to_dict(**how) for model in models]
         yield history(listed)
         yield history({"messages": listed})
 
@@ -232,8 +232,8 @@ def autogen() -> Iterator[Case]:
         (m.AssistantMessage(content=SAID, thought=SECRET, source="root"), "assistant", (SAID,), {}),
         (m.AssistantMessage(content=[call], source="root"), "assistant", (), {"calls": 1}),
     ]
-    for each in (answer, failed):
-        built = m.FunctionExecutionResultMessage(content=[each])
+    for item in (answer, failed):
+        built = m.FunctionExecutionResultMessage(content=[item])
         models.append((built, "tool", (), {"answers": (WORDS,)}))
     usage = m.RequestUsage(prompt_tokens=1, completion_tokens=1)
     for more in bare_and_full({"metadata": {"k": SECRET}, "models_usage": usage}):
@@ -252,9 +252,9 @@ def autogen() -> Iterator[Case]:
             (e.HandoffMessage(content=SAID, target="b", **around), "assistant", (SAID,), {}),
         ]
     for model, role, texts, expect in models:
-        for each in dumps(model):
-            if "type" in each:
-                yield message(each, role, *texts, **expect)
+        for dump in dumps(model):
+            if "type" in dump:
+                yield message(dump, role, *texts, **expect)
     for model in _autogen_pictures():
         whole = model.model_dump(mode="json")
         made = message(whole, "user", ASKED, images=1)
@@ -304,9 +304,9 @@ def autogen_histories() -> Iterator[Case]:
         e.TextMessage(content=DONE, id="e-5", **around),
     ]
     for listed in (models, events):
-        told = [each.model_dump(mode="json") for each in listed]
+        told = [item.model_dump(mode="json") for item in listed]
         yield history(told, ASKED, DONE, images=0)
         yield history({"messages": told}, ASKED, DONE, images=0)
     state = {"type": "AssistantAgentState", "version": "1.0.0", "llm_context": {}}
-    state["llm_context"] = {"messages": [each.model_dump(mode="json") for each in models]}
+    state["llm_context"] = {"messages": [model.model_dump(mode="json") for model in models]}
     yield history(state, ASKED, DONE, images=0)

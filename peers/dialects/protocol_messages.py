@@ -69,9 +69,9 @@ def a2a() -> Iterator[Case]:
         for more in given(options):
             words = old.Part(root=old.TextPart(text=text))
             built = old.Message(message_id="m", role=name, parts=[words, *beside], **more)
-            for each in dumps(built):
-                if "kind" in each:
-                    yield message(each, said_by, text, images=len(beside))
+            for dump in dumps(built):
+                if "kind" in dump:
+                    yield message(dump, said_by, text, images=len(beside))
 
 
 def a2a_histories() -> Iterator[Case]:
@@ -87,7 +87,7 @@ def a2a_histories() -> Iterator[Case]:
     said = t.Message(message_id="m2", role=t.Role.ROLE_AGENT, parts=[t.Part(text=SAID)])
     status = t.TaskStatus(state=t.TaskState.TASK_STATE_COMPLETED)
     for how in ({}, {"preserving_proto_field_name": True}):
-        listed = [MessageToDict(each, **how) for each in (asked, said)]
+        listed = [MessageToDict(item, **how) for item in (asked, said)]
         yield history(listed, ASKED, SAID, **told)
         task = t.Task(id="t", context_id="c", status=status, history=[asked, said])
         yield history(MessageToDict(task, **how), ASKED, SAID, **told)
@@ -98,8 +98,8 @@ def a2a_histories() -> Iterator[Case]:
         old.Message(message_id="m1", role="user", parts=[words[0], picture], kind="message"),
         old.Message(message_id="m2", role="agent", parts=[words[1]], kind="message"),
     )
-    for each in columns(*models):
-        yield history(each, ASKED, SAID, **told)
+    for column in columns(*models):
+        yield history(column, ASKED, SAID, **told)
     task = old.Task(
         id="t",
         context_id="c",
@@ -107,7 +107,7 @@ def a2a_histories() -> Iterator[Case]:
         history=list(models),
         kind="task",
     )
-    yield from (history(each, ASKED, SAID, **told) for each in dumps(task))
+    yield from (history(dump, ASKED, SAID, **told) for dump in dumps(task))
 
 
 def acp() -> Iterator[Case]:
@@ -163,12 +163,12 @@ def acp() -> Iterator[Case]:
             )
             models.append((built, "tool", (), {"answers": (WORDS,)}))
     for model, role, texts, expect in models:
-        for each in dumps(model):
-            if "session_update" in each or "sessionUpdate" in each:
-                yield message(each, role, *texts, **expect)
+        for dump in dumps(model):
+            if "session_update" in dump or "sessionUpdate" in dump:
+                yield message(dump, role, *texts, **expect)
         note = s.SessionNotification(session_id="s", update=model)
-        for each in [*dumps(note)][3:5]:
-            yield message(each, role, *texts, **expect)
+        for dump in [*dumps(note)][3:5]:
+            yield message(dump, role, *texts, **expect)
 
 
 def acp_histories() -> Iterator[Case]:
@@ -205,13 +205,13 @@ def acp_histories() -> Iterator[Case]:
         chunk(s.AgentMessageChunk, agent, DONE),
         s.CurrentModeUpdate(session_update="current_mode_update", current_mode_id="m"),
     )
-    for each in columns(*models):
-        if all("session_update" in one or "sessionUpdate" in one for one in each):
-            yield history(each)
-            yield history([{"sessionId": "s", "update": one} for one in each])
+    for column in columns(*models):
+        if all("session_update" in one or "sessionUpdate" in one for one in column):
+            yield history(column)
+            yield history([{"sessionId": "s", "update": one} for one in column])
             rpc = {"jsonrpc": "2.0", "method": "session/update"}
-            params = [{"sessionId": "s", "update": one} for one in each]
-            yield history([{**rpc, "params": each} for each in params])
+            params = [{"sessionId": "s", "update": one} for one in column]
+            yield history([{**rpc, "params": param} for param in params])
 
 
 def ag_ui() -> Iterator[Case]:
@@ -255,12 +255,12 @@ def ag_ui() -> Iterator[Case]:
     shown = g.ToolMessage(id="m", tool_call_id=CALL, content=parts)
     models.append((shown, "tool", (), {"answers": (WORDS,), "images": 1}))
     for model, role, texts, expect in models:
-        for each in dumps(model):
-            if "role" in each:
-                yield message(each, role, *texts, **expect)
-    for each in dumps(binary):
-        if "type" in each:
-            content = [{"type": "text", "text": ASKED}, each]
+        for dump in dumps(model):
+            if "role" in dump:
+                yield message(dump, role, *texts, **expect)
+    for dump in dumps(binary):
+        if "type" in dump:
+            content = [{"type": "text", "text": ASKED}, dump]
             built = {"id": "m", "role": "user", "content": content}
             yield message(built, "user", ASKED, images=1)
 
@@ -281,9 +281,9 @@ def ag_ui_histories() -> Iterator[Case]:
         g.ActivityMessage(id="m5", role="activity", activity_type="PLAN", content={"k": SECRET}),
         g.AssistantMessage(id="m6", role="assistant", content=DONE),
     ]
-    for each in columns(*models):
-        if all("role" in one for one in each):
-            yield history(each)
+    for column in columns(*models):
+        if all("role" in one for one in column):
+            yield history(column)
     request = g.RunAgentInput(
         thread_id="t",
         run_id="r",
@@ -295,9 +295,9 @@ def ag_ui_histories() -> Iterator[Case]:
     )
     event = g.MessagesSnapshotEvent(messages=models)
     for whole in (request, event):
-        for each in dumps(whole):
-            if all("role" in one for one in each["messages"]):
-                yield history(each)
+        for dump in dumps(whole):
+            if all("role" in one for one in dump["messages"]):
+                yield history(dump)
 
 
 def otel_genai() -> Iterator[Case]:
@@ -311,7 +311,7 @@ def _otel_json(value: Any) -> Any:
 
     from opentelemetry.util.genai.utils import gen_ai_json_dumps
 
-    listed = [asdict(each) for each in value] if isinstance(value, list) else asdict(value)
+    listed = [asdict(item) for item in value] if isinstance(value, list) else asdict(value)
     return json.loads(gen_ai_json_dumps(listed))
 
 
@@ -385,9 +385,9 @@ def mcp() -> Iterator[Case]:
     for model in (t.PromptMessage, t.SamplingMessage):
         for role, text, content in (("user", ASKED, asked), ("assistant", SAID, said)):
             built = model(role=role, content=content)
-            yield from (message(each, role, text) for each in dumps(built))
+            yield from (message(dump, role, text) for dump in dumps(built))
         built = model(role="user", content=picture)
-        yield from (message(each, "user", images=1) for each in dumps(built))
+        yield from (message(dump, "user", images=1) for dump in dumps(built))
     contents: list[tuple[str, str, list[Any], tuple[str, ...], Case]] = [
         ("user", "user", [asked, picture], (ASKED,), {"images": 1}),
         ("assistant", "assistant", [said, call], (SAID,), {"calls": 1}),
@@ -396,14 +396,14 @@ def mcp() -> Iterator[Case]:
     for role, said_by, content, texts, expect in contents:
         for more in given({"_meta": {"k": SECRET}}):
             built = t.SamplingMessage(role=role, content=content, **more)
-            yield from (message(each, said_by, *texts, **expect) for each in dumps(built))
+            yield from (message(dump, said_by, *texts, **expect) for dump in dumps(built))
     for reason in ("endTurn", None):
         built = t.CreateMessageResult(role="assistant", content=said, model="m", stop_reason=reason)
-        yield from (message(each, "assistant", SAID) for each in dumps(built))
+        yield from (message(dump, "assistant", SAID) for dump in dumps(built))
     built = t.CreateMessageResultWithTools(
         role="assistant", content=[said, call], model="m", stop_reason="toolUse"
     )
-    yield from (message(each, "assistant", SAID, calls=1) for each in dumps(built))
+    yield from (message(dump, "assistant", SAID, calls=1) for dump in dumps(built))
 
 
 def mcp_histories() -> Iterator[Case]:
@@ -420,7 +420,7 @@ def mcp_histories() -> Iterator[Case]:
     ]
     for more in given({"description": SECRET, "_meta": {"k": SECRET}}):
         built = t.GetPromptResult(messages=listed, **more)
-        yield from (history(each, ASKED, SAID, **told) for each in dumps(built))
+        yield from (history(dump, ASKED, SAID, **told) for dump in dumps(built))
     call = t.ToolUseContent(type="tool_use", id=CALL, name=TOOL, input=ARGUMENTS)
     words = t.TextContent(type="text", text=WORDS)
     answer = t.ToolResultContent(type="tool_result", tool_use_id=CALL, content=[words])
@@ -430,7 +430,7 @@ def mcp_histories() -> Iterator[Case]:
         t.SamplingMessage(role="user", content=[answer]),
         t.SamplingMessage(role="assistant", content=t.TextContent(type="text", text=DONE)),
     )
-    for each in columns(*models):
-        yield history(each)
+    for column in columns(*models):
+        yield history(column)
     request = t.CreateMessageRequestParams(messages=[*models], max_tokens=9)
-    yield from (history(each) for each in dumps(request))
+    yield from (history(dump) for dump in dumps(request))

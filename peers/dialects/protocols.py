@@ -30,13 +30,13 @@ def a2a() -> Iterator[Case]:
             event = types.TaskArtifactUpdateEvent(
                 task_id="t", context_id="c", artifact=artifact, last_chunk=True
             )
-            for each in (artifact, event) if not more else (artifact,):
+            for item in (artifact, event) if not more else (artifact,):
                 for how in (
                     {},
                     {"preserving_proto_field_name": True},
                     {"always_print_fields_with_no_presence": True},
                 ):
-                    yield case(MessageToDict(each, **how), *texts, images=images, **expected)
+                    yield case(MessageToDict(item, **how), *texts, images=images, **expected)
         answer = types.StreamResponse(artifact_update=event)
         for how in ({}, {"preserving_proto_field_name": True}):
             got = MessageToDict(answer, **how)
@@ -57,9 +57,9 @@ def a2a() -> Iterator[Case]:
         ([words, rows], [WORDS, '{"rows":3}'], 0),
     ):
         artifact = old.Artifact(artifact_id="x", name="n", parts=parts)
-        yield from (case(each, *texts, images=images, **expected) for each in dumps(artifact))
+        yield from (case(dump, *texts, images=images, **expected) for dump in dumps(artifact))
         event = old.TaskArtifactUpdateEvent(artifact=artifact, context_id="c", task_id="t")
-        yield from (case(each, *texts, images=images, **expected) for each in dumps(event))
+        yield from (case(dump, *texts, images=images, **expected) for dump in dumps(event))
 
 
 def acp() -> Iterator[Case]:
@@ -104,18 +104,18 @@ def acp() -> Iterator[Case]:
                     **more,
                 )
                 few = [*dumps(built)]
-                for each in few if not more else few[3:5]:
-                    yield case(each, *texts, **expected)
+                for item in few if not more else few[3:5]:
+                    yield case(item, *texts, **expected)
             note = s.SessionNotification(session_id="s", update=built)
-            yield from (case(each, *texts, **expected) for each in [*dumps(note)][:5])
+            yield from (case(dump, *texts, **expected) for dump in [*dumps(note)][:5])
             rpc = {"jsonrpc": "2.0", "method": "session/update"}
             yield from (case({**rpc, "params": e}, *texts, **expected) for e in [*dumps(note)][3:5])
             bare = s.ToolCallUpdate(tool_call_id=CALL, status=status, content=content)
-            yield from (case(each, *texts, **expected) for each in dumps(bare))
+            yield from (case(dump, *texts, **expected) for dump in dumps(bare))
     built = s.ToolCallProgress(
         tool_call_id=CALL, session_update="tool_call_update", status="completed", raw_output=WORDS
     )
-    yield from (case(each, WORDS, tool=None) for each in dumps(built))
+    yield from (case(dump, WORDS, tool=None) for dump in dumps(built))
 
 
 def ag_ui() -> Iterator[Case]:
@@ -145,19 +145,19 @@ def ag_ui() -> Iterator[Case]:
         noise = {"timestamp": 1, "raw_event": {"k": SECRET}, "role": "tool"}
         for more in given({**extras, **noise}) if content == WORDS else [{}]:
             event = ToolCallResultEvent(message_id="m", tool_call_id=CALL, content=content, **more)
-            for each in dumps(event):
-                if "type" in each:
-                    yield case(each, *texts, **expected)
+            for dump in dumps(event):
+                if "type" in dump:
+                    yield case(dump, *texts, **expected)
         for more in given({**extras, "encrypted_value": SECRET}) if content == WORDS else [{}]:
             message = ToolMessage(id="m", tool_call_id=CALL, content=content, **more)
-            for each in dumps(message):
-                if "role" in each:
-                    yield case(each, *texts, **expected)
+            for dump in dumps(message):
+                if "role" in dump:
+                    yield case(dump, *texts, **expected)
     for content, error, words in ((BOOM, SECRET, BOOM), ("", BOOM, BOOM)):
         message = ToolMessage(id="m", tool_call_id=CALL, content=content, error=error)
-        for each in dumps(message):
-            if "role" in each:
-                yield case(each, words, failed=True, tool=None)
+        for dump in dumps(message):
+            if "role" in dump:
+                yield case(dump, words, failed=True, tool=None)
 
 
 def otel_genai() -> Iterator[Case]:
@@ -191,18 +191,18 @@ def mcp() -> Iterator[Case]:
             result = t.CallToolResult(content=content, **more)
             shown = texts if content or "structured_content" not in more else ['{"rows":3}']
             failed = "is_error" in more
-            for each in dumps(result):
-                if "content" not in each:
+            for dump in dumps(result):
+                if "content" not in dump:
                     continue
-                yield case(each, *shown, images=images, failed=failed, **expected)
-            response = {"jsonrpc": "2.0", "id": 7, "result": each}
+                yield case(dump, *shown, images=images, failed=failed, **expected)
+            response = {"jsonrpc": "2.0", "id": 7, "result": dump}
             yield case(response, *shown, images=images, failed=failed, **expected)
             block = t.ToolResultContent(
                 type="tool_result", tool_use_id=CALL, content=content, **more
             )
             shown = texts if content or "structured_content" not in more else ['{"rows":3}']
-            for each in dumps(block):
-                yield case(each, *shown, images=images, failed=failed, tool=None)
+            for dump in dumps(block):
+                yield case(dump, *shown, images=images, failed=failed, tool=None)
     error = t.ErrorData(code=-32000, message=BOOM)
     answer = {"jsonrpc": "2.0", "id": 7, "error": error.model_dump(mode="json")}
     yield case(answer, BOOM, failed=True, **expected)

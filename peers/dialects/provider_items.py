@@ -43,7 +43,7 @@ def openai_responses() -> Iterator[Case]:
             built = i.McpCall.model_validate({**mcp, **more, **beside})
             answers = (WORDS,) if "output" in more else (BOOM,)
             yield from (
-                message(each, "assistant", calls=1, answers=answers) for each in dumps(built)
+                message(dump, "assistant", calls=1, answers=answers) for dump in dumps(built)
             )
     for model, item in (
         (i.McpListTools, {"type": "mcp_list_tools", "server_label": SECRET, "tools": []}),
@@ -61,7 +61,7 @@ def openai_responses() -> Iterator[Case]:
     ):
         built = model.model_validate({**item, "id": "i_1", "status": "completed"})
         # What only the provider reads is told in words; a picture has no place with the assistant.
-        yield from (message(each, "assistant") for each in dumps(built))
+        yield from (message(dump, "assistant") for dump in dumps(built))
 
 
 def openai_responses_tools() -> Iterator[Case]:
@@ -90,12 +90,12 @@ def openai_responses_tools() -> Iterator[Case]:
         (i.ProgramOutput, {"type": "program_output", "result": WORDS, "status": "completed"}),
     ):
         built = model.model_validate({"call_id": CALL, "id": "o_1", **item})
-        yield from (message(each, "tool", answers=(WORDS,)) for each in dumps(built))
+        yield from (message(dump, "tool", answers=(WORDS,)) for dump in dumps(built))
     screen = {"type": "computer_screenshot", "image_url": PNG_URI}
     built = i.ComputerCallOutput.model_validate(
         {"type": "computer_call_output", "call_id": CALL, "output": screen}
     )
-    yield from (message(each, "tool", images=1) for each in dumps(built))
+    yield from (message(dump, "tool", images=1) for dump in dumps(built))
     for model, item in (
         (
             r.ResponseComputerToolCall,
@@ -116,7 +116,7 @@ def openai_responses_tools() -> Iterator[Case]:
         (r.ResponseCustomToolCall, {"type": "custom_tool_call", "name": TOOL, "input": "x"}),
     ):
         built = model.model_validate({"call_id": CALL, "id": "c_1", "status": "completed", **item})
-        yield from (message(each, "assistant") for each in dumps(built))
+        yield from (message(dump, "assistant") for dump in dumps(built))
 
 
 def openai_chat() -> Iterator[Case]:
@@ -127,7 +127,7 @@ def openai_chat() -> Iterator[Case]:
     built = c.ChatCompletionMessage.model_validate(
         {"role": "assistant", "content": SAID, "function_call": function}
     )
-    yield from (message(each, "assistant", SAID, calls=1) for each in dumps(built))
+    yield from (message(dump, "assistant", SAID, calls=1) for dump in dumps(built))
     built = c.ChatCompletionFunctionMessageParam(role="function", name=TOOL, content=WORDS)
     yield message(built, "tool", answers=(WORDS,), call=None)
     details = [{"type": "reasoning.text", "text": SECRET, "signature": "s"}]
@@ -135,7 +135,7 @@ def openai_chat() -> Iterator[Case]:
         call = {"id": CALL, "type": "function", "function": function}
         said = {"role": "assistant", "content": SAID, "tool_calls": [call], **more}
         built = c.ChatCompletionMessage.model_validate(said)
-        yield from (message(each, "assistant", SAID, calls=1) for each in dumps(built))
+        yield from (message(dump, "assistant", SAID, calls=1) for dump in dumps(built))
 
 
 def mistral() -> Iterator[Case]:
@@ -146,7 +146,7 @@ def mistral() -> Iterator[Case]:
     chunks.append(m.DocumentURLChunk(document_url=URL, document_name=SECRET))
     for count in (1, 2):
         built = m.UserMessage(content=chunks[:count])
-        yield from (message(each, "user", ASKED) for each in dumps(built) if each.get("role"))
+        yield from (message(dump, "user", ASKED) for dump in dumps(built) if dump.get("role"))
 
 
 def anthropic() -> Iterator[Case]:
@@ -169,7 +169,7 @@ def anthropic() -> Iterator[Case]:
     hits = f"t, {URL}"
     for content, texts in (([search, found, text], (hits, SAID)), ([ran, told, text], (SAID,))):
         built = a.Message.model_validate({**around, "content": content})
-        yield from (message(each, "assistant", *texts) for each in dumps(built))
+        yield from (message(dump, "assistant", *texts) for dump in dumps(built))
     use = {"type": "mcp_tool_use", "id": CALL, "name": TOOL, "input": ARGUMENTS}
     use["server_name"] = SECRET
     answer = {"type": "mcp_tool_result", "tool_use_id": CALL, "is_error": False}
@@ -178,7 +178,7 @@ def anthropic() -> Iterator[Case]:
         {**around, "content": [use, answer, {"type": "text", "text": SAID}]}
     )
     yield from (
-        message(each, "assistant", SAID, calls=1, answers=(WORDS,)) for each in dumps(built)
+        message(dump, "assistant", SAID, calls=1, answers=(WORDS,)) for dump in dumps(built)
     )
     words = {"type": "text", "media_type": "text/plain", "data": ASKED}
     blocks = {"type": "content", "content": [{"type": "text", "text": ASKED}]}
@@ -207,8 +207,8 @@ def gemini() -> Iterator[Case]:
     code = g.Part(executable_code=g.ExecutableCode(code=SAID, language="PYTHON"))
     output = g.Part(code_execution_result=g.CodeExecutionResult(outcome="OUTCOME_OK", output=DONE))
     built = g.Content(role="model", parts=[code, output])
-    for each in (*dumps(built), built.to_json_dict()):
-        yield message(each, "assistant", SAID, DONE)
+    for dump in (*dumps(built), built.to_json_dict()):
+        yield message(dump, "assistant", SAID, DONE)
     blob = g.FunctionResponseBlob(mime_type="image/png", data=PNG)
     answer = g.FunctionResponse(
         id=CALL,
@@ -217,8 +217,8 @@ def gemini() -> Iterator[Case]:
         parts=[g.FunctionResponsePart(inline_data=blob)],
     )
     built = g.Content(role="user", parts=[g.Part(function_response=answer)])
-    for each in (*dumps(built), built.to_json_dict()):
-        yield message(each, "tool", answers=(WORDS,), images=1)
+    for dump in (*dumps(built), built.to_json_dict()):
+        yield message(dump, "tool", answers=(WORDS,), images=1)
     picture = g.Part(inline_data=g.Blob(mime_type="image/png", data=PNG))
     for beside in given(
         {
@@ -230,10 +230,10 @@ def gemini() -> Iterator[Case]:
         }
     ):
         built = g.Content(role="user", parts=[g.Part(text=ASKED, **beside), picture])
-        yield from (message(each, "user", ASKED, images=1) for each in dumps(built))
+        yield from (message(dump, "user", ASKED, images=1) for dump in dumps(built))
         answer = g.FunctionResponse(id=CALL, name=TOOL, response={"output": WORDS})
         built = g.Content(role="user", parts=[g.Part(function_response=answer, **beside)])
-        yield from (message(each, "tool", answers=(WORDS,)) for each in dumps(built))
+        yield from (message(dump, "tool", answers=(WORDS,)) for dump in dumps(built))
 
 
 def gemini_histories() -> Iterator[Case]:
@@ -243,8 +243,8 @@ def gemini_histories() -> Iterator[Case]:
     yield history({"contents": ASKED}, ASKED, calls=0, answers=(), images=0)
     yield history({"contents": [ASKED, SAID]}, ASKED, SAID, calls=0, answers=(), images=0)
     one = g.Content(role="user", parts=[g.Part(text=ASKED)])
-    for each in dumps(one):
-        yield history({"contents": each}, ASKED, calls=0, answers=(), images=0)
+    for dump in dumps(one):
+        yield history({"contents": dump}, ASKED, calls=0, answers=(), images=0)
     call = g.Part(function_call=g.FunctionCall(name=TOOL, args=ARGUMENTS))
     answer = g.Part(function_response=g.FunctionResponse(name=TOOL, response={"output": WORDS}))
     said = g.Content(role="model", parts=[call])

@@ -38,14 +38,14 @@ def openai_responses() -> Iterator[Case]:
     picture = {"type": "input_image", "image_url": PNG_URI, "detail": "auto"}
     for role, said_by in (("user", "user"), ("system", "system"), ("developer", "system")):
         easy = r.EasyInputMessage(role=role, content=ASKED)
-        yield from (message(each, said_by, ASKED) for each in dumps(easy))
+        yield from (message(dump, said_by, ASKED) for dump in dumps(easy))
     for more in given({"type": "message", "status": "completed"}):
         built = i.Message.model_validate({"role": "user", "content": [asked, picture], **more})
-        yield from (message(each, "user", ASKED, images=1) for each in dumps(built))
+        yield from (message(dump, "user", ASKED, images=1) for dump in dumps(built))
     item = {"id": "msg_1", "type": "message", "role": "user", "content": [asked]}
     yield from (
-        message(each, "user", ASKED)
-        for each in dumps(r.ResponseInputMessageItem.model_validate(item))
+        message(dump, "user", ASKED)
+        for dump in dumps(r.ResponseInputMessageItem.model_validate(item))
     )
     cited = {"type": "url_citation", "start_index": 0, "end_index": 1, "title": "t", "url": URL}
     for annotations in ([], [cited]):
@@ -53,10 +53,10 @@ def openai_responses() -> Iterator[Case]:
         for more in given({"phase": "commentary"}):
             said = {"id": "msg_2", "type": "message", "role": "assistant", "status": "completed"}
             built = r.ResponseOutputMessage.model_validate({**said, "content": [text], **more})
-            yield from (message(each, "assistant", SAID) for each in dumps(built))
+            yield from (message(dump, "assistant", SAID) for dump in dumps(built))
     refusal = {**said, "content": [{"type": "refusal", "refusal": BOOM}]}
     built = r.ResponseOutputMessage.model_validate(refusal)
-    yield from (message(each, "assistant", BOOM) for each in dumps(built))
+    yield from (message(dump, "assistant", BOOM) for dump in dumps(built))
     call = {"type": "function_call", "call_id": CALL, "name": TOOL, "arguments": ARGUMENTS_TEXT}
     extras = {
         "id": "fc_1",
@@ -66,22 +66,22 @@ def openai_responses() -> Iterator[Case]:
     }
     for more in given(extras):
         built = r.ResponseFunctionToolCall.model_validate({**call, **more})
-        yield from (message(each, "assistant", calls=1) for each in dumps(built))
+        yield from (message(dump, "assistant", calls=1) for dump in dumps(built))
     thought = {"id": "rs_1", "type": "reasoning", "encrypted_content": SECRET}
     thought["summary"] = [{"type": "summary_text", "text": SECRET}]
     built = r.ResponseReasoningItem.model_validate(thought)
-    yield from (message(each, "assistant") for each in dumps(built))
+    yield from (message(dump, "assistant") for dump in dumps(built))
     for output in (WORDS, [{"type": "input_text", "text": WORDS}]):
         answer = {"type": "function_call_output", "call_id": CALL, "output": output}
         for more in given({"id": "fco_1", "status": "completed"}):
             built = i.FunctionCallOutput.model_validate({**answer, **more})
-            yield from (message(each, "tool", answers=(WORDS,)) for each in dumps(built))
+            yield from (message(dump, "tool", answers=(WORDS,)) for dump in dumps(built))
     answer = {"type": "custom_tool_call_output", "call_id": CALL, "output": WORDS}
     built = r.ResponseCustomToolCallOutput.model_validate(answer)
-    yield from (message(each, "tool", answers=(WORDS,)) for each in dumps(built))
+    yield from (message(dump, "tool", answers=(WORDS,)) for dump in dumps(built))
     local = {"type": "local_shell_call_output", "id": CALL, "output": WORDS}
     built = i.LocalShellCallOutput.model_validate(local)
-    yield from (message(each, "tool", answers=(WORDS,)) for each in dumps(built))
+    yield from (message(dump, "tool", answers=(WORDS,)) for dump in dumps(built))
 
 
 def openai_responses_histories() -> Iterator[Case]:
@@ -104,16 +104,16 @@ def openai_responses_histories() -> Iterator[Case]:
         i.FunctionCallOutput.model_validate(answer),
         r.ResponseOutputMessage.model_validate(done),
     )
-    for each in columns(*items):
-        yield history(each)
-        yield history({"model": "m", "input": each, "tools": []})
-    yield history({"model": "m", "input": each, "instructions": SECRET})
+    for column in columns(*items):
+        yield history(column)
+        yield history({"model": "m", "input": column, "tools": []})
+    yield history({"model": "m", "input": column, "instructions": SECRET})
     around = {"id": "resp_1", "object": "response", "created_at": 1.0, "model": "m", "tools": []}
     around |= {"parallel_tool_calls": True, "tool_choice": "auto", "status": "completed"}
     output = [thought, {**said, "content": [text]}, call]
     for more in given({"metadata": {"k": SECRET}, "temperature": 1.0}):
         built = r.Response.model_validate({**around, "output": output, **more})
-        yield from (history(each, SAID, answers=(), images=0) for each in dumps(built))
+        yield from (history(dump, SAID, answers=(), images=0) for dump in dumps(built))
 
 
 def openai_chat() -> Iterator[Case]:
@@ -138,17 +138,17 @@ def openai_chat() -> Iterator[Case]:
         built = c.ChatCompletionMessage.model_validate(
             {"role": "assistant", "content": content, "tool_calls": [call]}
         )
-        yield from (message(each, "assistant", *texts, calls=1) for each in dumps(built))
+        yield from (message(dump, "assistant", *texts, calls=1) for dump in dumps(built))
     cited = {"start_index": 0, "end_index": 1, "title": "t", "url": URL}
     beside = {"annotations": [{"type": "url_citation", "url_citation": cited}]}
     for more in given({**beside, "reasoning_content": SECRET, "reasoning": SECRET}):
         built = c.ChatCompletionMessage.model_validate(
             {"role": "assistant", "content": SAID, **more}
         )
-        yield from (message(each, "assistant", SAID) for each in dumps(built))
+        yield from (message(dump, "assistant", SAID) for dump in dumps(built))
     refused = {"role": "assistant", "refusal": BOOM}
     built = c.ChatCompletionMessage.model_validate(refused)
-    yield from (message(each, "assistant", BOOM) for each in dumps(built))
+    yield from (message(dump, "assistant", BOOM) for dump in dumps(built))
     answer = {"role": "tool", "tool_call_id": CALL}
     for content in (WORDS, [{"type": "text", "text": WORDS}]):
         built = c.ChatCompletionToolMessageParam(content=content, **answer)
@@ -173,7 +173,7 @@ def openai_chat_histories() -> Iterator[Case]:
     choice = {"index": 0, "finish_reason": "tool_calls", "message": said}
     around = {"id": "c_1", "object": "chat.completion", "created": 1, "model": "m"}
     built = c.ChatCompletion.model_validate({**around, "choices": [choice]})
-    yield from (history(each, SAID, answers=(), images=0) for each in dumps(built))
+    yield from (history(dump, SAID, answers=(), images=0) for dump in dumps(built))
 
 
 def mistral() -> Iterator[Case]:
@@ -185,23 +185,23 @@ def mistral() -> Iterator[Case]:
         for content, texts in (("", ()), (SAID, (SAID,))):
             built = m.AssistantMessage(content=content, tool_calls=calls)
             yield from (
-                message(each, "assistant", *texts, calls=1)
-                for each in dumps(built)
-                if each.get("role")
+                message(dump, "assistant", *texts, calls=1)
+                for dump in dumps(built)
+                if dump.get("role")
             )
     thought = m.ThinkChunk(thinking=[m.TextChunk(text=SECRET)])
     chunks = [thought, m.TextChunk(text=SAID)]
     built = m.AssistantMessage(content=chunks)
-    yield from (message(each, "assistant", SAID) for each in dumps(built) if each.get("role"))
+    yield from (message(dump, "assistant", SAID) for dump in dumps(built) if dump.get("role"))
     for picture in (PNG_URI, m.ImageURL(url=PNG_URI, detail="low")):
         built = m.UserMessage(content=[m.TextChunk(text=ASKED), m.ImageURLChunk(image_url=picture)])
         yield from (
-            message(each, "user", ASKED, images=1) for each in dumps(built) if each.get("role")
+            message(dump, "user", ASKED, images=1) for dump in dumps(built) if dump.get("role")
         )
     for more in given({"name": TOOL}):
         built = m.ToolMessage(content=WORDS, tool_call_id=CALL, **more)
         yield from (
-            message(each, "tool", answers=(WORDS,)) for each in dumps(built) if each.get("role")
+            message(dump, "tool", answers=(WORDS,)) for dump in dumps(built) if dump.get("role")
         )
 
 
@@ -216,9 +216,9 @@ def mistral_histories() -> Iterator[Case]:
         m.ToolMessage(content=WORDS, tool_call_id=CALL, name=TOOL),
         m.AssistantMessage(content=DONE),
     )
-    for each in columns(*models):
-        if all(one.get("role") for one in each):
-            yield history(each)
+    for column in columns(*models):
+        if all(one.get("role") for one in column):
+            yield history(column)
     choice = {"index": 0, "finish_reason": "tool_calls", "message": models[1].model_dump()}
     built = m.ChatCompletionResponse.model_validate(
         {
@@ -230,7 +230,7 @@ def mistral_histories() -> Iterator[Case]:
             "choices": [choice],
         }
     )
-    yield from (history(each, SAID, answers=(), images=0) for each in dumps(built))
+    yield from (history(dump, SAID, answers=(), images=0) for dump in dumps(built))
 
 
 def ollama() -> Iterator[Case]:
@@ -240,13 +240,13 @@ def ollama() -> Iterator[Case]:
     for content, texts in ((None, ()), ("", ()), (SAID, (SAID,))):
         for more in given({"thinking": SECRET}):
             built = Message(role="assistant", content=content, tool_calls=[call], **more)
-            yield from (message(each, "assistant", *texts, calls=1) for each in dumps(built))
+            yield from (message(dump, "assistant", *texts, calls=1) for dump in dumps(built))
     built = Message(role="user", content=ASKED, images=[Image(value=PNG64)])
-    yield from (message(each, "user", ASKED, images=1) for each in dumps(built))
+    yield from (message(dump, "user", ASKED, images=1) for dump in dumps(built))
     built = Message(role="system", content=ASKED)
-    yield from (message(each, "system", ASKED) for each in dumps(built))
+    yield from (message(dump, "system", ASKED) for dump in dumps(built))
     built = Message(role="tool", content=WORDS, tool_name=TOOL)
-    yield from (message(each, "tool", answers=(WORDS,), call=None) for each in dumps(built))
+    yield from (message(dump, "tool", answers=(WORDS,), call=None) for dump in dumps(built))
 
 
 def ollama_histories() -> Iterator[Case]:
@@ -259,11 +259,11 @@ def ollama_histories() -> Iterator[Case]:
         Message(role="tool", content=WORDS, tool_name=TOOL),
         Message(role="assistant", content=DONE),
     )
-    for each in columns(*models):
-        yield history(each, call=None)
-        yield history({"model": "m", "messages": each, "stream": False}, call=None)
+    for column in columns(*models):
+        yield history(column, call=None)
+        yield history({"model": "m", "messages": column, "stream": False}, call=None)
     whole = ChatResponse(model="m", done=True, message=models[1])
-    yield from (history(each, SAID, answers=(), images=0) for each in dumps(whole))
+    yield from (history(dump, SAID, answers=(), images=0) for dump in dumps(whole))
 
 
 def anthropic() -> Iterator[Case]:
@@ -283,8 +283,8 @@ def anthropic() -> Iterator[Case]:
         around = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m"}
         for reason in ("end_turn", None):
             built = a.Message(content=content, usage=usage, stop_reason=reason, **around)
-            yield from (message(each, "assistant", *texts, calls=calls) for each in dumps(built))
-            bare = {"role": "assistant", "content": [each.model_dump() for each in content]}
+            yield from (message(dump, "assistant", *texts, calls=calls) for dump in dumps(built))
+            bare = {"role": "assistant", "content": [item.model_dump() for item in content]}
             yield message(bare, "assistant", *texts, calls=calls)
     asked = a.TextBlockParam(type="text", text=ASKED)
     cached = {**asked, "cache_control": {"type": "ephemeral"}}
@@ -326,7 +326,7 @@ def anthropic_histories() -> Iterator[Case]:
     for system in (SECRET, [{"type": "text", "text": SECRET}]):
         body = {"model": "m", "max_tokens": 9, "system": system, "messages": listed}
         yield history(body)
-    yield from (history(each, SAID, answers=(), images=0) for each in dumps(models[0]))
+    yield from (history(dump, SAID, answers=(), images=0) for dump in dumps(models[0]))
 
 
 def gemini() -> Iterator[Case]:
@@ -348,8 +348,8 @@ def gemini() -> Iterator[Case]:
     for role, said_by, parts, expect in contents:
         texts = expect.pop("texts", (SAID,) if said_by == "assistant" else ())
         built = g.Content(role=role, parts=parts)
-        for each in (*dumps(built), built.to_json_dict()):
-            yield message(each, said_by, *texts, **expect)
+        for dump in (*dumps(built), built.to_json_dict()):
+            yield message(dump, said_by, *texts, **expect)
 
 
 def gemini_histories() -> Iterator[Case]:
@@ -365,16 +365,16 @@ def gemini_histories() -> Iterator[Case]:
         g.Content(role="user", parts=[g.Part(function_response=answer)]),
         g.Content(role="model", parts=[g.Part(text=DONE)]),
     )
-    for each in columns(*models):
-        yield history(each)
-        yield history({"contents": each})
+    for column in columns(*models):
+        yield history(column)
+        yield history({"contents": column})
     system = {"parts": [{"text": SECRET}]}
-    body = {"contents": each, "systemInstruction": system, "generationConfig": {}}
+    body = {"contents": column, "systemInstruction": system, "generationConfig": {}}
     yield history(body)
     candidate = g.Candidate(content=said, finish_reason="STOP", index=0)
     for more in given({"response_id": "r", "model_version": "m"}):
         built = g.GenerateContentResponse(candidates=[candidate], **more)
-        yield from (history(each, SAID, answers=(), images=0) for each in dumps(built))
+        yield from (history(dump, SAID, answers=(), images=0) for dump in dumps(built))
 
 
 def bedrock() -> Iterator[Case]:
@@ -398,8 +398,8 @@ def bedrock() -> Iterator[Case]:
         ("user", [{"text": ASKED}, encoded], (ASKED,), {"images": 1}),
     ]
     contents += [
-        ("user", [{"toolResult": each}], (), {"answers": (WORDS,)})
-        for each in (result, bare, failed)
+        ("user", [{"toolResult": item}], (), {"answers": (WORDS,)})
+        for item in (result, bare, failed)
     ]
     for role, content, texts, expect in contents:
         said_by = "tool" if "answers" in expect else role

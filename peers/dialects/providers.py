@@ -53,7 +53,7 @@ def openai_responses() -> Iterator[Case]:
         for more in given({**extra, **named}):
             built = model.model_validate({"type": kind, **call, "output": WORDS, **more})
             tool = TOOL if "name" in more else None
-            yield from (case(each, WORDS, tool=tool) for each in dumps(built))
+            yield from (case(dump, WORDS, tool=tool) for dump in dumps(built))
         for output, texts, images in (
             (words, [WORDS], 0),
             (picture, [], 1),
@@ -62,11 +62,11 @@ def openai_responses() -> Iterator[Case]:
             ([{"type": "input_image", "file_id": SECRET, "detail": "low"}], [unknown], 0),
         ):
             built = model.model_validate({"type": kind, **call, "output": output})
-            yield from (case(each, *texts, images=images, tool=None) for each in dumps(built))
+            yield from (case(dump, *texts, images=images, tool=None) for dump in dumps(built))
     item = ResponseFunctionToolCallOutputItem.model_validate(
         {"type": "function_call_output", **call, **extras, "output": WORDS, "created_by": "u"}
     )
-    yield from (case(each, WORDS, tool=None) for each in dumps(item))
+    yield from (case(dump, WORDS, tool=None) for dump in dumps(item))
 
 
 def openai_responses_screens() -> Iterator[Case]:
@@ -84,7 +84,7 @@ def openai_responses_screens() -> Iterator[Case]:
         built = items.ComputerCallOutput.model_validate(
             {"type": "computer_call_output", **call, "output": screen, **more}
         )
-        yield from (case(each, images=1, tool=None) for each in dumps(built))
+        yield from (case(dump, images=1, tool=None) for dump in dumps(built))
     for status in ("completed", "failed"):
         built = ResponseComputerToolCallOutputItem.model_validate(
             {
@@ -93,7 +93,7 @@ def openai_responses_screens() -> Iterator[Case]:
             }
         )
         yield from (
-            case(each, images=1, tool=None, failed=status == "failed") for each in dumps(built)
+            case(dump, images=1, tool=None, failed=status == "failed") for dump in dumps(built)
         )
         for more in given({"id": "a_1", "output": WORDS}):
             built = items.ApplyPatchCallOutput.model_validate(
@@ -101,7 +101,7 @@ def openai_responses_screens() -> Iterator[Case]:
             )
             expected = [WORDS] if "output" in more else []
             yield from (
-                case(each, *expected, tool=None, failed=status == "failed") for each in dumps(built)
+                case(dump, *expected, tool=None, failed=status == "failed") for dump in dumps(built)
             )
     built = ResponseApplyPatchToolCallOutput.model_validate(
         {
@@ -109,7 +109,7 @@ def openai_responses_screens() -> Iterator[Case]:
             **{"output": WORDS, "created_by": "u"},
         }
     )
-    yield from (case(each, WORDS, tool=None) for each in dumps(built))
+    yield from (case(dump, WORDS, tool=None) for dump in dumps(built))
 
 
 def openai_responses_shells() -> Iterator[Case]:
@@ -128,34 +128,34 @@ def openai_responses_shells() -> Iterator[Case]:
         built = items.ShellCallOutput.model_validate(
             {"type": "shell_call_output", **call, "output": shell, **more}
         )
-        yield from (case(each, WORDS, tool=None) for each in dumps(built))
+        yield from (case(dump, WORDS, tool=None) for dump in dumps(built))
     built = ResponseFunctionShellToolCallOutput.model_validate(
         {
             **{"type": "shell_call_output", "id": "s_1", **call, "output": broken},
             **{"status": "completed", "created_by": "u"},
         }
     )
-    yield from (case(each, WORDS, BOOM, tool=None) for each in dumps(built))
+    yield from (case(dump, WORDS, BOOM, tool=None) for dump in dumps(built))
     for more in given({"status": "completed"}):
         built = items.LocalShellCallOutput.model_validate(
             {"type": "local_shell_call_output", "id": CALL, "output": WORDS, **more}
         )
-        yield from (case(each, WORDS, tool=None) for each in dumps(built))
+        yield from (case(dump, WORDS, tool=None) for dump in dumps(built))
     program = {"type": "program_output", "id": "p_1", **call, "result": WORDS}
     built = items.ProgramOutput.model_validate({**program, "status": "completed"})
-    yield from (case(each, WORDS, tool=None) for each in dumps(built))
+    yield from (case(dump, WORDS, tool=None) for dump in dumps(built))
     mcp = {"type": "mcp_call", "id": CALL, "arguments": "{}", "name": TOOL, "server_label": SECRET}
     for more in given({"approval_request_id": "r", "status": "completed"}):
         for model in (items.McpCall, response_output_item.McpCall):
             built = model.model_validate({**mcp, "output": WORDS, **more})
-            yield from (case(each, WORDS) for each in dumps(built))
+            yield from (case(dump, WORDS) for dump in dumps(built))
     for error in (
         {"type": "mcp_protocol_error", "code": 1, "message": BOOM},
         {"type": "http_error", "code": 500, "message": BOOM},
         {"type": "mcp_tool_execution_error", "content": [{"type": "text", "text": BOOM}]},
     ):
         built = items.McpCall.model_validate({**mcp, "error": error, "status": "failed"})
-        yield from (case(each, BOOM, failed=True) for each in dumps(built))
+        yield from (case(dump, BOOM, failed=True) for dump in dumps(built))
 
 
 def openai_chat() -> Iterator[Case]:
@@ -190,22 +190,22 @@ def mistral() -> Iterator[Case]:
             built = ToolMessage(content=content, tool_call_id=CALL, **more)
             tool = more.get("name")
             yield from (
-                case(each, WORDS, images=images, tool=tool)
-                for each in dumps(built)
+                case(dump, WORDS, images=images, tool=tool)
+                for dump in dumps(built)
                 # It does not write a default that was not set.
-                if each["role"]
+                if dump["role"]
             )
     built = ToolMessage(content=[ImageURLChunk(image_url=PNG_URI)], tool_call_id=CALL, name=TOOL)
-    yield from (case(each, images=1) for each in dumps(built) if each["role"])
+    yield from (case(dump, images=1) for dump in dumps(built) if dump["role"])
 
 
 def ollama() -> Iterator[Case]:
     from ollama import Image, Message
 
     built = Message(role="tool", content=WORDS, tool_name=TOOL)
-    yield from (case(each, WORDS, call=None) for each in dumps(built))
+    yield from (case(dump, WORDS, call=None) for dump in dumps(built))
     built = Message(role="tool", content=WORDS, tool_name=TOOL, images=[Image(value=PNG64)])
-    yield from (case(each, WORDS, images=1, call=None) for each in dumps(built))
+    yield from (case(dump, WORDS, images=1, call=None) for dump in dumps(built))
 
 
 def anthropic() -> Iterator[Case]:
@@ -268,7 +268,7 @@ def anthropic() -> Iterator[Case]:
             is_error=True,
             content=[{"type": "text", "text": BOOM, **more}],
         )
-        yield from (case(each, BOOM, failed=True, tool=None) for each in dumps(block))
+        yield from (case(dump, BOOM, failed=True, tool=None) for dump in dumps(block))
 
 
 def gemini() -> Iterator[Case]:
@@ -294,24 +294,24 @@ def gemini() -> Iterator[Case]:
             expected = {"images": images, "failed": failed, "call": call}
             part = types.Part(function_response=built)
             full = extras in ({}, more)
-            for each in dumps(part) if full else [*dumps(part)][3:4]:
-                yield case(each, *texts, **expected)
+            for dump in dumps(part) if full else [*dumps(part)][3:4]:
+                yield case(dump, *texts, **expected)
             if full:
                 content = types.Content(role="user", parts=[part])
-                yield from (case(each, *texts, **expected) for each in dumps(content))
+                yield from (case(dump, *texts, **expected) for dump in dumps(content))
                 yield case(part.to_json_dict(), *texts, **expected)
     built = types.FunctionResponse(id=CALL, name=TOOL, response={"output": WORDS})
-    yield from (case(each, WORDS) for each in dumps(built))
+    yield from (case(dump, WORDS) for dump in dumps(built))
     for beside in (
         {"media_resolution": types.PartMediaResolution(level="MEDIA_RESOLUTION_LOW")},
         {"media_processing": "STATIC", "speech_metadata": types.SpeechMetadata(speaker=SECRET)},
         {"part_metadata": {"k": SECRET}, "thought_signature": b"s"},
     ):
         part = types.Part(function_response=built, **beside)
-        yield from (case(each, WORDS) for each in dumps(part))
+        yield from (case(dump, WORDS) for dump in dumps(part))
     shown = types.FunctionResponsePart(inline_data=blob, media_processing="STATIC")
     built = types.FunctionResponse(id=CALL, name=TOOL, response={"output": WORDS}, parts=[shown])
-    yield from (case(each, WORDS, images=1) for each in dumps(built))
+    yield from (case(dump, WORDS, images=1) for dump in dumps(built))
 
 
 def bedrock() -> Iterator[Case]:

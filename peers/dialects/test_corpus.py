@@ -21,13 +21,15 @@ def _dialects(file: Path) -> dict[str, list[str]]:
     return kept
 
 
-_KEPT = {each.stem: _dialects(each) for each in (corpus.FILE, *conversations.FILES)}
+_KEPT = {file.stem: _dialects(file) for file in (corpus.FILE, *conversations.FILES)}
 
 
 def _wrong(kind: str, built: str) -> Iterator[str]:
     if kind == corpus.FILE.stem:
         results = corpus.read_cases(built)
-        yield from (each.name for each in results if corpus.observe(each.value) != each.expect)
+        yield from (
+            result.name for result in results if corpus.observe(result.value) != result.expect
+        )
     else:
         for case in conversations.read_cases(built):
             if faults := conversations.faults_of(case):

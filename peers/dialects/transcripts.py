@@ -70,7 +70,7 @@ def claude_code() -> Iterator[Case]:
         [again, _assistant("2c", "1c", "msg_0", [{"type": "text", "text": SECRET}]), *plain]
     )
     side = [_user("s1", None, SECRET), _assistant("s2", "s1", "msg_9", [thought])]
-    yield history([*plain, *({**each, "isSidechain": True} for each in side)])
+    yield history([*plain, *({**item, "isSidechain": True} for item in side)])
     boundary = {**_line("b", None), "type": "system", "subtype": "compact_boundary"}
     boundary |= {"content": "Conversation compacted", "logicalParentUuid": "0"}
     boundary["compactMetadata"] = {"trigger": "auto", "preTokens": 9}
@@ -97,7 +97,7 @@ def codex() -> Iterator[Case]:
         {"type": "function_call_output", "call_id": CALL, "output": WORDS},
         {**said, "content": [{"type": "output_text", "text": DONE}]},
     ]
-    lines = [_rollout("response_item", each) for each in items]
+    lines = [_rollout("response_item", item) for item in items]
     meta = _rollout("session_meta", {"id": "s", "cwd": SECRET, "instructions": SECRET})
     context = _rollout("turn_context", {"cwd": SECRET, "model": "m"})
     event = _rollout("event_msg", {"type": "user_message", "message": ASKED})

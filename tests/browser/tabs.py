@@ -76,7 +76,7 @@ class Tab:
 
     def content_ids(self) -> list[str]:
         """The resources whose content was asked for, in that order."""
-        asked = (re.search(r"/resources/(\w+)/content", each.url) for each in self.requests)
+        asked = (re.search(r"/resources/(\w+)/content", request.url) for request in self.requests)
         return [match[1] for match in asked if match is not None]
 
     def _note_dialog(self, dialog: Dialog) -> None:

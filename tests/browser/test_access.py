@@ -44,9 +44,13 @@ def test_key_is_asked_for_once_and_stays_in_the_tab(
 
     addresses = [request.url for request in tab.requests]
     assert [address for address in addresses if key in address] == []
-    assert [each for each in addresses if "/content" in each and "token=" not in each] == []
-    assert [each for each in addresses if "/events?" in each and "ticket=" not in each] == []
-    assert [each for each in addresses if "/events" in each and "ticket=" in each]
+    assert [
+        address for address in addresses if "/content" in address and "token=" not in address
+    ] == []
+    assert [
+        address for address in addresses if "/events?" in address and "ticket=" not in address
+    ] == []
+    assert [address for address in addresses if "/events" in address and "ticket=" in address]
     assert page.evaluate("localStorage.length") == 0
     assert page.evaluate("document.cookie") == ""
 
@@ -83,7 +87,7 @@ def revoke(service: LiveService, key: str) -> None:
 
     async def revoked() -> bool:
         async with open_access(service.settings) as access:
-            ids = [each.key_id for each in await access.list_keys() if each.key_id in key]
+            ids = [item.key_id for item in await access.list_keys() if item.key_id in key]
             return await access.revoke_key(ids[0])
 
     with ThreadPoolExecutor(1) as beside:

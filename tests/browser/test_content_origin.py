@@ -107,8 +107,8 @@ def test_viewer_shows_media_that_are_at_another_origin(
     assert saved.value.path().read_text() == DRAWING
 
     linked = [request for request in tab.requests if "token=" in request.url]
-    own = [each for each in linked if each.url.startswith(tab.base_url)]
-    answers = [each.response() for each in own]
+    own = [item for item in linked if item.url.startswith(tab.base_url)]
+    answers = [item.response() for item in own]
     assert [answer.status for answer in answers if answer is not None] == [307] * len(own)
     at_content_url = two_origins.forgive(tab)
     assert len(at_content_url) == len(linked) - len(own) >= 3

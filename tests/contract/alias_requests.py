@@ -40,6 +40,6 @@ def with_most_aliases(bundle: bytes) -> bytes:
 
 def attached(record: dict[str, Any]) -> list[tuple[str, str, str | None]]:
     return [
-        (each["id"], each["status"], each.get("resource", {}).get("uri"))
-        for each in record["attachments"]
+        (attachment["id"], attachment["status"], attachment.get("resource", {}).get("uri"))
+        for attachment in record["attachments"]
     ]

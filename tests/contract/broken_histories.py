@@ -44,8 +44,8 @@ def _user(content: object = "Look.") -> Json:
 
 def _calling(*ids: str, name: str = "look", arguments: str = "{}") -> Json:
     calls = [
-        {"id": each, "type": "function", "function": {"name": name, "arguments": arguments}}
-        for each in ids
+        {"id": identifier, "type": "function", "function": {"name": name, "arguments": arguments}}
+        for identifier in ids
     ]
     return {"role": "assistant", "content": None, "tool_calls": calls}
 
@@ -310,12 +310,14 @@ _RESPONSES = (
 
 
 def _use(*ids: str, name: str = "look") -> Json:
-    blocks = [{"type": "tool_use", "id": each, "name": name, "input": {}} for each in ids]
+    blocks = [{"type": "tool_use", "id": call_id, "name": name, "input": {}} for call_id in ids]
     return {"role": "assistant", "content": blocks}
 
 
 def _result(*ids: str, content: object = "A cat.") -> Json:
-    blocks = [{"type": "tool_result", "tool_use_id": each, "content": content} for each in ids]
+    blocks = [
+        {"type": "tool_result", "tool_use_id": call_id, "content": content} for call_id in ids
+    ]
     return {"role": "user", "content": blocks}
 
 

@@ -171,16 +171,18 @@ def _add_interactions(client: httpx.Client, session: str, prefix: str) -> None:
             (b"", "c.txt"),
         )
     ]
-    attached = [{"id": each["uri"]} for each in files] + [{"id": files[0]["uri"][5:]}]
+    attached = [{"id": file["uri"]} for file in files] + [{"id": files[0]["uri"][5:]}]
     path = f"/api/sessions/{session}/interactions"
     inputs: list[Any] = [
         "text \x00",
         {"parts": [{"text": "see", "attachments": attached}, {"attachments": attached[:1]}]},
         {"odd": [files[0]["uri"], "blob:" + "2" * 32], "parts": 1, "n": 10**25},
     ]
-    ids = [done(client.post(path, json={"input": each}))["id"] for each in inputs]
-    for alias, each in zip(("zz-1", "Doc:1", "doc#1"), (files[0], files[0], files[1]), strict=True):
-        named = {"uri": each["uri"]}
+    ids = [done(client.post(path, json={"input": input_value}))["id"] for input_value in inputs]
+    for alias, resource in zip(
+        ("zz-1", "Doc:1", "doc#1"), (files[0], files[0], files[1]), strict=True
+    ):
+        named = {"uri": resource["uri"]}
         done(client.put(f"/api/aliases/{quote(prefix + alias, safe='')}", json=named))
     called = [
         prefix + "doc#1",
@@ -189,13 +191,13 @@ def _add_interactions(client: httpx.Client, session: str, prefix: str) -> None:
         "nobody's \x00",
         files[0]["uri"],
     ]
-    asked = {"input": {"parts": [{"attachments": [{"id": each} for each in called]}]}}
+    asked = {"input": {"parts": [{"attachments": [{"id": item} for item in called]}]}}
     done(client.post(path, params={"attachments": "any"}, json=asked))
     answered = {"input": "x", "output": {"role": "assistant", "content": "y"}}
     done(client.post(path, json={**answered, "timestamp": "2023-10-27T10:00:00+02:00"}))
-    for each in (ids[1], ids[0]):
+    for name in (ids[1], ids[0]):
         done(
-            client.put(f"{path}/{each}/output", json={"role": "assistant", "content": "\U0001f600"})
+            client.put(f"{path}/{name}/output", json={"role": "assistant", "content": "\U0001f600"})
         )
 
 
@@ -236,9 +238,9 @@ def everything(client: httpx.Client, session: str = SESSION) -> dict[str, bytes]
     history = listed(client, f"{base}/messages?limit=200")
     questions = [base, f"{base}/manifest", f"{base}/messages?limit=200&media=inline"]
     questions += [f"{base}/messages?limit=200", f"{base}/interactions?limit=200"]
-    questions += [f"{base}/messages/{each['seq']}" for each in history]
-    questions += [f"/api/tool-results/{each['id']}" for each in history if "sanitized" in each]
-    pages = [each["page_id"] for each in listed(client, f"/api/pages?session_id={session}")]
+    questions += [f"{base}/messages/{entry['seq']}" for entry in history]
+    questions += [f"/api/tool-results/{item['id']}" for item in history if "sanitized" in item]
+    pages = [item["page_id"] for item in listed(client, f"/api/pages?session_id={session}")]
     for page in pages:
         questions += [f"/api/pages/{page}", f"/api/pages/{page}?media=inline"]
         questions += [f"/api/pages/{page}/representations/{level}" for level in range(1, 4)]

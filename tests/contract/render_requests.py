@@ -30,7 +30,7 @@ def read_rendering(answer: httpx.Response, target: str) -> Json:
     CHECKS[target](record["messages"])
     if "prefixHash" in record and "sinceHash" not in record:
         found = sequence_faults(record["messages"], target)
-        assert [(each.rule, each.pointer, each.actual) for each in found] == []
+        assert [(finding.rule, finding.pointer, finding.actual) for finding in found] == []
     return record
 
 
@@ -50,8 +50,8 @@ def strings(value: object) -> Iterator[str]:
     if isinstance(value, dict):
         value = list(value.values())
     if isinstance(value, list):
-        for each in value:
-            yield from strings(each)
+        for item in value:
+            yield from strings(item)
     elif isinstance(value, str):
         yield value
 
@@ -69,4 +69,7 @@ def all_words(record: Json) -> str:
 
 def steps(record: Json) -> list[tuple[str, str, str, str]]:
     """The loss: where, from where to where, and why."""
-    return [(each["pointer"], each["from"], each["to"], each["code"]) for each in record["loss"]]
+    return [
+        (finding["pointer"], finding["from"], finding["to"], finding["code"])
+        for finding in record["loss"]
+    ]

@@ -28,7 +28,7 @@ def upload(client: httpx.Client, content: bytes, **query: str) -> dict[str, Any]
 
 def rich(*ids: str) -> dict[str, Any]:
     """A rich input of one part with these files."""
-    return {"parts": [{"text": "Look.", "attachments": [{"id": each} for each in ids]}]}
+    return {"parts": [{"text": "Look.", "attachments": [{"id": identifier} for identifier in ids]}]}
 
 
 def ask(

@@ -68,13 +68,13 @@ def test_upload_names_its_resource_in_each_form(client: httpx.Client) -> None:
     path = begin(client, 3, pair("filename", b"t.txt") + "," + pair("alias", b"tus-1"))
     pieces = send(client, path, 0, b"tus")
     uris = [raw.json()["uri"], form.json()["uri"], pieces.headers["upload-resource"]]
-    assert [named_by(client, each) for each in ("raw-1", "form-1", "tus-1")] == uris
+    assert [named_by(client, word) for word in ("raw-1", "form-1", "tus-1")] == uris
     again = client.post("/api/resources", content=b"raw", params={"alias": "raw-1"})
     more = client.post("/api/resources", content=b"raw", params={"alias": "raw-2"})
-    assert [(each.status_code, each.json()["uri"]) for each in (again, more)] == [
+    assert [(answer.status_code, answer.json()["uri"]) for answer in (again, more)] == [
         (200, uris[0])
     ] * 2
-    mine = [each["alias"] for each in listed(client, f"{ROUTE}?uri={quote(uris[0])}")]
+    mine = [item["alias"] for item in listed(client, f"{ROUTE}?uri={quote(uris[0])}")]
     assert sorted(mine) == ["raw-1", "raw-2"]
 
 
@@ -102,7 +102,7 @@ def test_upload_under_an_alias_of_another_file_stores_nothing(client: httpx.Clie
     first = upload(client, b"first", alias="doc-1")
     refused = client.post("/api/resources", content=b"other", params={"alias": "doc-1"})
     assert outcome(refused) == (409, "alias-taken")
-    assert [each["uri"] for each in listed(client, "/api/resources")] == [first["uri"]]
+    assert [resource["uri"] for resource in listed(client, "/api/resources")] == [first["uri"]]
     assert named_by(client, "doc-1") == first["uri"]
 
 
@@ -178,7 +178,7 @@ def test_alias_that_looks_like_a_resource_is_refused_and_told_so(
             },
         ),
     ]
-    assert [outcome(each) for each in refused] == [(422, "invalid-alias")] * 3
+    assert [outcome(item) for item in refused] == [(422, "invalid-alias")] * 3
     assert "form of a resource's id" in refused[0].json()["detail"]
     assert outcome(client.get(path_of(alias))) == (404, "not-found")
     assert (listed(client, ROUTE), len(listed(client, "/api/resources"))) == ([], 1)
@@ -226,7 +226,7 @@ def test_alias_names_another_resource_only_over_the_version_that_is_known(
     stale = name(client, "doc-1", second, **{"If-Match": '"sha256-0"'})
     only_new = name(client, "doc-1", first, **{"If-None-Match": "*"})
     absent = name(client, "doc-2", first, **{"If-Match": "*"})
-    failed = [outcome(each) for each in (stale, only_new, absent)]
+    failed = [outcome(item) for item in (stale, only_new, absent)]
     assert failed == [(412, "precondition-failed")] * 3
     assert (named_by(client, "doc-1"), named_by(client, "doc-2")) == (first, None)
     moved = name(client, "doc-1", second, **{"If-Match": etag})
@@ -248,7 +248,9 @@ def test_aliases_go_with_their_resource(client: httpx.Client) -> None:
     assert named_by(client, "doc-1") is None
     assert client.delete(SESSION).is_success
     assert client.get(f"/api/resources/{used}").status_code == 404
-    assert [(each["alias"], each["uri"]) for each in listed(client, ROUTE)] == [("doc-3", kept)]
+    assert [(resource["alias"], resource["uri"]) for resource in listed(client, ROUTE)] == [
+        ("doc-3", kept)
+    ]
     other = upload(client, b"new", alias="doc-1")["uri"]
     assert named_by(client, "doc-1") == other
 
@@ -256,7 +258,7 @@ def test_aliases_go_with_their_resource(client: httpx.Client) -> None:
 def test_aliases_are_listed_newest_first_page_by_page(client: httpx.Client) -> None:
     uris = [upload(client, bytes([number]))["uri"] for number in range(2)]
     names = [f'id-{number}"'.replace('"', "~") for number in range(7)]
-    made = [name(client, each, uris[n % 2]).json() for n, each in enumerate(names)]
+    made = [name(client, item, uris[n % 2]).json() for n, item in enumerate(names)]
     for limit in (1, 2, 7, 200):
         assert listed(client, f"{ROUTE}?limit={limit}") == made[::-1]
         mine = listed(client, f"{ROUTE}?limit={limit}&uri={quote(uris[0])}")
@@ -268,7 +270,7 @@ def test_aliases_are_listed_newest_first_page_by_page(client: httpx.Client) -> N
 
 def test_longest_alias_fits_into_a_cursor(client: httpx.Client) -> None:
     uri = upload(client, png())["uri"]
-    made = [name(client, each * 256, uri).json() for each in "ab"]
+    made = [name(client, letter * 256, uri).json() for letter in "ab"]
     assert listed(client, f"{ROUTE}?limit=1") == made[::-1]
 
 
@@ -284,9 +286,9 @@ def test_aliases_of_another_project_do_not_exist(
     with service.client() as other:
         theirs = upload(other, png(), alias="doc-1")["uri"]
         assert outcome(client.get(f"{ROUTE}/doc-1")) == (404, "not-found")
-        refused = [client.post(INTERACTIONS, json={"input": rich(each)}) for each in ("doc-1", "x")]
+        refused = [client.post(INTERACTIONS, json={"input": rich(word)}) for word in ("doc-1", "x")]
         assert comparable(refused[0]) == comparable(refused[1])
-        foreign = [name(client, "doc-2", each) for each in (theirs, f"blob:{'0' * 32}")]
+        foreign = [name(client, "doc-2", item) for item in (theirs, f"blob:{'0' * 32}")]
         assert (comparable(foreign[0]), foreign[0].status_code) == (
             comparable(foreign[1]),
             422,
@@ -308,7 +310,7 @@ def test_resource_has_a_thousand_aliases_and_no_more(client: httpx.Client) -> No
         client.post("/api/resources", content=b"1", params={"alias": "doc-x"}),
         name(client, "other", uri, **{"If-Match": "*"}),
     ]
-    assert [outcome(each) for each in refused] == [(409, "too-many-aliases")] * 3
+    assert [outcome(item) for item in refused] == [(409, "too-many-aliases")] * 3
     assert (named_by(client, "doc-x"), named_by(client, "other")) == (None, other)
     assert name(client, "doc-0001", uri).status_code == 200
 
@@ -319,7 +321,7 @@ def test_alias_is_no_event_and_takes_no_number(client: httpx.Client) -> None:
     client.delete(f"{ROUTE}/doc-2").raise_for_status()
     assert ask(client)["seq"] == 1
     with listening(client, "/api/events", last_event_id=0) as stream:
-        assert [each.event for each in stream.some(1)] == ["interaction:created"]
+        assert [item.event for item in stream.some(1)] == ["interaction:created"]
 
 
 @pytest.fixture
@@ -327,7 +329,7 @@ def two(service: LiveService) -> Iterator[list[httpx.Client]]:
     """Clients of one project at two services over the same stores, which share nothing else."""
     key = service.new_key()
     with serving(service.settings) as second, ExitStack() as stack:
-        yield [stack.enter_context(each.client(key)) for each in (service, second)]
+        yield [stack.enter_context(item.client(key)) for item in (service, second)]
 
 
 @pytest.mark.promise(
@@ -346,17 +348,17 @@ def test_racing_puts_of_one_alias_have_one_winner(two: list[httpx.Client]) -> No
                     range(len(uris)),
                 )
             )
-        assert Counter(each.status_code for each in answers) == {201: 1, 409: len(uris) - 1}
-        winner = next(each.json()["uri"] for each in answers if each.status_code == 201)
-        assert {named_by(each, f"doc-{race}") for each in two} == {winner}
+        assert Counter(answer.status_code for answer in answers) == {201: 1, 409: len(uris) - 1}
+        winner = next(answer.json()["uri"] for answer in answers if answer.status_code == 201)
+        assert {named_by(item, f"doc-{race}") for item in two} == {winner}
 
 
 def test_racing_puts_of_the_same_are_one_alias(two: list[httpx.Client]) -> None:
     uri = upload(two[0], png())["uri"]
     with ThreadPoolExecutor(6) as pool:
         answers = list(pool.map(lambda n: name(two[n % 2], "doc-1", uri), range(6)))
-    assert Counter(each.status_code for each in answers) == {201: 1, 200: 5}
-    assert len({each.content for each in answers}) == 1
+    assert Counter(answer.status_code for answer in answers) == {201: 1, 200: 5}
+    assert len({answer.content for answer in answers}) == 1
 
 
 def test_racing_moves_over_one_version_have_one_winner(two: list[httpx.Client]) -> None:
@@ -368,8 +370,8 @@ def test_racing_moves_over_one_version_have_one_winner(two: list[httpx.Client]) 
                 lambda n: name(two[n % 2], "doc-1", uris[n], **{"If-Match": etag}), range(1, 6)
             )
         )
-    assert Counter(each.status_code for each in answers) == {200: 1, 412: 4}
-    winner = next(each.json()["uri"] for each in answers if each.is_success)
+    assert Counter(answer.status_code for answer in answers) == {200: 1, 412: 4}
+    winner = next(answer.json()["uri"] for answer in answers if answer.is_success)
     assert named_by(two[1], "doc-1") == winner
 
 

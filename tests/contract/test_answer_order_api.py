@@ -16,8 +16,8 @@ CALLS: Json = {
     "role": "assistant",
     "content": None,
     "tool_calls": [
-        {"id": each, "type": "function", "function": {"name": "f", "arguments": "{}"}}
-        for each in IDS
+        {"id": identifier, "type": "function", "function": {"name": "f", "arguments": "{}"}}
+        for identifier in IDS
     ],
 }
 
@@ -25,7 +25,7 @@ CALLS: Json = {
 def answers(client: httpx.Client, session_id: str) -> list[str]:
     """Return which calls a rendering of a session answers, in order."""
     messages = rendering(client, f"/api/sessions/{session_id}/render", "openai-chat")["messages"]
-    return [each["tool_call_id"] for each in messages if each["role"] == "tool"]
+    return [message["tool_call_id"] for message in messages if message["role"] == "tool"]
 
 
 def result_of(call_id: str) -> Json:
@@ -47,31 +47,31 @@ def put(client: httpx.Client, session_id: str, *messages: Json) -> None:
 
 
 def post_results(client: httpx.Client, session_id: str, ids: Sequence[str]) -> None:
-    for each in ids:
-        call_tool(client, each, session_id=session_id)
+    for call_id in ids:
+        call_tool(client, call_id, session_id=session_id)
 
 
 def post_messages(client: httpx.Client, session_id: str, ids: Sequence[str]) -> None:
-    for each in ids:
-        append(client, session_id, **message_of(each))
+    for identifier in ids:
+        append(client, session_id, **message_of(identifier))
 
 
 def take_turns(client: httpx.Client, session_id: str, ids: Sequence[str]) -> None:
-    for each in ids:
-        take(client, session_id, {"toolResult": result_of(each)})
+    for call_id in ids:
+        take(client, session_id, {"toolResult": result_of(call_id)})
 
 
 def call_tools(client: httpx.Client, session_id: str, ids: Sequence[str]) -> None:
-    for each in ids:
-        call = {"target": "openai-chat", "id": each, "name": "list_media"}
+    for call_id in ids:
+        call = {"target": "openai-chat", "id": call_id, "name": "list_media"}
         answer = client.post(f"/api/sessions/{session_id}/tool-calls", json=call)
         assert answer.status_code == 200, answer.text
 
 
 def fault_pages(client: httpx.Client, session_id: str, ids: Sequence[str]) -> None:
     client.put("/api/pages/p", json={"modality": "text", "content": "Words."})
-    for each in ids:
-        call = {"session_id": session_id, "tool_call_id": each, "target_level": 0}
+    for call_id in ids:
+        call = {"session_id": session_id, "tool_call_id": call_id, "target_level": 0}
         answer = client.post("/api/pages/p/fault", json=call)
         assert answer.status_code == 200, answer.text
 
@@ -91,11 +91,11 @@ def test_answers_stored_one_by_one_stand_in_the_order_of_their_calls(
 
 
 def test_results_of_one_turn_keep_the_order_of_their_host(client: httpx.Client) -> None:
-    results = [{"toolResult": result_of(each)} for each in "ca"]
+    results = [{"toolResult": result_of(letter)} for letter in "ca"]
     call = {"toolCall": {"id": "b", "name": "list_media"}}
     take(client, "mixed", {"message": CALLS}, results[0], call, {"message": message_of("a")})
     assert answers(client, "mixed") == ["c", "b", "a"]
-    blocks = [{"type": "tool_result", "tool_use_id": each, "content": each} for each in "cb"]
+    blocks = [{"type": "tool_result", "tool_use_id": letter, "content": letter} for letter in "cb"]
     both = {"message": {"role": "user", "content": blocks}}
     take(client, "blocks", {"message": CALLS}, both, {"toolResult": result_of("a")})
     assert answers(client, "blocks") == ["c", "b", "a"]
@@ -113,14 +113,14 @@ def test_messages_of_one_list_keep_the_order_of_their_host(client: httpx.Client)
         put(client, "grown", *sent[:end])
     assert rendering(client, "/api/sessions/grown/render", "openai-chat")["messages"] == sent
     append(client, "one", **CALLS)
-    blocks = [{"type": "tool_result", "tool_use_id": each, "content": each} for each in "cab"]
+    blocks = [{"type": "tool_result", "tool_use_id": letter, "content": letter} for letter in "cab"]
     append(client, "one", role="user", content=blocks)
     assert answers(client, "one") == ["c", "a", "b"]
 
 
 @pytest.mark.engines("embedded", "server")
 def test_fork_of_a_session_has_the_order_of_its_answers(client: httpx.Client) -> None:
-    take(client, "s", {"message": CALLS}, *({"toolResult": result_of(each)} for each in "cab"))
+    take(client, "s", {"message": CALLS}, *({"toolResult": result_of(letter)} for letter in "cab"))
     append(client, "t", **CALLS)
     post_messages(client, "t", "cab")
     for session_id, expected in (("s", ["c", "a", "b"]), ("t", ["a", "b", "c"])):

@@ -103,4 +103,4 @@ def test_every_page_has_a_policy(client: httpx.Client) -> None:
         if re.match("text/(html|markdown)", answer.headers.get("content-type", ""))
     }
     assert {"/", "/docs", "/docs/errors", "/docs/plain", "/nothing"} <= policies.keys()
-    assert {each.partition(";")[0] for each in policies.values()} == {"default-src 'none'"}
+    assert {policy.partition(";")[0] for policy in policies.values()} == {"default-src 'none'"}

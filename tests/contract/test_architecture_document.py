@@ -50,7 +50,7 @@ def table(house: Path) -> str:
 def layers(container: str) -> list[list[str]]:
     """The layers that the import contracts have of a package, from the top."""
     linter = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
-    contract = next(each for each in linter["contracts"] if each.get("containers") == [container])
+    contract = next(item for item in linter["contracts"] if item.get("containers") == [container])
     return [re.split(r" [|:] ", layer) for layer in contract["layers"]]
 
 

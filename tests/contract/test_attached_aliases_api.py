@@ -72,7 +72,7 @@ def test_scenarios_of_the_specification_run_as_they_are_written(client: httpx.Cl
         assert created.text.endswith(f',"interaction":{words}}}')
         assert client.get(created.headers["location"]).content == created.content
         assert created.json()["attachments"] == [
-            {"id": each, "status": "available", "resource": files[each]} for each in used[scenario]
+            {"id": item, "status": "available", "resource": files[item]} for item in used[scenario]
         ]
     rendered = rendering(client, f"{SESSION}/render", "anthropic")
     assert (shows(rendered, pdf()), shows(rendered, png())) == (True, True)
@@ -102,7 +102,7 @@ def test_renamed_and_deleted_alias_changes_nothing_of_what_was_bound_by_it(
     image, other = upload(client, png(), alias="img-001"), upload(client, b"other")
     record = ask(client, rich("img-001"))
     path = f"{INTERACTIONS}/{record['id']}"
-    before = [client.get(each).content for each in (path, INTERACTIONS, f"{SESSION}/messages")]
+    before = [client.get(item).content for item in (path, INTERACTIONS, f"{SESSION}/messages")]
     entry = entries(client)[0]
     assert (entry["bound"], "bound" in entries(client)[0]) == ({"img-001": image["uri"]}, True)
     assert name(client, "img-001", other["uri"], **{"If-Match": "*"}).is_success
@@ -110,7 +110,7 @@ def test_renamed_and_deleted_alias_changes_nothing_of_what_was_bound_by_it(
         ("img-001", "available", other["uri"])
     ]
     assert client.delete(f"{ROUTE}/img-001").status_code == 204
-    after = [client.get(each).content for each in (path, INTERACTIONS, f"{SESSION}/messages")]
+    after = [client.get(item).content for item in (path, INTERACTIONS, f"{SESSION}/messages")]
     assert after == before
     assert outcome(client.delete(f"/api/resources/{image['uri']}")) == (409, "resource-in-use")
     assert shows(rendering(client, f"{SESSION}/render", "openai-chat"), png())
@@ -123,8 +123,8 @@ def test_file_is_listed_once_for_each_name_it_is_attached_by(client: httpx.Clien
     spelled = ["b", uri, "a", f"@{uri}", "b"]
     record = ask(client, rich(*spelled))
     kept = record["interaction"]["input"]["parts"][0]["attachments"]
-    assert [each["id"] for each in kept] == spelled
-    assert attached(record) == [(each, "available", uri) for each in ("b", uri, "a")]
+    assert [item["id"] for item in kept] == spelled
+    assert attached(record) == [(item, "available", uri) for item in ("b", uri, "a")]
     assert entries(client)[0]["bound"] == {"b": uri, "a": uri}
 
 
@@ -151,17 +151,17 @@ def test_unknown_ids_are_taken_if_asked_for_and_said_to_be_unknown(client: httpx
     created = client.post(INTERACTIONS, params={"attachments": "any"}, json=body)
     assert created.status_code == 201, created.text[:500]
     expected = [("img-1", "available", image)]
-    expected += [(each, "unknown", None) for each in ids[1:5]]
+    expected += [(identifier, "unknown", None) for identifier in ids[1:5]]
     assert attached(created.json()) == expected
     stored = created.json()["interaction"]["input"]["parts"][0]["attachments"]
-    assert [each["id"] for each in stored] == ids
+    assert [item["id"] for item in stored] == ids
     # Whatever gets these names afterwards is not what was meant when it was written.
     name(client, "doc-1", image)
     assert client.get(created.headers["location"]).content == created.content
     assert entries(client)[0]["bound"] == {"img-1": image, "0" * 32: None}
     rendered = rendering(client, f"{SESSION}/render", "openai-chat")
     assert shows(rendered, png())
-    assert [(each["pointer"], each["code"]) for each in rendered["loss"]] == [
+    assert [(finding["pointer"], finding["code"]) for finding in rendered["loss"]] == [
         (f"/interaction/input/parts/0/attachments/{n}", "not-stored") for n in range(1, 6)
     ]
 
@@ -205,7 +205,7 @@ def test_aliases_travel_with_their_session(service: LiveService) -> None:
         bundle = export(here, "s")
         assert take_in(there, bundle).status_code == 201
         assert export(there, "s") == bundle
-        assert {each["alias"]: each["uri"] for each in listed(there, ROUTE)} == {
+        assert {resource["alias"]: resource["uri"] for resource in listed(there, ROUTE)} == {
             "img-1": image,
             "a#1": image,
         }

@@ -393,8 +393,8 @@ async def test_several_are_kept_together_in_their_order(under_test: StoreUnderTe
     assert blobs == [stored(body) for body in kept]
     assert seen == [[place(b"a draft that is committed")]]
     assert await draft.commit() == stored(b"a draft")
-    for each in (draft, early):
-        await each.discard()
+    for item in (draft, early):
+        await item.discard()
     assert under_test.objects() == sorted({place(body) for body in kept})
     assert [await read(store, stored(body).digest) for body in kept] == kept
 

@@ -216,7 +216,7 @@ class TestCutCallsOfHosts:
 
     def test_call_that_the_turn_answers_was_run_already(self, client: httpx.Client) -> None:
         function = {"name": "edit", "arguments": json.dumps({"text": CUT})}
-        calls = [{"id": each, "type": "function", "function": function} for each in "ab"]
+        calls = [{"id": letter, "type": "function", "function": function} for letter in "ab"]
         message = {"role": "assistant", "content": None, "tool_calls": calls}
         entries = [
             {"message": message},
@@ -261,10 +261,10 @@ def test_every_cut_argument_of_a_rendering_leads_to_the_whole(
         ]
         called = [
             {
-                "id": each["id"],
-                "function": {"name": "write", "arguments": json.dumps(each["input"])},
+                "id": item["id"],
+                "function": {"name": "write", "arguments": json.dumps(item["input"])},
             }
-            for each in used
+            for item in used
         ]
         made = {"content": used} if number % 2 else {"content": None, "tool_calls": called}
         message = {"role": "assistant", **made}

@@ -93,7 +93,7 @@ def wrong(
     **headers: str,
 ) -> list[tuple[str, str, int]]:
     """Of those requests, the ones that are answered in any other way."""
-    answers = {each: asked(service, *each, **headers) for each in asked_for}
+    answers = {item: asked(service, *item, **headers) for item in asked_for}
     return [
         (method, path, status)
         for (method, path), (status, kind) in answers.items()
@@ -153,7 +153,7 @@ def test_foreign_page_writes_by_no_route(
 ) -> None:
     # Without a key: the page is refused before one is looked for, and before the body has come.
     service: LiveService = request.getfixturevalue(mode)
-    writes = [*WRITES, *(each for each in NOWHERE if each[0] in WRITING)]
+    writes = [*WRITES, *(item for item in NOWHERE if item[0] in WRITING)]
     assert wrong(service, writes, 403, **headers) == []
     handshakes = [("GET", path) for path in SOCKETS]
     assert wrong(service, handshakes, 403, **headers, **HANDSHAKE) == []

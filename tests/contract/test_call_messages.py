@@ -35,7 +35,7 @@ def history(client: httpx.Client) -> list[Json]:
     """The entries of the session, without what is another in each run."""
     entries: list[Json] = client.get(MESSAGES).json()["items"]
     ours = {"id", *TIMES}
-    return [{name: value for name, value in each.items() if name not in ours} for each in entries]
+    return [{name: value for name, value in entry.items() if name not in ours} for entry in entries]
 
 
 def test_call_stands_before_its_result(client: httpx.Client) -> None:
@@ -45,7 +45,7 @@ def test_call_stands_before_its_result(client: httpx.Client) -> None:
     assert call == {"seq": 1, "entry": "message", **message()}
     assert (answered["seq"], answered["role"], answered["toolCallId"]) == (2, "tool", "call-1")
     assert answered["sanitized"] == answer.json()["sanitized"]
-    at = [next(filter(None, map(each.get, TIMES))) for each in client.get(MESSAGES).json()["items"]]
+    at = [next(filter(None, map(item.get, TIMES))) for item in client.get(MESSAGES).json()["items"]]
     assert at == sorted(at)
 
 
@@ -92,7 +92,7 @@ def test_wrong_message_is_refused_and_nothing_is_stored(
     image = {"type": "image", "mimeType": "image/png", "data": b64(png(40, 30))}
     problem = client.post(ROUTE, json=result(result={"content": [image]}, **members))
     assert problem.status_code == 422
-    assert [each["pointer"] for each in problem.json()["errors"]] == pointers
+    assert [error["pointer"] for error in problem.json()["errors"]] == pointers
     assert client.get(MESSAGES).status_code == 404
     assert client.get("/api/resources").json()["items"] == []
 
@@ -140,7 +140,7 @@ def test_medium_of_the_result_that_is_in_the_message_too_stays_as_it_was(
     body = json.dumps(told) + " " * padding
     answer = client.post(ROUTE, content=body, headers={"Content-Type": "application/json"})
     assert answer.status_code == 201
-    assert [each["type"] for each in answer.json()["sanitized"]["parts"]] == ["image", "text"]
+    assert [part["type"] for part in answer.json()["sanitized"]["parts"]] == ["image", "text"]
     call, _ = client.get(MESSAGES, params={"media": "inline"}).json()["items"]
     assert {name: call.get(name) for name in spoken} == spoken
 
@@ -162,12 +162,12 @@ def test_message_may_be_of_any_dialect(client: httpx.Client) -> None:
         },
         message(refusal=None, annotations=None, audio=None, function_call=None),
     ]
-    for number, each in enumerate(spoken):
-        told = result(sessionId=f"s{number}", callMessage=each)
+    for number, item in enumerate(spoken):
+        told = result(sessionId=f"s{number}", callMessage=item)
         assert client.post(ROUTE, json=told).status_code == 201
         path = f"/api/sessions/s{number}/render"
         rendered = client.get(path, params={"target": "openai-chat"}).json()
-        assert [each["role"] for each in rendered["messages"]] == ["assistant", "tool"]
+        assert [value["role"] for value in rendered["messages"]] == ["assistant", "tool"]
 
 
 def test_turn_takes_it_with_a_result(client: httpx.Client) -> None:
@@ -175,7 +175,7 @@ def test_turn_takes_it_with_a_result(client: httpx.Client) -> None:
     del told["sessionId"]
     receipt = client.post(TURNS, json={"entries": [{"toolResult": told}]})
     assert receipt.json()["seqs"] == [2]
-    assert [each["role"] for each in history(client)] == ["assistant", "tool"]
+    assert [item["role"] for item in history(client)] == ["assistant", "tool"]
 
 
 def test_rendering_has_the_call_and_its_answer(client: httpx.Client) -> None:

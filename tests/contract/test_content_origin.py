@@ -453,14 +453,14 @@ def test_pages_of_the_service_may_read_what_links_lead_to(
     preflight = hosts.files.options(link, headers=asked)
     read = hosts.files.get(link, headers={"Origin": origin, "Range": "bytes=0-1"})
     assert read.status_code == 206
-    found = [each.headers.get("access-control-allow-origin") for each in (preflight, read)]
+    found = [answer.headers.get("access-control-allow-origin") for answer in (preflight, read)]
     assert found == [allowed, allowed]
     assert "Content-Range" in read.headers["access-control-expose-headers"].split(", ")
 
 
 def test_policy_of_the_viewer_names_the_content_url(hosts: Hosts) -> None:
     policy = hosts.owner.get("/sessions").headers["content-security-policy"].split("; ")
-    assert [each for each in policy if CONTENT_URL in each] == [
+    assert [item for item in policy if CONTENT_URL in item] == [
         f"img-src 'self' {CONTENT_URL} data: blob:",
         f"media-src 'self' {CONTENT_URL} blob:",
     ]
@@ -516,6 +516,6 @@ def test_documented_proxy_keeps_the_hosts_apart(tmp_path: Path) -> None:
                 asked(CONTENT_HOST, link, Range="bytes=0-9"),
                 asked(CONTENT_HOST, f"{path}/content"),
             ]
-    assert [each.status_code for each in answers] == [200, 307, 404, 206, 401]
+    assert [answer.status_code for answer in answers] == [200, 307, 404, 206, 401]
     assert answers[1].headers["location"] == CONTENT_URL + link
     assert answers[3].content == TEXT[:10]

@@ -45,10 +45,10 @@ def contents(client: httpx.Client, session: str = "s") -> list[Json]:
     ours = {"seq", "id", "created_at", "entry"}
     entries = listed(client, path)
     return [
-        each["message"]
-        if "message" in each
-        else {key: each[key] for key in each if key not in ours}
-        for each in entries
+        entry["message"]
+        if "message" in entry
+        else {key: entry[key] for key in entry if key not in ours}
+        for entry in entries
     ]
 
 
@@ -74,7 +74,7 @@ THOUGHTFUL: list[Json] = [
 def thoughts(rendering: Json) -> tuple[bool, list[str]]:
     """Whether the thought is in a rendering, and what was lost."""
     return THOUGHT in rendering["messages"][1]["content"], [
-        each["code"] for each in rendering["loss"]
+        item["code"] for item in rendering["loss"]
     ]
 
 
@@ -96,7 +96,7 @@ def test_thoughts_of_another_model_are_left_out_where_a_model_is_named(
             client.post("/api/sessions/s/render", json={"target": "anthropic", "model": model}),
             client.post("/api/render", json=in_body),
         ]
-        shown[model] = [thoughts(each.json()) for each in answers]
+        shown[model] = [thoughts(answer.json()) for answer in answers]
     assert shown == {"one-5": [KEPT] * 3, "two-5": [LOST] * 3}
     assert thoughts(client.post("/api/render", json=body).json()) == KEPT
 
@@ -199,7 +199,7 @@ def test_stored_result_matches_whatever_the_host_says_of_it(client: httpx.Client
     preview = {**ANSWER, "content": "A ship on…"}
     assert receipt(client, [USER, CALLING, preview, SAID]) == {"appended": 1, "lastSeq": 4}
     rendered = client.get("/api/sessions/s/render?target=openai-chat").json()
-    assert [each["content"] for each in rendered["messages"]] == [
+    assert [message["content"] for message in rendered["messages"]] == [
         "What do you see?",
         None,
         "A ship on the sea, seen from the quay.",
@@ -223,7 +223,7 @@ def test_divergence_is_refused_with_pointer_and_seq(client: httpx.Client) -> Non
     refused = put(client, {"messages": other})
     problem = refused.json()
     assert (refused.status_code, problem["code"], problem["seq"]) == (409, "history-diverged", 4)
-    assert [each["pointer"] for each in problem["errors"]] == ["/messages/3/content"]
+    assert [error["pointer"] for error in problem["errors"]] == ["/messages/3/content"]
     assert len(contents(client)) == 4
 
 
@@ -286,7 +286,7 @@ def test_last_message_may_grow(client: httpx.Client) -> None:
     assert receipt(client, [user, grown]) == {"appended": 1, "lastSeq": 3}
     assert receipt(client, [user, grown])["lastSeq"] == 3
     messages = client.get("/api/sessions/s/render?target=openai-chat").json()["messages"]
-    assert [each["content"] for each in messages] == [
+    assert [message["content"] for message in messages] == [
         "What do you see?",
         "Let me look.",
         "A ship.",
@@ -318,7 +318,7 @@ def test_reference_that_a_model_wrote_stays_text(client: httpx.Client) -> None:
 
 
 def test_lines_are_taken_as_a_list(client: httpx.Client) -> None:
-    lines = "\n\n".join(json.dumps(each) for each in LIST) + "\n"
+    lines = "\n\n".join(json.dumps(item) for item in LIST) + "\n"
     headers = {"Content-Type": "application/x-ndjson"}
     answer = client.put(HISTORY, content=lines, headers=headers)
     assert (answer.status_code, answer.json()) == (200, {"appended": 4, "lastSeq": 4})

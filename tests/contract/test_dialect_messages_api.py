@@ -65,17 +65,17 @@ ANTHROPIC: Json = {
 
 def post(client: httpx.Client, *messages: Json) -> list[Json]:
     """Append messages; return their entries."""
-    answers = [client.post(MESSAGES, json=each) for each in messages]
-    assert [each.status_code for each in answers] == [201] * len(messages), answers[-1].text
-    return [each.json() for each in answers]
+    answers = [client.post(MESSAGES, json=message) for message in messages]
+    assert [answer.status_code for answer in answers] == [201] * len(messages), answers[-1].text
+    return [answer.json() for answer in answers]
 
 
 def test_message_of_nothing_but_results_has_the_role_of_a_tool(client: httpx.Client) -> None:
     results: list[Json] = [
-        {"toolResult": {"toolUseId": each, "content": [{"text": "It lags."}]}} for each in "ab"
+        {"toolResult": {"toolUseId": letter, "content": [{"text": "It lags."}]}} for letter in "ab"
     ]
     calls: list[Json] = [
-        {"toolUse": {"toolUseId": each, "name": "f", "input": {}}} for each in "ab"
+        {"toolUse": {"toolUseId": letter, "name": "f", "input": {}}} for letter in "ab"
     ]
     turns: list[Json] = [
         {"role": "assistant", "content": calls, "id": "m1"},
@@ -83,8 +83,8 @@ def test_message_of_nothing_but_results_has_the_role_of_a_tool(client: httpx.Cli
         {"role": "user", "content": [{"text": "Go on."}], "id": "m3"},
     ]
     stored = post(client, *turns)
-    assert [each["role"] for each in stored] == ["assistant", "tool", "user"]
-    assert [each["message"] for each in stored] == turns
+    assert [message["role"] for message in stored] == ["assistant", "tool", "user"]
+    assert [entry["message"] for entry in stored] == turns
 
 
 def test_items_of_one_turn_are_one_message_of_a_rendering(client: httpx.Client) -> None:
@@ -96,8 +96,8 @@ def test_items_of_one_turn_are_one_message_of_a_rendering(client: httpx.Client) 
             "content": [
                 {"type": "text", "text": "I will look."},
                 *(
-                    {"type": "tool_use", "id": f"call_{each}", "name": "clock", "input": zone}
-                    for each, zone in ((1, {"zone": 1}), (2, {"zone": 2}))
+                    {"type": "tool_use", "id": f"call_{name}", "name": "clock", "input": zone}
+                    for name, zone in ((1, {"zone": 1}), (2, {"zone": 2}))
                 ),
             ],
         },
@@ -106,10 +106,10 @@ def test_items_of_one_turn_are_one_message_of_a_rendering(client: httpx.Client) 
             "content": [
                 {
                     "type": "tool_result",
-                    "tool_use_id": f"call_{each}",
-                    "content": [{"type": "text", "text": f"Zone {each} lags."}],
+                    "tool_use_id": f"call_{name}",
+                    "content": [{"type": "text", "text": f"Zone {name} lags."}],
                 }
-                for each in (1, 2)
+                for name in (1, 2)
             ],
         },
     ]
@@ -118,7 +118,7 @@ def test_items_of_one_turn_are_one_message_of_a_rendering(client: httpx.Client) 
 def test_loss_of_an_item_names_the_entry_it_stands_in(client: httpx.Client) -> None:
     post(client, ASKED, SAID, REASONING, *CALLS)
     loss = client.get(f"{SESSION}/render", params={"target": "anthropic"}).json()["loss"]
-    (thought,) = [each for each in loss if each["code"] == "reasoning"]
+    (thought,) = [item for item in loss if item["code"] == "reasoning"]
     assert (thought["seq"], thought["pointer"], thought["restore"]) == (
         3,
         "/message",
@@ -132,7 +132,7 @@ def test_loss_of_media_of_one_turn_names_the_entry_of_each(client: httpx.Client)
     post(client, ASKED, *items)
     query = {"target": "openai-chat"}
     loss = client.get(f"{SESSION}/render", params=query).json()["loss"]
-    places = [(each["seq"], each["pointer"]) for each in loss if each["from"] == "original"]
+    places = [(entry["seq"], entry["pointer"]) for entry in loss if entry["from"] == "original"]
     assert places == [(2, "/message"), (3, "/message")]
 
 
@@ -263,7 +263,7 @@ def test_whole_history_is_refused_with_the_route_that_takes_it(
 @pytest.mark.engines("embedded", "server")
 def test_event_has_role_dialect_and_what_was_sent(client: httpx.Client) -> None:
     post(client, ANTHROPIC, {"role": "user", "content": "Flat."})
-    wrapped, flat = (each.told for each in log_of(client))
+    wrapped, flat = (item.told for item in log_of(client))
     assert (wrapped["role"], wrapped["dialect"], wrapped["message"]) == (
         "assistant",
         "anthropic",
@@ -280,14 +280,14 @@ def test_answer_in_an_item_is_stored_once_and_another_one_is_a_conflict(
     assert (again.status_code, again.json()["seq"]) == (200, 6)
     other = client.post(MESSAGES, json={**ANSWERS[0], "output": "It runs."})
     assert outcome(other) == (409, "tool-call-answered")
-    assert [each["pointer"] for each in other.json()["errors"]] == ["/output"]
+    assert [error["pointer"] for error in other.json()["errors"]] == ["/output"]
     assert len(entries(client)) == len(ITEMS)
 
 
 def test_outline_and_title_read_items(client: httpx.Client) -> None:
     post(client, *ITEMS)
     outline = client.get(f"{SESSION}/outline").json()["items"]
-    assert [(each["role"], each["title"]) for each in outline] == [
+    assert [(message["role"], message["title"]) for message in outline] == [
         ("user", "Which clocks are slow?"),
         ("assistant", None),
         ("assistant", "I will look."),
@@ -296,11 +296,11 @@ def test_outline_and_title_read_items(client: httpx.Client) -> None:
         ("tool", "Zone 1 lags."),
         ("tool", "Zone 2 lags."),
     ]
-    assert [each["calls"] for each in outline[3:5]] == [
+    assert [item["calls"] for item in outline[3:5]] == [
         [{"id": "call_1", "name": "clock"}],
         [{"id": "call_2", "name": "clock"}],
     ]
-    assert [each["answers"] for each in outline[5:]] == [["call_1"], ["call_2"]]
+    assert [item["answers"] for item in outline[5:]] == [["call_1"], ["call_2"]]
     assert client.get(SESSION).json()["title"] == "Which clocks are slow?"
 
 
@@ -310,7 +310,7 @@ def test_message_is_found_by_its_words_and_by_nothing_around_them(client: httpx.
 
     def found(words: str) -> list[tuple[str, str | None]]:
         hits = client.get("/api/search", params={"q": words}).json()["items"]
-        return [(each["handle"], each["title"]) for each in hits]
+        return [(hit["handle"], hit["title"]) for hit in hits]
 
     for words in ("measure", "pendulum"):
         assert found(words) == [("@entry:1", "assistant")]
@@ -323,7 +323,7 @@ def test_long_message_is_found_by_the_words_it_begins_with(client: httpx.Client)
     post(client, {**SAID, "content": [said]})
     for words, handles in (("pendulum", ["@entry:1"]), ("responses", [])):
         hits = client.get("/api/search", params={"q": words}).json()["items"]
-        assert [each["handle"] for each in hits] == handles
+        assert [hit["handle"] for hit in hits] == handles
 
 
 def test_title_of_a_session_is_what_the_user_says_behind_the_system(client: httpx.Client) -> None:
@@ -341,9 +341,9 @@ def test_fork_has_messages_of_any_dialect_as_they_were_read(client: httpx.Client
     forked = client.post(f"{SESSION}/fork", json={"upTo": len(ITEMS), "as": "t"})
     assert forked.status_code == 201, forked.text
     of_fork = [client.get(f"/api/sessions/{name}/messages").json()["items"] for name in "st"]
-    assert [[each["message"] for each in items] for items in of_fork] == [ITEMS, ITEMS]
+    assert [[item["message"] for item in items] for items in of_fork] == [ITEMS, ITEMS]
     query = {"target": "openai-responses"}
-    first, second = (client.get(f"/api/sessions/{each}/render", params=query) for each in "st")
+    first, second = (client.get(f"/api/sessions/{letter}/render", params=query) for letter in "st")
     assert first.json()["messages"] == second.json()["messages"]
 
 
@@ -383,9 +383,9 @@ def test_reference_counts_where_a_dialect_has_media_or_people_speak(
 
 def _with_handle(value: JsonValue, handle: str) -> JsonValue:
     if isinstance(value, dict):
-        return {name: _with_handle(each, handle) for name, each in value.items()}
+        return {name: _with_handle(item, handle) for name, item in value.items()}
     if isinstance(value, list):
-        return [_with_handle(each, handle) for each in value]
+        return [_with_handle(item, handle) for item in value]
     return handle if value == "@" else value
 
 
@@ -431,17 +431,19 @@ def test_doctor_of_a_session_reads_items_as_it_reads_them_pasted(client: httpx.C
     of_session = client.post("/api/doctor", json={"sessionId": "s"}).json()
     pasted = client.post("/api/doctor", json={"input": ITEMS[:-1]}).json()
     assert of_session["dialect"] == pasted["dialect"] == "openai-responses"
-    assert [each["rule"] for each in of_session["findings"]] == [
-        each["rule"] for each in pasted["findings"]
+    assert [finding["rule"] for finding in of_session["findings"]] == [
+        finding["rule"] for finding in pasted["findings"]
     ]
-    assert [(each["seq"], each["rule"]) for each in of_session["findings"]] == [(5, "no-answer")]
+    assert [(finding["seq"], finding["rule"]) for finding in of_session["findings"]] == [
+        (5, "no-answer")
+    ]
 
 
 def test_turn_takes_messages_of_any_dialect(client: httpx.Client) -> None:
-    body = {"entries": [{"message": each} for each in ITEMS], "render": {"target": "anthropic"}}
+    body = {"entries": [{"message": item} for item in ITEMS], "render": {"target": "anthropic"}}
     receipt = client.post(f"{SESSION}/turns", json=body).json()
     assert (receipt["seqs"], len(receipt["rendering"]["messages"])) == ([1, 2, 3, 4, 5, 6, 7], 3)
-    assert [each["message"] for each in entries(client)] == ITEMS
+    assert [entry["message"] for entry in entries(client)] == ITEMS
 
 
 def test_result_takes_the_message_of_its_call_in_any_dialect(client: httpx.Client) -> None:
@@ -459,4 +461,4 @@ def test_call_of_a_tool_of_ours_is_found_in_an_item(client: httpx.Client) -> Non
     post(client, ASKED, {**item, "id": "fc_9"})
     ran = client.post(f"{SESSION}/tool-calls", json={**call, "target": "openai-responses"})
     assert ran.status_code == 200, ran.text
-    assert [each["entry"] for each in entries(client)] == ["message", "message", "tool_result"]
+    assert [entry["entry"] for entry in entries(client)] == ["message", "message", "tool_result"]

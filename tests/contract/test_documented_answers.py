@@ -39,14 +39,14 @@ def faults(
     headers: dict[str, str] | None = None,
 ) -> list[str]:
     """The faults of one answer, sent in these pieces."""
-    pieces = [each if isinstance(each, bytes) else json.dumps(each).encode() for each in bodies]
+    pieces = [item if isinstance(item, bytes) else json.dumps(item).encode() for item in bodies]
     named = {"content-type": kind, **(headers or {})}
     start: Message = {
         "type": "http.response.start",
         "status": status,
         "headers": [(name.encode(), value.encode()) for name, value in named.items()],
     }
-    body = [{"type": "http.response.body", "body": each, "more_body": True} for each in pieces]
+    body = [{"type": "http.response.body", "body": piece, "more_body": True} for piece in pieces]
     end = {"type": "http.response.body", "body": b""}
     return faults_of({"type": "http", "method": method, "path": path}, start, *body, end)
 
@@ -172,7 +172,7 @@ def test_so_many_answers_of_a_route_and_status_are_checked_for_each_file() -> No
 def test_processes_leave_what_they_answer_to_the_test_that_asks(tmp_path: Path) -> None:
     with PagefaultProcess(with_a_database(tmp_path / "data")):
         pass
-    found = [each for each in answers().take() if each.path == "/healthz"]
-    assert [(each.method, each.status, each.body) for each in found] == [
+    found = [item for item in answers().take() if item.path == "/healthz"]
+    assert [(item.method, item.status, item.body) for item in found] == [
         ("GET", 200, b'{"status":"ok"}')
     ]

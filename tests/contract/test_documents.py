@@ -114,8 +114,8 @@ def test_every_setting_has_a_row() -> None:
 
 def test_hooks_before_a_commit_are_local() -> None:
     hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
-    assert [each["repo"] for each in hooks] == ["local"]
-    assert {hook["language"] for each in hooks for hook in each["hooks"]} == {"system"}
+    assert [hook["repo"] for hook in hooks] == ["local"]
+    assert {hook["language"] for item in hooks for hook in item["hooks"]} == {"system"}
 
 
 def test_front_page_leads_to_the_settings() -> None:
@@ -221,7 +221,7 @@ def test_compose_file_gives_valid_settings(name: str, monkeypatch: pytest.Monkey
 def test_signing_keys_are_accepted_as_they_are_printed(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = [*(page.read_text() for page in pages()), str(MissingSigningKeysError())]
     printed = {
-        each for text in texts for each in re.findall(r"\bk1:([^\s`,]+(?: [^)`]+\))?)", text)
+        match for text in texts for match in re.findall(r"\bk1:([^\s`,]+(?: [^)`]+\))?)", text)
     }
     assert printed - {"…"} == {"$(openssl rand -hex 32)"}
     settings_from({"PAGEFAULT_SIGNING_KEYS": f"k1:{'0' * 64}"}, monkeypatch)
@@ -257,7 +257,7 @@ def test_development_lock_agrees_with_the_others(name: str) -> None:
 
 def test_lines_to_copy_have_no_prompt_and_leave_nothing_out() -> None:
     lines = [(page.name, line) for page in pages() for line in page.read_text().splitlines()]
-    assert [each for each in lines if each[1].startswith("$ ")] == []
-    commands = [each for each in lines if _COMMAND.match(each[1])]
+    assert [line for line in lines if line[1].startswith("$ ")] == []
+    commands = [line for line in lines if _COMMAND.match(line[1])]
     assert commands
-    assert [each for each in commands if "…" in each[1]] == []
+    assert [command for command in commands if "…" in command[1]] == []

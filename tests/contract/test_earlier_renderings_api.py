@@ -49,7 +49,7 @@ class RandomAgent:
         ids = [self._new_id() for _ in range(random.choice([1, 1, 3]))]
         if kind == "early":
             self._early += ids
-            return [self._result(each) for each in ids]
+            return [self._result(identifier) for identifier in ids]
         if kind == "calls":
             self._open += ids
             return [self._calls(ids)]
@@ -65,7 +65,7 @@ class RandomAgent:
     def _calls(self, ids: list[str]) -> Json:
         arguments = json.dumps({"text": self._text()})
         function = {"name": "look", "arguments": arguments}
-        calls = [{"id": each, "type": "function", "function": function} for each in ids]
+        calls = [{"id": identifier, "type": "function", "function": function} for identifier in ids]
         return {"message": {"role": "assistant", "content": None, "tool_calls": calls}}
 
     def _result(self, call_id: str) -> Json:
@@ -97,7 +97,7 @@ def read(client: httpx.Client, path: str = SESSION_RENDER, **wanted: object) -> 
 
 def of_messages(record: Json) -> Json:
     """All that a rendering says of its messages."""
-    return {name: each for name, each in record.items() if name not in NOT_OF_A_RENDERING}
+    return {name: value for name, value in record.items() if name not in NOT_OF_A_RENDERING}
 
 
 def begin(client: httpx.Client) -> None:
@@ -121,7 +121,7 @@ def steps(client: httpx.Client, many: int = 8) -> list[Json]:
     for number in range(many):
         step(client, number)
         records.append(sent(client))
-    assert len({json.dumps(each["frontier"]) for each in records}) > 2
+    assert len({json.dumps(record["frontier"]) for record in records}) > 2
     return records
 
 
@@ -227,8 +227,8 @@ def test_frontier_without_moves_is_held_to_the_entry(
     for seq in (5, newest["lastSeq"]):
         frontier = read(client, at=seq, maxTokens=None)["frontier"]
         assert frontier == {
-            name: min(each, seq) if isinstance(each, int) else []
-            for name, each in newest["frontier"].items()
+            name: min(value, seq) if isinstance(value, int) else []
+            for name, value in newest["frontier"].items()
         }
     # From the next move on, moves are known again.
     for number in range(10, 20):
@@ -256,7 +256,7 @@ def test_rendering_that_never_was_is_refused(
     begin(client)
     step(client, 1)
     given = {"target": "openai-chat", "frontier": "main", "at": 3, **query}
-    params = {name: str(each) for name, each in given.items() if each is not None}
+    params = {name: str(value) for name, value in given.items() if value is not None}
     refused = client.get(SESSION_RENDER, params=params)
     assert refused.status_code == 422
     problem = refused.json()
@@ -316,6 +316,6 @@ def test_session_of_an_older_bundle_holds_its_frontier_to_the_entry(
         assert take_in(other, bundle).status_code == 201
         frontier = read(other, at=5, maxTokens=None)["frontier"]
         assert frontier == {
-            name: min(each, 5) if isinstance(each, int) else []
-            for name, each in newest["frontier"].items()
+            name: min(value, 5) if isinstance(value, int) else []
+            for name, value in newest["frontier"].items()
         }

@@ -43,7 +43,7 @@ def test_members_of_an_envelope_are_kept_in_the_record_and_told_to_no_model(
 def test_another_call_in_an_envelope_is_a_warning(client: httpx.Client) -> None:
     meta = _post(client, _TOOL_MESSAGE, toolCallId="c2").json()["sanitized"]["meta"]
     assert (meta["toolCallId"], meta["envelope"]["toolCallId"]) == ("c2", "c1")
-    assert [(each["code"], each["pointer"]) for each in meta["warnings"]] == [
+    assert [(warning["code"], warning["pointer"]) for warning in meta["warnings"]] == [
         ("envelope-differs", "/tool_call_id")
     ]
 
@@ -64,5 +64,5 @@ def test_one_result_of_each_package_is_stored_with_what_it_says(client: httpx.Cl
     for case in first.values():
         record = _post(client, case.value).json()["sanitized"]
         texts = [part["text"] for part in record["parts"] if part["type"] == "text"]
-        assert [each for each in texts if each] == [*case.expect.texts], case.name
+        assert [text for text in texts if text] == [*case.expect.texts], case.name
         assert record["meta"]["success"] is not case.expect.failed, case.name

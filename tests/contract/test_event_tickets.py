@@ -140,8 +140,8 @@ def test_ticket_that_is_not_ours_is_refused(keys: Keys) -> None:
         "no such key": keys.ticket(Caller(caller.project_id, "0" * 16), 60),
         "the key itself": keys.first.headers["authorization"].removeprefix("Bearer "),
     }
-    wrong = {name: refused(keys.first, each) for name, each in forged.items()}
-    assert {name: each for name, each in wrong.items() if each != {UNAUTHORIZED}} == {}
+    wrong = {name: refused(keys.first, value) for name, value in forged.items()}
+    assert {name: value for name, value in wrong.items() if value != {UNAUTHORIZED}} == {}
 
 
 def test_long_ticket_is_refused(keys: Keys) -> None:

@@ -154,7 +154,7 @@ def test_answer_is_told_and_leaves_the_question_as_it_was_told(client: httpx.Cli
     record = ask(client)
     before = log_of(client)
     assert answer(client, record["id"]).status_code == 200
-    asked, answered = (each for each in log_of(client) if "interaction" in str(each.event))
+    asked, answered = (value for value in log_of(client) if "interaction" in str(value.event))
     assert asked == before[0]
     item = member(history(client), "items", 1)
     assert (checked(answered).event, answered.told) == (
@@ -221,7 +221,7 @@ def test_pages_that_are_written_at_once_are_told_one_by_one(client: httpx.Client
         ("3", "page:created", "c", "t", 1),
         ("4", "page:created", "d", "s", 2),
     ]
-    assert [client.get(f"/api/sessions/{each}").json()["lastSeq"] for each in "st"] == [2, 1]
+    assert [client.get(f"/api/sessions/{letter}").json()["lastSeq"] for letter in "st"] == [2, 1]
 
 
 def test_page_that_moves_takes_the_number_of_its_new_session(client: httpx.Client) -> None:
@@ -348,7 +348,7 @@ def test_what_is_sent_again_is_told_once(client: httpx.Client) -> None:
     for number, (method, path, body) in enumerate(writes):
         key = {"Idempotency-Key": f"k{number}"}
         answers = [client.request(method, path, json=body, headers=key) for _ in range(2)]
-        assert all(each.is_success for each in answers), (path, [each.text for each in answers])
+        assert all(item.is_success for item in answers), (path, [part.text for part in answers])
     assert names(log_of(client)) == [
         "interaction:created",
         "llmservice:toolResult",
@@ -387,7 +387,7 @@ def test_refused_write_is_not_told(client: httpx.Client) -> None:
         client.post("/api/pages/absent/fault", json={"target_level": 0}),
         client.delete("/api/sessions/absent"),
     ]
-    assert [str(each.request.url) for each in refused if each.is_success] == []
+    assert [str(item.request.url) for item in refused if item.is_success] == []
     assert len(log_of(client)) == 4
     assert client.get("/api/sessions/s").json()["lastSeq"] == before == record["seq"] + 3
 

@@ -134,8 +134,8 @@ def bodies_of_one_directory() -> list[bytes]:
     folder = hashlib.sha256(first).digest()[0]
     return [
         first,
-        next(each for each in others if hashlib.sha256(each).digest()[0] != folder),
-        next(each for each in others if hashlib.sha256(each).digest()[0] == folder),
+        next(other for other in others if hashlib.sha256(other).digest()[0] != folder),
+        next(other for other in others if hashlib.sha256(other).digest()[0] == folder),
     ]
 
 

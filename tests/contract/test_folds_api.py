@@ -70,7 +70,7 @@ def test_fold_is_one_entry_of_the_loss_with_the_request_for_its_entries(
     for number in range(6):
         step(client, number)
     record = move(client, 600)
-    [fold] = [each for each in record["loss"] if each["code"] == "folded"]
+    [fold] = [item for item in record["loss"] if item["code"] == "folded"]
     count = fold["count"]
     assert fold == {
         "pointer": "",
@@ -84,7 +84,7 @@ def test_fold_is_one_entry_of_the_loss_with_the_request_for_its_entries(
         "count": count,
     }
     listed = client.get(fold["restore"].removeprefix("GET ")).json()
-    assert [each["seq"] for each in listed["items"]][: 2 * count] == [*range(2, 2 * count + 2)]
+    assert [item["seq"] for item in listed["items"]][: 2 * count] == [*range(2, 2 * count + 2)]
     assert record["frontier"]["folded"] == 2 * count
 
 

@@ -46,7 +46,7 @@ def forked(client: httpx.Client, up_to: int, name: str = "copy", of: str = "s") 
 def entries(client: httpx.Client, session: str, media: str = "reference") -> list[Json]:
     """A history without the ids of its records."""
     found = listed(client, f"/api/sessions/{session}/messages?limit=200&media={media}")
-    return [{key: each[key] for key in each if key not in _IDS} for each in found]
+    return [{key: item[key] for key in item if key not in _IDS} for item in found]
 
 
 def rendered(client: httpx.Client, session: str, **query: str | int) -> Json:
@@ -71,7 +71,7 @@ def test_fork_has_the_entries_and_media_of_the_beginning(client: httpx.Client) -
     up_to = last_seq // 2
     record = forked(client, up_to)
     for form in ("reference", "inline"):
-        beginning = [each for each in entries(client, "s", form) if each["seq"] <= up_to]
+        beginning = [entry for entry in entries(client, "s", form) if entry["seq"] <= up_to]
         assert entries(client, "copy", form) == beginning
     assert (record["lastSeq"], record["forkedFrom"]) == (up_to, {"sessionId": "s", "upTo": up_to})
     assert record["title"] == client.get("/api/sessions/s").json()["title"]
@@ -88,7 +88,7 @@ def test_fork_of_a_whole_session_counts_what_the_session_counts(client: httpx.Cl
     }
     assert record["counts"]["pages"] == 0
     old, new = (
-        {each["id"] for each in listed(client, f"/api/sessions/{name}/messages") if "id" in each}
+        {item["id"] for item in listed(client, f"/api/sessions/{name}/messages") if "id" in item}
         for name in ("s", "copy")
     )
     assert len(new) == len(old)
@@ -116,7 +116,7 @@ def test_frontier_of_a_fork_stands_where_that_of_the_session_stood(client: httpx
     assert copied["messages"] == beginning["messages"]
     assert copied["prefixHash"] == beginning["prefixHash"]
     assert copied["stableThrough"] == beginning["stableThrough"]
-    assert max(each for each in copied["frontier"].values() if isinstance(each, int)) == 4
+    assert max(item for item in copied["frontier"].values() if isinstance(item, int)) == 4
 
 
 @pytest.mark.engines("embedded", "server")
@@ -171,7 +171,9 @@ def test_fork_and_its_session_go_on_apart(client: httpx.Client) -> None:
     append(client, "copy", content="Right.")
     call_tool(client, "c", session_id="s")
     call_tool(client, "c", session_id="copy")
-    said = {name: [each.get("content") for each in entries(client, name)] for name in ("s", "copy")}
+    said = {
+        name: [entry.get("content") for entry in entries(client, name)] for name in ("s", "copy")
+    }
     assert said == {"s": ["One.", "Left.", None], "copy": ["One.", "Right.", None]}
 
 
@@ -208,13 +210,13 @@ def test_either_of_both_outlives_the_other_with_its_media(
     append(client, content=[{"type": "image_url", "image_url": {"url": uri_of(PICTURE)}}])
     forked(client, 2)
     receipt = client.delete(f"/api/sessions/{deleted}").json()
-    assert {each["status"] for each in receipt["resources"]} == {"kept"}
+    assert {resource["status"] for resource in receipt["resources"]} == {"kept"}
     (left,) = {"s", "copy"} - {deleted}
     record = rendered(client, left, target="openai-chat")
-    assert [each["code"] for each in record["loss"]] == ["no-call"]
+    assert [item["code"] for item in record["loss"]] == ["no-call"]
     assert json.dumps(record).count(b64(PICTURE)) == 2
     receipt = client.delete(f"/api/sessions/{left}").json()
-    assert {each["status"] for each in receipt["resources"]} == {"deleted"}
+    assert {resource["status"] for resource in receipt["resources"]} == {"deleted"}
 
 
 def uri_of(data: bytes) -> str:
@@ -242,7 +244,7 @@ def test_search_finds_what_is_said_in_both(client: httpx.Client) -> None:
     append(client, content="A sextant on the mantelpiece.")
     forked(client, 1)
     found = client.get("/api/search", params={"q": "sextant mantelpiece"}).json()["items"]
-    assert sorted((each["sessionId"], each["handle"]) for each in found) == [
+    assert sorted((item["sessionId"], item["handle"]) for item in found) == [
         ("copy", "@entry:1"),
         ("s", "@entry:1"),
     ]

@@ -113,12 +113,12 @@ def test_marks_stand_at_the_last_message_and_at_the_last_that_was_sent_before(
     for message in marked["messages"]:
         if is_marked(message):
             last = message["content"].pop()
-            rest = {name: each for name, each in last.items() if name not in mark}
+            rest = {name: value for name, value in last.items() if name not in mark}
             message["content"] += [rest] if rest else []
     assert marked["messages"] == plain["messages"]
     query = {"target": target, "cacheMarkers": "1"}
     alone = read_rendering(client.get(SESSION_RENDER, params=query), target)
-    assert [is_marked(each) for each in alone["messages"]] == [
+    assert [is_marked(item) for item in alone["messages"]] == [
         *([False] * (len(alone["messages"]) - 1)),
         True,
     ]
@@ -211,7 +211,7 @@ def test_media_give_way_before_texts(client: httpx.Client) -> None:
     resource_id = record["loss"][0]["restore"].split("/")[3]
     assert client.get(f"/api/resources/{resource_id}/content").content == PICTURE
     assert f'view_media("@blob:{resource_id}") shows it]' in all_words(record)
-    assert [(each["seq"], each["to"], each["code"]) for each in record["loss"]] == [
+    assert [(entry["seq"], entry["to"], entry["code"]) for entry in record["loss"]] == [
         (seq, "placeholder", "evicted") for seq in (5, 7, 9, 11)
     ]
 
@@ -248,7 +248,7 @@ def test_reading_a_frontier_does_not_move_it(client: httpx.Client) -> None:
 def test_stored_moves_of_a_frontier_are_counted(client: httpx.Client) -> None:
     def moved() -> list[str]:
         lines = client.get("/metrics").text.splitlines()
-        return [each for each in lines if each.startswith("pagefault_frontier_moves_total")]
+        return [line for line in lines if line.startswith("pagefault_frontier_moves_total")]
 
     begin(client)
     for number in range(4):
@@ -297,7 +297,7 @@ def test_answer_that_was_shown_behind_a_written_call_keeps_it(client: httpx.Clie
     assert append(client, **message).status_code == 201
     second = move(client)
     assert second["messages"][: len(first["messages"])] == first["messages"]
-    assert [each["code"] for each in second["loss"]] == ["no-call", "answered-before"]
+    assert [item["code"] for item in second["loss"]] == ["no-call", "answered-before"]
     plain = rendering(client, SESSION_RENDER, "openai-chat")
     assert plain["loss"] == []
 
@@ -324,7 +324,7 @@ def test_result_and_page_fit_a_budget_of_their_own(client: httpx.Client) -> None
     path = f"/api/tool-results/{stored['id']}/render"
     record = rendering(client, path, "openai-chat", maxTokens=500)
     assert record["tokensEst"] <= 500
-    assert [each["code"] for each in record["loss"]] == ["evicted"]
+    assert [item["code"] for item in record["loss"]] == ["evicted"]
 
 
 @pytest.mark.parametrize("most", [0, 20])
@@ -431,8 +431,8 @@ def test_those_who_move_a_frontier_at_once_agree(client: httpx.Client) -> None:
         step(client, number)
     with ThreadPoolExecutor(8) as threads:
         records = list(threads.map(lambda _: move(client, 6_000), range(16)))
-    assert len({json.dumps(each["frontier"]) for each in records}) == 1
-    assert len({each["prefixHash"][-1] for each in records}) == 1
+    assert len({json.dumps(record["frontier"]) for record in records}) == 1
+    assert len({record["prefixHash"][-1] for record in records}) == 1
 
 
 @pytest.mark.engines("embedded", "server")
@@ -515,7 +515,9 @@ def test_two_services_that_move_a_frontier_at_once_agree(settings: Settings) -> 
         for number in range(6):
             step(first, number)
             records = list(threads.map(move, [first, second] * 4))
-            shown = {(json.dumps(each["frontier"]), each["prefixHash"][-1]) for each in records}
+            shown = {
+                (json.dumps(record["frontier"]), record["prefixHash"][-1]) for record in records
+            }
             assert len(shown) == 1
         again = move(second)
         assert again["stableThrough"] == len(again["messages"])

@@ -38,12 +38,12 @@ def healed_by_library(request: object, target: str | None) -> dict[str, Any]:
 
 @pytest.mark.parametrize("target", [None, "anthropic", "gemini"])
 def test_doctor_and_library_heal_alike(client: httpx.Client, target: str | None) -> None:
-    healed = {each.name: healed_by_service(client, each.request, target) for each in BROKEN}
+    healed = {field.name: healed_by_service(client, field.request, target) for field in BROKEN}
     alike = [
-        each
-        for each in BROKEN
-        if MADE.isdisjoint(entry["to"] for entry in healed[each.name].get("loss", []))
+        field
+        for field in BROKEN
+        if MADE.isdisjoint(entry["to"] for entry in healed[field.name].get("loss", []))
     ]
     assert len(alike) > len(BROKEN) - 10
-    by_library = {each.name: healed_by_library(each.request, target) for each in alike}
-    assert {each.name: healed[each.name] for each in alike} == by_library
+    by_library = {field.name: healed_by_library(field.request, target) for field in alike}
+    assert {field.name: healed[field.name] for field in alike} == by_library

@@ -25,7 +25,7 @@ def append(client: httpx.Client, *contents: str) -> None:
 def read(client: httpx.Client, **query: str | int) -> dict[str, Any]:
     """A page of the history: what its entries say, and where it goes on."""
     page = done(client.get(MESSAGES, params=query))
-    return {"said": [each["content"] for each in page["items"]], "next": page["nextCursor"]}
+    return {"said": [item["content"] for item in page["items"]], "next": page["nextCursor"]}
 
 
 def test_page_that_is_read_again_is_the_same_answer(client: httpx.Client) -> None:

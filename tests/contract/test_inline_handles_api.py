@@ -17,8 +17,8 @@ pytestmark = pytest.mark.engines("embedded")
 
 PICTURES = [media.png(32 + number, 32) for number in range(2)]
 LINE = re.compile(r"\[image (@entry:\S+)( [^\]]*)?\]")
-PARTS = [{"type": "image", "data": b64(each)} for each in PICTURES]
-URIS = [f"data:image/png;base64,{b64(each)}" for each in PICTURES]
+PARTS = [{"type": "image", "data": b64(picture)} for picture in PICTURES]
+URIS = [f"data:image/png;base64,{b64(picture)}" for picture in PICTURES]
 RENDER = "/api/sessions/s/render"
 
 
@@ -31,7 +31,7 @@ def store_result(client: httpx.Client) -> None:
 
 
 def append_message(client: httpx.Client) -> None:
-    content = [{"type": "image_url", "image_url": {"url": each}} for each in URIS]
+    content = [{"type": "image_url", "image_url": {"url": item}} for item in URIS]
     assert append(client, content=content).is_success
 
 
@@ -39,9 +39,9 @@ def append_wrapped(client: httpx.Client) -> None:
     blocks = [
         {
             "type": "image",
-            "source": {"type": "base64", "media_type": "image/png", "data": b64(each)},
+            "source": {"type": "base64", "media_type": "image/png", "data": b64(picture)},
         }
-        for each in PICTURES
+        for picture in PICTURES
     ]
     assert append(client, content=blocks, stop_reason=None).is_success
 

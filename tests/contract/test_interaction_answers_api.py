@@ -49,7 +49,7 @@ def test_answer_is_an_entry_of_its_own_and_the_question_stays_as_it_was(
         "interaction_id": record["id"],
         "output": ANSWER,
     }
-    assert [each["seq"] for each in entries(client)] == [1, 2, 3]
+    assert [item["seq"] for item in entries(client)] == [1, 2, 3]
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_same_answer_again_changes_nothing(client: httpx.Client, again: object) 
     first = answer(client, record["id"])
     second = answer(client, record["id"], again)
     assert (second.status_code, second.content) == (200, first.content)
-    assert [each["seq"] for each in entries(client)] == [1, 2]
+    assert [entry["seq"] for entry in entries(client)] == [1, 2]
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_of_answers_at_once_one_wins(client: httpx.Client) -> None:
     with ThreadPoolExecutor(8) as pool:
         assert Counter(pool.map(say, range(8))) == {200: 1, 409: 7}
     told = client.get(f"{ROUTE}/{record['id']}").json()["interaction"]["output"]
-    assert [each["seq"] for each in entries(client)] == [1, 2]
+    assert [entry["seq"] for entry in entries(client)] == [1, 2]
     assert entries(client)[1]["output"] == told
 
 
@@ -108,9 +108,9 @@ def test_same_answer_at_once_is_one_entry(client: httpx.Client) -> None:
     record = ask(client)
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(lambda _: answer(client, record["id"]), range(8)))
-    assert {each.status_code for each in answers} == {200}
-    assert len({each.content for each in answers}) == 1
-    assert [each["seq"] for each in entries(client)] == [1, 2]
+    assert {item.status_code for item in answers} == {200}
+    assert len({message.content for message in answers}) == 1
+    assert [entry["seq"] for entry in entries(client)] == [1, 2]
 
 
 @pytest.mark.parametrize(

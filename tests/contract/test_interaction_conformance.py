@@ -57,7 +57,7 @@ def with_uris(client: httpx.Client, value: JsonValue) -> JsonValue:
             key: uri_of(client, member) if key == "id" and member else with_uris(client, member)
             for key, member in value.items()
         }
-    return [with_uris(client, each) for each in value] if isinstance(value, list) else value
+    return [with_uris(client, item) for item in value] if isinstance(value, list) else value
 
 
 def uri_of(client: httpx.Client, name: str) -> str:

@@ -87,7 +87,7 @@ def test_scenario_c_keeps_the_parts_and_their_files_in_order(client: httpx.Clien
     record = ask(client, {"parts": parts})
     parts[2]["attachments"] = []
     assert json_text(record["interaction"]["input"]) == json_text({"parts": parts})
-    assert [each["resource"] for each in record["attachments"]] == [image, log]
+    assert [attachment["resource"] for attachment in record["attachments"]] == [image, log]
 
 
 def test_file_is_attached_by_every_spelling_and_listed_once_each(client: httpx.Client) -> None:
@@ -95,8 +95,10 @@ def test_file_is_attached_by_every_spelling_and_listed_once_each(client: httpx.C
     spelled = [uri, uri.removeprefix("blob:"), f"@{uri}", uri]
     record = ask(client, rich(*spelled))
     kept = record["interaction"]["input"]["parts"][0]["attachments"]
-    assert [each["id"] for each in kept] == spelled
-    assert [(each["id"], each["resource"]["uri"]) for each in record["attachments"]] == [(uri, uri)]
+    assert [item["id"] for item in kept] == spelled
+    assert [
+        (attachment["id"], attachment["resource"]["uri"]) for attachment in record["attachments"]
+    ] == [(uri, uri)]
 
 
 @pytest.mark.engines("embedded", "server")
@@ -118,7 +120,7 @@ def test_members_that_an_attachment_does_not_have_are_an_error_that_names_them(
     path = "/api/sessions/named/interactions"
     refused = client.post(path, json={"input": given})
     assert refused.status_code == 422
-    assert [each["pointer"] for each in refused.json()["errors"]] == [
+    assert [error["pointer"] for error in refused.json()["errors"]] == [
         "/input/parts/1/attachments/1/a~1b",
         "/input/parts/1/attachments/1/filename",
     ]
@@ -167,7 +169,7 @@ def test_file_of_another_project_is_missing_in_the_same_words(
     with service.client() as other:
         foreign = upload(other, png())["uri"]
     absent = f"blob:{'0' * 32}"
-    refused = [client.post(ROUTE, json={"input": rich(each)}) for each in (foreign, absent)]
+    refused = [client.post(ROUTE, json={"input": rich(item)}) for item in (foreign, absent)]
     assert outcome(refused[0]) == (422, "missing-attachment")
     assert comparable(refused[0]) == comparable(refused[1])
     assert foreign not in refused[0].text
@@ -278,7 +280,7 @@ def test_interactions_are_listed_by_seq_and_kind(client: httpx.Client) -> None:
     assert [record["input_kind"] for record in records] == kinds
     for limit in (1, 2, 7, 200):
         for kind in (None, "text", "dict", "multimodal"):
-            wanted = [each for each in records if kind in (None, each["input_kind"])]
+            wanted = [record for record in records if kind in (None, record["input_kind"])]
             query = f"?limit={limit}" + (f"&input_kind={kind}" if kind else "")
             assert listed(client, f"{ROUTE}{query}") == wanted
     page = client.get(ROUTE, params={"limit": 7})
@@ -374,7 +376,7 @@ def test_interactions_at_once_take_every_number_once(client: httpx.Client) -> No
     with ThreadPoolExecutor(8) as pool:
         records = list(pool.map(lambda _: ask(client, rich(uri)), range(24)))
     assert sorted(record["seq"] for record in records) == list(range(1, 25))
-    assert listed(client, f"{ROUTE}?limit=5") == sorted(records, key=lambda each: each["seq"])
+    assert listed(client, f"{ROUTE}?limit=5") == sorted(records, key=lambda record: record["seq"])
 
 
 def test_inline_media_of_a_legacy_object_are_kept_as_they_are(client: httpx.Client) -> None:

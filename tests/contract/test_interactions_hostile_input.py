@@ -86,7 +86,7 @@ def test_interaction_above_a_limit_leaves_nothing(small_service: LiveService) ->
             client.post(ROUTE, json={"input": rich(*uris)}),
             client.post(ROUTE, json={"input": {"x": [1] * 200}}),
         ]
-        assert [outcome(each)[0] for each in refused] == [413] * 3
+        assert [outcome(item)[0] for item in refused] == [413] * 3
         assert client.get("/api/sessions/s").status_code == 404
         record = ask(client, rich(*uris[:3]))
         assert outcome(answer(client, record["id"], {**ANSWER, "content": long}))[0] == 413

@@ -56,7 +56,7 @@ def test_file_by_an_address_is_rendered_by_it(client: httpx.Client) -> None:
     files = [{"id": "cat-1", "mime_type": "image/png"}]
     asked = ask(client, {"parts": [{"text": "Look.", "attachments": files}]})
     assert isinstance(asked, dict)
-    assert [(each, status) for each, status, _ in attached(asked)] == [("cat-1", "available")]
+    assert [(item, status) for item, status, _ in attached(asked)] == [("cat-1", "available")]
     shown = {"type": "image", "source": {"type": "url", "url": URL}}
     record = rendering(client, RENDER, "anthropic")
     assert record["messages"][-1]["content"][-1] == shown

@@ -191,7 +191,7 @@ def test_content_that_is_none_is_refused_at_its_place(
     refused = append(client, content=content)
     assert outcome(refused) == (422, "invalid-payload")
     assert place in pointers(refused)
-    assert [each for each in pointers(refused) if not place.startswith(each)] == []
+    assert [pointer for pointer in pointers(refused) if not place.startswith(pointer)] == []
 
 
 @pytest.mark.engines("embedded")
@@ -249,16 +249,16 @@ def test_same_answer_of_a_tool_call_is_appended_once(client: httpx.Client) -> No
     first, again = (client.post(ROUTE, json=TOOL) for _ in range(2))
     assert (first.status_code, again.status_code) == (201, 200)
     assert again.content == first.content
-    assert [each["seq"] for each in entries(client)] == [1]
+    assert [entry["seq"] for entry in entries(client)] == [1]
 
 
 def test_same_answer_at_once_is_appended_once(client: httpx.Client) -> None:
     body = {**TOOL, "content": [{"type": "image_url", "image_url": {"url": URI}}]}
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(lambda _: client.post(ROUTE, json=body), range(8)))
-    assert Counter(each.status_code for each in answers) == {201: 1, 200: 7}
-    assert len({each.content for each in answers}) == 1
-    assert [each["seq"] for each in entries(client)] == [1]
+    assert Counter(item.status_code for item in answers) == {201: 1, 200: 7}
+    assert len({message.content for message in answers}) == 1
+    assert [entry["seq"] for entry in entries(client)] == [1]
 
 
 def test_another_answer_of_a_tool_call_is_a_conflict(client: httpx.Client) -> None:
@@ -280,7 +280,7 @@ def test_call_that_a_tool_result_answered_is_a_conflict_both_ways(client: httpx.
     assert client.post(ROUTE, json={**TOOL, "tool_call_id": "call_2"}).status_code == 201
     late = client.post("/api/tool-results", json=result("call_2"))
     assert outcome(late) == (409, "tool-call-answered")
-    assert [each["seq"] for each in entries(client)] == [1, 2]
+    assert [entry["seq"] for entry in entries(client)] == [1, 2]
 
 
 def test_call_that_a_page_fault_answered_is_a_conflict_both_ways(client: httpx.Client) -> None:
@@ -289,7 +289,7 @@ def test_call_that_a_page_fault_answered_is_a_conflict_both_ways(client: httpx.C
     assert outcome(client.post(ROUTE, json=TOOL)) == (409, "tool-call-answered")
     assert client.post(ROUTE, json={**TOOL, "tool_call_id": "call_2"}).status_code == 201
     assert outcome(fault(client, "call_2")) == (409, "tool-call-answered")
-    assert [each["seq"] for each in entries(client)] == [1, 2]
+    assert [entry["seq"] for entry in entries(client)] == [1, 2]
 
 
 def test_call_id_of_a_message_that_answers_no_call_is_free(client: httpx.Client) -> None:
@@ -301,8 +301,8 @@ def test_call_id_of_a_message_that_answers_no_call_is_free(client: httpx.Client)
 
 def test_message_without_a_call_is_appended_again(client: httpx.Client) -> None:
     created = [append(client, content="Hello.") for _ in range(3)]
-    assert [each.status_code for each in created] == [201] * 3
-    assert [each.json()["seq"] for each in created] == [1, 2, 3]
+    assert [item.status_code for item in created] == [201] * 3
+    assert [item.json()["seq"] for item in created] == [1, 2, 3]
 
 
 def test_idempotency_key_makes_a_retry_safe(client: httpx.Client) -> None:
@@ -324,8 +324,8 @@ def test_key_of_a_call_that_was_answered_before_is_answered(client: httpx.Client
         client.post(ROUTE, json=TOOL, headers={"Idempotency-Key": key} if key else {})
         for key in keys
     ]
-    assert [each.status_code for each in answers] == [201, 200, 200, 200, 200]
-    assert len({each.content for each in answers}) == 1
+    assert [item.status_code for item in answers] == [201, 200, 200, 200, 200]
+    assert len({message.content for message in answers}) == 1
 
 
 def test_refused_message_frees_its_key(client: httpx.Client) -> None:
@@ -373,14 +373,14 @@ def pages_of(client: httpx.Client, limit: int, media: str) -> Iterator[bytes]:
 
 def test_one_cursor_replays_everything_whatever_the_size_of_a_page(client: httpx.Client) -> None:
     written = write_everything(client)
-    assert [json.loads(each)["seq"] for each in written] == list(range(2, 10))
+    assert [json.loads(item)["seq"] for item in written] == list(range(2, 10))
     for absent in (1, 10):
         assert outcome(client.get(f"{ROUTE}/{absent}")) == (404, "not-found")
     for limit in (1, 2, 3, 7, 8, 200):
         assert b",".join(pages_of(client, limit, "reference")) == b",".join(written)
     kinds = [
-        [json.loads(each)["entry"], *sorted(json.loads(each).keys() - SAID_OF_ALL)]
-        for each in written
+        [json.loads(item)["entry"], *sorted(json.loads(item).keys() - SAID_OF_ALL)]
+        for item in written
     ]
     assert kinds == [
         ["tool_result", "createdAt", "name", "role", "sanitized", "toolCallId"],
@@ -456,7 +456,7 @@ def test_messages_at_once_take_every_number_once(client: httpx.Client) -> None:
 
     with ThreadPoolExecutor(8) as pool:
         assert Counter(pool.map(write, range(30))) == {201: 30}
-    assert [each["seq"] for each in entries(client)] == list(range(1, 31))
+    assert [entry["seq"] for entry in entries(client)] == list(range(1, 31))
 
 
 def test_body_that_is_not_said_to_be_json_is_refused(client: httpx.Client) -> None:

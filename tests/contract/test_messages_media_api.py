@@ -186,10 +186,10 @@ def test_medium_in_a_block_is_moved_and_comes_back(
     shown = assert_comes_back(client, message)
     reference = at(shown["content"][1], *path)
     assert stored_bytes(client, reference) == data
-    ((each, size, stored_type),) = {
+    ((uri, size, stored_type),) = {
         (f"@{found['uri']}", found["size"], found["mimeType"]) for found in resources(client)
     }
-    assert (each, size, stored_type) == (reference, len(data), mime_type)
+    assert (uri, size, stored_type) == (reference, len(data), mime_type)
     assert shown["content"] == [
         {"type": "text", "text": "Look:"},
         with_member(block, path, reference),
@@ -240,9 +240,9 @@ def test_medium_is_moved_however_it_is_written_and_comes_back(
     for content in (text, [{"type": "text", "text": text}], [{"url": {"url": text}}]):
         shown = assert_comes_back(client, {"role": "user", "content": content})
         assert (B64[:60] in json_text(shown), "@blob:" in json_text(shown)) == (False, True)
-        assert all(len(each) < 400 for each in strings(shown))
-    kept = {stored_bytes(client, f"@{each['uri']}") for each in resources(client)}
-    assert [each for each in kept if each.startswith(LARGE[:9_000])] != []
+        assert all(len(string) < 400 for string in strings(shown))
+    kept = {stored_bytes(client, f"@{resource['uri']}") for resource in resources(client)}
+    assert [name for name in kept if name.startswith(LARGE[:9_000])] != []
 
 
 def strings(value: object) -> Iterator[str]:
@@ -263,7 +263,7 @@ def test_medium_is_moved_from_1024_decoded_bytes_on(client: httpx.Client, size: 
     content = [{"image_url": data_uri(data, "image/png")}]
     shown = assert_comes_back(client, {"role": "user", "content": content})
     assert (shown["content"] == content) == (size == 1_023)
-    assert [each["size"] for each in resources(client)] == ([size] if size == 1_024 else [])
+    assert [resource["size"] for resource in resources(client)] == ([size] if size == 1_024 else [])
 
 
 @pytest.mark.parametrize(
@@ -400,7 +400,7 @@ def test_references_a_client_writes_are_kept_as_long_as_the_message(client: http
     shown = assert_comes_back(client, {"role": "user", "content": content})
     assert shown["content"] == content
     answers = [client.delete(f"/api/resources/{uri}") for uri in uris]
-    assert [each.status_code for each in answers] == [409, 409, 204, 204]
+    assert [answer.status_code for answer in answers] == [409, 409, 204, 204]
     assert f"message {shown['id']}" in answers[0].json()["detail"]
 
 
@@ -451,9 +451,9 @@ def test_other_answer_to_a_call_is_told_from_the_stored_one_beside_its_media(
 
 def test_moved_medium_cannot_be_deleted(client: httpx.Client) -> None:
     shown = append(client, content=f"See {URI} here.").json()
-    refused = [client.delete(f"/api/resources/{each['uri']}") for each in resources(client)]
-    assert {outcome(each) for each in refused} == {(409, "resource-in-use")}
-    assert all(f"message {shown['id']}" in each.json()["detail"] for each in refused)
+    refused = [client.delete(f"/api/resources/{resource['uri']}") for resource in resources(client)]
+    assert {outcome(item) for item in refused} == {(409, "resource-in-use")}
+    assert all(f"message {shown['id']}" in item.json()["detail"] for item in refused)
 
 
 def test_page_fault_is_read_back_with_its_image(client: httpx.Client) -> None:
@@ -487,8 +487,8 @@ def test_pages_with_media_inline_hold_every_entry_once(client: httpx.Client) -> 
         page = client.get(path)
         items += page.json()["items"]
         path = page.links.get("next", {}).get("url", "")
-    assert [each["content"] for each in items] == sent
-    assert [each["seq"] for each in entries(client)] == [1, 2, 3, 4, 5]
+    assert [item["content"] for item in items] == sent
+    assert [entry["seq"] for entry in entries(client)] == [1, 2, 3, 4, 5]
 
 
 @pytest.mark.parametrize("media", ["all", "", "INLINE"])

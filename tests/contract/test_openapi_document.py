@@ -63,7 +63,7 @@ def names_below(node: object) -> set[str]:
     found: set[str] = set()
     nodes = [node]
     while nodes:
-        names = {each.rpartition("/")[2] for each in values_of("$ref", nodes.pop())} - found
+        names = {value.rpartition("/")[2] for value in values_of("$ref", nodes.pop())} - found
         found |= names
         nodes += [SCHEMAS[name] for name in names]
     return found
@@ -72,7 +72,7 @@ def names_below(node: object) -> set[str]:
 def alternatives(schema: dict[str, Any]) -> list[dict[str, Any]]:
     """What a union is of, but for null."""
     words = schema.get("oneOf", []) + schema.get("anyOf", [])
-    return [each for each in words if each.get("type") != "null"]
+    return [word for word in words if word.get("type") != "null"]
 
 
 def shown(schema: dict[str, Any]) -> str:
@@ -126,14 +126,14 @@ def test_one_kind_of_a_union_fits_a_value() -> None:
 def test_shapes_of_answers_take_members_of_a_later_version() -> None:
     closed = {
         name
-        for name in names_below([each["responses"] for each in DESCRIBED])
+        for name in names_below([value["responses"] for value in DESCRIBED])
         if False in values_of("additionalProperties", SCHEMAS[name])
     }
     assert closed == set()
 
 
 def test_shapes_of_requests_say_whether_they_take_further_members() -> None:
-    requests = [[each.get("parameters"), each.get("requestBody")] for each in DESCRIBED]
+    requests = [[value.get("parameters"), value.get("requestBody")] for value in DESCRIBED]
     taking = {
         name
         for name in names_below(requests)
@@ -185,12 +185,12 @@ def test_discriminators_are_required_constants_of_every_member() -> None:
             continue
         member, mapping = union["discriminator"]["propertyName"], union["discriminator"]["mapping"]
         found: dict[str, str] = {}
-        for each in union["oneOf"]:
-            schema = SCHEMAS[each["$ref"].rpartition("/")[2]]
+        for value in union["oneOf"]:
+            schema = SCHEMAS[value["$ref"].rpartition("/")[2]]
             assert member in schema["required"], name
             constant = schema["properties"][member]
             values = constant.get("enum", [constant.get("const")])
-            found |= dict.fromkeys(values, each["$ref"])
+            found |= dict.fromkeys(values, value["$ref"])
         assert mapping == found, name
 
 
@@ -239,13 +239,13 @@ def test_operations_declare_their_headers_with_links() -> None:
         }
         for operation in DESCRIBED
     }
-    assert declared == {each["operationId"]: _expected_links(each) for each in DESCRIBED}
+    assert declared == {value["operationId"]: _expected_links(value) for value in DESCRIBED}
 
 
 def _expected_links(operation: dict[str, Any]) -> dict[str, list[str]]:
     statuses = operation["responses"].keys()
     expected: dict[str, list[str]] = {status: [] for status in statuses}
-    if any(each["name"] == "cursor" for each in operation.get("parameters", ())):
+    if any(parameter["name"] == "cursor" for parameter in operation.get("parameters", ())):
         expected["200"] = ["Link"]
     # A bulk of pages and a ticket are no records with a path of their own.
     if "201" in statuses and operation["operationId"] not in PATHLESS:

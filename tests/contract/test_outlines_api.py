@@ -235,9 +235,9 @@ def test_entries_have_the_levels_of_a_rendering_that_is_named(client: httpx.Clie
     found = {line["seq"]: line.get("stepLevel") for line in outline(client, **named)["items"]}
     shown = client.get("/api/sessions/s/working-set", params=named).json()["entries"]
     expected = dict.fromkeys(range(1, 82))
-    for each in shown:
-        for seq in range(each.get("fromSeq", each["seq"]), each["seq"] + 1):
-            expected[seq] = each.get("stepLevel")
+    for entry in shown:
+        for seq in range(entry.get("fromSeq", entry["seq"]), entry["seq"] + 1):
+            expected[seq] = entry.get("stepLevel")
     assert found == expected
     assert (found[1], found[2], found[81]) == (None, "folded", None)
     assert {*found.values()} == {None, "folded", "line", "arguments"}

@@ -87,10 +87,10 @@ def sent_at_once(client: httpx.Client, round_number: int) -> list[tuple[str, htt
         answers.append((body, client.post("/api/tool-results", content=body, headers=JSON)))
 
     senders = [threading.Thread(target=send, args=(number,)) for number in range(AT_ONCE)]
-    for each in senders:
-        each.start()
-    for each in senders:
-        each.join(WAIT_SECONDS)
+    for sender in senders:
+        sender.start()
+    for sender in senders:
+        sender.join(WAIT_SECONDS)
     return answers
 
 

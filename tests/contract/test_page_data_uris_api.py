@@ -206,7 +206,7 @@ def test_medium_without_a_clean_head_is_never_a_caption(
     assert text["text"] == "Page p (image, FULL):\n  [image attached below]"
     assert base64.b64decode(image["image_url"]["url"].partition(",")[2]) == data
     words = [read(client, f"p/blocks?level={level}")["content"] for level in (2, 3)]
-    assert [base64.b64encode(data).decode()[:24] in each for each in words] == [False, False]
+    assert [base64.b64encode(data).decode()[:24] in word for word in words] == [False, False]
     assert download(client).content == data
 
 
@@ -222,7 +222,9 @@ def test_media_in_a_sentence_are_moved_out_of_it(client: httpx.Client, form: str
     sent = form % tuple(data_uri(*medium) for medium in media)
     shown = put(client, content=sent)["content"]
     assert shown == form % tuple(references(shown))
-    assert [stored_bytes(client, each) for each in references(shown)] == [data for data, _ in media]
+    assert [stored_bytes(client, reference) for reference in references(shown)] == [
+        data for data, _ in media
+    ]
     assert read(client, "p/blocks")["content"] == f"Page p (text, FULL):\n{shown}"
     assert read(client, "p", media="inline")["content"] == sent
 
@@ -237,7 +239,9 @@ def test_media_in_a_string_of_json_are_moved_out_of_it(client: httpx.Client, for
     shown = put(client, modality="structured", content=sent)["content"]
     data = json.loads(form % tuple(references(shown)))
     assert json.loads(shown) == data
-    assert [stored_bytes(client, each) for each in references(shown)] == [data for data, _ in media]
+    assert [stored_bytes(client, reference) for reference in references(shown)] == [
+        data for data, _ in media
+    ]
     assert read(client, "p/content")["data"] == data
     block = read(client, "p/blocks")["content"]
     assert (references(block), B64[:24] in block) == (references(shown), False)
@@ -247,7 +251,9 @@ def test_media_in_a_string_of_json_are_moved_out_of_it(client: httpx.Client, for
 @pytest.mark.engines("embedded", "server")
 def test_media_in_words_are_kept_as_long_as_the_page(client: httpx.Client) -> None:
     shown = put(client, content=f"{URI} and {data_uri(LARGE_JPEG, 'image/jpeg')}")["content"]
-    paths = [f"/api/resources/{each.removeprefix('@blob:')}" for each in references(shown)]
+    paths = [
+        f"/api/resources/{reference.removeprefix('@blob:')}" for reference in references(shown)
+    ]
     assert [client.delete(path).status_code for path in paths] == [409, 409]
     client.delete(f"{ROUTE}/p")
     assert [client.delete(path).status_code for path in paths] == [204, 204]

@@ -332,7 +332,7 @@ def test_downloads_at_once_are_all_answered(fetching: httpx.Client, origin: Host
     put(fetching, **IMAGE, content=url(origin, "/ok.png"))
     with ThreadPoolExecutor(6) as pool:
         found = list(pool.map(lambda _: download(fetching), range(6)))
-    assert [(each.status_code, each.content) for each in found] == [(200, PNG)] * 6
+    assert [(message.status_code, message.content) for message in found] == [(200, PNG)] * 6
     assert len(resources(fetching)) == 1
 
 
@@ -427,7 +427,7 @@ def test_slow_servers_of_one_project_hold_no_download_of_another(
         with ThreadPoolExecutor(24) as pool:
             held = [pool.submit(lambda: outcome(download(slow))) for _ in range(24)]
             assert download(other).content == PNG
-            found = Counter(each.result() for each in held)
+            found = Counter(item.result() for item in held)
     assert set(found) == {(504, "upstream-timeout"), (503, "fetches-busy")}
     assert found[503, "fetches-busy"] >= 24 - 2 * 8
 

@@ -112,7 +112,7 @@ def test_fault_that_asks_for_nonsense_is_refused(
 ) -> None:
     answer = fault(reader, **requested)
     assert outcome(answer) == (422, "invalid-payload")
-    assert [each["pointer"] for each in answer.json()["errors"]] == [pointer]
+    assert [error["pointer"] for error in answer.json()["errors"]] == [pointer]
     handed_on(answer, call_id=requested.get("tool_call_id"))
 
 
@@ -151,7 +151,7 @@ def test_page_that_a_bad_id_names_is_told_to_the_model(reader: httpx.Client, pag
     route = f"{ROUTE}/{quote(page_id, safe='')}/fault"
     answer = reader.post(route, json={"tool_call_id": "call_1", "target_level": 1})
     assert outcome(answer) == (422, "invalid-payload")
-    assert [each["pointer"] for each in answer.json()["errors"]] == ["/path/page_id"]
+    assert [error["pointer"] for error in answer.json()["errors"]] == ["/path/page_id"]
     assert handed_on(answer, call_id="call_1") == (
         f"{json.dumps(page_id)} is no page id. Page p is there: send "
         'page_fault("p", target_level=1).'
@@ -212,7 +212,7 @@ def test_fault_as_one_json_string_says_what_is_shown(client: httpx.Client, is_qu
 
 def test_forms_that_contradict_each_other_are_refused(reader: httpx.Client) -> None:
     answer = reader.post(f"{ROUTE}/p/fault?form=json", json={"form": "blocks"})
-    assert [each["pointer"] for each in answer.json()["errors"]] == ["/form"]
+    assert [error["pointer"] for error in answer.json()["errors"]] == ["/form"]
 
 
 def test_code_is_fenced_and_its_language_told(client: httpx.Client) -> None:
@@ -229,8 +229,8 @@ def test_lone_surrogate_in_a_call_is_replaced(client: httpx.Client) -> None:
     body = rb'{"tool_call_id":"a\ud800b","session_id":"s"}'
     headers = {"Content-Type": "application/json"}
     answers = [client.post(f"{ROUTE}/p/fault", content=body, headers=headers) for _ in range(2)]
-    assert [each.status_code for each in answers] == [200, 200]
-    assert [each.json()["tool_call_id"] for each in answers] == ["a\ufffdb"] * 2
+    assert [answer.status_code for answer in answers] == [200, 200]
+    assert [answer.json()["tool_call_id"] for answer in answers] == ["a\ufffdb"] * 2
     assert [entry["tool_call_id"] for entry in history(client)] == ["a\ufffdb"]
 
 

@@ -125,11 +125,11 @@ def test_blocks_annotate_the_level(shared_client: httpx.Client, page_id: str, le
 def test_higher_level_is_never_longer(shared_client: httpx.Client, page_id: str) -> None:
     levels = put(shared_client, page_id, **PAGES[page_id])["levels"]
     held = [read(shared_client, f"{page_id}/representations/{level}") for level in levels]
-    texts = [json.dumps(each["content"], separators=(",", ":")) for each in held]
+    texts = [json.dumps(message["content"], separators=(",", ":")) for message in held]
     # An address stands for a medium, which is longer than any words about it.
     words = [len(text) for text in texts if "https://" not in text]
     assert words == sorted(words, reverse=True)
-    assert [each["origin"] for each in held] == ["stored", "derived", "derived", "derived"]
+    assert [item["origin"] for item in held] == ["stored", "derived", "derived", "derived"]
 
 
 def test_page_is_shown_at_the_level_it_names_unless_another_is_asked_for(

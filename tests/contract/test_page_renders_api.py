@@ -137,7 +137,7 @@ def test_call_of_a_page_has_an_id_made_of_the_pages(client: httpx.Client) -> Non
         for page_id in ("p", "q", "p")
     ]
     assert ids[0] == ids[2] != ids[1]
-    assert all(each.startswith("call_") and len(each) <= 40 for each in ids)
+    assert all(call_id.startswith("call_") and len(call_id) <= 40 for call_id in ids)
 
 
 def test_rendering_by_body_is_that_of_the_address(client: httpx.Client) -> None:
@@ -206,7 +206,7 @@ def test_what_gives_a_model_nothing_is_no_reading(client: httpx.Client) -> None:
         ({"params": {"target": "anthropic", "media": "signed-url"}}, 422),
     ]
     before = read(client, "p")["access_count"]
-    assert [client.get(PATH, **each).status_code for each, _ in asked] == [
+    assert [client.get(PATH, **item).status_code for item, _ in asked] == [
         status for _, status in asked
     ]
     assert read(client, "p")["access_count"] == before
@@ -310,8 +310,10 @@ def test_image_at_an_address_steps_down_for_the_reason_there_is(
 
 def images_of(record: Json) -> list[Json]:
     """The images of messages for OpenAI's models."""
-    blocks = (each for message in record["messages"] for each in message.get("content") or ())
-    return [each["image_url"] for each in blocks if isinstance(each, dict) and "image_url" in each]
+    blocks = (item for message in record["messages"] for item in message.get("content") or ())
+    return [
+        block["image_url"] for block in blocks if isinstance(block, dict) and "image_url" in block
+    ]
 
 
 @pytest.mark.parametrize("target", ["openai-compat", "openai-chat"])

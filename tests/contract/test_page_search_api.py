@@ -267,7 +267,7 @@ def test_page_whose_id_is_searched_for_stands_first(client: httpx.Client) -> Non
     found = [search(client, " img_001", limit=2)]
     while cursor := found[-1].json()["nextCursor"]:
         found.append(search(client, " img_001", limit=2, cursor=cursor))
-    assert [ids(each) for each in found] == [["img_001", "m2"], ["m1", "m0"]]
+    assert [ids(item) for item in found] == [["img_001", "m2"], ["m1", "m0"]]
     assert [hit["snippet"] for hit in found[0].json()["items"]] == [None, "img_001"]
     put(client, "m1", content="another", session_id="s")
     assert ids(search(client, "m1")) == ["m1"]

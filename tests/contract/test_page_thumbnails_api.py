@@ -119,7 +119,7 @@ def difference(image: Image.Image, expected: Image.Image) -> float:
     """How far the values of a picture are from the expected ones, on average, of 255."""
     assert image.size[0] * expected.size[1] == image.size[1] * expected.size[0]
     shown, right = (
-        each.convert("RGB").resize(COMPARED_AT, Image.Resampling.BOX) for each in (image, expected)
+        item.convert("RGB").resize(COMPARED_AT, Image.Resampling.BOX) for item in (image, expected)
     )
     return max(ImageStat.Stat(ImageChops.difference(shown, right)).mean)
 

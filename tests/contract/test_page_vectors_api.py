@@ -72,7 +72,7 @@ def test_vector_is_stored_in_floats_of_32_bits_and_moments_as_they_were_spelled(
     assert answer.is_success, answer.text
     patched = client.patch(f"{ROUTE}/p", json={"hint": "h"})
     stored = client.get(f"{ROUTE}/p")
-    assert [STORED in each.content for each in (patched, stored)] == [True, True]
+    assert [STORED in message.content for message in (patched, stored)] == [True, True]
     assert (STORED in answer.content) == (how != "bulk")
     again = client.put(f"{ROUTE}/p", content=stored.content, headers=JSON)
     assert (again.status_code, again.content) == (200, stored.content)
@@ -84,13 +84,13 @@ def test_lists_leave_vectors_and_moments_out(client: httpx.Client) -> None:
     put(client, "q", modality="text", content="h", hint="h")
     listed = client.get(ROUTE).json()["items"]
     found = client.get(f"{ROUTE}/search", params={"q": "h"}).json()["items"]
-    for each in (*listed, *found):
-        whole = client.get(f"{ROUTE}/{each['page_id']}").json()
-        assert each.keys() | {"timestamps", "embedding", "content"} == whole.keys() | (
-            each.keys() & {"snippet"}
+    for page in (*listed, *found):
+        whole = client.get(f"{ROUTE}/{page['page_id']}").json()
+        assert page.keys() | {"timestamps", "embedding", "content"} == whole.keys() | (
+            page.keys() & {"snippet"}
         )
-        assert {name: whole[name] for name in each.keys() & whole.keys()} == {
-            name: each[name] for name in each.keys() & whole.keys()
+        assert {name: whole[name] for name in page.keys() & whole.keys()} == {
+            name: page[name] for name in page.keys() & whole.keys()
         }
     assert len(listed) == 2
 

@@ -348,7 +348,7 @@ def test_bulk_takes_one_to_a_thousand_pages(client: httpx.Client, count: int) ->
 
 def test_same_id_in_two_projects_is_two_pages(client: httpx.Client, service: LiveService) -> None:
     with service.client() as other:
-        answers = [put(each, "p", content="one") for each in (client, other)]
+        answers = [put(item, "p", content="one") for item in (client, other)]
         assert [answer.status_code for answer in answers] == [201, 201]
         put(other, "p", content="two")
         assert (version(client, "p"), version(other, "p")) == ((1, "one"), (2, "two"))

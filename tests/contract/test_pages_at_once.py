@@ -87,8 +87,8 @@ def test_put_and_patch_at_once_leave_a_page_that_belongs_together(client: httpx.
     assert [text_at(client, level).partition(" ")[0] for level in range(3)] == [word] * 3
     words = [f"number{number:02}" for number in range(0, 33, 2)]
     hints = [f"{'hint' if number % 2 else 'first'}{number:02}" for number in range(33)]
-    assert [each for each in words if found_by(client, each)] == [word.lower()]
-    assert [each for each in hints if found_by(client, each)] == [page["hint"]]
+    assert [item for item in words if found_by(client, item)] == [word.lower()]
+    assert [hint for hint in hints if found_by(client, hint)] == [page["hint"]]
 
 
 def test_levels_supplied_and_content_put_at_once_belong_together(client: httpx.Client) -> None:
@@ -115,7 +115,7 @@ def test_bulks_that_share_media_in_opposite_orders_all_succeed(
 
     def create(number: int) -> int:
         ordered = media[::-1] if number % 2 else media
-        pages: list[dict[str, Any]] = [{"modality": "audio", "content": each} for each in ordered]
+        pages: list[dict[str, Any]] = [{"modality": "audio", "content": item} for item in ordered]
         return client.post(f"{ROUTE}/bulk", json={"pages": pages}).status_code
 
     with ThreadPoolExecutor(THREADS) as pool:

@@ -275,8 +275,8 @@ def test_text_comes_back_as_it_was_sent(shared: httpx.Client, text: str) -> None
     stored = shared.get(f"{ROUTE}/p").json()
     assert {name: stored[name] for name in page} == page
     shared.put(f"{ROUTE}/p/representations/2", json={"content": text[:1]})
-    for each in ("content", "blocks", "blocks?level=2", "blocks?form=json&level=3", "download"):
-        assert shared.get(f"{ROUTE}/p/{each}").status_code == 200
+    for name in ("content", "blocks", "blocks?level=2", "blocks?form=json&level=3", "download"):
+        assert shared.get(f"{ROUTE}/p/{name}").status_code == 200
     assert shared.get(f"{ROUTE}/p", headers={"Accept": "text/plain"}).status_code == 200
 
 
@@ -320,8 +320,8 @@ def test_data_nested_a_thousand_levels_deep_is_read_in_every_form(client: httpx.
     assert send(client, "PATCH", "/api/pages/p", {"hint": "x"}).status_code == 200
     patched = client.patch(f"{ROUTE}/p", content=f'{{"metadata":{wide}}}', headers=JSON)
     assert patched.status_code == 200
-    for each in ("content", "blocks", "blocks?form=json", "blocks?level=1", "representations/0"):
-        assert client.get(f"{ROUTE}/p/{each}").status_code == 200
+    for name in ("content", "blocks", "blocks?form=json", "blocks?level=1", "representations/0"):
+        assert client.get(f"{ROUTE}/p/{name}").status_code == 200
     assert client.get(f"{ROUTE}/p", headers={"Accept": "text/plain"}).status_code == 200
     assert send(client, "POST", "/api/pages/p/fault", {"target_level": 0}).status_code == 200
 
@@ -336,8 +336,8 @@ def test_numbers_of_any_length_keep_their_digits(client: httpx.Client) -> None:
     assert client.get(f"{ROUTE}/p").text.count(digits) == 5
     patched = client.patch(f"{ROUTE}/p", content=f'{{"metadata":{{"m":-{digits}}}}}', headers=JSON)
     assert (patched.status_code, patched.text.count(digits)) == (200, 6)
-    for each in ("content", "blocks", "blocks?form=json", "blocks?level=1", "blocks?level=2"):
-        assert client.get(f"{ROUTE}/p/{each}").status_code == 200
+    for name in ("content", "blocks", "blocks?form=json", "blocks?level=1", "blocks?level=2"):
+        assert client.get(f"{ROUTE}/p/{name}").status_code == 200
     assert client.get(f"{ROUTE}/p/download").text == f"[{digits}]"
 
 

@@ -54,14 +54,14 @@ def spelled_out(value: JsonValue) -> JsonValue:
         letters, _, times = value.removeprefix(_REPEAT).rpartition(":")
         return letters * int(times)
     if isinstance(value, dict):
-        return {key: spelled_out(each) for key, each in value.items()}
-    return [spelled_out(each) for each in value] if isinstance(value, list) else value
+        return {key: spelled_out(item) for key, item in value.items()}
+    return [spelled_out(item) for item in value] if isinstance(value, list) else value
 
 
 def checked_keys(case: dict[str, Any]) -> dict[str, Any]:
     """The keys of a case's check that hold here, with what they ask."""
     left_out = DIFFERS.get(case["id"], set())
-    return {key: spelled_out(each) for key, each in case["check"].items() if key not in left_out}
+    return {key: spelled_out(value) for key, value in case["check"].items() if key not in left_out}
 
 
 @dataclass(frozen=True)
@@ -99,9 +99,9 @@ class Taken:
     def readings(self) -> list[str]:
         """Every text of the record, those that are resources of their own, and it all as JSON."""
         stored = [
-            self.content(each["uri"]).decode()
-            for each in self.sanitized["resources"]
-            if each["kind"] == "text"
+            self.content(resource["uri"]).decode()
+            for resource in self.sanitized["resources"]
+            if resource["kind"] == "text"
         ]
         shown = json.dumps(self.sanitized, ensure_ascii=False)
         return [*strings(self.sanitized), *stored, shown]
@@ -122,12 +122,12 @@ def is_one_of_types(taken: Taken, expected: list[Any]) -> None:
 
 def contains(taken: Taken, expected: list[str]) -> None:
     readings = taken.readings()
-    assert [text for text in expected if not any(text in each for each in readings)] == []
+    assert [text for text in expected if not any(text in reading for reading in readings)] == []
 
 
 def lacks(taken: Taken, expected: list[str]) -> None:
     readings = taken.readings()
-    assert [text for text in expected if any(text in each for each in readings)] == []
+    assert [text for text in expected if any(text in reading for reading in readings)] == []
 
 
 def has_texts(taken: Taken, expected: list[str]) -> None:
@@ -143,12 +143,12 @@ def has_kinds(taken: Taken, expected: list[str]) -> None:
 
 
 def has_kinds_of_resources(taken: Taken, expected: list[str]) -> None:
-    assert [each["kind"] for each in taken.sanitized["resources"]] == expected
+    assert [resource["kind"] for resource in taken.sanitized["resources"]] == expected
 
 
 def has_bytes(taken: Taken, expected: dict[str, str]) -> None:
     found = {index: taken.bytes_of(taken.parts[int(index)]) for index in expected}
-    assert found == {index: base64.b64decode(each) for index, each in expected.items()}
+    assert found == {index: base64.b64decode(value) for index, value in expected.items()}
 
 
 def has_filenames(taken: Taken, expected: dict[str, str]) -> None:

@@ -69,7 +69,7 @@ def test_what_has_no_picture_has_no_poster_and_says_why(
 ) -> None:
     stored = client.post("/api/resources", content=content, headers={"Content-Type": mime_type})
     refused = [poster(client, stored.json()["uri"]) for _ in range(2)]
-    assert [each.status_code for each in refused] == [404, 404]
+    assert [answer.status_code for answer in refused] == [404, 404]
     assert "There is no poster" in refused[0].json()["detail"]
 
 
@@ -93,9 +93,9 @@ def test_largest_video_that_has_a_poster_has_one(
 def test_larger_video_has_no_poster_and_says_why(client: httpx.Client) -> None:
     uri = upload(client, media.mp4(0.1, size=(3_840, 2_162)), filename="larger.mp4")["uri"]
     refused = [poster(client, uri) for _ in range(2)]
-    assert [each.status_code for each in refused] == [404, 404]
+    assert [answer.status_code for answer in refused] == [404, 404]
     detail = "There is no poster of this video: it has more pixels than 3840x2160. Its bytes are "
-    assert [each.json()["detail"] for each in refused] == [f"{detail}at `/content`."] * 2
+    assert [item.json()["detail"] for item in refused] == [f"{detail}at `/content`."] * 2
 
 
 @pytest.mark.promise(

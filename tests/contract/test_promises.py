@@ -52,8 +52,8 @@ def promises() -> Iterator[Promise]:
                 match decorator:
                     case ast.Call(func=ast.Attribute(attr="promise"), args=[section, words]):
                         named = {
-                            str(each.arg): ast.literal_eval(each.value)
-                            for each in decorator.keywords
+                            str(keyword.arg): ast.literal_eval(keyword.value)
+                            for keyword in decorator.keywords
                         }
                         yield Promise(
                             section=ast.literal_eval(section),
@@ -76,7 +76,7 @@ def anchor(heading: str) -> str:
 def tables(page: str) -> dict[str, str]:
     """Return the tables of promises of a page, by the heading each stands under."""
     text = (ROOT / "docs" / page).read_text()
-    return {f"{page}#{anchor(each[1])}": each["table"] for each in _SECTION.finditer(text)}
+    return {f"{page}#{anchor(match[1])}": match["table"] for match in _SECTION.finditer(text)}
 
 
 def written(page: str) -> str:
@@ -84,7 +84,7 @@ def written(page: str) -> str:
 
     def section(match: re.Match[str]) -> str:
         name = f"{page}#{anchor(match[1])}"
-        rows = "".join(each.row() for each in PROMISES if each.section == name)
+        rows = "".join(promise.row() for promise in PROMISES if promise.section == name)
         return match[0].removesuffix(match["table"]) + _HEAD + rows
 
     return _SECTION.sub(section, (ROOT / "docs" / page).read_text())
@@ -99,22 +99,28 @@ def test_tables_are_made_of_the_markers(page: str, pytestconfig: pytest.Config) 
 
 
 def test_every_promise_has_a_table_and_every_table_has_promises() -> None:
-    assert {each.section for each in PROMISES} == {name for page in PAGES for name in tables(page)}
+    assert {promise.section for promise in PROMISES} == {
+        name for page in PAGES for name in tables(page)
+    }
 
 
 def test_no_promise_is_made_twice() -> None:
-    assert len({each.words for each in PROMISES}) == len(PROMISES) > 0
+    assert len({promise.words for promise in PROMISES}) == len(PROMISES) > 0
 
 
 def test_promises_are_kept_by_modules_that_exist() -> None:
-    lost = {each.words: each.kept_by for each in PROMISES if not (ROOT / each.kept_by).exists()}
+    lost = {
+        promise.words: promise.kept_by
+        for promise in PROMISES
+        if not (ROOT / promise.kept_by).exists()
+    }
     assert lost == {}
 
 
 def test_rows_of_promises_have_words_in_each_of_four_columns() -> None:
     odd = [
-        each.words
-        for each in PROMISES
-        if each.row().count("|") != 5 or not each.words or not each.tried
+        promise.words
+        for promise in PROMISES
+        if promise.row().count("|") != 5 or not promise.words or not promise.tried
     ]
     assert odd == []

@@ -17,7 +17,7 @@ OPERATIONS = sorted(
     for method in item.keys() & _METHODS
     if path.startswith("/api/")
 )
-JUDGED = [each for each in OPERATIONS if not each[1].startswith("/api/uploads")]
+JUDGED = [operation for operation in OPERATIONS if not operation[1].startswith("/api/uploads")]
 
 
 def code(answer: httpx.Response) -> tuple[int, str]:

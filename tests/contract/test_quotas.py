@@ -151,7 +151,7 @@ def test_what_needs_no_key_is_counted_for_nobody(caller: httpx.Client) -> None:
     link = url.partition("/api/")[2]
     use_up(caller, REQUESTS - 2)
     answers = [caller.get(path) for path in (f"/api/{link}", "/healthz", "/readyz")]
-    assert [(each.status_code, "ratelimit" in each.headers) for each in answers] == [
+    assert [(answer.status_code, "ratelimit" in answer.headers) for answer in answers] == [
         (200, False)
     ] * 3
 

@@ -147,8 +147,8 @@ def everywhere(client: httpx.Client, anyone: httpx.Client) -> dict[str, str]:
         client.get(PROJECT, params={"after": MARKER}),
         client.get(PROJECT, params={"ticket": MARKER}),
     ]
-    assert [each.status_code for each in refused] == [422, 409, 415, 422, 401]
-    found["errors"] = "".join(each.text + str(each.headers) for each in refused)
+    assert [answer.status_code for answer in refused] == [422, 409, 415, 422, 401]
+    found["errors"] = "".join(answer.text + str(answer.headers) for answer in refused)
     found["replay"] = "".join(str(block) for block in log_of(client))
     return found
 

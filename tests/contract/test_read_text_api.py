@@ -180,7 +180,7 @@ class TestLists:
     def test_pieces_of_a_long_list_lead_through_all_of_it(self, client: httpx.Client) -> None:
         for start in range(0, 450, 90):
             messages = [{"role": "user", "content": f"Say {start + n}."} for n in range(90)]
-            turn = {"entries": [{"message": each} for each in messages]}
+            turn = {"entries": [{"message": message} for message in messages]}
             assert client.post("/api/sessions/s/turns", json=turn).is_success
         lines: list[str] = []
         ref = "@entries:1-450"

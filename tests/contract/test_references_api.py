@@ -197,7 +197,7 @@ def test_value_keeps_its_depth_its_spelling_and_its_order(client: httpx.Client) 
 def test_pointers_are_escaped(client: httpx.Client) -> None:
     reference = keep(client, PICTURE)
     found = resolve(client, {"a/b~": [[], {"": reference}]})
-    assert [each["pointer"] for each in found["resolved"]] == ["/a~1b~0/1/"]
+    assert [finding["pointer"] for finding in found["resolved"]] == ["/a~1b~0/1/"]
 
 
 @pytest.mark.parametrize("value", [None, True, 7, "words", [], {}, {"as": "text"}])
@@ -223,7 +223,7 @@ def test_resource_of_another_session_is_as_absent(client: httpx.Client) -> None:
         assert resolve(client, value, form) == {
             "arguments": value,
             "resolved": [],
-            "unresolved": [left(f"/{index}", each) for index, each in enumerate(value)],
+            "unresolved": [left(f"/{index}", item) for index, item in enumerate(value)],
         }
 
 
@@ -258,7 +258,7 @@ def test_unknown_session_is_not_found_and_not_made(
 ) -> None:
     with service.client() as other:
         append(other, session_id="theirs", content="x")
-    answers = [ask(client, 1, session_id=each) for each in ("unknown", "theirs")]
+    answers = [ask(client, 1, session_id=name) for name in ("unknown", "theirs")]
     assert outcome(answers[0]) == (404, "not-found")
     assert comparable(answers[0]) == comparable(answers[1])
     assert client.get("/api/sessions").json()["items"] == []
@@ -452,7 +452,9 @@ def test_handles_of_a_history_become_what_they_name(client: httpx.Client) -> Non
         "list": listed,
     }
     assert answer["unresolved"] == []
-    sizes = {each["uri"]: (each["mimeType"], each["size"]) for each in answer["resolved"]}
+    sizes = {
+        resource["uri"]: (resource["mimeType"], resource["size"]) for resource in answer["resolved"]
+    }
     assert sizes == {
         "entry:2/arguments/0/code": ("text/plain", len(CODE)),
         "entry:2/arguments/0/a~1b/0": ("text/plain", 1),
@@ -515,7 +517,7 @@ def test_reference_that_goes_on_behind_an_entry_is_left_whole(
     work(client)
     answer = resolve(client, [f"See {wrong}."], "text")
     assert answer["arguments"] == [f"See {wrong}."]
-    assert [each["reference"] for each in answer["unresolved"]] == [wrong]
+    assert [item["reference"] for item in answer["unresolved"]] == [wrong]
     assert answer["unresolved"][0]["reason"].startswith("No reference is spelled so")
     read = {"target": "openai-chat", "id": "r", "name": "read_text", "arguments": {"ref": wrong}}
     used = client.post("/api/sessions/s/tool-calls", json=read)

@@ -18,8 +18,8 @@ def rendered(client: httpx.Client, target: str) -> bytes:
     asked: Json = {"target": target, "maxTokens": 6_000, "handles": "1"}
     answers = [client.get(SESSION_RENDER, params={"target": target})]
     answers.append(client.get(SESSION_RENDER, params=asked))
-    assert [each.status_code for each in answers] == [200, 200], answers[-1].text[:300]
-    return b"\n".join(each.content for each in answers)
+    assert [answer.status_code for answer in answers] == [200, 200], answers[-1].text[:300]
+    return b"\n".join(answer.content for answer in answers)
 
 
 @pytest.mark.engines("embedded")

@@ -77,7 +77,7 @@ def test_limit_on_tokens_holds_all_the_same(client: httpx.Client) -> None:
     stored(client)
     asked: Json = {"target": "openai-chat", "maxTokens": 250, "frontier": "main"}
     bare = client.post(SESSION_RENDER, json={**asked, "countTokens": False}).json()
-    assert "evicted" in {each["code"] for each in bare["loss"]}
+    assert "evicted" in {item["code"] for item in bare["loss"]}
     counted = rendering(client, SESSION_RENDER, "openai-chat", maxTokens=250, frontier="main")
     assert counted["tokensEst"] <= 250
     assert {**bare, "stableThrough": len(bare["messages"])} == uncounted(counted)

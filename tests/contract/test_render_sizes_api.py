@@ -36,8 +36,8 @@ def blocks(record: Json) -> list[Json]:
 
 def sides(content: list[Json]) -> list[tuple[int, int]]:
     """How large each image is."""
-    shown = [base64.b64decode(each["data"]) for each in content if each["type"] == "image"]
-    return [opened(each).size for each in shown]
+    shown = [base64.b64decode(item["data"]) for item in content if item["type"] == "image"]
+    return [opened(item).size for item in shown]
 
 
 def render_path(client: httpx.Client, result: object, session_id: str | None = "s") -> str:
@@ -102,7 +102,7 @@ def test_image_is_no_larger_than_is_asked_for(client: httpx.Client) -> None:
 def test_long_text_is_a_preview_that_names_its_entry(client: httpx.Client) -> None:
     path = render_path(client, {"content": [{"type": "text", "text": LINES}]})
     whole = rendering(client, path, "mcp", maxText=len(LINES))
-    assert [each["text"] for each in blocks(whole)] == [LINES]
+    assert [block["text"] for block in blocks(whole)] == [LINES]
     cut = rendering(client, path, "mcp", maxText=len(LINES) - 1)
     (shown,) = blocks(cut)
     assert 'characters left out; read_text("@entry:1") shows all of it …]' in shown["text"]
@@ -123,7 +123,7 @@ def test_text_that_is_stored_apart_is_shown_whole_or_shorter(
     (resource,) = client.get(path.removesuffix("/render")).json()["sanitized"]["resources"]
     line = f"[text @{resource['uri']} {len(LONG):,} characters]"
     whole = rendering(client, path, "mcp", maxText=len(LONG), handles=1)
-    assert [each["text"] for each in blocks(whole)] == [LONG, line]
+    assert [block["text"] for block in blocks(whole)] == [LONG, line]
     assert whole["loss"] == []
     usual = rendering(client, path, "mcp", handles=1)
     assert rendering(client, path, "mcp", maxText=len(LONG) - 1, handles=1) == usual
@@ -168,19 +168,21 @@ def test_session_has_the_texts_of_its_tools_in_that_length(client: httpx.Client)
     )
     record = turn.json()["rendering"]
     assert record == rendering(client, SESSION_RENDER, "openai-chat", maxText=500)
-    texts = [each["content"] for each in record["messages"] if each["role"] == "tool"]
+    texts = [message["content"] for message in record["messages"] if message["role"] == "tool"]
     short, long, piece, page = texts
     assert 'read_text("@entry:2") shows all of it' in short
     assert "the whole text is blob:" in long
     assert max(len(short), len(long)) < 500
     assert (LINES in piece, "150 pages of a log" in page) == (True, True)
     assert question in all_words(record)
-    assert [each["code"] for each in record["loss"] if each["from"] == "text"] == [
+    assert [item["code"] for item in record["loss"] if item["from"] == "text"] == [
         "text-too-long",
         "text-too-long",
     ]
     whole = rendering(client, SESSION_RENDER, "openai-chat", maxText=1_000_000)
-    assert [each["content"] for each in whole["messages"] if each["role"] == "tool"][:2] == [
+    assert [message["content"] for message in whole["messages"] if message["role"] == "tool"][
+        :2
+    ] == [
         LINES,
         LONG,
     ]

@@ -100,8 +100,8 @@ def test_options_mean_the_same_in_address_and_body(
             listed = {**body, "accept": requested["accept"].split(",")}
             by_body.append(shared_client.post(RENDER, json=listed))
         read_rendering(by_address, target)
-        assert [each.content for each in by_body] == [by_address.content] * len(by_body)
-        assert {each.headers["etag"] for each in by_body} == {by_address.headers["etag"]}
+        assert [message.content for message in by_body] == [by_address.content] * len(by_body)
+        assert {answer.headers["etag"] for answer in by_body} == {by_address.headers["etag"]}
 
 
 def test_handles_name_each_stored_medium_whether_it_is_shown_or_not(
@@ -132,7 +132,7 @@ def test_result_is_taken_by_its_target_with_all_options(
 
 def test_accept_lets_the_rest_step_down(shared_client: httpx.Client, path: str) -> None:
     record = rendering(shared_client, path, "mcp", accept="image/*", audience="user")
-    assert [shows(record, each) for each in (PNG, JPEG, media.wav(), PDF)] == [
+    assert [shows(record, item) for item in (PNG, JPEG, media.wav(), PDF)] == [
         True,
         True,
         False,
@@ -151,7 +151,7 @@ def test_accept_lets_the_rest_step_down(shared_client: httpx.Client, path: str) 
 def test_image_that_is_not_accepted_becomes_one_that_is(client: httpx.Client) -> None:
     path = stored(client, {"content": [image_block(PNG)]})
     record = rendering(client, path, "anthropic", accept="image/jpeg")
-    [block] = [each for each in record["messages"][0]["content"][0]["content"] if "source" in each]
+    [block] = [item for item in record["messages"][0]["content"][0]["content"] if "source" in item]
     assert block["source"]["media_type"] == "image/jpeg"
     assert steps(record) == [("/sanitized/parts/0", "original", "smaller", "not-accepted")]
     assert "shown as image/jpeg" in all_words(record)
@@ -198,7 +198,7 @@ def test_mcp_has_the_annotations_of_each_block_that_are_of_its_types(
     record = rendering(client, stored(client, {"content": content}), "mcp", audience="everyone")
     blocks = record["messages"][0]["content"]
     expected = given if shown is ... else shown
-    assert [each.get("annotations") for each in blocks] == [expected, None, expected]
+    assert [block.get("annotations") for block in blocks] == [expected, None, expected]
 
 
 def test_mcp_before_annotations_had_a_date_has_none(client: httpx.Client) -> None:
@@ -229,13 +229,13 @@ def test_reference_stands_where_bytes_would(
     references = [text for text in strings(referred["messages"]) if text.startswith("@blob:")]
     if target == "mcp":
         references = [text for text in strings(referred["messages"]) if text.startswith("blob:")]
-    attached = [each for each in (JPEG, media.wav(), PDF) if shows(inline, each)]
+    attached = [item for item in (JPEG, media.wav(), PDF) if shows(inline, item)]
     contents = [
-        shared_client.get(f"/api/resources/{each.partition('blob:')[2]}/content").content
-        for each in references
+        shared_client.get(f"/api/resources/{reference.partition('blob:')[2]}/content").content
+        for reference in references
     ]
     assert sorted(contents) == sorted(attached)
-    assert not any(shows(referred, each) for each in attached)
+    assert not any(shows(referred, item) for item in attached)
 
 
 def test_loss_says_how_to_get_at_what_was_left_out(shared_client: httpx.Client, path: str) -> None:
@@ -338,7 +338,7 @@ def test_record_that_is_not_there_is_not_found(
 ) -> None:
     by_body = shared_client.post(RENDER, json={"target": "text", **named})
     by_address = shared_client.get(address, params={"target": "text"})
-    assert [outcome(each) for each in (by_body, by_address)] == [(404, "not-found")] * 2
+    assert [outcome(item) for item in (by_body, by_address)] == [(404, "not-found")] * 2
     assert by_body.json()["detail"] == by_address.json()["detail"]
 
 
@@ -359,8 +359,8 @@ def test_foreign_record_is_as_one_that_is_not_there(service: LiveService) -> Non
             ("pageId", "theirs", "absent"),
         ):
             answers = [
-                stranger.post(RENDER, json={"target": "text", key: each}).json()
-                for each in (foreign, absent)
+                stranger.post(RENDER, json={"target": "text", key: item}).json()
+                for item in (foreign, absent)
             ]
             for answered in answers:
                 answered.pop("requestId")
@@ -395,16 +395,16 @@ def test_conditions_are_judged(shared_client: httpx.Client, path: str) -> None:
 def test_etag_differs_with_what_is_rendered(shared_client: httpx.Client, path: str) -> None:
     asked: list[Json] = [{"target": target} for target in TARGETS]
     asked += [{"target": "mcp", **requested} for requested in QUERIES[1:4]]
-    answers = [shared_client.get(path, params=each) for each in asked]
-    assert len({each.headers["etag"] for each in answers}) == len({a.content for a in answers})
-    assert len({each.content for each in answers}) == len(asked)
+    answers = [shared_client.get(path, params=item) for item in asked]
+    assert len({answer.headers["etag"] for answer in answers}) == len({a.content for a in answers})
+    assert len({answer.content for answer in answers}) == len(asked)
 
 
 def test_deleting_resources_changes_no_rendering(client: httpx.Client) -> None:
     path = stored(client, {"content": [image_block(media.png(9_000, 200))]})
     before = rendering(client, path, "anthropic")
     items = client.get("/api/resources").json()["items"]
-    deleted = [client.delete(f"/api/resources/{each['uri']}").status_code for each in items]
+    deleted = [client.delete(f"/api/resources/{item['uri']}").status_code for item in items]
     # The smaller image goes, and is made again; the one that the record holds stays.
     assert sorted(deleted) == [204, 409]
     assert rendering(client, path, "anthropic") == before
@@ -507,9 +507,9 @@ def test_image_of_too_many_bytes_is_made_smaller(client: httpx.Client) -> None:
     path = stored(client, {"content": [image_block(media.png(1_500, 1_400, noise=True))]})
     record = rendering(client, path, "bedrock")
     [shown] = [
-        each["image"]
-        for each in record["messages"][0]["content"][0]["toolResult"]["content"]
-        if "image" in each
+        item["image"]
+        for item in record["messages"][0]["content"][0]["toolResult"]["content"]
+        if "image" in item
     ]
     assert len(shown["source"]["bytes"]) <= 5_000_000
     with Image.open(io.BytesIO(base64.b64decode(shown["source"]["bytes"]))) as image:
@@ -523,7 +523,7 @@ def objects(value: object) -> list[object]:
     if not isinstance(value, dict | list):
         return []
     held = list(value.values()) if isinstance(value, dict) else value
-    return [value, *(found for each in held for found in objects(each))]
+    return [value, *(found for item in held for found in objects(item))]
 
 
 @EVERY
@@ -580,7 +580,7 @@ def test_what_a_tool_returned_twice_is_told_once(shared_client: httpx.Client, ta
         twice = rendering(shared_client, path, target)
         if target == "mcp":
             held = [message.pop("structuredContent") for message in twice["messages"]]
-            assert [type(each) for each in held] == [dict]
+            assert [type(item) for item in held] == [dict]
         fit = TARGETS[target].call_id.fit
         spelled = json.dumps(plain["messages"]).replace(
             fit(f"once_{number}"), fit(f"twice_{number}")
@@ -695,7 +695,7 @@ def test_address_is_told_in_words_before_mcp_had_links(
     path = stored(client, {"content": [{"type": "image", "url": address}]})
     record = rendering(client, path, "mcp", protocolVersion=revision)
     [block] = record["messages"][0]["content"]
-    assert [each["code"] for each in record["loss"]] == loss
+    assert [item["code"] for item in record["loss"]] == loss
     assert (block["type"], address in str(block)) == ("text" if loss else "resource_link", True)
 
 
@@ -732,17 +732,17 @@ def test_signed_urls_work_without_a_key(public: LiveService, target: str) -> Non
     assert record["loss"] == inline["loss"]
     with httpx.Client(base_url=public.base_url, trust_env=False, verify=TRUSTS_NOBODY) as anyone:
         answers = [anyone.get(url.removeprefix(PUBLIC_URL)) for url in urls]
-    assert [each.status_code for each in answers] == [200] * len(urls)
-    loaded = [each.content for each in answers]
-    attached = [each for each in (JPEG, media.wav(), PDF) if shows(inline, each)]
-    left = [each for each in attached if shows(record, each)]
+    assert [answer.status_code for answer in answers] == [200] * len(urls)
+    loaded = [answer.content for answer in answers]
+    attached = [item for item in (JPEG, media.wav(), PDF) if shows(inline, item)]
+    left = [item for item in attached if shows(record, item)]
     assert sorted([*loaded, *left]) == sorted(attached)
     kinds = {JPEG: "image", media.wav(): "audio", PDF: "document"}
     rules = TARGETS[target].media
     assert sorted(loaded) == sorted(
-        each
-        for each in attached
-        if rules[kinds[each]].addresses  # type: ignore[index]
+        item
+        for item in attached
+        if rules[kinds[item]].addresses  # type: ignore[index]
     )
 
 
@@ -774,12 +774,12 @@ def test_same_call_gives_the_same_bytes_after_a_restart(settings: Settings) -> N
         key = service.new_key("p")
         with service.client(key) as client:
             path = stored(client, large)
-            first = [client.get(path, params=each) for each in asked]
-            second = [client.get(path, params=each) for each in asked]
+            first = [client.get(path, params=item) for item in asked]
+            second = [client.get(path, params=item) for item in asked]
     with serving(settings) as service, service.client(key) as client:
-        third = [client.get(path, params=each) for each in asked]
+        third = [client.get(path, params=item) for item in asked]
     told_thrice = [
-        [(each.status_code, each.headers["etag"], each.content) for each in answers]
+        [(answer.status_code, answer.headers["etag"], answer.content) for answer in answers]
         for answers in (first, second, third)
     ]
     assert told_thrice[0] == told_thrice[1] == told_thrice[2]
@@ -808,17 +808,17 @@ def test_two_processes_give_the_same_bytes(
             answers = [
                 client.get(path, params={"target": target}) for client in (second, first, second)
             ]
-            refused = [each.text[:500] for each in answers if each.status_code != 200]
+            refused = [answer.text[:500] for answer in answers if answer.status_code != 200]
             assert refused == []
-            assert len({each.headers["etag"] for each in answers}) == 1
-            assert len({each.content for each in answers}) == 1
+            assert len({answer.headers["etag"] for answer in answers}) == 1
+            assert len({answer.content for answer in answers}) == 1
             read_rendering(answers[0], target)
 
 
 def test_base64_is_that_of_the_stored_bytes(shared_client: httpx.Client, path: str) -> None:
     record = rendering(shared_client, path, "mcp")
     held = record["messages"][0]["content"]
-    assert [each["data"] for each in held if "data" in each] == [
+    assert [item["data"] for item in held if "data" in item] == [
         b64(JPEG),
         b64(media.wav()),
     ]
@@ -826,7 +826,7 @@ def test_base64_is_that_of_the_stored_bytes(shared_client: httpx.Client, path: s
 
 def rows(number: int) -> list[Json]:
     """A table that is too long for a record."""
-    return [{"row": each, "name": f"K\u00f6ln {each}", "share": 0.1} for each in range(number)]
+    return [{"row": name, "name": f"K\u00f6ln {name}", "share": 0.1} for name in range(number)]
 
 
 LONG_TEXT = "1073096 or so\n" * 10_000
@@ -855,7 +855,7 @@ def test_what_is_too_long_for_a_record_is_told_once_as_well(
     *paths, value = long_twice
     once, twice = (rendering(shared_client, path, target) for path in paths)
     if target == "mcp":
-        assert [each.pop("structuredContent") for each in twice["messages"]] == [value]
+        assert [message.pop("structuredContent") for message in twice["messages"]] == [value]
     fit = TARGETS[target].call_id.fit
     spelled = json.dumps(once["messages"]).replace(fit("once"), fit("twice"))
     assert json.dumps(twice["messages"]) == spelled
@@ -894,10 +894,10 @@ def test_structured_contents_of_a_history_are_shown_up_to_a_length_of_them_all(
         result = {"content": [{"type": "text", "text": "ok"}], "structuredContent": structured}
         call_tool(client, f"call_{number}", result)
     record = rendering(client, "/api/sessions/s/render", "mcp")
-    answers = [each for each in record["messages"] if "resultType" in each]
-    shown = [each.get("structuredContent", {}).get("number") for each in answers]
+    answers = [message for message in record["messages"] if "resultType" in message]
+    shown = [answer.get("structuredContent", {}).get("number") for answer in answers]
     assert shown == [0, 1, None, None]
-    assert [(each["seq"], each["code"]) for each in record["loss"] if each["seq"] > 2] == [
+    assert [(entry["seq"], entry["code"]) for entry in record["loss"] if entry["seq"] > 2] == [
         (3, "no-call"),
         (3, "stored-apart"),
         (4, "no-call"),

@@ -130,11 +130,11 @@ def test_nul_and_lone_surrogates_are_rendered(client: httpx.Client, target: str)
 def words(value: object, name: str = "") -> Iterator[str]:
     """Every text that a model reads; no ids, names, titles or addresses."""
     if isinstance(value, dict):
-        for member, each in value.items():
-            yield from words(each, member)
+        for member, item in value.items():
+            yield from words(item, member)
     elif isinstance(value, list):
-        for each in value:
-            yield from words(each, name)
+        for item in value:
+            yield from words(item, name)
     elif isinstance(value, str) and name in ("text", "content", "output", "error", "value"):
         yield value
 
@@ -211,7 +211,7 @@ def test_result_of_as_many_media_as_there_may_be_is_rendered(
     images = TARGETS[target].media.get("image")
     shown = 0 if images is None else images.most or 2_000
     assert len(held) == shown
-    assert [each["pointer"] for each in record["loss"]] == [
+    assert [finding["pointer"] for finding in record["loss"]] == [
         f"/sanitized/parts/{number}" for number in range(2_000 - shown)
     ]
 
@@ -228,9 +228,9 @@ def test_media_that_are_more_than_the_service_gives_at_once_step_down(
             call_tool(client, f"call_{number}", {"content": [image_block(PNG)]})
         record = rendering(client, SESSION, "mcp")
     place = "/sanitized/parts/0"
-    lost = {"loss": [each for each in record["loss"] if each["from"] == "original"]}
+    lost = {"loss": [item for item in record["loss"] if item["from"] == "original"]}
     assert steps(lost) == [(place, "original", "placeholder", "request-too-large")] * 2
-    assert [each["seq"] for each in lost["loss"]] == [1, 2]
+    assert [entry["seq"] for entry in lost["loss"]] == [1, 2]
 
 
 Owner = tuple[httpx.Client, ProjectFiles]

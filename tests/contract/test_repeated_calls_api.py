@@ -26,7 +26,7 @@ RESULTS = "/api/tool-results"
 
 def calling(path: str, *call_ids: str) -> Json:
     function = {"name": "list_dir", "arguments": json.dumps({"path": path})}
-    calls = [{"id": each, "type": "function", "function": function} for each in call_ids or (ID,)]
+    calls = [{"id": item, "type": "function", "function": function} for item in call_ids or (ID,)]
     return {"role": "assistant", "content": None, "tool_calls": calls}
 
 
@@ -60,9 +60,9 @@ def told(client: httpx.Client) -> list[str]:
     """The calls and answers of a rendering, in order: `path` of a call, the text of an answer."""
     messages = rendering(client)["messages"]
     return [
-        each
+        item
         for message in messages
-        for each in (
+        for item in (
             [
                 json.loads(call["function"]["arguments"]).get("path")
                 for call in message["tool_calls"]
@@ -85,7 +85,7 @@ def test_call_of_a_later_turn_with_the_same_id_has_its_own_result(client: httpx.
     assert len(ids) == 3
     assert told(client) == [".", "of .", "/", "of /", "/", "of /"]
     assert rendering(client)["loss"] == []
-    named = [client.get(f"{RESULTS}/{each}").json()["toolCallId"] for each in ids]
+    named = [client.get(f"{RESULTS}/{word}").json()["toolCallId"] for word in ids]
     assert named == [ID] * 3
 
 
@@ -112,7 +112,7 @@ def test_new_call_is_repeated_safely_with_a_key(client: httpx.Client) -> None:
     store(client, result("a"))
     key = {"Idempotency-Key": "k"}
     answers = [client.post(RESULTS, json=result("a", newCall=True), headers=key) for _ in range(2)]
-    assert [each.status_code for each in answers] == [201, 200]
+    assert [item.status_code for item in answers] == [201, 200]
     assert answers[0].json() == answers[1].json()
 
 
@@ -152,7 +152,7 @@ def refused(answer: httpx.Response) -> list[str]:
     """Where a message answers calls that have other answers."""
     problem = answer.json()
     assert (answer.status_code, problem["code"]) == (409, "tool-call-answered"), problem
-    return [each["pointer"] for each in problem.get("errors", ())]
+    return [error["pointer"] for error in problem.get("errors", ())]
 
 
 SEVERAL: dict[str, Callable[[dict[str, str]], Json]] = {
@@ -160,15 +160,15 @@ SEVERAL: dict[str, Callable[[dict[str, str]], Json]] = {
     "gemini": lambda texts: {
         "role": "user",
         "parts": [
-            {"functionResponse": {"id": each, "name": "list_dir", "response": {"output": text}}}
-            for each, text in texts.items()
+            {"functionResponse": {"id": key, "name": "list_dir", "response": {"output": text}}}
+            for key, text in texts.items()
         ],
     },
     "bedrock": lambda texts: {
         "role": "user",
         "content": [
-            {"toolResult": {"toolUseId": each, "content": [{"text": text}], "status": "success"}}
-            for each, text in texts.items()
+            {"toolResult": {"toolUseId": key, "content": [{"text": text}], "status": "success"}}
+            for key, text in texts.items()
         ],
     },
     "vercel": lambda texts: {
@@ -176,11 +176,11 @@ SEVERAL: dict[str, Callable[[dict[str, str]], Json]] = {
         "content": [
             {
                 "type": "tool-result",
-                "toolCallId": each,
+                "toolCallId": key,
                 "toolName": "list_dir",
                 "output": {"type": "text", "value": text},
             }
-            for each, text in texts.items()
+            for key, text in texts.items()
         ],
     },
 }
@@ -215,7 +215,7 @@ def test_answer_that_is_stored_among_others_is_a_conflict(client: httpx.Client) 
                 refused(say(client, write_other({"b": "3", "a": "1"})))
         assert store(client, result("3", "a")) == (409, "tool-call-answered")
         assert say(client, both).status_code == 200
-    assert told(client) == [each for one in SEVERAL for each in (one, one, "1", "2")]
+    assert told(client) == [item for one in SEVERAL for item in (one, one, "1", "2")]
     assert rendering(client)["loss"] == []
 
 
@@ -230,7 +230,7 @@ def test_answers_that_are_stored_one_by_one_are_a_conflict_together(client: http
             refused(say(client, write({"a": "1", "b": "3"})))
         assert say(client, one).status_code == 200
         assert (status, store(client, result("2", "b"))) == (201, (200, made))
-    assert told(client) == [each for name in SINGLE for each in (name, name, "1", "2")]
+    assert told(client) == [item for name in SINGLE for item in (name, name, "1", "2")]
     assert rendering(client)["loss"] == []
 
 
@@ -245,7 +245,9 @@ def test_answer_among_others_is_that_of_the_newest_call_of_its_id(client: httpx.
         assert store(client, result(f"new {number}", "a", **members))[0] == 201
     assert store(client, result("new 1", "a", **members))[0] == 200
     assert store(client, result("else", "a")) == (409, "tool-call-answered")
-    answers = [each["content"] for each in rendering(client)["messages"] if each["role"] == "tool"]
+    answers = [
+        message["content"] for message in rendering(client)["messages"] if message["role"] == "tool"
+    ]
     assert answers == ["of .", "b", "of /", "b", "new 0", "new 1"]
     assert rendering(client)["loss"] == [ANY]
 
@@ -300,22 +302,22 @@ def test_new_answers_among_those_that_are_stored_are_stored(client: httpx.Client
     more = answering("1", "2", "3", ids="abc")
     assert [say(client, more).status_code for _ in range(2)] == [201, 200]
     rendered = rendering(client)
-    answers = [each for each in rendered["messages"] if each["role"] == "tool"]
-    assert [(each["tool_call_id"], each["content"]) for each in answers] == [
+    answers = [message for message in rendered["messages"] if message["role"] == "tool"]
+    assert [(message["tool_call_id"], message["content"]) for message in answers] == [
         *(("a", "1"), ("b", "2"), ("c", "3"))
     ]
-    assert [each["code"] for each in rendered["loss"]] == ["duplicate-answer"] * 2
+    assert [item["code"] for item in rendered["loss"]] == ["duplicate-answer"] * 2
 
 
 def test_answers_without_ids_are_stored_again_behind_any_call(client: httpx.Client) -> None:
     names = ("f", "g")
-    calls = {"role": "model", "parts": [{"functionCall": {"name": each}} for each in names]}
+    calls = {"role": "model", "parts": [{"functionCall": {"name": item}} for item in names]}
     answers = {
         "role": "user",
-        "parts": [{"functionResponse": {"name": each, "response": {}}} for each in names],
+        "parts": [{"functionResponse": {"name": item, "response": {}}} for item in names],
     }
-    answered = [say(client, each) for each in (calls, answers, answers, calls, answers)]
-    assert [each.json()["seq"] for each in answered] == [1, 2, 2, 3, 4]
+    answered = [say(client, item) for item in (calls, answers, answers, calls, answers)]
+    assert [item.json()["seq"] for item in answered] == [1, 2, 2, 3, 4]
 
 
 def test_history_with_a_message_of_answers_twice_is_put_whole(client: httpx.Client) -> None:
@@ -326,7 +328,7 @@ def test_history_with_a_message_of_answers_twice_is_put_whole(client: httpx.Clie
         answer = client.put("/api/sessions/s/history", json=history + more)
         assert answer.status_code == 200, answer.text
     listed = client.get("/api/sessions/s/messages").json()["items"]
-    assert [each["content"] for each in listed][-2:] == ["4", "5"]
+    assert [message["content"] for message in listed][-2:] == ["4", "5"]
 
 
 @pytest.mark.engines("embedded", "server")
@@ -342,9 +344,9 @@ def test_call_is_found_behind_messages_that_are_not_read_at_once(client: httpx.C
 
 def test_turn_has_several_calls_of_one_id(client: httpx.Client) -> None:
     entries = [
-        {name: each}
+        {name: item}
         for path in (".", "/")
-        for name, each in (("message", calling(path)), ("toolResult", result(f"of {path}")))
+        for name, item in (("message", calling(path)), ("toolResult", result(f"of {path}")))
     ]
     assert client.post("/api/sessions/s/turns", json={"entries": entries}).status_code == 200
     assert told(client) == [".", "of .", "/", "of /"]
@@ -358,11 +360,11 @@ def test_page_fault_and_tool_call_answer_the_newest_call_of_their_id(client: htt
     for path in (".", "/"):
         say(client, calling(path))
         answers = [client.post("/api/pages/p/fault", json=fault) for _ in range(2)]
-        assert [each.status_code for each in answers] == [200, 200]
+        assert [item.status_code for item in answers] == [200, 200]
     asked = {"id": ID, "name": "page_fault", "arguments": {"page_id": "p"}, "target": "openai-chat"}
     say(client, calling("/c"))
     run = [client.post("/api/sessions/s/tool-calls", json=asked) for _ in range(2)]
-    assert [each.status_code for each in run] == [200, 200], run[0].text
+    assert [item.status_code for item in run] == [200, 200], run[0].text
     assert run[0].json() == run[1].json()
     assert len(rendering(client)["messages"]) == 6
 
@@ -378,7 +380,7 @@ def test_page_fault_of_a_session_has_its_call(client: httpx.Client) -> None:
     assert json.loads(call["function"]["arguments"]) == {"page_id": "p", "target_level": 0}
     assert rendered["loss"] == []
     diagnosis = client.post("/api/doctor", json={"sessionId": "s"}).json()
-    assert [each["rule"] for each in diagnosis["findings"]] == []
+    assert [finding["rule"] for finding in diagnosis["findings"]] == []
 
 
 @pytest.mark.engines("embedded", "server")
@@ -418,7 +420,7 @@ def test_calls_without_ids_are_paired_by_order_and_name(client: httpx.Client) ->
         call["id"]: json.loads(call["function"]["arguments"])["path"]
         for call in calling_message["tool_calls"]
     }
-    assert [(f"of {paths[each['tool_call_id']]}", each["content"]) for each in rest] == [
+    assert [(f"of {paths[message['tool_call_id']]}", message["content"]) for message in rest] == [
         (content, content) for content in ("of .", "of /a", "of /")
     ]
     assert rendered["loss"] == []
@@ -444,8 +446,8 @@ def test_fork_knows_the_answers_that_it_has(client: httpx.Client) -> None:
     assert forked.status_code in (200, 201), forked.text
     assert store(client, result("else", sessionId="f")) == (409, "tool-call-answered")
     one, other = (
-        client.get(f"/api/sessions/{each}/render", params={"target": "openai-chat"}).json()
-        for each in ("s", "f")
+        client.get(f"/api/sessions/{word}/render", params={"target": "openai-chat"}).json()
+        for word in ("s", "f")
     )
     assert one["messages"] == other["messages"]
 
@@ -453,7 +455,7 @@ def test_fork_knows_the_answers_that_it_has(client: httpx.Client) -> None:
 def test_id_is_too_long_above_its_limit(client: httpx.Client) -> None:
     problem = client.post(RESULTS, json=result("a", "c" * (LONGEST_CALL_ID + 1)))
     assert problem.status_code == 422
-    assert [each["pointer"] for each in problem.json()["errors"]] == ["/toolCallId"]
+    assert [error["pointer"] for error in problem.json()["errors"]] == ["/toolCallId"]
 
 
 def test_order_in_which_results_came_changes_no_byte(client: httpx.Client) -> None:
@@ -507,7 +509,7 @@ def test_each_call_has_its_own_answer_in_any_order(
     ]
     assert bytes_of[0] == bytes_of[1]
     rendered = json.loads(bytes_of[0])
-    answers = [each["content"] for each in rendered["messages"] if each["role"] == "tool"]
+    answers = [item["content"] for item in rendered["messages"] if item["role"] == "tool"]
     assert (answers, rendered["loss"]) == (said, [])
     diagnosis = client.post(
         "/api/doctor",

@@ -61,7 +61,7 @@ def test_a_repeated_key_of_the_request_is_a_warning(client: httpx.Client) -> Non
 def test_many_repeated_keys_are_counted(client: httpx.Client) -> None:
     result = ",".join(['{"a":1,"a":2}'] * 1_000)
     found = warnings_of(client, f"{_HEAD}[{result}]}}")
-    assert [each["code"] for each in found] == ["repeated-key"] * 20 + ["more-warnings"]
+    assert [item["code"] for item in found] == ["repeated-key"] * 20 + ["more-warnings"]
 
 
 def test_keys_that_are_there_once_are_no_warning(client: httpx.Client) -> None:
@@ -194,6 +194,6 @@ def test_a_message_with_both_has_both_warnings(client: httpx.Client) -> None:
 def test_many_halves_are_counted(client: httpx.Client) -> None:
     blocks = ",".join(['{"type":"text","text":"\\ud800"}'] * 30)
     appended = send(client, "POST", "messages", f'{{"role":"user","content":[{blocks}]}}')
-    assert [each["code"] for each in appended["warnings"]] == ["lone-surrogate"] * 20 + [
+    assert [item["code"] for item in appended["warnings"]] == ["lone-surrogate"] * 20 + [
         "more-warnings"
     ]

@@ -113,6 +113,6 @@ def test_target_is_a_path_or_a_url(service: LiveService, target: bytes, status: 
 def test_url_without_a_path_is_that_of_the_root(service: LiveService, target: bytes) -> None:
     headers = b"Host: a\r\nConnection: close\r\n"
     asked, root = (
-        answer(service, b"GET " + each + b" HTTP/1.1", headers) for each in (target, b"/")
+        answer(service, b"GET " + item + b" HTTP/1.1", headers) for item in (target, b"/")
     )
     assert asked.split()[1] == root.split()[1]

@@ -40,7 +40,7 @@ def test_line_of_a_request_is_the_one_the_processors_make() -> None:
     assert [member for member in quick if member[0] != "timestamp"] == [
         member for member in slow if member[0] != "timestamp"
     ]
-    assert [len(dict(each)["timestamp"]) for each in (quick, slow)] == [27, 27]
+    assert [len(dict(item)["timestamp"]) for item in (quick, slow)] == [27, 27]
     assert quick[-1] < slow[-1]
 
 

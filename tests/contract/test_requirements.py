@@ -32,7 +32,7 @@ def functions_of(path: Path) -> tuple[ast.FunctionDef | ast.AsyncFunctionDef, ..
 def marked(marker: str) -> list[Path]:
     """Return the files of tests that have a marker in them; to parse the others takes seconds."""
     folders = ("tests", "packages", "clients/python/tests")
-    paths = [path for each in folders for path in sorted((ROOT / each).glob("**/test_*.py"))]
+    paths = [path for folder in folders for path in sorted((ROOT / folder).glob("**/test_*.py"))]
     return [path for path in paths if f"mark.{marker}(" in path.read_text()]
 
 

@@ -337,12 +337,12 @@ def test_json_beyond_what_is_taken_apart_is_refused(client: httpx.Client, conten
 
 @pytest.mark.parametrize(
     ("query", "pointer"),
-    [(f"lines={each}", "/query/lines") for each in ("0", "5-4", "x", "", "1-%0A", "%D9%A3", "-")]
+    [(f"lines={name}", "/query/lines") for name in ("0", "5-4", "x", "", "1-%0A", "%D9%A3", "-")]
     + [(f"lines={'9' * 65}", "/query/lines"), (f"lines={'9' * 19}", "/query/lines")]
-    + [(f"grep={each}", "/query/grep") for each in ("", "a%0Ab", "x" * 201)]
+    + [(f"grep={name}", "/query/grep") for name in ("", "a%0Ab", "x" * 201)]
     + [("ignoreCase=true", "/query/grep"), ("context=1", "/query/grep")]
     + [("grep=a&context=11", "/query/context"), ("grep=a&context=-1", "/query/context")]
-    + [(f"pointer={each}", "/query/pointer") for each in ("a", "/~2", "/" + "x" * 4_000)]
+    + [(f"pointer={name}", "/query/pointer") for name in ("a", "/~2", "/" + "x" * 4_000)]
     + [("pointer=&lines=1", "/query/pointer"), ("pointer=/a&grep=a", "/query/pointer")]
     + [("grep=a&ignoreCase=maybe", "/query/ignoreCase")],
 )
@@ -374,7 +374,7 @@ def test_text_of_another_project_is_as_absent(client: httpx.Client, service: Liv
         etag = other.get(f"{path}/text").headers["etag"]
     absent = f"/api/resources/blob:{'0' * 32}"
     for headers in ({}, {"If-None-Match": etag}, PLAIN):
-        foreign, missing = (client.get(f"{each}/text", headers=headers) for each in (path, absent))
+        foreign, missing = (client.get(f"{name}/text", headers=headers) for name in (path, absent))
         assert outcome(foreign) == (404, "not-found")
         swapped = foreign.content.replace(path.encode(), absent.encode())
         assert comparable(foreign)[0] == comparable(missing)[0]

@@ -444,10 +444,10 @@ def test_program_or_web_page_is_a_file_by_every_way_in_though_announced_as_an_im
     client.post("/api/sessions/s/messages", json=message).raise_for_status()
     client.put("/api/pages/p", json={"modality": "image", "content": uri}).raise_for_status()
     kinds = {
-        (each.get("filename"), each["kind"], each["mimeType"])
-        for each in client.get(ROUTE).json()["items"]
+        (item.get("filename"), item["kind"], item["mimeType"])
+        for item in client.get(ROUTE).json()["items"]
     }
-    (mime_type,) = {each[2] for each in kinds}
+    (mime_type,) = {kind[2] for kind in kinds}
     assert mime_type in ("application/octet-stream", "application/x-executable")
     assert kinds == {(name, "binary", mime_type) for name in (None, "a.png", "b.png", "c.png")}
     assert [part["type"] for part in record["parts"]] == ["file", "file"]

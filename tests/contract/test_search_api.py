@@ -246,16 +246,16 @@ def test_beginning_of_a_long_text_is_found(service: LiveService) -> None:
 
 def test_questions_find_their_pages(service: LiveService) -> None:
     pairs = [json.loads(line) for line in QUESTIONS.read_text().splitlines()]
-    pages = [{"page_id": each["page_id"], "content": each["text"]} for each in pairs]
+    pages = [{"page_id": pair["page_id"], "content": pair["text"]} for pair in pairs]
     with service.client() as client:
         assert client.post("/api/pages/bulk", json={"pages": pages}).status_code == 201
         asked = [
-            client.get("/api/pages/search", params={"q": each["question"], "limit": 5}).json()
-            for each in pairs
+            client.get("/api/pages/search", params={"q": pair["question"], "limit": 5}).json()
+            for pair in pairs
         ]
         there = [
-            each["page_id"] in {hit["page_id"] for hit in hits["items"]}
-            for each, hits in zip(pairs, asked, strict=True)
+            pair["page_id"] in {hit["page_id"] for hit in hits["items"]}
+            for pair, hits in zip(pairs, asked, strict=True)
         ]
         assert len(pairs) == 300
         assert sum(there) / len(pairs) >= RECALL_AT_5

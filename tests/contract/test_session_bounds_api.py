@@ -42,7 +42,7 @@ def fault(client: httpx.Client, image: bytes) -> None:
 def statuses(client: httpx.Client, media: str) -> list[tuple[int, str | None]]:
     """How the first entry, and the history, are answered."""
     read = [client.get(path, params={"media": media}) for path in (f"{MESSAGES}/1", MESSAGES)]
-    return [(each.status_code, each.json().get("code")) for each in read]
+    return [(item.status_code, item.json().get("code")) for item in read]
 
 
 READ = [(200, None)] * 2

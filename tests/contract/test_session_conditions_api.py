@@ -61,7 +61,7 @@ def test_session_is_put_without_members(client: httpx.Client) -> None:
     assert outcome(refused) == (422, "invalid-payload")
     assert client.get(SESSION).status_code == 404
     taken = [client.put(SESSION, json={}), client.put(SESSION)]
-    assert [each.status_code for each in taken] == [201, 200]
+    assert [item.status_code for item in taken] == [201, 200]
 
 
 def test_answer_is_set_if_the_interaction_is_the_one_the_caller_has(client: httpx.Client) -> None:

@@ -98,7 +98,7 @@ def fill(client: httpx.Client, session_id: str = "s") -> dict[str, str]:
 
 def read_all(client: httpx.Client, paths: dict[str, str]) -> dict[str, tuple[int, bytes]]:
     answers = {name: client.get(path) for name, path in paths.items()}
-    return {name: (each.status_code, each.content) for name, each in answers.items()}
+    return {name: (message.status_code, message.content) for name, message in answers.items()}
 
 
 def statuses(client: httpx.Client, paths: dict[str, str]) -> set[int]:
@@ -126,7 +126,7 @@ def test_receipt_says_what_became_of_everything(client: httpx.Client) -> None:
         released(
             shared,
             PICTURE,
-            ("interaction", 2, min(each["id"] for each in asked)),
+            ("interaction", 2, min(item["id"] for item in asked)),
             ("message", 1, message["id"]),
         ),
         released(on_page, PHOTO, ("page", 1, "theirs")),
@@ -141,10 +141,10 @@ def test_receipt_says_what_became_of_everything(client: httpx.Client) -> None:
             "interactions": 2,
             "answers": 1,
         },
-        "resources": sorted(resources, key=lambda each: str(each["uri"])),
+        "resources": sorted(resources, key=lambda resource: str(resource["uri"])),
     }
     there = {uri: client.get(f"/api/resources/{uri}/content") for uri in (shared, on_page, outside)}
-    assert [each.content for each in there.values()] == [PICTURE, PHOTO, wav()]
+    assert [item.content for item in there.values()] == [PICTURE, PHOTO, wav()]
     assert client.get(f"/api/resources/{untouched}").status_code == 200
     assert outcome(client.get(f"/api/resources/{alone}")) == (404, "not-found")
 
@@ -162,11 +162,11 @@ def test_everything_of_the_session_is_gone_and_nothing_of_another(client: httpx.
         "answers": 1,
         "pages": 1,
     }
-    kept = {each["status"] for each in receipt["resources"]}
+    kept = {resource["status"] for resource in receipt["resources"]}
     assert (len(receipt["resources"]), kept) == (4, {"deleted", "kept"})
     assert statuses(client, {**paths, "content": f"{paths['page']}/content"}) == {404}
     assert read_all(client, others) == before
-    assert {each["id"] for each in client.get("/api/sessions").json()["items"]} == {"t"}
+    assert {item["id"] for item in client.get("/api/sessions").json()["items"]} == {"t"}
     assert delete(client, "t")["deleted"]["pages"] == 1
     assert client.get("/api/resources").json()["items"] == []
     for path in ("/api/pages", "/api/tool-results", "/api/pages/search?q=image"):
@@ -179,10 +179,10 @@ def test_session_of_the_same_name_starts_anew(client: httpx.Client) -> None:
     delete(client)
     again = append(client, content="x")
     assert (again.status_code, again.json()["seq"]) == (201, 1)
-    assert [each["seq"] for each in entries(client)] == [1]
+    assert [entry["seq"] for entry in entries(client)] == [1]
     delete(client)
     assert fill(client).keys() == paths.keys()
-    assert [each["seq"] for each in entries(client)] == [2, 3, 4, 5, 6]
+    assert [entry["seq"] for entry in entries(client)] == [2, 3, 4, 5, 6]
     # A tool call that the first session answered is free, and every record is a new one.
     assert read_all(client, paths)["interaction"][0] == 404
     assert client.get(f"{ROUTE}/messages").content != before["messages"][1]
@@ -201,7 +201,7 @@ def test_session_is_deleted_once(client: httpx.Client) -> None:
     fill(client)
     with ThreadPoolExecutor(THREADS) as pool:
         answers = list(pool.map(lambda _: client.delete(ROUTE), range(THREADS)))
-    assert Counter(each.status_code for each in answers) == {200: 1, 404: THREADS - 1}
+    assert Counter(item.status_code for item in answers) == {200: 1, 404: THREADS - 1}
 
 
 def test_empty_session_has_an_empty_receipt(client: httpx.Client) -> None:
@@ -215,7 +215,7 @@ def test_page_that_went_to_another_session_stays_with_its_image(client: httpx.Cl
     fault(client)
     client.patch("/api/pages/p", json={"session_id": "t"})
     (kept,) = delete(client)["resources"]
-    assert (kept["status"], [each["kind"] for each in kept["usedBy"]]) == ("kept", ["page"])
+    assert (kept["status"], [item["kind"] for item in kept["usedBy"]]) == ("kept", ["page"])
     assert client.get("/api/pages/p/download").content == PICTURE
 
 
@@ -281,7 +281,7 @@ def assert_whole(client: httpx.Client) -> None:
     session = found.json()
     history = entries(client)
     # Writes of pages have numbers of their own among these.
-    numbers = [each["seq"] for each in history]
+    numbers = [entry["seq"] for entry in history]
     assert numbers == sorted(set(numbers) & set(range(1, session["lastSeq"] + 1)))
     counts = session["counts"]
     assert sum(counts[kind] for kind in NOTHING if kind != "pages") == len(history)
@@ -289,7 +289,9 @@ def assert_whole(client: httpx.Client) -> None:
     inline = client.get(f"{ROUTE}/messages?limit=200&media=inline")
     assert inline.status_code == 200
     asked = client.get(f"{ROUTE}/interactions?limit=200").json()["items"]
-    assert {each["status"] for one in asked for each in one["attachments"]} <= {"available"}
+    assert {attachment["status"] for one in asked for attachment in one["attachments"]} <= {
+        "available"
+    }
     for resource in client.get("/api/resources?limit=200").json()["items"]:
         assert client.get(f"/api/resources/{resource['uri']}/content").status_code == 200
     delete(client)
@@ -309,7 +311,7 @@ def test_file_is_attached_while_its_session_is_deleted_or_it_is_missing(
                 pool.submit(client.post, "/api/sessions/t/interactions", json={"input": rich(uri)})
                 for _ in range(3)
             ]
-        attached = [each.result().status_code for each in asking]
+        attached = [item.result().status_code for item in asking]
         assert deleting.result().status_code == 200
         assert set(attached) <= {201, 422}
         there = client.get(f"/api/resources/{uri}/content").status_code

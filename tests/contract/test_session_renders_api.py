@@ -62,7 +62,7 @@ def beginning(target: str) -> list[tuple[object, ...]]:
 def lost(record: Json) -> list[Json]:
     """The loss, without what is written where only results are stored."""
     written = ("no-call", "no-beginning")
-    return [each for each in record["loss"] if each["code"] not in written]
+    return [item for item in record["loss"] if item["code"] not in written]
 
 
 def fault_in(client: httpx.Client) -> None:
@@ -85,7 +85,7 @@ def talk(client: httpx.Client) -> Iterator[bool]:
     say(client, "tool", "Nothing.", tool_call_id="call_2")
     yield True
     files = [upload(client, PDF, filename="a.pdf"), upload(client, CSV, filename="b.csv")]
-    asked = ask(client, rich(*(each["uri"] for each in files)))
+    asked = ask(client, rich(*(file["uri"] for file in files)))
     yield True
     assert isinstance(asked, dict)
     assert answer(client, str(asked["id"])).is_success
@@ -277,8 +277,15 @@ def test_host_that_stores_results_only_has_a_conversation(
     places = [read.index(f"Shot {number}.") for number in range(3)]
     assert places == sorted(places)
     assert [
-        (each["seq"], each["pointer"], each["from"], each["to"], each["code"], each["restore"])
-        for each in record["loss"]
+        (
+            entry["seq"],
+            entry["pointer"],
+            entry["from"],
+            entry["to"],
+            entry["code"],
+            entry["restore"],
+        )
+        for entry in record["loss"]
     ] == [
         *beginning(target),
         *(
@@ -314,7 +321,7 @@ def test_loss_says_what_was_written_for_a_provider(client: httpx.Client, target:
     record = rendering(client, SESSION_RENDER, target)
     assert (all_words(record).count(NO_RESULT), all_words(record).count("A fox.")) == (1, 1)
     needs_reply = TARGETS[target].has_assistant_after_results
-    assert [(each["seq"], each["to"], each["code"]) for each in record["loss"]] == [
+    assert [(entry["seq"], entry["to"], entry["code"]) for entry in record["loss"]] == [
         *((seq, to, code) for seq, _, _, to, code, _ in beginning(target)),
         (1, "answer", "no-answer"),
         *([(2, "line", "no-reply")] if needs_reply else []),
@@ -331,9 +338,9 @@ def test_loss_names_the_line_before_what_the_system_says_late(
     record = rendering(client, SESSION_RENDER, target)
     is_written = "[Said by the system, not by the user:]" in all_words(record)
     assert is_written is not TARGETS[target].takes_late_system
-    assert [(each["seq"], each["from"], each["to"], each["code"]) for each in record["loss"]] == [
-        (2, "nothing", "line", "late-system")
-    ] * is_written
+    assert [
+        (entry["seq"], entry["from"], entry["to"], entry["code"]) for entry in record["loss"]
+    ] == [(2, "nothing", "line", "late-system")] * is_written
 
 
 def test_open_call_is_rendered_without_an_answer(client: httpx.Client) -> None:
@@ -370,7 +377,7 @@ _KEEP_THEIR_FORM: Mapping[str, frozenset[str]] = {
 def _units(messages: list[Json]) -> list[Unit]:
     """Return the words, media, calls and answers of messages, with their roles, in order."""
     units = units_of(read_messages(messages).turns, 0)
-    return [each._replace(pointer="") for each in units]
+    return [unit._replace(pointer="") for unit in units]
 
 
 @pytest.fixture(scope="module")
@@ -404,12 +411,14 @@ def test_every_dialect_is_rendered_alike(client_of_dialects: httpx.Client, targe
 @EVERY
 def test_files_of_an_interaction_are_shown(client: httpx.Client, target: str) -> None:
     files = [upload(client, PDF, filename="a.pdf"), upload(client, CSV, filename="b.csv")]
-    ask(client, rich(*(each["uri"] for each in files)))
+    ask(client, rich(*(file["uri"] for file in files)))
     record = rendering(client, SESSION_RENDER, target)
     place = "/interaction/input/parts/0/attachments"
     takes = [TARGETS[target].rule(kind) for kind in ("binary", "text")]
     types = ["application/pdf", "text/csv"]
-    taken = [bool(rule and rule.takes(each)) for rule, each in zip(takes, types, strict=True)]
+    taken = [
+        bool(rule and rule.takes(mime_type)) for rule, mime_type in zip(takes, types, strict=True)
+    ]
     words = ["placeholder", "placeholder" if target == "text" else "text"]
     assert [shows(record, content) for content in (PDF, CSV)] == taken
     assert steps(record) == [
@@ -441,9 +450,9 @@ def test_oldest_media_step_down_first_and_keep_their_captions(client: httpx.Clie
         assert [shows(record, picture) for picture in PICTURES] == [
             number not in gone for number in range(3)
         ]
-        assert [(each["seq"], each["from"], each["to"], each["code"]) for each in lost(record)] == [
-            (number + 1, "original", "caption", "request-too-large") for number in gone
-        ]
+        assert [
+            (entry["seq"], entry["from"], entry["to"], entry["code"]) for entry in lost(record)
+        ] == [(number + 1, "original", "caption", "request-too-large") for number in gone]
         assert [f"A fox, {number}." in all_words(record) for number in range(3)] == [
             number in gone for number in range(3)
         ]
@@ -457,7 +466,7 @@ def test_only_the_newest_images_stay(client: httpx.Client) -> None:
         assert [shows(record, picture) for picture in PICTURES] == [
             number >= 3 - most for number in range(3)
         ]
-        assert [(each["seq"], each["code"]) for each in lost(record)] == [
+        assert [(entry["seq"], entry["code"]) for entry in lost(record)] == [
             (number + 1, "too-many-media") for number in range(3 - most)
         ]
 
@@ -532,7 +541,7 @@ def test_session_that_is_deleted_meanwhile_is_rendered_or_not_there(service: Liv
             ]
             assert client.delete(f"/api/sessions/s{number}").status_code == 200
             answers.append(pool.submit(asking(key, number), "openai-chat"))
-            for answered in (each.result() for each in answers):
+            for answered in (item.result() for item in answers):
                 seen.add(answered.status_code)
                 if answered.status_code == 200:
                     unchecked(answered, answered.json()["target"])

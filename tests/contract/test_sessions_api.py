@@ -31,7 +31,7 @@ NOTHING = {
 
 def base64_size(*media: bytes) -> int:
     """The characters that media take as base64."""
-    return sum(-(-len(each) // 3) * 4 for each in media)
+    return sum(-(-len(medium) // 3) * 4 for medium in media)
 
 
 def session(client: httpx.Client, session_id: str = "s") -> dict[str, Any]:
@@ -72,8 +72,8 @@ def test_session_is_created_once(client: httpx.Client) -> None:
 def test_session_created_at_once_is_created_once(client: httpx.Client) -> None:
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(lambda _: client.put(f"{ROUTE}/s"), range(8)))
-    assert sorted(each.status_code for each in answers) == [200] * 7 + [201]
-    assert len({each.content for each in answers}) == 1
+    assert sorted(item.status_code for item in answers) == [200] * 7 + [201]
+    assert len({message.content for message in answers}) == 1
 
 
 def test_put_leaves_a_session_that_was_written_to_as_it_is(client: httpx.Client) -> None:
@@ -105,8 +105,8 @@ def test_head_is_get_without_the_body(client: httpx.Client) -> None:
     append(client, content="x")
     read, head = client.get(f"{ROUTE}/s"), client.head(f"{ROUTE}/s")
     assert (head.status_code, head.content) == (200, b"")
-    assert [each for each in head.headers.items() if each[0] not in VOLATILE] == [
-        each for each in read.headers.items() if each[0] not in VOLATILE
+    assert [header for header in head.headers.items() if header[0] not in VOLATILE] == [
+        header for header in read.headers.items() if header[0] not in VOLATILE
     ]
     known = client.get(f"{ROUTE}/s", headers={"If-None-Match": read.headers["etag"]})
     assert (known.status_code, known.content) == (304, b"")
@@ -151,7 +151,7 @@ def test_sessions_are_listed_last_written_first(client: httpx.Client) -> None:
     expected = [session(client, name) for name in ("a", "d", "b", "e", "c")]
     for limit in (1, 2, 3, 5, 200):
         pages = list(pages_of(client, limit))
-        assert [each for page in pages for each in page] == expected
+        assert [item for page in pages for item in page] == expected
         assert [len(page) for page in pages[:-1]] == [limit] * (len(pages) - 1)
 
 
@@ -236,7 +236,7 @@ def test_session_is_called_by_the_first_line_of_its_user(client: httpx.Client) -
     append(client, role="user", content="And now?")
     ask(client, "Say it again.", session_id="t")
     append(client, session_id="u", role="user", content="word " * 60)
-    titles = {each["id"]: each["title"] for each in client.get(ROUTE).json()["items"]}
+    titles = {item["id"]: item["title"] for item in client.get(ROUTE).json()["items"]}
     assert titles == {
         "s": "Why does the shop fail?",
         "t": "Say it again.",
@@ -314,14 +314,14 @@ def test_use_of_one_session_is_not_that_of_another(client: httpx.Client) -> None
         for _ in range(times):
             ask(client, rich(uri), session_id=name)
     client.put(f"{ROUTE}/u")
-    sizes = [(each["bytesReferenced"], each["bytesSaved"]) for each in listed_by_name(client)]
+    sizes = [(item["bytesReferenced"], item["bytesSaved"]) for item in listed_by_name(client)]
     size, inline = len(PICTURE), base64_size(PICTURE)
     assert sizes == [(size, inline - size), (size, 3 * inline - size), (0, 0)]
 
 
 def listed_by_name(client: httpx.Client) -> list[dict[str, Any]]:
     items: list[dict[str, Any]] = client.get(ROUTE).json()["items"]
-    return sorted(items, key=lambda each: str(each["id"]))
+    return sorted(items, key=lambda item: str(item["id"]))
 
 
 def test_page_that_moves_to_another_session_is_counted_there(client: httpx.Client) -> None:

@@ -116,7 +116,7 @@ def test_link_may_be_embedded_anywhere_and_what_a_key_reads_may_not(linked: Link
         linked.fetch(token, headers={"Range": "bytes=0-1"}),
         linked.owner.get(linked.content_path),
     ]
-    found = [each.headers["cross-origin-resource-policy"] for each in answers]
+    found = [answer.headers["cross-origin-resource-policy"] for answer in answers]
     assert found == ["cross-origin"] * 3 + ["same-origin"]
     refused = linked.fetch("guessed")
     assert (refused.status_code, refused.headers.get("cross-origin-resource-policy")) == (403, None)

@@ -117,9 +117,9 @@ def test_no_entry_of_a_session_shows_what_was_cut(client: httpx.Client) -> None:
     for target in ("anthropic", "openai-chat", "openai-responses"):
         shown = rendering(client, SESSION_RENDER, target)
         assert not shows(shown, CUT)
-        reasons = {each["reason"] for each in shown["loss"] if each["code"] == "unreadable"}
+        reasons = {item["reason"] for item in shown["loss"] if item["code"] == "unreadable"}
         assert reasons == {SENTENCE}
-        assert len([each for each in shown["loss"] if each["code"] == "unreadable"]) == 3
+        assert len([item for item in shown["loss"] if item["code"] == "unreadable"]) == 3
 
 
 def test_a_page_whose_image_was_cut_is_told_in_words(client: httpx.Client) -> None:
@@ -128,7 +128,7 @@ def test_a_page_whose_image_was_cut_is_told_in_words(client: httpx.Client) -> No
     assert not shows(shown, CUT)
     assert [lost["reason"] for lost in shown["loss"]] == [SENTENCE]
     blocks = read(client, "p/blocks", level=0)["content"]
-    assert [each["type"] for each in blocks] == ["text", "text"]
+    assert [item["type"] for item in blocks] == ["text", "text"]
     assert blocks[1]["text"] == f"[image not shown: {SENTENCE}]"
     body = {"target_level": 0, "session_id": "s", "tool_call_id": "call_1"}
     fault = client.post("/api/pages/p/fault", json=body).json()
@@ -190,7 +190,7 @@ def test_a_page_whose_image_is_damaged_beside_the_picture_is_repaired(
 def test_a_page_whose_data_uri_cannot_be_decoded_says_so(client: httpx.Client) -> None:
     put(client, modality="image", content="data:image/png;base64,abc123!")
     blocks = read(client, "p/blocks", level=0)["content"]
-    assert [each["type"] for each in blocks] == ["text", "text"]
+    assert [item["type"] for item in blocks] == ["text", "text"]
 
 
 def test_of_many_damaged_media_the_first_are_warned_of_and_the_others_counted(
@@ -198,7 +198,9 @@ def test_of_many_damaged_media_the_first_are_warned_of_and_the_others_counted(
 ) -> None:
     cut = [media.png(8 + number, 8)[:50] for number in range(60)]
     warnings = stored(client, *map(image_block, cut))["sanitized"]["meta"]["warnings"]
-    assert [each["pointer"] for each in warnings[:-1]] == [f"/content/{n}/data" for n in range(50)]
+    assert [warning["pointer"] for warning in warnings[:-1]] == [
+        f"/content/{n}/data" for n in range(50)
+    ]
     assert warnings[-1] == {
         "code": "more-warnings",
         "pointer": "",

@@ -185,7 +185,7 @@ def test_other_projects_have_room_of_their_own(full: Project) -> None:
 
 
 def call(*images: bytes) -> dict[str, object]:
-    blocks = [image_block(each) for each in images]
+    blocks = [image_block(image) for image in images]
     return {
         "toolName": "t",
         "toolCallId": f"c-{next(_numbers)}",
@@ -226,7 +226,7 @@ def test_racing_uploads_never_exceed_the_quota(
             alone = upload(3 * RACING)
         kept = statuses.count(201)
         assert sorted(statuses) == [201] * kept + [507] * (2 * RACING - kept)
-        sizes = [each["size"] for each in project.client.get(RESOURCES).json()["items"]]
+        sizes = [item["size"] for item in project.client.get(RESOURCES).json()["items"]]
         taken = kept + (alone == 201)
         assert (len(sizes), project.total()) == (taken, StoredTotal(sum(sizes), 0))
         assert sum(sizes) <= QUOTA
@@ -378,7 +378,7 @@ def test_message_and_page_without_room_for_their_media_are_refused(full: Project
         full.client.post("/api/sessions/s/messages", json=message),
         full.client.put("/api/pages/p", json={"modality": "image", "content": uri}),
     ]
-    assert [outcome(each) for each in answers] == [FULL] * 2
+    assert [outcome(answer) for answer in answers] == [FULL] * 2
     paths = ("/api/sessions/s/messages", "/api/pages/p")
     assert [full.client.get(path).status_code for path in paths] == [404] * 2
     assert (full.listed(), full.total()) == (1, StoredTotal(QUOTA - 1_000, 0))

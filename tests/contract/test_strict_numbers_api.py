@@ -17,7 +17,7 @@ REQUESTS: list[tuple[str, dict[str, Any], str]] = [
     ("/api/sessions/s/fork", {"as": "f"}, "/upTo"),
     (RENDER, TARGET, "/since"),
     (RENDER, TARGET, "/evictBatch"),
-    *((RENDER, TARGET, f"/{each}") for each in MEMBERS),
+    *((RENDER, TARGET, f"/{member}") for member in MEMBERS),
     # Of a name or an object, the schema library names in the pointer which of both it read.
     (RENDER, TARGET, "/frontier/toolMedia"),
     ("/api/render", {**TARGET, "sessionId": "s"}, "/since"),
@@ -48,7 +48,7 @@ def test_what_is_no_integer_is_refused_where_it_stands(
     put(client, modality="text", content="A page.")
     answer = client.post(path, json=with_member(body, pointer, value))
     assert answer.status_code == 422, answer.text
-    pointers = [each["pointer"].replace("/Frontier", "") for each in answer.json()["errors"]]
+    pointers = [error["pointer"].replace("/Frontier", "") for error in answer.json()["errors"]]
     assert pointer in pointers
     assert client.get("/api/sessions/f").status_code == 404
 
@@ -58,7 +58,7 @@ def test_how_long_a_link_is_good_for_is_an_integer(client: httpx.Client, value: 
     uri = upload(client, b"words", filename="a.txt")["uri"]
     answer = client.post(f"/api/resources/{uri}/signed-url", json={"expiresInSeconds": value})
     assert answer.status_code == 422, answer.text
-    assert [each["pointer"] for each in answer.json()["errors"]] == ["/expiresInSeconds"]
+    assert [error["pointer"] for error in answer.json()["errors"]] == ["/expiresInSeconds"]
 
 
 def test_integers_are_taken_in_bodies_and_in_addresses(client: httpx.Client) -> None:

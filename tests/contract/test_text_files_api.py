@@ -27,7 +27,7 @@ def attach(client: httpx.Client, data: bytes, mime_type: str = "text/plain") -> 
 
 
 def losses(record: Json) -> list[tuple[str, str, str]]:
-    return [(each["from"], each["to"], each["code"]) for each in record["loss"]]
+    return [(item["from"], item["to"], item["code"]) for item in record["loss"]]
 
 
 @pytest.mark.parametrize("target", TARGETS)

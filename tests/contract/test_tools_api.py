@@ -91,23 +91,23 @@ class TestDefinitions:
 
     def test_openai_and_langchain_take_them(self, shared_client: httpx.Client) -> None:
         for target in ("openai-chat", "openai-compat", "langchain"):
-            for each in tools(shared_client, target):
-                taken = TypeAdapter(ChatCompletionToolParam).validate_python(each, strict=True)
-                assert taken == each
-                assert convert_to_openai_tool(each) == each
-                check_strict(each["function"])
+            for item in tools(shared_client, target):
+                taken = TypeAdapter(ChatCompletionToolParam).validate_python(item, strict=True)
+                assert taken == item
+                assert convert_to_openai_tool(item) == item
+                check_strict(item["function"])
         for tool in tools(shared_client, "openai-responses"):
             check_strict(tool)
             assert TypeAdapter(FunctionToolParam).validate_python(tool, strict=True) == tool
 
     def test_anthropic_takes_them(self, shared_client: httpx.Client) -> None:
-        for each in tools(shared_client, "anthropic"):
-            assert TypeAdapter(ToolParam).validate_python(each) == each
+        for tool in tools(shared_client, "anthropic"):
+            assert TypeAdapter(ToolParam).validate_python(tool) == tool
 
     def test_gemini_takes_them(self, shared_client: httpx.Client) -> None:
-        for each in tools(shared_client, "gemini"):
-            taken = gemini.Tool.model_validate(each)
-            assert taken.model_dump(mode="json", by_alias=True, exclude_unset=True) == each
+        for tool in tools(shared_client, "gemini"):
+            taken = gemini.Tool.model_validate(tool)
+            assert taken.model_dump(mode="json", by_alias=True, exclude_unset=True) == tool
 
     def test_bedrock_takes_them(self, shared_client: httpx.Client) -> None:
         model = ServiceModel(Loader().load_service_model("bedrock-runtime", "service-2"))
@@ -116,9 +116,9 @@ class TestDefinitions:
         assert not ParamValidator().validate(configured, shape).has_errors()
 
     def test_mcp_takes_them(self, shared_client: httpx.Client) -> None:
-        for each in tools(shared_client, "mcp"):
-            taken = Tool.model_validate(each)
-            assert taken.model_dump(mode="json", by_alias=True, exclude_unset=True) == each
+        for tool in tools(shared_client, "mcp"):
+            taken = Tool.model_validate(tool)
+            assert taken.model_dump(mode="json", by_alias=True, exclude_unset=True) == tool
 
     def test_names_that_no_tool_has_are_refused(self, shared_client: httpx.Client) -> None:
         answer = shared_client.get("/api/tools?target=mcp&only=page_fault,rm")
@@ -175,7 +175,7 @@ class TestCalls:
         entries = listed(client, "/api/sessions/s/messages")
         assert len(entries) == 2
         rendered = rendering(client, "/api/sessions/s/render", "openai-chat")
-        assert [each["role"] for each in rendered["messages"]] == ["assistant", "tool"]
+        assert [message["role"] for message in rendered["messages"]] == ["assistant", "tool"]
 
     @pytest.mark.engines("embedded")
     @pytest.mark.parametrize(
@@ -206,10 +206,10 @@ class TestCalls:
         function = {"name": "list_media", "arguments": "{}"}
         calls = [{"id": f"c{number}", "function": function} for number in range(45)]
         append(client, role="assistant", content=None, tool_calls=calls)
-        for each in calls:
+        for item in calls:
             # A page takes a number of the history, too.
-            put_page(client, str(each["id"]), content="x", session_id="s")
-            assert call(client, "list_media", "{}", str(each["id"])).status_code == 200
+            put_page(client, str(item["id"]), content="x", session_id="s")
+            assert call(client, "list_media", "{}", str(item["id"])).status_code == 200
         rendered = rendering(client, "/api/sessions/s/render", "openai-chat")
         assert (rendered["loss"], len(rendered["messages"])) == ([], 46)
         assert len(listed(client, "/api/sessions/s/messages")) == 46
@@ -242,7 +242,7 @@ class TestCalls:
         assert (first.status_code, again.content) == (200, first.content)
         none: list[object] = ["{}", {}, None, "", "cut{"]
         answers = [call(client, "list_media", arguments, "n") for arguments in none]
-        assert [each.status_code for each in answers] == [200, 200, 200, 200, 409]
+        assert [answer.status_code for answer in answers] == [200, 200, 200, 200, 409]
         assert len(listed(client, "/api/sessions/s/messages")) == 4
 
     def test_call_of_a_deleted_session_says_nothing_about_another_one_of_its_name(
@@ -281,7 +281,7 @@ class TestCalls:
         append(client, role="assistant", content=[{"type": "text", "text": "c"}])
         assert call(client, "list_media", "{}").status_code == 200
         rendered = rendering(client, "/api/sessions/s/render", "openai-chat")
-        assert [each["role"] for each in rendered["messages"]][-2:] == ["assistant", "tool"]
+        assert [message["role"] for message in rendered["messages"]][-2:] == ["assistant", "tool"]
         assert rendered["loss"] == []
         assert len(listed(client, "/api/sessions/s/messages")) == 4
 
@@ -447,7 +447,7 @@ class TestSearchPages:
         for number in range(4):
             put_page(client, f"p{number}", content="A sunset.")
         got = words(client, "search_pages", {"query": "sunset"})
-        (line,) = [each for each in got.splitlines() if each.startswith("long ")]
+        (line,) = [name for name in got.splitlines() if name.startswith("long ")]
         assert 150 < len(line) <= 200
 
     def test_query_of_a_model_finds_what_has_some_of_its_words(self, client: httpx.Client) -> None:
@@ -476,8 +476,8 @@ class TestSearchPages:
         assert again[1:] == found[1:]
         narrowed = {"query": "sunset", "modality": "audio"}
         assert len(words(client, "search_pages", narrowed, call_id="narrow").splitlines()) == 1
-        for number, each in enumerate(calls):
-            name, _, ref = each.removesuffix(")").partition("(")
+        for number, text in enumerate(calls):
+            name, _, ref = text.removesuffix(")").partition("(")
             read = words(client, name, {"ref": json.loads(ref)}, call_id=f"read {number}")
             assert "There is no" not in read
 
@@ -553,13 +553,13 @@ class TestReadText:
         assert isinstance(record, dict)
         ref = record["sanitized"]["resources"][0]["uri"]
         got = [
-            words(client, "read_text", {"ref": ref, "offset": each, "limit": 1}, f"r{each}")
-            for each in range(6)
+            words(client, "read_text", {"ref": ref, "offset": name, "limit": 1}, f"r{name}")
+            for name in range(6)
         ]
         assert got == [
-            f"[text/plain, characters {each} to {each + 1}; go on with offset={each + 1}]\n"
-            f"{whole[each]}"
-            for each in range(6)
+            f"[text/plain, characters {name} to {name + 1}; go on with offset={name + 1}]\n"
+            f"{whole[name]}"
+            for name in range(6)
         ]
 
     @pytest.mark.engines("embedded")
@@ -568,7 +568,7 @@ class TestReadText:
         ref = f"@{stored['uri']}"
         append(client, content=ref)
         wrong = ["0/a", "$.0.a", "#/0/a", "/~2"]
-        got = [words(client, "read_text", {"ref": ref, "pointer": each}, each) for each in wrong]
+        got = [words(client, "read_text", {"ref": ref, "pointer": item}, item) for item in wrong]
         said = "[The tool reported an error.]\n\npointer begins with a slash, such as /items/0."
         assert got == [said] * 4
 

@@ -68,11 +68,11 @@ def test_step_of_an_agent_is_one_request(client: httpx.Client) -> None:
         render={"target": "openai-chat"},
     )
     assert receipt["seqs"] == [1, 2, 3, 4]
-    assert [each["seq"] for each in history(client)] == [1, 2, 3, 4]
+    assert [entry["seq"] for entry in history(client)] == [1, 2, 3, 4]
     rendered = rendering(client, "/api/sessions/s/render", "openai-chat", handles=1)
     assert receipt == {"seqs": [1, 2, 3, 4], "rendering": rendered}
     assert shows(rendered, PICTURE)
-    assert [each["role"] for each in rendered["messages"]] == [
+    assert [message["role"] for message in rendered["messages"]] == [
         *("user", "assistant", "tool", "tool", "user")
     ]
 
@@ -91,7 +91,7 @@ def test_rendering_begins_where_the_caller_wants(client: httpx.Client) -> None:
 def test_call_that_no_message_has_is_appended_before_its_answer(client: httpx.Client) -> None:
     receipt = take(client, QUESTION, tool_call("c1", "page_fault", {"page_id": "absent"}))
     assert receipt["seqs"] == [1, 3]
-    assert [each.get("role") for each in history(client)[:2]] == ["user", "assistant"]
+    assert [message.get("role") for message in history(client)[:2]] == ["user", "assistant"]
     assert history(client)[2]["sanitized"]["meta"]["success"] is False
 
 
@@ -105,12 +105,12 @@ def test_entries_are_kept_as_the_routes_of_their_own_keep_them(client: httpx.Cli
     client.post("/api/sessions/o/messages", content=spelled, headers=JSON)
     client.post("/api/tool-results", content=f'{{"sessionId":"o",{tool}', headers=JSON)
     here, there = (
-        json.loads(client.get(f"/api/sessions/{each}/messages").text, parse_float=str)["items"]
-        for each in "so"
+        json.loads(client.get(f"/api/sessions/{letter}/messages").text, parse_float=str)["items"]
+        for letter in "so"
     )
     own = {"id", "created_at", "createdAt"}
-    assert [{k: v for k, v in each.items() if k not in own} for each in here] == [
-        {k: v for k, v in each.items() if k not in own} for each in there
+    assert [{k: v for k, v in item.items() if k not in own} for item in here] == [
+        {k: v for k, v in item.items() if k not in own} for item in there
     ]
 
 
@@ -318,7 +318,7 @@ def test_call_of_a_turn_by_itself_gets_the_answer_that_the_turn_has_stored(
 @pytest.mark.engines("embedded")
 def test_call_is_appended_once_however_many_results_stand_behind_it(client: httpx.Client) -> None:
     clocks = [f"k{number}" for number in range(30)]
-    made = calling(*((each, "clock") for each in clocks), ("c1", "list_media"))
+    made = calling(*((clock, "clock") for clock in clocks), ("c1", "list_media"))
     sent = [made, *map(result, clocks), tool_call("c1", arguments="{}")]
     receipt = take(client, *sent, render={"target": "openai-chat"})
     assert receipt["seqs"] == [*range(1, 33)]
@@ -346,8 +346,8 @@ def test_of_turns_at_once_that_expect_the_same_one_is_appended(client: httpx.Cli
                 range(8),
             )
         )
-    assert sorted(each.status_code for each in answers) == [200, *[409] * 7]
-    assert [each["seq"] for each in history(client)] == [1, 2]
+    assert sorted(answer.status_code for answer in answers) == [200, *[409] * 7]
+    assert [entry["seq"] for entry in history(client)] == [1, 2]
 
 
 def test_tool_of_a_turn_sees_what_was_there_before_it(client: httpx.Client) -> None:

@@ -28,7 +28,7 @@ def working_set(client: httpx.Client, **query: object) -> Json:
     record: Json = answer.json()
     rendered = read_rendering(client.get(SESSION_RENDER, params=asked), "openai-chat")  # type: ignore[arg-type]
     assert record["tokensEst"] == rendered["tokensEst"]
-    assert sum(each["tokens"] for each in record["entries"]) == record["tokensEst"]
+    assert sum(entry["tokens"] for entry in record["entries"]) == record["tokensEst"]
     if "frontier" in rendered:
         assert record["frontier"] == rendered["frontier"]
     return record
@@ -68,18 +68,18 @@ def test_working_set_says_what_is_in_context_at_which_level(client: httpx.Client
     append(client, role="user", content="Go on.")
     whole = working_set(client)
     assert "maxTokens" not in whole
-    assert {each["level"] for each in whole["entries"]} == {"FULL"}
-    results = [each for each in whole["entries"] if each["role"] == "tool"]
-    assert [(each["seq"], each.get("media", 0)) for each in results] == [
+    assert {entry["level"] for entry in whole["entries"]} == {"FULL"}
+    results = [entry for entry in whole["entries"] if entry["role"] == "tool"]
+    assert [(result["seq"], result.get("media", 0)) for result in results] == [
         (2, 1),
         (3, 0),
         (5, 1),
         (7, 0),
         (8, 0),
     ]
-    assert [each.get("recalls", 0) for each in results] == [1, 1, 0, 0, 0]
+    assert [result.get("recalls", 0) for result in results] == [1, 1, 0, 0, 0]
     small = working_set(client, maxTokens=whole["tokensEst"] - 2_000)
-    shown = {each["seq"]: each for each in small["entries"] if each["role"] == "tool"}
+    shown = {entry["seq"]: entry for entry in small["entries"] if entry["role"] == "tool"}
     assert shown[2] == {
         "seq": 2,
         "role": "tool",
@@ -94,13 +94,13 @@ def test_working_set_says_what_is_in_context_at_which_level(client: httpx.Client
     assert (shown[3]["level"], shown[8]["level"]) == ("REDUCED", "FULL")
     tiny = working_set(client, maxTokens=420)
     assert tiny["maxTokens"] == 420
-    less = [each for each in tiny["entries"] if "evicted" in each]
+    less = [entry for entry in tiny["entries"] if "evicted" in entry]
     assert (less[0]["role"], less[0]["fromSeq"]) == ("user", 2)
-    levels = [(each["level"], each["stepLevel"]) for each in less]
+    levels = [(item["level"], item["stepLevel"]) for item in less]
     assert levels[0] == ("REFERENCE", "folded")
     assert levels[-2:] == [("REFERENCE", "line"), ("REDUCED", "preview")]
-    said = [each for each in tiny["entries"] if each["role"] == "user" and "count" not in each]
-    assert [each["priority"] for each in said] == ["stays", "stays"]
+    said = [entry for entry in tiny["entries"] if entry["role"] == "user" and "count" not in entry]
+    assert [item["priority"] for item in said] == ["stays", "stays"]
 
 
 def test_page_that_is_faulted_again_and_again_gives_way_last(
@@ -124,7 +124,7 @@ def test_page_that_is_faulted_again_and_again_gives_way_last(
         {"pageId": "pinned", "seq": 11, "level": "FULL", "faults": 1, "priority": "stays"},
     ]
     plain = working_set(client, maxTokens=most, adaptive=0)
-    assert [(each["pageId"], each["level"], each["priority"]) for each in plain["pages"]] == [
+    assert [(page["pageId"], page["level"], page["priority"]) for page in plain["pages"]] == [
         ("often", "REDUCED", "normal"),
         ("once", "FULL", "normal"),
         ("pinned", "FULL", "stays"),

@@ -107,10 +107,10 @@ def test_pages_of_text_are_counted_before_they_are_read(tmp_path: Path) -> None:
             ]
             statuses = [reader.recv(12) for reader in readers]
             alone = [f"{path}/1", f"{path}/1?media=inline", f"{path}?media=inline"]
-            refused = [client.get(each).status_code for each in alone]
+            refused = [client.get(item).status_code for item in alone]
             grown = server.peak_bytes() - before
             stack.close()
-            answered = [client.get(each).status_code for each in alone]
+            answered = [client.get(item).status_code for item in alone]
     print(f"grew by {grown // MIB} MiB")  # noqa: T201 - the measure
     assert {*statuses} == {b"HTTP/1.1 200", b"HTTP/1.1 503"}
     assert (refused, answered) == ([503, 503, 503], [200, 200, 200])

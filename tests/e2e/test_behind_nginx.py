@@ -81,15 +81,15 @@ def writing(base_url: str) -> Iterator[Answers]:
                 except httpx.HTTPError as error:
                     answers.fail(error)
 
-    writers = [threading.Thread(target=write_on, args=(each,)) for each in range(WRITERS)]
-    for each in writers:
-        each.start()
+    writers = [threading.Thread(target=write_on, args=(item,)) for item in range(WRITERS)]
+    for span in writers:
+        span.start()
     try:
         yield answers
     finally:
         is_over.set()
-        for each in writers:
-            each.join(WAIT_SECONDS)
+        for item in writers:
+            item.join(WAIT_SECONDS)
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ def client_of(base_url: str) -> httpx.Client:
 
 def addresses(processes: list[PagefaultProcess]) -> list[str]:
     """Where they are, for nginx."""
-    return [f"127.0.0.1:{each.port}" for each in processes]
+    return [f"127.0.0.1:{process.port}" for process in processes]
 
 
 @pytest.mark.promise(
@@ -169,10 +169,10 @@ def test_the_same_call_at_once_through_both_processes_is_one_record(pair: Pair) 
             got.append((answer.status_code, answer.content))
 
     writers = [threading.Thread(target=write_once) for _ in range(WRITERS)]
-    for each in writers:
-        each.start()
-    for each in writers:
-        each.join(WAIT_SECONDS)
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join(WAIT_SECONDS)
     assert sorted(status for status, _ in got) == [200] * (WRITERS - 1) + [201]
     assert len({body for _, body in got}) == 1
     for process in pair.processes:
@@ -188,7 +188,7 @@ def test_a_process_that_is_killed_is_passed_over(pair: Pair) -> None:
     pair.processes[0].kill()
     with pair.client() as client:
         numbers = range(1, 7)
-        assert [write(client, WRITERS, each).status_code for each in numbers] == [201] * 6
+        assert [write(client, WRITERS, number).status_code for number in numbers] == [201] * 6
     pair.processes[0].start()
     pair.nginx.reload(balancing(*addresses(pair.processes)))
 

@@ -281,8 +281,8 @@ def test_a_data_directory_that_cannot_be_made_is_one_sentence(
         "keys create --project p",
         "keys revoke x",
     )
-    refused = [pagefault.run(*each.split(), "--data-dir", data_dir) for each in commands]
-    assert [(each.returncode, data_dir in sentence(each.stderr)) for each in refused] == [
+    refused = [pagefault.run(*command.split(), "--data-dir", data_dir) for command in commands]
+    assert [(item.returncode, data_dir in sentence(item.stderr)) for item in refused] == [
         (1, True)
     ] * len(commands)
 
@@ -378,8 +378,8 @@ def test_result_in_another_spelling_is_the_same_call(
 ) -> None:
     line = ("ingest", "-", "--session", "s-1", "--data-dir", str(data_dir))
     spellings = ('{"a": "x", "b": [1]}', '{"b":[1.0],"a":"\\u0078"}\n', '{"a": "y", "b": [1]}')
-    told = [pagefault.run(*line, given=each).stdout.splitlines()[-1] for each in spellings]
-    identities, ends = zip(*(each.split(" ", 1) for each in told), strict=True)
+    told = [pagefault.run(*line, given=spelling).stdout.splitlines()[-1] for spelling in spellings]
+    identities, ends = zip(*(name.split(" ", 1) for name in told), strict=True)
     assert (identities[0] == identities[1], identities[0] == identities[2]) == (True, False)
     assert ends == (
         "stored as seq 1 of session s-1; 0 resources",

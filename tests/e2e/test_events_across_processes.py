@@ -158,8 +158,8 @@ async def test_everybody_hears_everything_once_though_a_process_is_killed(
         late = await (await listen(course.processes[1].port, course.key)).until_open()
         late.close()
     everything = list(range(1, EVENTS + 1))
-    assert [each.positions for each in listeners if each.positions != everything] == []
-    assert len({each.sha256.digest() for each in listeners}) == 1
+    assert [item.positions for item in listeners if item.positions != everything] == []
+    assert len({resource.sha256.digest() for resource in listeners}) == 1
     assert late.opened_at == EVENTS
 
 

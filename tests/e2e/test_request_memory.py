@@ -207,9 +207,9 @@ def test_large_medium_of_a_page_or_a_message_is_not_held_in_memory(
         grown = server.peak_bytes() - before
         assert created.status_code == 201, created.text[:500]
         (resource,) = (
-            each
-            for each in client.get("/api/resources").json()["items"]
-            if each["size"] == len(IMAGE)
+            item
+            for item in client.get("/api/resources").json()["items"]
+            if item["size"] == len(IMAGE)
         )
         assert client.get(f"/api/resources/{resource['uri']}/content").content == IMAGE
         wait_until_nothing_is_held(client)

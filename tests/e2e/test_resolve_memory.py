@@ -109,11 +109,11 @@ def assert_not_kept(
     with ExitStack() as stack:
         query = {"arguments": [reference], "as": form}
         readers = [stack.enter_context(ask(server, key, query)) for _ in range(CLIENTS)]
-        begun = [read_some(each, READ_BYTES) for each in readers]
+        begun = [read_some(reader, READ_BYTES) for reader in readers]
         whole = begun[0] + read_some(readers[0], 2**30)
         grown = server.peak_bytes() - before
     print(f"{engine}, {form}: grew by {grown // MIB} MiB")  # noqa: T201 - the measure
-    assert [each[:13] for each in begun] == [b"HTTP/1.1 200 "] * CLIENTS
+    assert [item[:13] for item in begun] == [b"HTTP/1.1 200 "] * CLIENTS
     head, _, body = whole.partition(b"\r\n\r\n")
     assert f"content-length: {len(body)}".encode() in head.lower()
     assert json.loads(body)["arguments"] == [expected]

@@ -41,7 +41,7 @@ class Pair:
 
     def listened_to(self) -> list[int]:
         """How many streams each process has."""
-        return [_streams(each) for each in self.processes]
+        return [_streams(process) for process in self.processes]
 
     def say(self, session_id: str, text: str) -> None:
         """Add a message to a session."""
@@ -61,7 +61,7 @@ def _streams(process: PagefaultProcess) -> int:
 
 
 def _addresses(processes: list[PagefaultProcess]) -> list[str]:
-    return [f"127.0.0.1:{each.port}" for each in processes]
+    return [f"127.0.0.1:{process.port}" for process in processes]
 
 
 def text_of(block: Block) -> str:

@@ -60,7 +60,7 @@ class SmallDisk:
     @property
     def namespaces(self) -> Sequence[Path]:
         """The namespaces of whoever is to see it, in the order in which they are entered."""
-        return [Path(f"/proc/{self._held.pid}/ns/{_FILES[each]}") for each in _NAMESPACES]
+        return [Path(f"/proc/{self._held.pid}/ns/{_FILES[namespace]}") for namespace in _NAMESPACES]
 
     @property
     def seen(self) -> Path:

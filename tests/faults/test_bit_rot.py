@@ -54,7 +54,7 @@ async def test_one_changed_bit_in_each_of_a_hundred_files_is_found_a_hundred_tim
 ) -> None:
     random = Random(2026)  # noqa: S311 - the same in every run
     sound = some_files(10, random)
-    damaged = [bytes([255]) + each for each in some_files(FILES, random)]
+    damaged = [bytes([255]) + file for file in some_files(FILES, random)]
     await stores.store(*sound, *damaged)
     behind = BehindTheStore(stores.settings)
     for data in damaged:
@@ -62,7 +62,7 @@ async def test_one_changed_bit_in_each_of_a_hundred_files_is_found_a_hundred_tim
         behind.write(place, with_one_bit_changed(data, random))
     found: list[StoreFault] = []
     report = await StoreCheck(stores.records, stores.blobs).run(found.append, repair=True)
-    assert sorted(found, key=lambda each: each.digest) == sorted(
+    assert sorted(found, key=lambda item: item.digest) == sorted(
         (
             StoreFault(
                 PROJECT,
@@ -73,11 +73,11 @@ async def test_one_changed_bit_in_each_of_a_hundred_files_is_found_a_hundred_tim
             )
             for data in damaged
         ),
-        key=lambda each: each.digest,
+        key=lambda item: item.digest,
     )
     size = sum(map(len, [*sound, *damaged]))
     assert report == StoreCheckReport(FILES + len(sound), size, unneeded=0, faults=FILES)
     for data in damaged:
         with pytest.raises(StoreUnavailableError):
             await stores.blobs.open(PROJECT, hashlib.sha256(data).hexdigest())
-    assert await stores.blob_ids() == {hashlib.sha256(each).hexdigest() for each in sound}
+    assert await stores.blob_ids() == {hashlib.sha256(item).hexdigest() for item in sound}

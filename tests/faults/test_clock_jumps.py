@@ -104,7 +104,7 @@ class Writer:
         pages = walked(self.client, "/api/pages")
         assert [page["page_id"] for page in pages] == self.pages[::-1]
         for path, count in self._counts().items():
-            listed = [str(each) for each in walked(self.client, path)]
+            listed = [str(item) for item in walked(self.client, path)]
             assert (path, len(listed), len(set(listed))) == (path, count, count)
 
     def _counts(self) -> dict[str, int]:

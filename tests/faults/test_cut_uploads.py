@@ -94,10 +94,10 @@ def test_two_hundred_requests_cut_anywhere_leave_nothing(
         # And the very same requests are taken when they come whole.
         for path, kind, body in sent[1:]:
             client.post(path, content=body, headers={"Content-Type": kind}).raise_for_status()
-        kept = {each["digest"] for each in client.get("/api/resources").json()["items"]}
+        kept = {item["digest"] for item in client.get("/api/resources").json()["items"]}
     own_service.stop()
-    left = {os.path.basename(each) for each in left_behind(store_settings)}
-    assert left == {each.removeprefix("sha-256:") for each in kept}
+    left = {os.path.basename(item) for item in left_behind(store_settings)}
+    assert left == {name.removeprefix("sha-256:") for name in kept}
 
 
 @pytest.mark.promise(

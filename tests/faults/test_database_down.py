@@ -94,15 +94,15 @@ def writing(service: LiveService, key: str) -> Iterator[Told]:
                 }
                 number += told.note(writer, client.post("/api/tool-results", json=call))
 
-    writers = [threading.Thread(target=write, args=(each,)) for each in range(WRITERS)]
-    for each in writers:
-        each.start()
+    writers = [threading.Thread(target=write, args=(item,)) for item in range(WRITERS)]
+    for span in writers:
+        span.start()
     try:
         yield told
     finally:
         is_over.set()
-        for each in writers:
-            each.join(WAIT_SECONDS)
+        for item in writers:
+            item.join(WAIT_SECONDS)
 
 
 @pytest.mark.promise(

@@ -143,8 +143,8 @@ async def test_listeners_hear_everything_once_though_the_process_dies_again_and_
     finally:
         process.kill()
     everything = list(range(1, EVENTS + 1))
-    assert [each.positions for each in listeners if each.positions != everything] == []
-    assert len({each.sha256.digest() for each in listeners}) == 1
+    assert [item.positions for item in listeners if item.positions != everything] == []
+    assert len({resource.sha256.digest() for resource in listeners}) == 1
     tell(
         f"Events over restarts, {engine}",
         f"{LISTENERS} listeners, {KILLS} kills, {EVENTS} events: each heard by each, in order, "

@@ -36,7 +36,7 @@ def write_until_acknowledged(
         client.timeout = httpx.Timeout(WAIT_SECONDS)
         for number in range(CALLS):
             sent = images(writer, number)
-            blocks = [{"type": "image", "data": base64.b64encode(each).decode()} for each in sent]
+            blocks = [{"type": "image", "data": base64.b64encode(item).decode()} for item in sent]
             call = {"toolName": "t", "toolCallId": f"c{number}", "sessionId": f"s{writer}"}
             body = {**call, "result": {"content": blocks}}
             for _ in range(TRIES):
@@ -99,14 +99,14 @@ def test_results_are_whole_or_refused_though_a_store_fails_every_other_time(
             said: list[str] = []
             writers = [
                 threading.Thread(
-                    target=write_until_acknowledged, args=(service, key, each, written, said)
+                    target=write_until_acknowledged, args=(service, key, number, written, said)
                 )
-                for each in range(WRITERS)
+                for number in range(WRITERS)
             ]
-            for each in writers:
-                each.start()
-            for each in writers:
-                each.join(TIMEOUT_SECONDS)
+            for span in writers:
+                span.start()
+            for item in writers:
+                item.join(TIMEOUT_SECONDS)
             store.is_faulty = False
             assert said == []
             assert len(written) == WRITERS * CALLS
@@ -118,14 +118,14 @@ def test_results_are_whole_or_refused_though_a_store_fails_every_other_time(
                     resources = client.get(place).json()["sanitized"]["resources"]
                     contents = [
                         client.get(
-                            f"/api/resources/{each['uri'].removeprefix('blob:')}/content"
+                            f"/api/resources/{resource['uri'].removeprefix('blob:')}/content"
                         ).content
-                        for each in resources
+                        for resource in resources
                     ]
                     assert contents == sent
                 for writer in range(WRITERS):
                     page = client.get(f"/api/sessions/s{writer}/messages?limit=200").json()
-                    assert [each["toolCallId"] for each in page["items"]] == [
+                    assert [item["toolCallId"] for item in page["items"]] == [
                         f"c{number}" for number in range(CALLS)
                     ]
     met = ", ".join(f"{count} {fault}" for fault, count in sorted(store.met.items()))

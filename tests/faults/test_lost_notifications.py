@@ -55,8 +55,8 @@ async def test_event_that_was_not_notified_is_heard_within_a_second(
             with PagefaultProcess(tmp_path / "dying", env=dying) as process:
                 died_at = await anyio.to_thread.run_sync(post_until_dead, process, number)
                 new = await listen(living.port, "none", last_event_id=number - 1)
-                for each in (stream, new):
-                    assert await each.until_position(number)
+                for item in (stream, new):
+                    assert await item.until_position(number)
                     waits.append(time.monotonic() - died_at)
                 assert new.positions == [number]
                 new.close()

@@ -47,7 +47,9 @@ def result_of(number: int, media: Sequence[bytes]) -> dict[str, object]:
 
 
 def digests_of(descriptors: list[dict[str, str]]) -> Answered:
-    return Answered(frozenset(each["digest"].removeprefix("sha-256:") for each in descriptors))
+    return Answered(
+        frozenset(descriptor["digest"].removeprefix("sha-256:") for descriptor in descriptors)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -141,4 +143,4 @@ def test_answer_before_its_commit_is_noticed(root: Path, operations: list[Operat
 
 def of(operations: list[Operation], kind: type[Operation]) -> list[int]:
     """Where the operations of a kind are."""
-    return [place for place, each in enumerate(operations) if isinstance(each, kind)]
+    return [place for place, operation in enumerate(operations) if isinstance(operation, kind)]

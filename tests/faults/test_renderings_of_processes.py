@@ -35,7 +35,7 @@ class Processes:
             stack.enter_context(PagefaultProcess(folder.mktemp("two"), env=env)) for _ in range(2)
         ]
         self._key = env.get("KEY")
-        self.clients = [self._client(each) for each in self._processes]
+        self.clients = [self._client(process) for process in self._processes]
 
     def restart(self, index: int) -> None:
         """Kill a process and start it anew."""

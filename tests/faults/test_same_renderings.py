@@ -91,7 +91,7 @@ def read_back(client: httpx.Client, render: Json, receipt: Json) -> int:
         return 0
     assert shown["tokensEst"] <= render["maxTokens"]
     CHECKS[render["target"]](shown["messages"])
-    evicted = [each for each in shown["loss"] if each["code"] == "evicted"]
+    evicted = [item for item in shown["loss"] if item["code"] == "evicted"]
     for entry in evicted:
         method, path = entry["restore"].split(" ")
         answer = client.request(method, path)

@@ -181,8 +181,8 @@ async def test_hours_in_which_nothing_was_running_are_made_up(
         data
         for data in files
         if any(
-            each.first <= digest_of(data) and (each.end is None or digest_of(data) < each.end)
-            for each in due
+            span.first <= digest_of(data) and (span.end is None or digest_of(data) < span.end)
+            for span in due
         )
     ]
     assert (len(due), bool(in_them)) == (24, True)
@@ -198,8 +198,8 @@ async def test_two_processes_at_once_read_nothing_twice(stores: Stores) -> None:
     counted = Counted()
     scrubs = [scrub_of(stores, counted, period_seconds=3_600.0) for _ in range(4)]
     async with anyio.create_task_group() as tasks:
-        for each in scrubs:
-            tasks.start_soon(each.run, NOON)
+        for scrub in scrubs:
+            tasks.start_soon(scrub.run, NOON)
     assert sorted(counted.sizes) == sorted(map(len, files))
 
 

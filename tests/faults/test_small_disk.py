@@ -188,7 +188,7 @@ class Full:
             assert records == self.kept.records
             assert set(_listed(client, "/api/resources")) == set(self.kept.files)
             sessions = client.get("/api/sessions").raise_for_status().json()["items"]
-            paths = [f"/api/sessions/{each['id']}/messages" for each in sessions]
+            paths = [f"/api/sessions/{session['id']}/messages" for session in sessions]
             entries = [len(_listed(client, path)) for path in paths]
             assert sum(entries) == len(self.kept.records)
             for path, (data, acknowledged) in self.kept.unfinished.items():
@@ -270,7 +270,7 @@ def full(request: pytest.FixtureRequest, backends: Backends, tmp_path: Path) -> 
 def test_full_disk_is_told_and_everything_acknowledged_reads_back(full: Full) -> None:
     assert {status for _, status in full.kept.answers} == {201, 204, 507}
     for kind in ("upload", "form", "result", "message"):
-        assert {status for each, status in full.kept.answers if each == kind} == {201, 507}
+        assert {status for answer, status in full.kept.answers if answer == kind} == {201, 507}
     assert full.kept.answers["piece", 204]
     full.assert_kept()
     full.assert_nothing_on_its_way()

@@ -70,7 +70,7 @@ class WatchedProcess(PagefaultProcess):
             resident_bytes=int(said["VmRSS"].split()[0]) * 1024,
             threads=int(said["Threads"]),
             files=len(opened),
-            sockets=sum(each.startswith("socket:") for each in opened),
+            sockets=sum(name.startswith("socket:") for name in opened),
         )
 
 
@@ -190,7 +190,7 @@ def test_process_does_not_grow_under_a_load_that_goes_on(
                 samples.append(process.size)
         finally:
             load.is_over.set()
-        done = sum(each.result() for each in rounds)
+        done = sum(item.result() for item in rounds)
         assert state.bytes_on_their_way() == 0
         assert state.rows() == []
     # The first has only just begun: caches fill, and threads are started as they are needed.

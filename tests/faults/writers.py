@@ -125,13 +125,13 @@ class Round:
             threading.Thread(target=self._write, args=(connect, writer, kind))
             for writer, kind in enumerate(self.kinds)
         ]
-        for each in writers:
-            each.start()
+        for writer in writers:
+            writer.start()
         try:
             yield
         finally:
-            for each in writers:
-                each.join(WAIT_SECONDS)
+            for writer in writers:
+                writer.join(WAIT_SECONDS)
 
     def wait_for_answers(self, number: int) -> None:
         """Return when so many calls were acknowledged."""

@@ -83,8 +83,8 @@ def main() -> None:
     """Start as many as are asked for, and hand each line to all of them."""
     writing = [_forked(number) for number in range(int(sys.argv[1]))]
     for line in sys.stdin:
-        for each in writing:
-            os.write(each, line.encode())
+        for item in writing:
+            os.write(item, line.encode())
 
 
 if __name__ == "__main__":

@@ -89,9 +89,9 @@ async def test_newest_answer_of_an_id_is_found(records: Records, call_id: str, c
         PROJECT, lambda unit: unit[SessionHistory].entries("s", after_seq=0, limit=count)
     )
     named = [
-        (each.tool_call_id, each.answer_number)
-        for each in entries
-        if isinstance(each, StoredMessage | StoredHistoryMessage)
+        (entry.tool_call_id, entry.answer_number)
+        for entry in entries
+        if isinstance(entry, StoredMessage | StoredHistoryMessage)
     ]
     assert named == [(call_id, number) for number in range(1, count + 1)]
 
@@ -118,6 +118,6 @@ async def test_old_and_new_versions_write_side_by_side(records: Records) -> None
 
 def test_key_of_every_answer_fits_an_index() -> None:
     ids = ["a", "\U0001f600" * 512, "\U0001f600" * 513, "\0" * 512, "€" * LONGEST_CALL_ID]
-    keys = [call_key(each, number) for each in ids for number in (1, 2, 10**9)]
+    keys = [call_key(call_id, number) for call_id in ids for number in (1, 2, 10**9)]
     assert len(set(keys)) == len(keys)
     assert max(len(key.encode()) for key in keys) <= 2_048

@@ -104,7 +104,7 @@ def drive(service: LiveService) -> list[str]:
     key = service.new_key()
     with ThreadPoolExecutor(CLIENTS) as clients:
         faults = clients.map(partial(write_and_read, service.base_url, key), range(CLIENTS))
-        return [fault for each in faults for fault in each]
+        return [fault for item in faults for fault in item]
 
 
 def test_concurrent_clients_read_what_they_wrote(pooled: Settings) -> None:

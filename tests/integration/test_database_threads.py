@@ -132,17 +132,17 @@ async def test_long_write_leaves_the_event_loop_to_others_and_to_those_who_read(
 async def test_pools_count_used_connections_and_waiting_callers(engines: Engines) -> None:
     reads, writes = [Held() for _ in range(CONNECTIONS + 1)], [Held(), Held()]
     async with anyio.create_task_group() as tasks:
-        for each in reads:
-            tasks.start_soon(engines.read, each.read)
-        for key, each in enumerate(writes):
-            tasks.start_soon(partial(engines.write, partial(each.insert, key), is_alone=False))
+        for read in reads:
+            tasks.start_soon(engines.read, read.read)
+        for key, write in enumerate(writes):
+            tasks.start_soon(partial(engines.write, partial(write.insert, key), is_alone=False))
             await writes[0].until_begun()
-        for each in reads[:CONNECTIONS]:
-            await each.until_begun()
+        for read in reads[:CONNECTIONS]:
+            await read.until_begun()
         await anyio.wait_all_tasks_blocked()
         busy = engines.pools()
-        for each in (*reads, *writes):
-            each.may_end.set()
+        for read in (*reads, *writes):
+            read.may_end.set()
     assert busy == [
         PoolUse("main", CONNECTIONS, CONNECTIONS, 0, 1),
         PoolUse("commits", 1, 1, 0, 1),

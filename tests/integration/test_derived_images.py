@@ -128,7 +128,8 @@ class Bench:
     async def resources(self) -> set[str]:
         async with reading(self.stores.records, PROJECT) as unit:
             return {
-                each.resource_id for each in await unit[ResourceRecords].page(before=None, limit=99)
+                resource.resource_id
+                for resource in await unit[ResourceRecords].page(before=None, limit=99)
             }
 
     async def notes(self) -> int:
@@ -249,7 +250,7 @@ async def test_same_image_at_once_is_one(bench: Bench, settings: Settings) -> No
         for number in range(8):
             tasks.start_soon(get, bench.images if number % 2 else other)
     image = await bench.made(source)
-    described = [each.resource.resource_id for each in made if each]
+    described = [item.resource.resource_id for item in made if item]
     assert described == [image.resource.resource_id] * 8
     assert await bench.notes() == 1
     assert await bench.resources() == {source.resource_id, image.resource.resource_id}
@@ -266,7 +267,7 @@ async def test_same_bytes_under_two_names_at_once_are_one(bench: Bench) -> None:
         for source in sources:
             tasks.start_soon(get, source)
     assert len(made) == 1
-    assert await bench.resources() == made.union(each.resource_id for each in sources)
+    assert await bench.resources() == made.union(resource.resource_id for resource in sources)
 
 
 async def test_image_that_fits_is_its_own_derived_one(bench: Bench) -> None:
@@ -291,7 +292,10 @@ async def test_deleted_session_takes_what_was_derived_with_it(bench: Bench) -> N
     assert await bench.get(broken) is None
     released = await bench.end("s")
     # What was derived is no part of what the session is said to have used.
-    assert {each.resource_id for each in released} == {source.resource_id, broken.resource_id}
+    assert {resource.resource_id for resource in released} == {
+        source.resource_id,
+        broken.resource_id,
+    }
     assert await bench.resources() == {kept.resource_id, kept_image.resource.resource_id}
     assert await bench.notes() == 1
     await bench.stores.sweep().run(0)

@@ -62,7 +62,7 @@ class Reader:
     @property
     def notified(self) -> list[Wake]:
         """Of which projects it was woken; the others are polls."""
-        return [each for each in self.woken if each != EVERYBODY]
+        return [item for item in self.woken if item != EVERYBODY]
 
     async def until_woken(self, times: int) -> list[Wake]:
         """Wait until it was woken so many times in all; returns each."""
@@ -131,7 +131,7 @@ async def test_own_commit_wakes_at_once_as_long_as_somebody_listens(
             assert reader.woken == [(PROJECT, 2)]
             broker.announce("other", 3)
         broker.announce(PROJECT, 4)
-        assert [each for each in reader.woken if each != EVERYBODY] == [
+        assert [item for item in reader.woken if item != EVERYBODY] == [
             (PROJECT, 2),
             ("other", 3),
         ]
@@ -194,7 +194,7 @@ async def notifications(engines: Engines) -> AsyncIterator[Callable[[], Awaitabl
                     if (message := json.loads(notification.payload)) == "end":
                         break
                     messages.append(message["newest"])
-            return [each for each in messages if each != {}]
+            return [item for item in messages if item != {}]
 
         yield sent
 
@@ -373,4 +373,4 @@ async def test_nothing_is_missed_that_was_written_while_a_connection_was_lost(
             await cut(engines, connections=2)
             await write(one, f"{number}a", f"{number}b")
         items = await heard(stream, until=2 * CUTS)
-    assert [each.position for each in items] == list(range(1, 2 * CUTS + 1))
+    assert [item.position for item in items] == list(range(1, 2 * CUTS + 1))

@@ -126,7 +126,7 @@ async def test_later_number_waits_until_the_earlier_one_is_decided(
             may_end.set()
         items = await heard(stream, until=len(expected))
     assert await numbers(one[Records]) == list(enumerate(expected, 1))
-    told = [(each.position, json.loads(each.data)["id"]) for each in items]
+    told = [(item.position, json.loads(item.data)["id"]) for item in items]
     assert told == list(enumerate(expected, 1))
 
 
@@ -163,7 +163,7 @@ class Crowd:
     async def listen(self, at: int) -> None:
         """Listen from before the first event."""
         async with listening_at(self._processes[at]) as stream:
-            self.seen.append([each.position for each in await heard(stream, until=self.last)])
+            self.seen.append([item.position for item in await heard(stream, until=self.last)])
 
     async def listen_late(self, at: int) -> None:
         """Come when all has been written."""
@@ -174,8 +174,8 @@ class Crowd:
         for step, count in enumerate(self._plans[number]):
             with suppress(GivenUpError):
                 async with writing(self._processes[number % 2][Records], PROJECT) as unit:
-                    for each in range(count or 1):
-                        await unit.note(page_event(f"{number}-{step}-{each}"))
+                    for name in range(count or 1):
+                        await unit.note(page_event(f"{number}-{step}-{name}"))
                     if not count:
                         await unit[EventRecords].flush()
                         raise GivenUpError

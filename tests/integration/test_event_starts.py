@@ -134,7 +134,7 @@ async def test_session_of_another_project_is_none(stores: Stores) -> None:
     await write(stores.records, "s", "s")
     found = await stores.records.read_snapshot(
         "other",
-        lambda unit: [start_of(unit, each, after) for each in (None, "s") for after in (None, 2)],
+        lambda unit: [start_of(unit, item, after) for item in (None, "s") for after in (None, 2)],
     )
     assert found == [Start(0, 0), Start(0, 0, RESET)] * 2
 
@@ -151,13 +151,13 @@ async def test_write_that_is_rolled_back_is_never_there_and_gives_its_number_bac
     await write(records, "s")
     async with reading(records, PROJECT) as unit:
         logged = await unit[EventRecords].after(0, limit=10)
-        sessions = [await unit[SessionRecords].find(each) for each in ("s", "t")]
+        sessions = [await unit[SessionRecords].find(name) for name in ("s", "t")]
     assert [(event.number, event.session_id, event.seq) for event in logged] == [
         (1, "s", 1),
         (2, "s", 2),
     ]
     assert announced == [(PROJECT, 1), (PROJECT, 2)]
-    assert [each and each.last_seq for each in sessions] == [2, None]
+    assert [session and session.last_seq for session in sessions] == [2, None]
 
 
 async def test_deletion_is_told_to_whoever_has_not_seen_it(records: Records) -> None:
@@ -186,7 +186,7 @@ async def test_position_that_two_sessions_of_a_name_have_had_is_no_place(records
     await write(records, "s", "s", "s")
     await delete(records, "s")
     await write(records, "s", "s", "s")
-    assert [each.is_reset for each in await starts(records, [None, 0, 1, 2, 3])] == [
+    assert [item.is_reset for item in await starts(records, [None, 0, 1, 2, 3])] == [
         *(False, False, RESET, RESET, RESET)
     ]
     assert await told(records, 0) == [("page:created", number) for number in (1, 2, 3)]
@@ -219,7 +219,7 @@ async def test_position_of_a_session_that_ended_is_no_place_though_its_deletion_
     ]
     assert await starts(records, [7, 8]) == [Start(16, 7), Start(17, 8)]
     assert await sweep(stores, most=0) == 9
-    assert [each.is_reset for each in await starts(records, [1, 6, 7, 8])] == [
+    assert [item.is_reset for item in await starts(records, [1, 6, 7, 8])] == [
         *(RESET, RESET, RESET, False)
     ]
     assert await start(records, 1, "t") == Start(18, 1)
@@ -327,7 +327,7 @@ def test_listener_whose_place_is_swept_is_reset_and_hears_what_is_new(
                 reset = stream.next()
                 told = (stream.opening.id, reset.event, reset.position)
                 assert told == (None, "reset", last)
-        assert [each.event for each in heard(client, after=2, count=1)] == ["message:created"]
+        assert [item.event for item in heard(client, after=2, count=1)] == ["message:created"]
         with listening(client, "/api/sessions/s/events", last_event_id=2) as stream:
             append(client, content="new")
             assert stream.next().position == 3

@@ -50,11 +50,11 @@ async def test_lag_counts_events_that_are_not_handed_out_and_those_that_wait(
         feeds.wake("p", 3)
         assert (feeds.lag(), feeds.room.longest_queue()) == (3, 0)
         with anyio.fail_after(30):
-            assert [each.number for each in await quick.take()] == [1, 2, 3]
+            assert [item.number for item in await quick.take()] == [1, 2, 3]
         assert (feeds.lag(), feeds.room.longest_queue()) == (0, 3)
         await slow.take()
         assert feeds.room.longest_queue() == 0
-        for each in (quick, slow):
-            feed.detach(each)
-            each.close()
+        for item in (quick, slow):
+            feed.detach(item)
+            item.close()
         feeds.leave(feed, "p")

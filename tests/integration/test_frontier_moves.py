@@ -57,7 +57,7 @@ async def stood(records: Records, stored: StoredFrontier, *seqs: int) -> list[Fr
 
 
 def places(frontiers: list[Frontier]) -> list[int]:
-    return [each.tool_media for each in frontiers]
+    return [frontier.tool_media for frontier in frontiers]
 
 
 async def test_frontier_stood_where_its_last_move_had_left_it(records: Records) -> None:

@@ -162,10 +162,10 @@ async def test_changes_given_up_leave_the_others_and_take_no_numbers(records: Re
     session = await records.read(PROJECT, lambda unit: unit[SessionRecords].find("s"))
     kept = [writer for writer in range(WRITERS) if writer % 3]
     assert sorted(numbers) == [*range(1, len(kept) + 1)]
-    assert [(each.number, each.seq) for each in logged] == [
+    assert [(entry.number, entry.seq) for entry in logged] == [
         (number, number) for number in range(1, len(kept) + 1)
     ]
-    assert sorted(int(each.subject_id) for each in logged) == kept
+    assert sorted(int(item.subject_id) for item in logged) == kept
     assert session is not None
     assert session.last_seq == len(kept)
 
@@ -271,7 +271,7 @@ async def test_who_was_refused_for_what_is_lost_is_told_that_it_is_lost(engines:
             await anyio.wait_all_tasks_blocked()
     assert await keys(engines) == []
     # Callers add to what they are told: each has an error of his own.
-    assert len({id(each) for each in told}) == 3
+    assert len({id(item) for item in told}) == 3
 
 
 @pytest.mark.promise(
@@ -296,7 +296,7 @@ async def test_commit_that_fails_fails_for_all_and_for_nobody_else(engines: Engi
         # It is judged at the commit.
         tasks.start_soon(write, 2, "PRAGMA defer_foreign_keys=ON", "INSERT INTO u VALUES (1000)")
         await anyio.wait_all_tasks_blocked()
-    assert ["may have been stored, or not" in each for each in failed] == [True, True]
+    assert ["may have been stored, or not" in item for item in failed] == [True, True]
     await insert(engines, 3)
     assert await keys(engines) == [3]
 
@@ -395,7 +395,7 @@ async def test_tool_result_is_six_messages_to_the_server(records: Records) -> No
     assert sent == ["BEGIN ISOLATION", "INSERT INTO", "SELECT (EXISTS", numbering, numbering]
     assert stored is not None
     assert (stored.entry_id, stored.seq) == (result.tool_result_id, seq)
-    assert [(each.number, each.seq, each.created_at) for each in logged] == [(1, 1, NOW)]
+    assert [(entry.number, entry.seq, entry.created_at) for entry in logged] == [(1, 1, NOW)]
 
 
 async def test_change_that_has_not_begun_is_cancelled_and_the_others_stay(

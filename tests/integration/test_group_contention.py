@@ -102,8 +102,8 @@ async def test_change_whose_row_is_held_is_made_alone_and_the_others_do_not_wait
     # Each that was held was begun in the group, and again alone.
     assert begun.count("held") == 2 * held
     logged = await mine.read(PROJECT, lambda unit: unit[EventRecords].after(0, limit=9))
-    assert [each.number for each in logged] == [*range(1, len(waiting) + 1)]
-    assert [each.seq for each in logged if each.session_id == "held"] == [*range(1, held + 1)]
+    assert [item.number for item in logged] == [*range(1, len(waiting) + 1)]
+    assert [entry.seq for entry in logged if entry.session_id == "held"] == [*range(1, held + 1)]
 
 
 @pytest.mark.promise(
@@ -134,9 +134,9 @@ async def test_processes_that_want_rows_in_different_orders_come_apart(
             for records, session in ((mine, "b"), (others, "a")):
                 tasks.start_soon(write, records, (session,))
     logged = await mine.read(PROJECT, lambda unit: unit[EventRecords].after(0, limit=1_000))
-    assert [each.number for each in logged] == [*range(1, len(written) + 1)]
+    assert [item.number for item in logged] == [*range(1, len(written) + 1)]
     for session_id in "abc":
-        seqs = [each.seq for each in logged if each.session_id == session_id]
+        seqs = [entry.seq for entry in logged if entry.session_id == session_id]
         assert seqs == [*range(1, written.count(session_id) + 1)]
 
 

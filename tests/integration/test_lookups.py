@@ -159,7 +159,7 @@ async def test_work_that_comes_upon_more_than_lookups_is_done_anew_by_the_pool(
 
     store.taken = 0
     assert await store.records.read(PROJECT, work) == (result, [])
-    in_loop = [each == threading.get_ident() for each in begun]
+    in_loop = [item == threading.get_ident() for item in begun]
     assert in_loop == ([True, False] if engine == "embedded" else [False])
     assert store.taken == 1
 
@@ -311,7 +311,7 @@ async def test_every_lookup_is_one_that_sqlite_understands(tmp_path: Path) -> No
     await migrate_database(Settings(data_dir=tmp_path))
     names = [module.name for module in iter_modules(records.__path__, f"{records.__name__}.")]
     modules = [import_module(name) for name in names]
-    lookups = [each for module in modules for each in vars(module).values() if type(each) is Lookup]
+    lookups = [var for module in modules for var in vars(module).values() if type(var) is Lookup]
     assert len(lookups) >= 10
     with create_engine(f"sqlite:///{tmp_path / 'pagefault.db'}").connect() as connection:
         for lookup in lookups:

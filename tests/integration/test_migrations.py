@@ -131,7 +131,10 @@ def schema(connection: Connection) -> dict[str, Any]:
 
 def described(index: ReflectedIndex) -> str:
     """An index in words, the condition of a partial one too."""
-    options = {name: str(each) for name, each in index.get("dialect_options", {}).items()}
+    options = {
+        name: str(dialect_option)
+        for name, dialect_option in index.get("dialect_options", {}).items()
+    }
     return str({**index, "dialect_options": options})
 
 
@@ -263,7 +266,7 @@ async def test_version_without_dialects_writes_and_reads_messages_beside_the_new
         config.set_main_option("script_location", str(SCRIPTS))
         command.downgrade(config, "0015")
         rows = connection.execute(text("SELECT message FROM messages ORDER BY seq")).scalars()
-        return [json.loads(bytes(each)) for each in rows]
+        return [json.loads(bytes(row)) for row in rows]
 
     # It takes the object around the message for one with a role, which it needs.
     around = {"dialect": "openai-responses", "role": "assistant", "message": json.loads(posted)}

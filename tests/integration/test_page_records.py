@@ -65,7 +65,7 @@ def representation(level: Level, body: bytes = b"x") -> StoredRepresentation:
 
 
 async def insert(unit: OpenUnit, *page_ids: str, **fields: object) -> dict[str, int]:
-    versions = [version(each, 1, **fields) for each in page_ids]
+    versions = [version(page_id, 1, **fields) for page_id in page_ids]
     numbers: dict[str, int] = await unit[PageRecords].insert_absent(versions)
     return numbers
 
@@ -114,11 +114,13 @@ async def test_content_is_read_as_far_as_it_is_wanted(records: Records) -> None:
 async def test_few_and_large_pages_are_read_alike(records: Records) -> None:
     contents = {f"page-{number}": b"%d" % number * 30_000 for number in range(20)}
     large = replace(version("large"), descriptor=b"x" * 100_000)
-    versions = [replace(version(each), content=content) for each, content in contents.items()]
+    versions = [replace(version(key), content=content) for key, content in contents.items()]
     async with writing(records, PROJECT) as unit:
         numbers = await unit[PageRecords].insert_absent([*versions, large])
-        kept = {numbers[each.page_id]: each for each in [*versions, large]}
-        wanted = {number: stored(number, each, with_content=True) for number, each in kept.items()}
+        kept = {numbers[page.page_id]: page for page in [*versions, large]}
+        wanted = {
+            number: stored(number, value, with_content=True) for number, value in kept.items()
+        }
         assert await unit[PageRecords].numbered(numbers.values(), content_up_to=65_536) == wanted
     async with reading(records, PROJECT) as unit:
         for up_to in (1, 5, 20, 21):
@@ -229,8 +231,10 @@ async def test_list_is_newest_first_and_goes_on_where_it_ended(records: Records)
         first = await unit[PageRecords].page_numbers(PageFilters(), before=None, limit=2)
         rest = await unit[PageRecords].page_numbers(PageFilters(), before=first[-1], limit=2)
         found = await unit[PageRecords].numbered([*first, *rest])
-    assert [*first, *rest] == [numbers[each] for each in ("b", "a", "c")]
-    assert found == {numbers[each]: stored(numbers[each], version(each)) for each in numbers}
+    assert [*first, *rest] == [numbers[name] for name in ("b", "a", "c")]
+    assert found == {
+        numbers[number]: stored(numbers[number], version(number)) for number in numbers
+    }
 
 
 @pytest.mark.parametrize(
@@ -307,7 +311,7 @@ async def test_accesses_of_a_page_that_is_gone_are_passed_over(records: Records)
         await unit[PageAccessRecords].add({**many, "a": (1, NOW)})
         await insert(unit, "gone-1")
     async with reading(records, PROJECT) as unit:
-        found = [await unit[PageRecords].find(each, with_content=False) for each in ("a", "gone-1")]
+        found = [await unit[PageRecords].find(name, with_content=False) for name in ("a", "gone-1")]
     assert [page.access_count for page in found if page] == [1, 0]
 
 
@@ -375,7 +379,7 @@ def resource(digit: str) -> Resource:
 
 async def owned(unit: OpenUnit, session_id: str) -> set[str]:
     everything = [digit * 32 for digit in "123"]
-    return {each[0] for each in await unit[ResourceRecords].find_in_session(everything, session_id)}
+    return {item[0] for item in await unit[ResourceRecords].find_in_session(everything, session_id)}
 
 
 async def test_relinked_owner_refers_to_nothing_else_and_from_its_new_session(

@@ -163,9 +163,7 @@ async def index(
     modality: Modality = "text",
 ) -> dict[str, int]:
     numbers = await insert(unit, *texts)
-    indexed = {
-        numbers[each]: IndexedPage(text, session_id, modality) for each, text in texts.items()
-    }
+    indexed = {numbers[key]: IndexedPage(text, session_id, modality) for key, text in texts.items()}
     await unit.run(lambda unit: choose_page_index(unit).index_all(indexed))
     return numbers
 
@@ -271,7 +269,7 @@ async def test_another_projects_pages_are_neither_found_nor_forgotten(records: R
     async with writing(records, "other") as unit:
         assert await matches(unit, "zebra") == []
         await remove(unit, numbers["a"])
-        await index(unit, {f"page-{each}": said("zebra") for each in range(50)}, session_id="s")
+        await index(unit, {f"page-{name}": said("zebra") for name in range(50)}, session_id="s")
         assert len(await matches(unit, "zebra", session_id="s")) == 50
     async with reading(records, PROJECT) as unit:
         assert await matches(unit, "zebra") == before

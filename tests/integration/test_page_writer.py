@@ -47,8 +47,8 @@ async def processes(settings: Settings) -> AsyncIterator[list[Records]]:
     async with projects_of(opened[0]) as projects:
         await projects.ensure(PROJECT, NOW)
     yield opened
-    for each in opened:
-        await each.close()
+    for item in opened:
+        await item.close()
 
 
 @pytest.fixture
@@ -116,16 +116,16 @@ async def test_small_page_is_written_without_a_worker_thread(
     threads = anyio.to_thread.current_default_thread_limiter()
     taken = [object() for _ in range(int(threads.available_tokens))]
     with ExitStack() as stack:
-        for each in taken:
-            threads.acquire_on_behalf_of_nowait(each)
-            stack.callback(threads.release_on_behalf_of, each)
+        for item in taken:
+            threads.acquire_on_behalf_of_nowait(item)
+            stack.callback(threads.release_on_behalf_of, item)
         # Whoever needs a thread waits for ever.
         with anyio.fail_after(60):
             written = [
                 await pages.put(PROJECT, "a", chunks(body), condition=lambda _: None)
                 for body in bodies
             ]
-    assert [(each.is_new, each.page.version) for each in written] == [(True, 1), (False, 2)]
+    assert [(item.is_new, item.page.version) for item in written] == [(True, 1), (False, 2)]
 
 
 def pages_of(records: Records, blobs: FilesystemBlobStore) -> Pages:

@@ -64,17 +64,17 @@ async def engines(settings: Settings) -> AsyncIterator[Engines]:
 
 def aliases(unit: UnitOfWork, before: Place | None) -> Sequence[Place]:
     found = unit[AliasRecords].list(before=before, resource_id=None, limit=5)
-    return [(each.created_at, each.alias) for each in found]
+    return [(item.created_at, item.alias) for item in found]
 
 
 def resources(unit: UnitOfWork, before: Place | None) -> Sequence[Place]:
     found = unit[ResourceRecords].page(before=before, limit=5)
-    return [(each.created_at, each.resource_id) for each in found]
+    return [(item.created_at, item.resource_id) for item in found]
 
 
 def sessions(unit: UnitOfWork, before: Place | None) -> Sequence[Place]:
     found = unit[SessionRecords].page(id_part=None, before=before, limit=5)
-    return [(each.updated_at, each.session_id) for each in found]
+    return [(item.updated_at, item.session_id) for item in found]
 
 
 @pytest.mark.parametrize("listing", [aliases, resources, sessions])

@@ -543,8 +543,8 @@ async def test_alias_is_new_once_even_at_one_moment(records: Records) -> None:
     async with writing(records, PROJECT) as unit:
         await unit[ResourceRecords].ensure(resource())
         await unit[ResourceRecords].ensure(resource("1" * 32))
-        ensured = [await unit[AliasRecords].ensure("a", each * 32, now=NOW) for each in "001"]
+        ensured = [await unit[AliasRecords].ensure("a", letter * 32, now=NOW) for letter in "001"]
         await unit[AliasRecords].remove("a")
         ensured.append(await unit[AliasRecords].ensure("a", "1" * 32, now=NOW))
-    named = [NamedResource(each * 32, NOW) for each in "0001"]
+    named = [NamedResource(letter * 32, NOW) for letter in "0001"]
     assert ensured == list(zip(named, [True, False, False, True], strict=True))

@@ -188,7 +188,9 @@ async def test_upload_whose_parts_have_no_room_is_aborted(
     with ScriptedObjectStore(rule) as server:
         with pytest.raises(StoreFullError):
             await call(s3_store(server.endpoint_url, "b", tmp_path), bytes(9 * MIB))
-        assert any(each.startswith("DELETE") and "uploadId=u" in each for each in server.requests)
+        assert any(
+            request.startswith("DELETE") and "uploadId=u" in request for request in server.requests
+        )
 
 
 async def test_upload_that_may_not_be_aborted_names_the_permission(tmp_path: Path) -> None:

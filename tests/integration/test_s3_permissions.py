@@ -92,7 +92,7 @@ def strict() -> Iterator[StrictStore]:
         iam = connect("iam")
         allowed = {"all": ACTIONS, "read-only": READ_ONLY}
         for action in ACTIONS:
-            allowed[f"without {action}"] = [each for each in ACTIONS if each != action]
+            allowed[f"without {action}"] = [item for item in ACTIONS if item != action]
         keys = {name: _new_key(iam, name, actions) for name, actions in allowed.items()}
         keys["any bucket"] = _new_key(iam, "any bucket", ["s3:*"], "*")
         # From here on the server lets nobody in who is not one of them.

@@ -66,7 +66,7 @@ async def test_everything_is_indexed_once_by_processes_that_do_it_together(
     indexing = [SearchIndexing(records) for _ in range(4)]
     done = 0
     while await records.read(PROJECT, waiting):
-        done += sum(await asyncio.gather(*(each.index_all() for each in indexing)))
+        done += sum(await asyncio.gather(*(item.index_all() for item in indexing)))
     assert done == MESSAGES
     matches = await records.read(PROJECT, found("walrus"))
     # One of them is no JSON: it has no words, and keeps none of the others waiting.
@@ -121,7 +121,7 @@ async def test_what_changed_while_it_was_prepared_waits_on(records: Records) -> 
 async def test_pages_of_before_get_their_stems(records: Records) -> None:
     said = {"a": SearchableText(("Sunsets",), ("running",)), "b": SearchableText((), ("sunset",))}
     async with writing(records, PROJECT) as unit:
-        without = {each: replace(search_words(text), stems="") for each, text in said.items()}
+        without = {key: replace(search_words(text), stems="") for key, text in said.items()}
         numbers = await index(unit, without)
         await unit.run(lambda unit: forget_stems(unit, numbers.values()))
     assert await records.read(PROJECT, waiting) == 2

@@ -36,9 +36,9 @@ async def fill(records: Records, count: int) -> None:
 
     def write(unit: UnitOfWork) -> None:
         unit[SessionRecords].add(Session("s", NOW, NOW, count, HistoryCounts(messages=count)))
-        rows = [{**entry, "seq": seq, "entry_id": each} for seq, each in enumerate(ids, 1)]
+        rows = [{**entry, "seq": seq, "entry_id": item} for seq, item in enumerate(ids, 1)]
         unit.scope.insert_new(history_entries, rows)
-        rows = [{**message, "seq": seq, "message_id": each} for seq, each in enumerate(ids, 1)]
+        rows = [{**message, "seq": seq, "message_id": item} for seq, item in enumerate(ids, 1)]
         unit.scope.insert_new(messages, rows)
 
     await records.write("p", write, is_alone=True)
@@ -63,7 +63,7 @@ async def test_long_fork_is_copied_in_the_background(records: Records) -> None:
     last = await records.read(
         "p", lambda unit: unit[SessionHistory].entries("copy", after_seq=LONG - 1, limit=2)
     )
-    assert [(each.seq, each.message) for each in last] == [(LONG, SAID)]  # type: ignore[union-attr]
+    assert [(entry.seq, entry.message) for entry in last] == [(LONG, SAID)]  # type: ignore[union-attr]
     again = await service.fork("p", "s", up_to=LONG, fork_id="copy")
     assert isinstance(again, SessionWithUse)
     assert (again.session, again.is_new) == (copied, False)

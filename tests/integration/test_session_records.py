@@ -191,14 +191,14 @@ async def test_sessions_are_paged_last_written_first(records: Records) -> None:
     await records.write("other", lambda unit: unit[SessionRecords].enter("x", NOW))
     async with reading(records, PROJECT) as unit:
         whole = [
-            each.session_id
-            for each in await unit[SessionRecords].page(id_part=None, before=None, limit=9)
+            item.session_id
+            for item in await unit[SessionRecords].page(id_part=None, before=None, limit=9)
         ]
         assert (whole[0], whole[1], sorted(whole)) == ("a", "e", sorted(names))
         paged: list[str] = []
         before = None
         while page := await unit[SessionRecords].page(id_part=None, before=before, limit=2):
-            paged += [each.session_id for each in page]
+            paged += [item.session_id for item in page]
             before = page[-1].updated_at, page[-1].session_id
         assert paged == whole
 
@@ -275,8 +275,8 @@ async def test_release_deletes_what_nobody_else_uses_and_names_who_does(records:
     async with reading(records, PROJECT) as unit:
         assert await unit[ResourceRecords].find(alone.resource_id) is None
         kept = [shared, outside, untouched]
-        assert await unit[ResourceRecords].find_all([each.resource_id for each in kept]) == {
-            each.resource_id: each for each in kept
+        assert await unit[ResourceRecords].find_all([item.resource_id for item in kept]) == {
+            item.resource_id: item for item in kept
         }
         assert await unit[ResourceRecords].owners(shared.resource_id, limit=9) == [
             ("message", "m3"),
@@ -297,8 +297,8 @@ async def test_release_of_more_than_a_thousand_resources_is_whole(records: Recor
         await link(unit, many[::100], "m2", "t")
         released = await unit[SessionResourceRecords].release("s")
         assert await unit[SessionResourceRecords].all_of("t") == many[::100]
-    assert [each.resource_id for each in released] == [each.resource_id for each in many]
-    assert [bool(each.used_by) for each in released] == [
+    assert [item.resource_id for item in released] == [item.resource_id for item in many]
+    assert [bool(item.used_by) for item in released] == [
         number % 100 == 0 for number in range(2_100)
     ]
 
@@ -367,7 +367,7 @@ async def test_links_and_releases_at_once_never_leave_a_link_to_nothing(records:
             used = await unit[SessionResourceRecords].all_of(session_id)
             assert used in ([], kept)
             await unit[SessionResourceRecords].release(session_id)
-        assert await unit[ResourceRecords].find_all([each.resource_id for each in kept]) == {}
+        assert await unit[ResourceRecords].find_all([item.resource_id for item in kept]) == {}
 
 
 async def test_removed_session_leaves_nothing_and_its_neighbours_whole(records: Records) -> None:
@@ -418,8 +418,8 @@ async def test_rows_are_found_by_any_of_many_texts_whatever_they_hold(records: R
     given = {name: NamedResource(first.resource_id, NOW) for name in ODD_NAMES}
     taken = {name: NamedResource(second.resource_id, NOW) for name in (*ODD_NAMES, "free")}
     async with writing(records, PROJECT) as unit:
-        for each in (first, second):
-            await unit[ResourceRecords].ensure(each)
+        for item in (first, second):
+            await unit[ResourceRecords].ensure(item)
         assert await unit[AliasRecords].add_all(given) == []
     async with writing(records, PROJECT) as unit:
         assert sorted(await unit[AliasRecords].add_all(taken)) == sorted(ODD_NAMES)

@@ -83,7 +83,7 @@ async def test_every_kind_of_damage_is_found(stores: Stores, behind: BehindTheSt
     behind.write(place(LARGE), LARGE[:-1])
     behind.remove(place(B))
     expected = [fault(A, "damaged"), fault(LARGE, "damaged"), fault(B, "missing")]
-    assert await faults(stores) == sorted(expected, key=lambda each: each.digest)
+    assert await faults(stores) == sorted(expected, key=lambda item: item.digest)
 
 
 async def test_all_rows_of_a_blob_are_named(stores: Stores, behind: BehindTheStore) -> None:
@@ -145,12 +145,12 @@ async def test_repair_takes_damaged_bytes_out_of_service_until_the_file_comes_ag
     behind.remove(place(B))
     damaged = StoreFault(PROJECT, digest_of(A), "damaged", (resource_of(A).uri,), True)
     order = sorted([digest_of(A), digest_of(B)])
-    found = sorted([damaged, fault(B, "missing")], key=lambda each: order.index(each.digest))
+    found = sorted([damaged, fault(B, "missing")], key=lambda item: order.index(item.digest))
     assert await faults(stores, repair=True) == found
     assert behind.read(quarantine_path(PROJECT, digest_of(A))) == b"damaged"
     with pytest.raises(BlobMissingError):
         await stores.blobs.open(PROJECT, digest_of(A))
-    gone = sorted([fault(A, "missing"), fault(B, "missing")], key=lambda each: each.digest)
+    gone = sorted([fault(A, "missing"), fault(B, "missing")], key=lambda item: item.digest)
     assert await faults(stores, repair=True) == gone
     with pytest.raises(BlobSweptError):
         await stores.add_rows(A)

@@ -214,7 +214,7 @@ async def test_two_sweeps_at_once_remove_everything_and_no_more(settings: Settin
         await stores.put(*bodies[10:])
         # The second one has connections of its own, as another process would.
         async with opened_stores(settings) as others:
-            sweeps = (each.sweep().run(0) for each in (stores, others))
+            sweeps = (item.sweep().run(0) for item in (stores, others))
             reports = await asyncio.gather(*sweeps)
         assert sum(report.removed for report in reports) >= 30
         assert await stores.blob_ids() == await stores.row_ids() == ids(*bodies[:10])
@@ -398,7 +398,9 @@ def test_bytes_of_a_deleted_resource_stay_for_the_grace(
         async with opened_stores(settings) as stores:
             await stores.sweep().run(grace_seconds)
             project_ids = await stores.records.read_projects(lambda projects: projects.list_ids())
-            return any([digest_of(body) in await stores.blob_ids(each) for each in project_ids])
+            return any(
+                [digest_of(body) in await stores.blob_ids(project_id) for project_id in project_ids]
+            )
 
     assert anyio.run(sweep_all, AN_HOUR)
     assert not anyio.run(sweep_all, 0)

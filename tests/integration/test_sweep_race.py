@@ -179,7 +179,7 @@ def test_every_row_has_its_blob_whatever_a_sweep_does_meanwhile(
                     done = list(pool.map(Writer.run, writers))
             else:
                 done = list(pool.map(Writer.run, writers))
-            for content, data in {each for writer in done for each in writer.kept.items()}:
+            for content, data in {item for writer in done for item in writer.kept.items()}:
                 answer = client.get(content)
                 assert (answer.status_code, answer.content) == (200, data)
     faults, report, claims = anyio.run(state, settings)

@@ -67,4 +67,4 @@ class ChildProcess:
 def children_of(pid: int) -> list[ChildProcess]:
     """The processes that a process has started and that have not ended."""
     tasks = Path(f"/proc/{pid}/task").glob("*/children")
-    return [ChildProcess(int(child)) for each in tasks for child in each.read_text().split()]
+    return [ChildProcess(int(child)) for task in tasks for child in task.read_text().split()]

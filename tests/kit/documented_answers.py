@@ -90,7 +90,7 @@ def _content_faults(answer: Answer, content: Mapping[str, Any]) -> Iterator[str]
             yield f"a body of {answer.media_type}, where none is documented"
         return
     kind = answer.media_type
-    known = [each for each in (kind, f"{kind.partition('/')[0]}/*", "*/*") if each in content]
+    known = [item for item in (kind, f"{kind.partition('/')[0]}/*", "*/*") if item in content]
     if not known:
         yield f"the media type is {kind or 'missing'}, and documented are {', '.join(content)}"
     elif _JSON.fullmatch(kind) and content[known[0]]["schema"].get("format") != "binary":
@@ -118,9 +118,9 @@ def _shallow(value: object, depth: int = 0) -> object:
     if isinstance(value, dict | list) and depth == _DEEPEST:
         return type(value)()
     if isinstance(value, dict):
-        return {name: _shallow(each, depth + 1) for name, each in value.items()}
+        return {name: _shallow(item, depth + 1) for name, item in value.items()}
     if isinstance(value, list):
-        return [_shallow(each, depth + 1) for each in value]
+        return [_shallow(item, depth + 1) for item in value]
     return value
 
 
@@ -128,14 +128,14 @@ def _lines_of(error: jsonschema_rs.ValidationError) -> Iterator[str]:
     """Yield one error; for a union, those of the members that come closest to the value."""
     alternatives = getattr(error.kind, "context", None)
     if alternatives is None:
-        pointer = "".join(f"/{each}" for each in error.instance_path)
+        pointer = "".join(f"/{name}" for name in error.instance_path)
         yield f"`{pointer}` {error.message[:_SHOWN_CHARS]}"
         return
     fewest = min(map(_misses, alternatives))
     for errors in alternatives:
         if _misses(errors) == fewest:
-            for each in errors:
-                yield from _lines_of(each)
+            for item in errors:
+                yield from _lines_of(item)
 
 
 def _misses(errors: list[jsonschema_rs.ValidationError]) -> tuple[bool, int]:

@@ -48,7 +48,7 @@ def opened(data: bytes) -> Image.Image:
 def difference(image: Image.Image, expected: Image.Image) -> float:
     """How far the values of a picture are from the expected ones, on average, of 255."""
     shown, right = (
-        each.convert("RGB").resize(_COMPARED_AT, Image.Resampling.BOX) for each in (image, expected)
+        item.convert("RGB").resize(_COMPARED_AT, Image.Resampling.BOX) for item in (image, expected)
     )
     return max(ImageStat.Stat(ImageChops.difference(shown, right)).mean)
 

@@ -159,7 +159,7 @@ def look(
 ) -> list[str]:
     """Tell the digests of an argument, and of the header that repeats it where there is one."""
     header = (ctx.headers or {}).get("mcp-param-picture", "")
-    return [hashlib.sha256(each.encode()).hexdigest() for each in (picture, header)]
+    return [hashlib.sha256(name.encode()).hexdigest() for name in (picture, header)]
 
 
 @server.tool()

@@ -91,9 +91,11 @@ def main() -> None:
     for line in sys.stdin.buffer:
         said = json.loads(line)
         requests = said if isinstance(said, list) else [said]
-        if any(each.get("method") == _ROOTS_CHANGED for each in requests):
+        if any(request.get("method") == _ROOTS_CHANGED for request in requests):
             _say(_CHANGED)
-        answers = [_answer(each) for each in requests if "id" in each and each.get("method")]
+        answers = [
+            _answer(request) for request in requests if "id" in request and request.get("method")
+        ]
         if isinstance(said, list):
             _say(b"[" + b", ".join(answers) + b"]")
         else:
@@ -267,9 +269,9 @@ def told(given: object) -> str:
         if isinstance(value, str) and len(value) > _LONG_CHARS:
             return hashlib.sha256(value.encode()).hexdigest()
         if isinstance(value, list):
-            return [short(each) for each in value]
+            return [short(item) for item in value]
         return (
-            {key: short(each) for key, each in value.items()} if isinstance(value, dict) else value
+            {key: short(item) for key, item in value.items()} if isinstance(value, dict) else value
         )
 
     return json.dumps(short(given))

@@ -110,7 +110,7 @@ class Nginx:
     def _workers(self) -> list[int]:
         assert self._process is not None
         pid = self._process.pid
-        return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+        return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
 def sending_files(service_port: int, data_dir: Path) -> str:

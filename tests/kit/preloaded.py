@@ -129,7 +129,7 @@ class Preloaded:
 
         It is in the Linux namespaces whose files are given, beside those of this process.
         """
-        spaces = [str(each) for each in namespaces]
+        spaces = [str(namespace) for namespace in namespaces]
         asked = {"arguments": arguments, "env": env, "folder": str(folder), "namespaces": spaces}
         return Started(self, self._ask(asked, streams))
 
@@ -175,7 +175,7 @@ class _Forks:
         while self._is_asked:
             for key, _ in self._watched.select():
                 # What came before it may have ended it: a program is killed as its fork ends.
-                if any(each is key for each in self._watched.get_map().values()):
+                if any(item is key for item in self._watched.get_map().values()):
                     answer: Callable[[], None] = key.data
                     answer()
 

@@ -348,7 +348,7 @@ class LiveService:
     def unsent_bytes(self) -> list[int]:
         """What each connection has yet to take of its answers."""
         connections = list(self._server.server_state.connections)
-        return [each.transport.get_write_buffer_size() for each in connections]
+        return [connection.transport.get_write_buffer_size() for connection in connections]
 
     def stop(self) -> None:
         """Stop serving, gracefully."""

@@ -146,7 +146,7 @@ def _check_texts(blocks: list[Json]) -> None:
     assert all(text.strip() for text in texts), "a blank text"
     assert texts or not any("document" in block for block in blocks), "a document without a text"
     objects = [block["json"] for block in blocks if "json" in block]
-    assert all(isinstance(each, dict) for each in objects), "JSON that is no object"
+    assert all(isinstance(document, dict) for document in objects), "JSON that is no object"
 
 
 def _all_blocks(blocks: list[Json]) -> list[Json]:

@@ -60,7 +60,7 @@ def check_openai_compat(messages: list[Json]) -> None:
 def _without_signatures(message: Json) -> Json:
     """Return a message without the members that Gemini's endpoint for OpenAI's clients adds."""
     calls = [
-        {name: each for name, each in call.items() if name != "extra_content"}
+        {name: value for name, value in call.items() if name != "extra_content"}
         for call in message.get("tool_calls", ())
     ]
     return {**message, "tool_calls": calls} if calls else message

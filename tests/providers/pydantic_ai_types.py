@@ -38,8 +38,8 @@ def _check_known(known: Any, sent: Any) -> None:  # noqa: ANN401 - JSON
             _check_known(known[key], member)
     elif isinstance(sent, list):
         assert len(known) == len(sent), f"the types know only {known} of {sent}"
-        for each, member in zip(known, sent, strict=True):
-            _check_known(each, member)
+        for item, member in zip(known, sent, strict=True):
+            _check_known(item, member)
     else:
         assert known == sent, f"the types know only {known} of {sent}"
 

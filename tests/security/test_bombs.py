@@ -27,7 +27,7 @@ def process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
 
 def peak_bytes(process: Process) -> int:
     """The most that the service and the process that decodes for it have had in memory."""
-    return process.peak_bytes() + sum(each.peak_bytes() for each in children_of(process.pid))
+    return process.peak_bytes() + sum(child.peak_bytes() for child in children_of(process.pid))
 
 
 def told(process: Process, data: bytes, mime_type: str, place: str) -> list[int]:

@@ -136,7 +136,7 @@ def test_jpeg_of_many_scans_is_kept_whole_and_named_in_the_loss(service: Service
         assert client.get(f"/api/resources/{resource['uri']}/content").content == data
         query = "target=anthropic&accept=image/png,text/plain"
         rendered = client.get(f"/api/sessions/s/render?{query}")
-    (step,) = [each for each in rendered.json()["loss"] if each["from"] == "original"]
+    (step,) = [item for item in rendered.json()["loss"] if item["from"] == "original"]
     assert (step["from"], step["to"], step["code"]) == (
         *("original", "placeholder"),
         "not-accepted",

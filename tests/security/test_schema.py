@@ -95,7 +95,7 @@ def test_method_that_is_not_taken_is_told_those_of_the_document(
 ) -> None:
     documented = ", ".join(sorted(DOCUMENT["paths"][path])).upper()
     refused = [client.request("PROPFIND", re.sub("{.*?}", "0", path)) for client in both]
-    assert [(each.status_code, each.headers["allow"]) for each in refused] == [
+    assert [(answer.status_code, answer.headers["allow"]) for answer in refused] == [
         (405, documented)
     ] * 2
 

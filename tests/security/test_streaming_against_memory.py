@@ -126,11 +126,13 @@ def test_lists_of_long_lines_are_read_alike(
     blank = ["A" * columns + end]
     results = [
         lines,
-        *({"data": each} for each in (lines, blank)),
-        *({"type": "image", "data": each} for each in (lines, blank)),
+        *({"data": item} for item in (lines, blank)),
+        *({"type": "image", "data": item} for item in (lines, blank)),
         {"image/png": lines},
     ]
-    calls = [json.dumps({"toolName": "t", "toolCallId": "c", "result": each}) for each in results]
+    calls = [
+        json.dumps({"toolName": "t", "toolCallId": "c", "result": result}) for result in results
+    ]
 
     async def read_in_both_ways(call: str, folder: Path) -> tuple[Reading, Reading]:
         piecing = Piecing(long_chars=2_000, piece_bytes=1_024)

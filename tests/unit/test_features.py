@@ -41,7 +41,7 @@ def test_every_module_of_routes_and_of_services_belongs_to_a_feature() -> None:
         f"app.wiring.{module.name}:{name}"
         for module in iter_modules(app.wiring.__path__)
         for name, value in vars(import_module(f"app.wiring.{module.name}")).items()
-        if isinstance(value, tuple) and all(isinstance(each, Provider) for each in value)
+        if isinstance(value, tuple) and all(isinstance(item, Provider) for item in value)
     }
     # The viewer is made by the settings, and takes what no other route does.
     assert routers | services - {"app.routers.viewer:router"} <= {
@@ -51,7 +51,7 @@ def test_every_module_of_routes_and_of_services_belongs_to_a_feature() -> None:
 
 
 def test_every_class_of_records_belongs_to_a_feature() -> None:
-    modules = [each.name for each in iter_modules(app.stores.records.__path__)]
+    modules = [module.name for module in iter_modules(app.stores.records.__path__)]
     found = {
         f"{kind.__module__}:{name}"
         for module in map(import_module, (f"app.stores.records.{name}" for name in modules))

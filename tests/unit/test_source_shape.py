@@ -33,7 +33,7 @@ def functions() -> Iterator[tuple[str, Function]]:
 
 def is_property(function: Function) -> bool:
     """A property is described by the noun it is."""
-    return any("property" in ast.unparse(each) for each in function.decorator_list)
+    return any("property" in ast.unparse(item) for item in function.decorator_list)
 
 
 def test_public_class_names_stand_once() -> None:

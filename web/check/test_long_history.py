@@ -64,7 +64,7 @@ def test_long_history_loads_only_what_is_looked_at_and_can_be_read_whole(
     last = entry(tab, COUNT)
     expect(last).to_be_in_viewport()
     expect(last.locator("img")).to_have_js_property("complete", True)
-    assert {numbers[each] for each in tab.content_ids()} <= recorded_entries(tab)
+    assert {numbers[content_id] for content_id in tab.content_ids()} <= recorded_entries(tab)
     assert len(recorded_entries(tab)) < 50
 
     tab.page.get_by_role("region", name="Entries").focus()
@@ -79,7 +79,7 @@ def test_long_history_loads_only_what_is_looked_at_and_can_be_read_whole(
     tab.page.get_by_role("region", name="Entries").focus()
     tab.page.keyboard.press("End")
     expect(last).to_be_in_viewport()
-    fetched = {numbers[each] for each in tab.content_ids()}
+    fetched = {numbers[content_id] for content_id in tab.content_ids()}
     assert {4, 136, 252, 400, COUNT} <= fetched
     assert fetched <= recorded_entries(tab)
     assert len(fetched) < len(numbers)

@@ -264,7 +264,7 @@ def test_video_without_a_poster_is_no_error_of_the_page(
     with tab.page.expect_response("**/poster*") as response:
         tab.open(f"/sessions/{shop.SESSION}")
     assert response.value.status == 204
-    assert [each for each in logs if "404" in each] == []
+    assert [log for log in logs if "404" in log] == []
 
 
 def test_recording_has_a_waveform_that_seeks(

@@ -150,7 +150,7 @@ def test_slider_that_is_drawn_asks_for_the_budget_at_which_it_rests(
 ) -> None:
     shop.written(writer, [shop.message("user", "Look at these.")])
     tab = opened(open_service, open_tab)
-    render_count = len([each for each in tab.requests if "/render" in each.url])
+    render_count = len([request for request in tab.requests if "/render" in request.url])
     box = tab.page.get_by_label("Budget, tokens").bounding_box()
     assert box is not None
     middle = box["y"] + box["height"] / 2
@@ -160,7 +160,7 @@ def test_slider_that_is_drawn_asks_for_the_budget_at_which_it_rests(
         tab.page.mouse.move(box["x"] + box["width"] / 2, middle, steps=60)
         tab.page.mouse.up()
     expect(tab.page).to_have_url(re.compile("maxTokens="))
-    rendered = [each for each in tab.requests if "/render" in each.url]
+    rendered = [request for request in tab.requests if "/render" in request.url]
     assert len(rendered) - render_count < 10
 
 
@@ -171,7 +171,7 @@ def test_every_kind_of_entry_says_what_it_becomes(
     path = f"/api/sessions/{shop.SESSION}/working-set"
     listed = writer.get(path, params={"target": "text"}).json()["entries"]
     tab = opened(open_service, open_tab)
-    for seq in sorted({each["seq"] for each in listed if "seq" in each}):
+    for seq in sorted({item["seq"] for item in listed if "seq" in item}):
         tab.page.goto(f"{tab.page.url.split('#')[0]}#entry-{seq}")
         expect(entry(tab, seq)).to_have_attribute("aria-current", "location")
         entry(tab, seq).get_by_text("What it becomes").click()

@@ -149,7 +149,7 @@ def test_message_of_any_dialect_is_shown_as_its_role_says_it(
     answer = {"role": "model", "parts": [{"text": "Ten."}], "usage": None}
     thanks = {"type": "human", "data": {"content": "Thanks.", "type": "human", "id": "lc_1"}}
     shop.written(
-        writer, [shop.any_message(each) for each in (question, called, output, answer, thanks)]
+        writer, [shop.any_message(value) for value in (question, called, output, answer, thanks)]
     )
     tab = add_axe(open_tab(open_service))
     tab.open(f"/sessions/{shop.SESSION}")

@@ -14,7 +14,7 @@ from pagefault_client import AsyncPagefault, PagefaultError
 async def read_log(service: str) -> str:
     """Return a log that is too long for a model."""
     return "\n".join(
-        f"10:{each // 60:02}:{each % 60:02} {service} GET /cart" for each in range(900)
+        f"10:{number // 60:02}:{number % 60:02} {service} GET /cart" for number in range(900)
     )
 
 

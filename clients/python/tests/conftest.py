@@ -59,8 +59,8 @@ def scripted() -> Iterator[Callable[..., ScriptedService]]:
         return made[-1]
 
     yield start
-    for each in made:
-        each.close()
+    for item in made:
+        item.close()
 
 
 OUTAGES: dict[str, Reply] = {

@@ -73,9 +73,9 @@ class CuttingProxy:
 
     def cut_all(self) -> None:
         """Cut all open connections."""
-        for each in self._open:
+        for item in self._open:
             with contextlib.suppress(OSError):
-                each.shutdown(socket.SHUT_RDWR)
+                item.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
         """Cut all open connections, and stop listening."""
@@ -85,8 +85,8 @@ class CuttingProxy:
         self._listener.close()
         self.cut_all()
         self._thread.join()
-        for each in self._open:
-            each.close()
+        for item in self._open:
+            item.close()
 
     def _accept(self) -> None:
         while True:
@@ -130,9 +130,9 @@ def _forward(source: socket.socket, target: socket.socket, limit: int) -> None:
                 remaining -= len(piece)
                 if remaining <= 0:
                     break
-    for each in (source, target):
+    for item in (source, target):
         with contextlib.suppress(OSError):
-            each.shutdown(socket.SHUT_RDWR)
+            item.shutdown(socket.SHUT_RDWR)
 
 
 @dataclass

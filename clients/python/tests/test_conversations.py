@@ -66,10 +66,10 @@ def test_what_others_write_is_read_anew(session: Session) -> None:
 @pytest.mark.parametrize("target", ["openai-chat", "gemini", "bedrock", "vercel"])
 def test_every_target_has_what_a_whole_rendering_has(session: Session, target: Target) -> None:
     conversation = session.conversation(target, max_images=2)
-    for each in range(3):
-        conversation.turn(message("user", f"Question {each}"))
+    for number in range(3):
+        conversation.turn(message("user", f"Question {number}"))
         conversation.turn(message("user", "And?"))
-        conversation.turn(call(f"c{each}"), result(f"c{each}"))
+        conversation.turn(call(f"c{number}"), result(f"c{number}"))
         rendered = session.render(target, handles=True, max_images=2)
         assert (conversation.messages, conversation.system) == (
             rendered["messages"],
@@ -87,22 +87,28 @@ def test_two_turns_of_one_side_are_shown_as_a_whole_rendering_shows_them(session
 
 def test_a_budget_is_kept_with_a_frontier(session: Session) -> None:
     conversation = session.conversation("openai-chat", max_tokens=900, frontier="main")
-    for each in range(8):
+    for number in range(8):
         used = {
-            "id": f"c{each}",
+            "id": f"c{number}",
             "type": "function",
             "function": {"name": "log", "arguments": "{}"},
         }
         conversation.turn(
-            message("user", f"Question {each}"),
+            message("user", f"Question {number}"),
             {"message": {"role": "assistant", "content": None, "tool_calls": [used]}},
-            {"toolResult": {"toolName": "log", "toolCallId": f"c{each}", "result": "line\n" * 200}},
+            {
+                "toolResult": {
+                    "toolName": "log",
+                    "toolCallId": f"c{number}",
+                    "result": "line\n" * 200,
+                }
+            },
             message("assistant", "I see."),
         )
     rendering = conversation.rendering
     assert rendering is not None
     assert rendering["tokensEst"] <= 900
-    assert {each["code"] for each in conversation.loss} == {"evicted", "folded"}
+    assert {item["code"] for item in conversation.loss} == {"evicted", "folded"}
     assert rendering.get("stableThrough") is not None
     assert conversation.render() == conversation.messages
 

@@ -84,7 +84,7 @@ def test_python_of_a_page_runs_as_it_stands(name: str, folder: Path) -> None:
         printed = run(name, url, folder)
         if name == "docs/clients/python.md":
             assert "['report.txt']" in printed
-            tools = [each["toolName"] for each in pf.tool_results.list("demo")]
+            tools = [item["toolName"] for item in pf.tool_results.list("demo")]
             assert sorted(tools) == ["shot", "time"]
         if name == "docs/results.md":
             (record,) = pf.tool_results.list("demo")

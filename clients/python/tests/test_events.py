@@ -45,7 +45,7 @@ def test_events_are_typed_by_their_names(session: Session) -> None:
 
 
 def test_a_lost_connection_loses_no_event(proxy: CuttingProxy, session: Session) -> None:
-    seqs = [session.append({"role": "user", "content": str(each)})["seq"] for each in range(9)]
+    seqs = [session.append({"role": "user", "content": str(number)})["seq"] for number in range(9)]
     received = []
     with Pagefault(proxy.url) as client:
         # Each connection is cut within its answer.
@@ -92,7 +92,7 @@ def test_refusals_end_the_stream(scripted: Callable[..., ScriptedService]) -> No
     with pytest.raises(NotFoundError):
         next(received)
     assert [event] == [{"event": "new:kind", "id": 4, "data": {}}]
-    assert [each.path for each in service.requests] == [
+    assert [request.path for request in service.requests] == [
         *("/api/events", "/api/events?after=4", "/api/events?after=4"),
     ]
 

@@ -36,7 +36,7 @@ def test_result_of_a_tool_is_stored_read_listed_and_rendered(
         made["id"],
         made["sanitized"],
     )
-    assert [each["id"] for each in pf.tool_results.list(session.id)] == [made["id"]]
+    assert [item["id"] for item in pf.tool_results.list(session.id)] == [made["id"]]
     rendering = made.get("rendering")
     assert rendering is not None
     assert pf.tool_results.render(made["id"], "anthropic")["messages"] == (rendering["messages"])
@@ -49,7 +49,7 @@ def test_new_call_of_a_known_id_has_its_own_result(session: Session) -> None:
     first = session.tool_result("list_dir", "list_dir:0", "a.txt")
     second = session.tool_result("list_dir", "list_dir:0", "a.txt", new_call=True)
     assert first["id"] != second["id"]
-    assert {each["toolCallId"] for each in (first, second)} == {"list_dir:0"}
+    assert {call["toolCallId"] for call in (first, second)} == {"list_dir:0"}
 
 
 def test_session_is_forked_and_both_go_on_apart(pf: Pagefault, session: Session) -> None:
@@ -59,7 +59,7 @@ def test_session_is_forked_and_both_go_on_apart(pf: Pagefault, session: Session)
     assert forked.get("forkedFrom") == {"sessionId": session.id, "upTo": 1}
     assert session.fork(1, f"{session.id}-2") == forked
     copy = pf.session(f"{session.id}-2")
-    assert [each.get("content") for each in copy.messages()] == ["One."]
+    assert [message.get("content") for message in copy.messages()] == ["One."]
     with pytest.raises(ConflictError) as refused:
         session.fork(2, f"{session.id}-2")
     assert refused.value.code == "session-exists"
@@ -107,11 +107,11 @@ def test_pages_are_written_read_changed_and_faulted(pf: Pagefault, session: Sess
 
 def test_lists_are_iterated_over_all_their_answers(pf: Pagefault, session: Session) -> None:
     made = pf.pages.create_many(
-        [{"content": str(each), "session_id": session.id} for each in "abcde"]
+        [{"content": str(letter), "session_id": session.id} for letter in "abcde"]
     )
     listed = pf.pages.list(session_id=session.id, limit=2)
     assert sorted(page["page_id"] for page in listed) == sorted(page["page_id"] for page in made)
-    assert [len(each["items"]) for each in listed.lists()] == [2, 2, 1]
+    assert [len(values["items"]) for values in listed.lists()] == [2, 2, 1]
     assert listed.first() == listed.all()[0]
     assert pf.pages.list(session_id=session.id, modality="video").first() is None
 
@@ -149,7 +149,7 @@ def test_session_is_counted_exported_deleted_and_imported(
     session.delete()
     with saved.open("rb") as file:
         assert pf.sessions.import_bundle(file)["counts"] == before["counts"]
-    assert [each["id"] for each in pf.sessions.list(session.id)] == [session.id]
+    assert [item["id"] for item in pf.sessions.list(session.id)] == [session.id]
 
 
 @pytest.mark.anyio
@@ -180,7 +180,7 @@ def test_files_have_aliases_and_links(pf: Pagefault, png: bytes) -> None:
     with pytest.raises(ConflictError):
         pf.aliases.put("shop-1", other["uri"])
     assert pf.aliases.put("shop-1", other["uri"], if_match="*")["uri"] == other["uri"]
-    assert [each["alias"] for each in pf.aliases.list(other["uri"])] == ["shop-1"]
+    assert [item["alias"] for item in pf.aliases.list(other["uri"])] == ["shop-1"]
     pf.aliases.delete("shop-1")
     pf.resources.delete(f"@{other['uri']}")
     assert (stored["mimeType"], stored.get("filename")) == ("image/png", "shop.png")
@@ -201,7 +201,7 @@ def test_memory_has_tools_and_runs_their_calls(pf: Pagefault, session: Session) 
     answer = session.call_tool(
         "openai-chat", "call_1", "list_media", {"session": None, "kind": None}
     )
-    assert [each["function"]["name"] for each in tools] == ["page_fault", "search_pages"]
+    assert [tool["function"]["name"] for tool in tools] == ["page_fault", "search_pages"]
     assert answer["messages"][0]["tool_call_id"] == "call_1"
     assert "page_fault" in pf.tools.instructions(style="relaxed")
 
@@ -211,7 +211,7 @@ def test_handles_are_resolved(pf: Pagefault, session: Session, png: bytes) -> No
     handle = f"@{record['sanitized']['resources'][0]['uri']}"
     resolved = pf.resolve(session.id, {"image": handle, "other": "@blob:" + "0" * 32})
     assert resolved["arguments"]["image"].startswith("data:image/png;base64,")
-    assert [each["pointer"] for each in resolved["unresolved"]] == ["/other"]
+    assert [finding["pointer"] for finding in resolved["unresolved"]] == ["/other"]
 
 
 def test_doctor_heals_a_history(pf: Pagefault) -> None:
@@ -220,7 +220,7 @@ def test_doctor_heals_a_history(pf: Pagefault) -> None:
     healed = found.get("messages")
     assert found["findings"]
     assert healed is not None
-    assert [each["role"] for each in healed] == ["user", "assistant", "tool"]
+    assert [message["role"] for message in healed] == ["user", "assistant", "tool"]
 
 
 def test_doctor_needs_no_target(pf: Pagefault, session: Session) -> None:
@@ -236,7 +236,7 @@ def test_doctor_needs_no_target(pf: Pagefault, session: Session) -> None:
         found = pf.doctor(history)
         assert found == pf.doctor(history, target)
         assert found["target"] == target
-        assert [each["rule"] for each in found["findings"]] == (
+        assert [finding["rule"] for finding in found["findings"]] == (
             ["no-call"] if target == "anthropic" else []
         )
 
@@ -251,7 +251,7 @@ def test_turn_is_appended_whole_or_not_at_all(session: Session) -> None:
     )
     assert receipt["seqs"] == [1, 2, 3]
     assert receipt["rendering"] is not None
-    assert [each["role"] for each in receipt["rendering"]["messages"]] == [
+    assert [message["role"] for message in receipt["rendering"]["messages"]] == [
         *("user", "assistant", "tool")
     ]
     with pytest.raises(ConflictError) as refused:
@@ -264,7 +264,7 @@ def test_everything_is_searched(pf: Pagefault, session: Session) -> None:
     session.append({"role": "user", "content": "Ten zwetschgen, please."})
     session.tool_result("shop", "call_1", "Zwetschgen are sold out.")
     found = pf.search("zwetschgen", session_id=session.id)
-    assert sorted(each["kind"] for each in found) == ["message", "tool_result"]
+    assert sorted(item["kind"] for item in found) == ["message", "tool_result"]
     (message,) = pf.search("zwetschgen", session_id=session.id, kinds=["message", "page"])
     assert message["kind"] == "message"
 
@@ -290,7 +290,7 @@ def test_errors_say_what_is_wrong_and_where(pf: Pagefault) -> None:
     with pytest.raises(InvalidRequestError) as refused:
         pf.send(operations.put_page("p", {"modality": "smell"}))  # type: ignore[typeddict-item]
     error = refused.value
-    assert (error.status, error.code, [each["pointer"] for each in error.errors]) == (
+    assert (error.status, error.code, [finding["pointer"] for finding in error.errors]) == (
         *(422, "invalid-payload"),
         ["/modality"],
     )

@@ -13,7 +13,7 @@ LIST = [{"role": "system", "content": "Be brief."}, USER, SAID]
 
 def test_conversation_is_put_and_comes_back_for_the_model(session: Session) -> None:
     fitted = session.fit(LIST, target="anthropic", max_tokens=4_000)
-    assert (fitted.system, [each["role"] for each in fitted.messages]) == (
+    assert (fitted.system, [message["role"] for message in fitted.messages]) == (
         "Be brief.",
         ["user", "assistant"],
     )
@@ -35,7 +35,7 @@ def test_conversation_that_differs_goes_on_in_a_fork(pf: Pagefault, session: Ses
     other = [USER, {**SAID, "content": "It is nine."}]
     fitted = session.fit(other, target="openai-chat", on_divergence="fork")
     assert fitted.session.id != session.id
-    assert [each.get("content") for each in fitted.session.messages()] == [
+    assert [message.get("content") for message in fitted.session.messages()] == [
         "What time is it?",
         "It is nine.",
     ]
@@ -48,4 +48,4 @@ def test_conversation_that_differs_goes_on_in_a_fork(pf: Pagefault, session: Ses
 async def test_conversation_is_awaited(url: str, session: Session) -> None:
     async with AsyncPagefault(url) as client:
         fitted = await client.session(session.id).fit(LIST, target="gemini")
-    assert [each["role"] for each in fitted.messages] == ["user", "model"]
+    assert [message["role"] for message in fitted.messages] == ["user", "model"]

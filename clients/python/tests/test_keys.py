@@ -17,7 +17,7 @@ KEY = "pf_secret_of_a_project"
 def printed(value: object, depth: int = 5) -> str:
     """Return the `repr` of an object and of all members below it, as a debugger shows them."""
     members = getattr(value, "__dict__", {})
-    below = [printed(each, depth - 1) for each in members.values()] if depth else []
+    below = [printed(member, depth - 1) for member in members.values()] if depth else []
     return "\n".join([repr(value), *below])
 
 

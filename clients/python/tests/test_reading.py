@@ -72,7 +72,9 @@ def test_reading_in_order_asks_for_ever_more(pf: Pagefault, uri: str, big: bytes
                 pass
     sizes = [
         int(last) - int(first) + 1
-        for first, last in (each.removeprefix("bytes=").split("-") for each in ranges if each)
+        for first, last in (
+            byte_range.removeprefix("bytes=").split("-") for byte_range in ranges if byte_range
+        )
     ]
     assert sizes[:4] == [131_072, 262_144, 524_288, 1_048_576]
     assert (max(sizes), sum(sizes)) == (4 * 1024 * 1024, len(big))

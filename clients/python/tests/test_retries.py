@@ -190,7 +190,7 @@ def test_key_and_address_come_from_the_environment(
     monkeypatch.setenv("PAGEFAULT_API_KEY", "pf_secret")
     Pagefault().version()
     Pagefault(key="pf_other").version()
-    sent = [(each.path, each.headers.get("Authorization")) for each in service.requests]
+    sent = [(request.path, request.headers.get("Authorization")) for request in service.requests]
     assert sent == [("/api/version", "Bearer pf_secret"), ("/api/version", "Bearer pf_other")]
     with pytest.raises(ValueError, match="not the URL"):
         Pagefault("localhost:8000")

@@ -52,7 +52,7 @@ def test_small_files_go_in_one_request(pf: Pagefault, tmp_path: Path) -> None:
 def test_large_files_go_in_pieces_and_say_how_far_they_are(pf: Pagefault, big: bytes) -> None:
     progress: list[UploadProgress] = []
     stored = pf.resources.upload(io.BytesIO(big), filename="big.bin", on_progress=progress.append)
-    assert [each.sent for each in progress] == [PIECE, 2 * PIECE, len(big)]
+    assert [item.sent for item in progress] == [PIECE, 2 * PIECE, len(big)]
     assert (stored["size"], stored.get("filename")) == (len(big), "big.bin")
     assert pf.resources.bytes(stored["uri"]) == big
 
@@ -132,7 +132,7 @@ def test_another_process_goes_on_where_one_ended(
     assert upload_id is not None
     assert upload_id in ended.value.__notes__[0]
     stored = pf.resources.upload(big, upload_id=upload_id, on_progress=reports.append)
-    assert [each.sent for each in reports] == [PIECE, 2 * PIECE, len(big)]
+    assert [report.sent for report in reports] == [PIECE, 2 * PIECE, len(big)]
     assert (stored["size"], stored.get("filename")) == (len(big), "resumed.bin")
 
 

@@ -90,6 +90,6 @@ async def test_existing_ids_are_returned_and_not_overwritten(records: Records) -
         PROJECT, lambda unit: unit[BundleRecords].add_messages("s-2", [other, free])
     )
     async with reading(records, PROJECT) as unit:
-        kept = [await unit[MessageRecords].find(each.message_id) for each in (other, free)]
+        kept = [await unit[MessageRecords].find(item.message_id) for item in (other, free)]
     assert existing == [entry.entry_id]
-    assert [each and each.message for each in kept] == [b'"first"', b'"free"']
+    assert [item and item.message for item in kept] == [b'"first"', b'"free"']

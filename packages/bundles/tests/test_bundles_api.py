@@ -69,7 +69,7 @@ def test_moved_fork_keeps_its_origin(service: LiveService) -> None:
 
 @pytest.mark.xdist_group("heavy")
 def test_session_moves_between_engines_and_back(backends: Backends, tmp_path: Path) -> None:
-    embedded, server = (backends.settings(each, tmp_path / each) for each in ENGINES)
+    embedded, server = (backends.settings(engine, tmp_path / engine) for engine in ENGINES)
     with (
         serving(embedded) as one,
         serving(server) as two,
@@ -110,13 +110,13 @@ def test_bundle_is_the_same_with_and_without_derived_images(service: LiveService
             rendered = client.get(f"/api/sessions/{SESSION}/render?target=anthropic")
             assert [step["to"] for step in rendered.json()["loss"]] == ["line", "call", "smaller"]
             kept = listed(client, "/api/resources")
-            assert [(each["width"], each.get("filename")) for each in kept] == [
+            assert [(item["width"], item.get("filename")) for item in kept] == [
                 (8_000, None),
                 (9_000, None),
             ]
             assert export(client) == bundle
         deleted = done(there.delete(f"/api/sessions/{SESSION}"))
-        assert [each["size"] for each in deleted["resources"]] == [len(large)]
+        assert [resource["size"] for resource in deleted["resources"]] == [len(large)]
         assert listed(there, "/api/resources") == []
         assert take_in(there, bundle).status_code == 201
         assert export(there) == bundle
@@ -211,12 +211,12 @@ def test_answers_to_calls_of_one_id_and_long_ids_are_moved(service: LiveService)
 
 def test_answers_keep_their_order_where_they_move_to(service: LiveService) -> None:
     calls = [
-        {"id": each, "type": "function", "function": {"name": "t", "arguments": "{}"}}
-        for each in "abc"
+        {"id": letter, "type": "function", "function": {"name": "t", "arguments": "{}"}}
+        for letter in "abc"
     ]
     calling = {"message": {"role": "assistant", "content": None, "tool_calls": calls}}
     results = [
-        {"toolResult": {"toolName": "t", "toolCallId": each, "result": each}} for each in "ca"
+        {"toolResult": {"toolName": "t", "toolCallId": letter, "result": letter}} for letter in "ca"
     ]
     path = f"/api/sessions/{SESSION}/render?target=openai-chat"
     with service.client() as one, service.client() as other:
@@ -229,7 +229,7 @@ def test_answers_keep_their_order_where_they_move_to(service: LiveService) -> No
         assert export(other) == bundle
         moved = other.get(path).json()["messages"]
         assert moved == one.get(path).json()["messages"]
-        assert [each["tool_call_id"] for each in moved[1:]] == ["b", "c", "a"]
+        assert [call["tool_call_id"] for call in moved[1:]] == ["b", "c", "a"]
 
 
 def test_moved_session_can_be_continued_and_deleted(service: LiveService) -> None:
@@ -241,10 +241,10 @@ def test_moved_session_can_be_continued_and_deleted(service: LiveService) -> Non
         # Two pages have taken numbers too.
         assert added["seq"] == 8
         assert take_in(one, export(other)).status_code == 409
-        uris = [each["uri"] for each in listed(other, "/api/resources")]
+        uris = [resource["uri"] for resource in listed(other, "/api/resources")]
         assert {other.delete(f"/api/resources/{uri}").status_code for uri in uris} == {409}
         receipt = done(other.delete(f"/api/sessions/{SESSION}"))
-        assert {each["status"] for each in receipt["resources"]} == {"deleted"}
+        assert {resource["status"] for resource in receipt["resources"]} == {"deleted"}
         assert listed(other, "/api/resources") == listed(other, "/api/pages") == []
 
 

@@ -400,7 +400,7 @@ def in_session(**changes: object) -> Callable[[Members], Members]:
 
 
 def moved_frontier(*seqs: int) -> dict[str, object]:
-    moves = [{"seq": each, "tool_media": 1} for each in seqs]
+    moves = [{"seq": seq, "tool_media": 1} for seq in seqs]
     return {"name": "main", "through": [1, 0, 0, 0, 0], "orphans": [], "sent": "", "moves": moves}
 
 

@@ -88,8 +88,8 @@ def entries_of(members: Members) -> list[ZipEntry]:
 def stored_behind(members: Members) -> list[ZipEntry]:
     """Return members with a data descriptor without a signature."""
     return [
-        replace(each, flags=DESCRIPTOR, behind=descriptor_of(each.data)[4:])
-        for each in entries_of(members)
+        replace(entry, flags=DESCRIPTOR, behind=descriptor_of(entry.data)[4:])
+        for entry in entries_of(members)
     ]
 
 
@@ -102,7 +102,7 @@ PACKERS: dict[str, Callable[[Members], bytes]] = {
     "fields, comments, dates, links": with_fields_and_comments,
     "descriptors without a signature": lambda m: packed_by_hand(stored_behind(m)),
     "names marked as UTF-8": lambda m: packed_by_hand(
-        [replace(each, flags=UTF_8) for each in entries_of(m)]
+        [replace(entry, flags=UTF_8) for entry in entries_of(m)]
     ),
     "an end in zip64 that need not be": lambda m: packed_by_hand(entries_of(m), zip64={}),
     "all of the end in zip64": lambda m: packed_by_hand(
@@ -110,8 +110,10 @@ PACKERS: dict[str, Callable[[Members], bytes]] = {
     ),
     "one compressed, the others not": lambda m: packed_by_hand(
         [
-            replace(each, method=8, packed=deflated(each.data)) if "history" in each.name else each
-            for each in entries_of(m)
+            replace(entry, method=8, packed=deflated(entry.data))
+            if "history" in entry.name
+            else entry
+            for entry in entries_of(m)
         ]
     ),
 }

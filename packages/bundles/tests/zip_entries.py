@@ -55,15 +55,15 @@ def packed_by_hand(
 ) -> bytes:
     """Return a zip of members; `end` and `zip64` have false values for its ends."""
     archive, directory = bytearray(front), bytearray()
-    for each in entries:
-        says = each.fields(each.header)
+    for entry in entries:
+        says = entry.fields(entry.header)
         name = str(says["name"]).encode("latin-1")
         numbers = [says[key] for key in ("flags", "method")]
         sums = [says[key] for key in ("crc32", "packed", "size")]
         start = len(archive)
         archive += struct.pack("<4s5H3L2H", b"PK\x03\x04", 20, *numbers, 0, 33, *sums, len(name), 0)
-        archive += name + (each.data if each.packed is None else each.packed) + each.behind
-        says = {"start": start, **each.fields(each.entry)}
+        archive += name + (entry.data if entry.packed is None else entry.packed) + entry.behind
+        says = {"start": start, **entry.fields(entry.entry)}
         name = str(says["name"]).encode("latin-1")
         numbers = [says[key] for key in ("flags", "method")]
         sums = [says[key] for key in ("crc32", "packed", "size")]

@@ -44,7 +44,7 @@ def repaired(report: Json) -> Json:
 
 
 def rules(report: Json) -> set[str]:
-    return {each["rule"] for each in report["findings"]}
+    return {finding["rule"] for finding in report["findings"]}
 
 
 @pytest.mark.parametrize("broken", BROKEN, ids=lambda broken: broken.name)
@@ -65,7 +65,7 @@ def test_there_are_sixty_histories_and_each_kind_of_rule() -> None:
     assert len(BROKEN) >= 60
     unbroken = {"answered-before", "encrypted-media", "damaged-media", "no-media-here", "evicted"}
     unbroken |= {"request-too-large", "half-surrogate", "repeated-key", "no-reply"}
-    broken = {rule for each in BROKEN for rule in each.rules}
+    broken = {rule for item in BROKEN for rule in item.rules}
     assert broken == {code for code, rule in RULES.items() if rule.is_fault} - unbroken
 
 
@@ -109,7 +109,7 @@ def test_sound_history_has_no_findings_and_comes_back_as_it_was(client: httpx.Cl
     }
 
 
-@pytest.mark.parametrize("dialect", [each for each in SOUND if each != "openai-compat"])
+@pytest.mark.parametrize("dialect", [item for item in SOUND if item != "openai-compat"])
 def test_result_of_text_and_image_is_sound_in_every_dialect(
     client: httpx.Client, dialect: str
 ) -> None:
@@ -156,7 +156,7 @@ def test_findings_and_loss_point_into_what_was_sent(client: httpx.Client) -> Non
         },
         {"pointer": "/messages/1", "callId": "c1", **NO_CALL},
     ], reason
-    assert [(each["pointer"], each["restore"]) for each in report["loss"]] == [
+    assert [(finding["pointer"], finding["restore"]) for finding in report["loss"]] == [
         ("/messages/0/content/1", "/messages/0/content/1"),
         ("/messages/1", "/messages/1"),
     ]
@@ -189,7 +189,7 @@ def test_calls_and_results_of_a_user_interface_are_read(client: httpx.Client) ->
     request = {"messages": [{"id": "1", "role": "assistant", "parts": parts}]}
     report = diagnosis(client, request, target="openai-chat")
     assert (report["dialect"], report["findings"], report["loss"]) == ("vercel", [], [])
-    assert [each["role"] for each in report["messages"]] == [
+    assert [message["role"] for message in report["messages"]] == [
         *("assistant", "tool", "assistant", "tool", "assistant")
     ]
 
@@ -219,7 +219,9 @@ def test_session_has_the_findings_of_the_same_history_pasted(client: httpx.Clien
     stored = 0
     for number, broken in enumerate(BROKEN):
         path = f"/api/sessions/s{number}/messages"
-        answers = [client.post(path, json=each) for each in sent_messages(broken.request)]
+        answers = [
+            client.post(path, json=sent_message) for sent_message in sent_messages(broken.request)
+        ]
         if any(answer.status_code != 201 for answer in answers):
             continue
         stored += 1
@@ -228,7 +230,7 @@ def test_session_has_the_findings_of_the_same_history_pasted(client: httpx.Clien
         report = client.post(DOCTOR, json={"sessionId": f"s{number}"}, params=query).json()
         if rules(report) != broken.rules:
             different[broken.name] = (rules(report), broken.rules)
-    assert not different, "\n".join(f"{name}: {each}" for name, each in different.items())
+    assert not different, "\n".join(f"{name}: {value}" for name, value in different.items())
     assert stored > 40
 
 
@@ -267,7 +269,7 @@ def test_old_steps_of_a_history_are_folded_as_those_of_a_session(
     assert sequence_faults(report["messages"], target) == []
     # No call reads an entry of a history that is in no session.
     assert "@entr" not in json.dumps(report["messages"])
-    [fold] = [each for each in report["loss"] if each["code"] == "folded"]
+    [fold] = [item for item in report["loss"] if item["code"] == "folded"]
     many = fold["count"]
     assert fold == {
         "pointer": "/messages/1",
@@ -278,8 +280,8 @@ def test_old_steps_of_a_history_are_folded_as_those_of_a_session(
         "restore": f"/messages/1 to /messages/{2 * many}",
         "count": many,
     }
-    evicted = {each["pointer"] for each in report["loss"] if each["code"] == "evicted"}
-    places = [int(each.rpartition("/")[2]) for each in evicted]
+    evicted = {finding["pointer"] for finding in report["loss"] if finding["code"] == "evicted"}
+    places = [int(item.rpartition("/")[2]) for item in evicted]
     assert min(places) > 2 * many
 
 
@@ -288,7 +290,7 @@ def test_long_calls_of_a_history_are_cut_until_it_fits(client: httpx.Client) -> 
     report = diagnosis(client, {"messages": messages}, maxTokens="8000")
     assert report["tokensEst"] <= 8_000
     assert "@entr" not in json.dumps(report["messages"])
-    cut = [each["pointer"] for each in report["loss"] if each["from"] == "arguments"]
+    cut = [finding["pointer"] for finding in report["loss"] if finding["from"] == "arguments"]
     assert cut[-1] == "/messages/21"
 
 

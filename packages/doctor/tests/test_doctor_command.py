@@ -30,7 +30,7 @@ def test_prints_findings_and_writes_the_repaired_history(
     assert "/messages/1" in found.stderr
     assert ESCAPE not in found.stderr
     as_json = pagefault.run("doctor", str(file), "--json")
-    rules = [each["rule"] for each in json.loads(as_json.stdout)["findings"]]
+    rules = [finding["rule"] for finding in json.loads(as_json.stdout)["findings"]]
     assert (as_json.returncode, rules) == (1, ["no-call"])
     written = pagefault.run("doctor", str(file), "--output", str(output))
     assert (written.returncode, written.stdout) == (0, f"{output}\n")
@@ -67,7 +67,12 @@ def test_repaired_file_keeps_the_other_members_of_the_request(
         **_REQUEST,
         "system": system,
     }
-    assert [each["role"] for each in repaired["messages"]] == ["user", "assistant", "user", "user"]
+    assert [message["role"] for message in repaired["messages"]] == [
+        "user",
+        "assistant",
+        "user",
+        "user",
+    ]
 
 
 def test_repaired_file_of_texts_has_the_dialect_of_the_request(

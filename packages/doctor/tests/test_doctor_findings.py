@@ -30,7 +30,10 @@ def diagnosis(client: httpx.Client, body: object, **query: str) -> Json:
 
 def places(report: Json) -> list[tuple[str, str, Any]]:
     """Return the rule, the place and the value of each finding."""
-    return [(each["rule"], each["pointer"], each.get("actual")) for each in report["findings"]]
+    return [
+        (finding["rule"], finding["pointer"], finding.get("actual"))
+        for finding in report["findings"]
+    ]
 
 
 def test_half_a_surrogate_is_named_where_it_stands(client: httpx.Client) -> None:
@@ -51,7 +54,7 @@ def test_half_a_surrogate_in_arguments_is_named(client: httpx.Client) -> None:
     answer = {"role": "tool", "tool_call_id": "a", "content": "Done."}
     history = [{"role": "assistant", "content": None, "tool_calls": [call]}, answer]
     report = diagnosis(client, history)
-    assert [each["rule"] for each in report["findings"]] == ["half-surrogate"]
+    assert [finding["rule"] for finding in report["findings"]] == ["half-surrogate"]
     assert report["findings"][0]["callId"] == "a"
 
 
@@ -65,13 +68,15 @@ def test_pixels_of_an_image_that_is_too_wide_are_counted(client: httpx.Client) -
     source = {"type": "base64", "media_type": "image/png", "data": b64(media.png(9_000, 20))}
     content = [{"type": "image", "source": source}]
     report = diagnosis(client, [{"role": "user", "content": content}])
-    assert [(each["limit"], each["actual"]) for each in report["findings"]] == [(8_000, 9_000)]
+    assert [(finding["limit"], finding["actual"]) for finding in report["findings"]] == [
+        (8_000, 9_000)
+    ]
 
 
 def test_open_call_is_named_by_its_message_and_its_id(client: httpx.Client) -> None:
     calls = [
-        {"id": each, "type": "function", "function": {"name": "f", "arguments": "{}"}}
-        for each in ("a", "b")
+        {"id": name, "type": "function", "function": {"name": "f", "arguments": "{}"}}
+        for name in ("a", "b")
     ]
     history = [
         {"role": "user", "content": "go"},
@@ -81,7 +86,7 @@ def test_open_call_is_named_by_its_message_and_its_id(client: httpx.Client) -> N
     report = diagnosis(client, history)
     [finding] = report["findings"]
     assert (finding["rule"], finding["pointer"], finding["callId"]) == ("no-answer", "/1", "b")
-    assert [each.get("tool_call_id") for each in report["messages"]] == [None, None, "a", "b"]
+    assert [message.get("tool_call_id") for message in report["messages"]] == [None, None, "a", "b"]
 
 
 def test_answer_that_is_given_twice_is_left_out_by_its_id(client: httpx.Client) -> None:
@@ -93,7 +98,7 @@ def test_answer_that_is_given_twice_is_left_out_by_its_id(client: httpx.Client) 
         *(answer, answer, {"role": "user", "content": "k"}),
     ]
     report = diagnosis(client, history)
-    named = [(each["rule"], each["callId"]) for each in report["findings"]]
+    named = [(finding["rule"], finding["callId"]) for finding in report["findings"]]
     assert named == [("duplicate-answer", "a")]
     assert report["messages"] == [*history[:3], history[4]]
 
@@ -183,7 +188,7 @@ OWN: Mapping[str, Json] = {
 @pytest.mark.parametrize("name", OWN)
 def test_block_that_only_its_provider_knows_stays(client: httpx.Client, name: str) -> None:
     report = diagnosis(client, OWN[name])
-    sent = next(OWN[name][each] for each in ("messages", "input", "contents") if each in OWN[name])
+    sent = next(OWN[name][word] for word in ("messages", "input", "contents") if word in OWN[name])
     assert (report["findings"], report["loss"], report["messages"]) == ([], [], sent)
 
 

@@ -49,7 +49,10 @@ def test_large_history_is_repaired_within_the_budget(tmp_path: Path) -> None:
             headers = {"Content-Type": "application/json"}
             answer = client.post("/api/doctor?apply=true", content=body, headers=headers)
             assert answer.status_code == 200, answer.text[:500]
-            assert {each["rule"] for each in answer.json()["findings"]} >= {"no-call", "no-answer"}
+            assert {finding["rule"] for finding in answer.json()["findings"]} >= {
+                "no-call",
+                "no-answer",
+            }
         assert server.peak_bytes() - before < MAX_GROWTH_BYTES
         # A thread returns it to the system, at most once a second.
         for _ in range(MAX_QUESTIONS):

@@ -16,6 +16,6 @@ def test_commands_of_the_front_page_do_what_it_says(
     (tmp_path / "request.json").write_text(request)
     commands = re.findall(r"^\$ pagefault (.*)$", page, re.MULTILINE)
     done = [pagefault.run(*command.split(), folder=tmp_path) for command in commands]
-    assert [each.returncode for each in done] == [1, 0, 0]
+    assert [item.returncode for item in done] == [1, 0, 0]
     assert "/messages/1" in done[0].stderr
     assert "no-call" in done[0].stderr

@@ -17,9 +17,9 @@ pytestmark = pytest.mark.engines("embedded")
 def caused(error: Exception, *causes: BaseException) -> Exception:
     """An error that came of another, and that of a third."""
     first: BaseException = error
-    for each in causes:
-        first.__cause__ = each
-        first = each
+    for cause in causes:
+        first.__cause__ = cause
+        first = cause
     return error
 
 

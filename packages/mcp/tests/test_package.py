@@ -17,7 +17,7 @@ OURS = {"app", "pagefault_dialects", "pagefault_mcp"}
 def imported_packages(module: Path) -> set[str]:
     """The packages that a module imports, in functions too."""
     nodes = list(ast.walk(ast.parse(module.read_text())))
-    names = {each.name for node in nodes if isinstance(node, ast.Import) for each in node.names}
+    names = {name.name for node in nodes if isinstance(node, ast.Import) for name in node.names}
     names |= {str(node.module) for node in nodes if isinstance(node, ast.ImportFrom)}
     return {name.partition(".")[0] for name in names}
 
@@ -37,7 +37,7 @@ def test_it_needs_what_it_names_and_nothing_else() -> None:
         for distribution in homes[package]
     }
     # The SDK brings its types along, and both are of one version.
-    named = {re.split("[<>=]", each)[0] for each in project["dependencies"]}
+    named = {re.split("[<>=]", dependency)[0] for dependency in project["dependencies"]}
     assert needed - {"mcp-types"} == named
 
 

@@ -343,21 +343,33 @@ async def test_a_pointer_that_is_too_long_is_cut_back_to_an_ancestor() -> None:
 
 
 def domain_errors(error_class: type[PagefaultError] = PagefaultError) -> list[type[PagefaultError]]:
-    below = [each for child in error_class.__subclasses__() for each in domain_errors(child)]
-    return [each for each in (*error_class.__subclasses__(), *below) if each is not ServiceError]
+    below = [
+        domain_error
+        for child in error_class.__subclasses__()
+        for domain_error in domain_errors(child)
+    ]
+    return [
+        subclass
+        for subclass in (*error_class.__subclasses__(), *below)
+        if subclass is not ServiceError
+    ]
 
 
 def test_every_error_of_the_domain_has_a_row_of_its_own() -> None:
     homes = {"app.errors", "pagefault_dialects.errors"}
-    domain = [each for each in domain_errors() if each.__module__ in homes]
-    assert {each.__module__ for each in domain} == homes
-    assert [each for each in domain if problem_type(each).code != each.code] == []
+    domain = [domain_error for domain_error in domain_errors() if domain_error.__module__ in homes]
+    assert {item.__module__ for item in domain} == homes
+    assert [item for item in domain if problem_type(item).code != item.code] == []
 
 
 def test_every_error_of_an_adapter_has_a_row_above_it() -> None:
     packages = ("app.", "pagefault_bundles.", "pagefault_dialects.", "pagefault_doctor.")
-    adapters = [each for each in domain_errors() if each.__module__.startswith(packages)]
-    assert [each for each in adapters if problem_type(each).code == "internal-error"] == []
+    adapters = [
+        domain_error
+        for domain_error in domain_errors()
+        if domain_error.__module__.startswith(packages)
+    ]
+    assert [adapter for adapter in adapters if problem_type(adapter).code == "internal-error"] == []
 
 
 def test_an_error_outside_the_handlers_can_be_rendered() -> None:
@@ -440,7 +452,7 @@ def raised_codes() -> set[str]:
     trees = [ast.parse(text) for _, text in sources()]
     nodes = [node for tree in trees for node in ast.walk(tree)]
     named = [node for node in nodes if isinstance(node, ast.Call | ast.ClassDef)]
-    given = [each.value for node in named for each in node.keywords if each.arg == "code"]
+    given = [keyword.value for node in named for keyword in node.keywords if keyword.arg == "code"]
     said = {value.value for value in given if isinstance(value, ast.Constant)}
     return {code for code in said if isinstance(code, str)} | {f"{noun}-exists" for noun in BUNDLED}
 
@@ -452,4 +464,4 @@ async def test_the_type_of_every_problem_leads_to_its_explanation() -> None:
         page = await client.get(PROBLEMS_PATH)
     assert page.status_code == 200
     fragments = [kind.type.removeprefix(f"{PROBLEMS_PATH}#") for kind in documented_problems()]
-    assert [each for each in fragments if f'id="{each}"' not in page.text] == []
+    assert [fragment for fragment in fragments if f'id="{fragment}"' not in page.text] == []

@@ -177,7 +177,7 @@ def test_answer_is_dumped_with_what_it_has() -> None:
         role="tool", content="", name="clock", tool_call_id="call_1", timestamp=AT_TEN
     )
     plain = ChatMessage(role="assistant", content="Ten.", timestamp=AT_TEN)
-    assert [json_text(each.dump()) for each in (full, plain)] == [
+    assert [json_text(item.dump()) for item in (full, plain)] == [
         '{"role":"tool","content":"","name":"clock","tool_call_id":"call_1",'
         '"timestamp":"2023-10-27T10:00:00Z"}',
         '{"role":"assistant","content":"Ten.","timestamp":"2023-10-27T10:00:00Z"}',

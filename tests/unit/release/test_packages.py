@@ -26,7 +26,7 @@ def manifest(folder: Path) -> dict[str, Any]:
 def imported_packages(module: Path) -> set[str]:
     """The packages that a module imports, in functions too."""
     nodes = list(ast.walk(ast.parse(module.read_text())))
-    names = {each.name for node in nodes if isinstance(node, ast.Import) for each in node.names}
+    names = {name.name for node in nodes if isinstance(node, ast.Import) for name in node.names}
     names |= {str(node.module) for node in nodes if isinstance(node, ast.ImportFrom)}
     return {name.partition(".")[0] for name in names}
 
@@ -36,8 +36,11 @@ def test_package_needs_what_it_names_and_nothing_else(package: Path) -> None:
     homes = importlib.metadata.packages_distributions()
     imported = set().union(*map(imported_packages, package.glob("src/**/*.py")))
     others = imported - sys.stdlib_module_names - {"app", *SOURCES.values()}
-    needed = {name.lower().replace("_", "-") for each in others for name in homes[each]}
-    named = {re.split("[<>=]", each)[0] for each in manifest(package)["project"]["dependencies"]}
+    needed = {name.lower().replace("_", "-") for other in others for name in homes[other]}
+    named = {
+        re.split("[<>=]", dependency)[0]
+        for dependency in manifest(package)["project"]["dependencies"]
+    }
     assert needed - _BROUGHT_ALONG == named
 
 

@@ -78,5 +78,5 @@ def test_with_parameters_the_signature_is_that_of_amazons_library(store: S3Store
 
 def test_every_parameter_is_in_the_signature() -> None:
     changed = {**PINNED, "response-content-disposition": "inline"}
-    links = [link_with(PUBLISHED, each, SECRET) for each in ({}, PINNED, changed)]
+    links = [link_with(PUBLISHED, item, SECRET) for item in ({}, PINNED, changed)]
     assert len({link.rpartition("=")[2] for link in links}) == 3

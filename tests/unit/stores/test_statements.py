@@ -40,7 +40,7 @@ def test_rows_are_found_by_the_index_for_each_of_a_list_of_values() -> None:
     find = scoped_select(ITEMS, ITEMS.c.id).where(is_among(ITEMS.c.id, "ids"))
     with create_engine("sqlite://").connect() as connection:
         ITEMS.metadata.create_all(connection)
-        rows = [{"project_id": "p", "id": each} for each in ("a", 'b"', "d")]
+        rows = [{"project_id": "p", "id": name} for name in ("a", 'b"', "d")]
         connection.execute(ITEMS.insert(), rows)
         found = connection.execute(find, {"in_project": "p", "ids": ["a", 'b"', "c"]})
         assert sorted(found.scalars()) == ["a", 'b"']

@@ -140,7 +140,7 @@ def test_prefix_that_most_words_have_is_refused(text: str) -> None:
 )
 def test_long_query_is_cut(text: str) -> None:
     terms = parse_search(text).terms
-    assert sum(len(each.words) for each in terms) == MAX_QUERY_WORDS
+    assert sum(len(item.words) for item in terms) == MAX_QUERY_WORDS
 
 
 @pytest.mark.parametrize(

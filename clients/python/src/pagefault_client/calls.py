@@ -83,10 +83,10 @@ class Call(Generic[T_co]):
         """Return the query. The name is repeated for each item of a list; None is omitted."""
         return httpx.QueryParams(
             [
-                (name, _to_text(each))
+                (name, _to_text(item))
                 for name, value in self.query.items()
                 if value is not None
-                for each in (value if isinstance(value, list | tuple) else [value])
+                for item in (value if isinstance(value, list | tuple) else [value])
             ]
         )
 

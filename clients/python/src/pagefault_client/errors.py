@@ -72,7 +72,9 @@ class ProblemError(PagefaultError):
 
     def _describe(self) -> str:
         text = f"{self.status} {self.code}: {self.detail}"
-        text += "".join(f"\n  {each.get('pointer')}: {each.get('detail')}" for each in self.errors)
+        text += "".join(
+            f"\n  {error.get('pointer')}: {error.get('detail')}" for error in self.errors
+        )
         return f"{text} (request {self.request_id})" if self.request_id else text
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -108,7 +110,7 @@ class NotFoundError(ProblemError):
     def tool_message(self) -> dict[str, Any] | None:
         """Return the tool message for the model after a failed page fault, else None."""
         names = ("role", "tool_call_id", "content")
-        return {each: self.problem.get(each) for each in names} if "role" in self.problem else None
+        return {name: self.problem.get(name) for name in names} if "role" in self.problem else None
 
 
 class ConflictError(ProblemError):

@@ -51,7 +51,7 @@ class PagefaultFileSystem(AbstractFileSystem):  # type: ignore[misc]
         """List all resources, newest first; for the path of a resource, only that."""
         bare = self._strip_protocol(path)
         resources = [self._descriptor(bare)] if bare else self.client.resources.list(limit=200)
-        entries = [_entry(each) for each in resources]
+        entries = [_entry(resource) for resource in resources]
         return entries if detail else [entry["name"] for entry in entries]
 
     def cat_file(

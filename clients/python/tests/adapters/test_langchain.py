@@ -73,7 +73,7 @@ async def test_tools_that_await_and_tools_that_fail(
             remember(clock, kept).invoke({})
     stored = [entry for entry in session.messages() if entry["entry"] == "tool_result"]
     assert message.text == "ten"
-    assert [each["sanitized"]["meta"]["success"] for each in stored] == [True, False]
+    assert [item["sanitized"]["meta"]["success"] for item in stored] == [True, False]
 
 
 class GraphBubbleUp(Exception):  # noqa: N818 - LangGraph's name for it
@@ -90,9 +90,13 @@ class Command(ToolOutputMixin):
 
 def outcomes(session: Session) -> list[tuple[str, bool, object]]:
     return [
-        (each["toolCallId"], each["sanitized"]["meta"]["success"], each["sanitized"]["parts"])
-        for each in session.messages()
-        if each["entry"] == "tool_result"
+        (
+            message["toolCallId"],
+            message["sanitized"]["meta"]["success"],
+            message["sanitized"]["parts"],
+        )
+        for message in session.messages()
+        if message["entry"] == "tool_result"
     ]
 
 

@@ -55,7 +55,7 @@ async def test_call_tool_is_wrapped_in_a_line(
     assert [block.type for block in result.content] == ["image", "text"]
     assert failed.is_error
     stored = [entry for entry in session.messages() if entry["entry"] == "tool_result"]
-    assert [(each["name"], each["sanitized"]["meta"]["success"]) for each in stored] == [
+    assert [(field["name"], field["sanitized"]["meta"]["success"]) for field in stored] == [
         ("shot", True),
         ("fail", False),
     ]
@@ -89,8 +89,8 @@ async def test_what_call_tool_raises_is_stored(url: str, session: Session) -> No
                 await remembered("shot", {})
     stored = [entry for entry in session.messages() if entry["entry"] == "tool_result"]
     assert [
-        (each["name"], each["sanitized"]["meta"]["success"], each["sanitized"]["parts"])
-        for each in stored
+        (field["name"], field["sanitized"]["meta"]["success"], field["sanitized"]["parts"])
+        for field in stored
     ] == [("shot", False, [{"type": "text", "text": "TimeoutError: no answer"}])] * 2
 
 

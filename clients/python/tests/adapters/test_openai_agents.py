@@ -71,7 +71,7 @@ async def outputs(provider: ScriptedService, tool: Tool) -> list[Any]:
     done = await Runner.run(agent, "What is it?", run_config=RunConfig(tracing_disabled=True))
     assert done.final_output == "A shop."
     sent = json.loads(provider.requests[-1].body)["input"]
-    return [each["output"] for each in sent if each.get("type") == "function_call_output"]
+    return [item["output"] for item in sent if item.get("type") == "function_call_output"]
 
 
 def describe_error(context: RunContextWrapper[Any], error: Exception) -> str:

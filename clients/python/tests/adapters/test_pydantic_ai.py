@@ -64,7 +64,7 @@ async def test_model_gets_the_picture_and_the_session_the_result(
     assert (done.output, entry["name"], entry["toolCallId"]) == ("A shop.", "shot", "call_1")
     (part,) = received
     assert isinstance(part.content, list)
-    assert [type(each) for each in part.content] == [str, BinaryContent, str]
+    assert [type(item) for item in part.content] == [str, BinaryContent, str]
     assert part.content[1].data == png
     assert f"@{entry['sanitized']['resources'][0]['uri']}" in part.content[2]
     assert part.metadata == entry["sanitized"]
@@ -103,7 +103,7 @@ async def parts_read(
     received: list[ModelMessage] = []
 
     def answer(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
-        made = sum(isinstance(each, ModelResponse) for each in messages)
+        made = sum(isinstance(message, ModelResponse) for message in messages)
         if made == calls:
             received.extend(messages)
             return ModelResponse([TextPart("A shop.")])
@@ -112,7 +112,7 @@ async def parts_read(
         return ModelResponse([ToolCallPart("shot", {"address": "x"}, f"call_{made}")])
 
     await Agent(FunctionModel(answer), toolsets=[toolset]).run("What is it?")
-    parts = [part for each in received if isinstance(each, ModelRequest) for part in each.parts]
+    parts = [part for item in received if isinstance(item, ModelRequest) for part in item.parts]
     prompt_parts = [part for part in parts if isinstance(part, ToolReturnPart | UserPromptPart)]
     return [dataclasses.replace(part, timestamp=START) for part in prompt_parts[1:]]
 

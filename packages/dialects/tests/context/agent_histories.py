@@ -136,7 +136,7 @@ class AgentHistory:
     def store_late(self) -> None:
         """Append the late results that are due."""
         waiting = [(after - 1, answer) for after, answer in self.late]
-        self.late = [each for each in waiting if each[0] > 0]
+        self.late = [item for item in waiting if item[0] > 0]
         for after, answer in waiting:
             if after <= 0:
                 self._store(answer)

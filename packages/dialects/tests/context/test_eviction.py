@@ -151,7 +151,7 @@ def test_shortened_preview_gives_the_length_of_the_stored_text() -> None:
 def test_shortened_text_within_a_limit_gives_the_length_of_the_whole(many: int) -> None:
     [turn] = with_texts_within([result(3, text("a word " * many))], 2_000)
     [item] = [
-        each for each in items_of(turn, calling(2), tool_texts=3) if isinstance(each, TextItem)
+        value for value in items_of(turn, calling(2), tool_texts=3) if isinstance(value, TextItem)
     ]
     notice = f'shortened from {7 * many} characters; read_text("@entry:3") shows all of it]'
     assert item.text.endswith(notice)
@@ -339,8 +339,8 @@ def frontier_after(target_load: Load, *turns: ComposedTurn, most: int | None = N
 def test_frontier_moves_no_further_than_it_has_to_oldest_first() -> None:
     results = [calling(2), result(3, text(LONG)), calling(4), result(5, text(LONG))]
     assert [
-        frontier_after(Load(tokens=each), *results, most=9_000)
-        for each in (100, 1_200, 1_800, 1_900)
+        frontier_after(Load(tokens=number), *results, most=9_000)
+        for number in (100, 1_200, 1_800, 1_900)
     ] == [
         Frontier(tool_media=2, tool_texts=2),
         Frontier(tool_media=4, tool_texts=4),

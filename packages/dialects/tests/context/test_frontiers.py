@@ -120,11 +120,16 @@ def check_account(history: EvictableTurns, frontier: Frontier, loss: Sequence[Lo
         for turn, smaller in zip(whole, passage.turns, strict=True):
             expected += evicted_things(turn, smaller)
     reported = [
-        (each.seq, each.pointer, each.to if each.to in ("line", "preview") else "", each.restore)
-        if each.code == "evicted"
-        else (each.from_seq, each.to_seq, each.to, each.restore)
-        for each in loss
-        if each.code in ("evicted", "folded")
+        (
+            entry.seq,
+            entry.pointer,
+            entry.to if entry.to in ("line", "preview") else "",
+            entry.restore,
+        )
+        if entry.code == "evicted"
+        else (entry.from_seq, entry.to_seq, entry.to, entry.restore)
+        for entry in loss
+        if entry.code in ("evicted", "folded")
     ]
     assert sorted(reported, key=repr) == sorted(expected, key=repr)
 
@@ -196,7 +201,9 @@ def test_history_fits_at_every_turn_and_changes_only_when_its_frontier_moves(
             request = replace(request, query=replace(request.query, max_tokens=least))
             rendering = render_turns(turns[:end], request, frontier)
         assert rendering.tokens <= (request.query.max_tokens or 0)
-        assert all(getattr(rendering.frontier, each) >= getattr(frontier, each) for each in PLACES)
+        assert all(
+            getattr(rendering.frontier, place) >= getattr(frontier, place) for place in PLACES
+        )
         if end in (len(turns) // 2, len(turns)):
             if not rendering.is_open:
                 CHECKS[target](rendering.rendered.messages)
@@ -210,7 +217,7 @@ def test_history_fits_at_every_turn_and_changes_only_when_its_frontier_moves(
         # If the media that stay exceed the limit, the oldest of them are reduced.
         is_crowded = any(entry.code == "too-many-media" for entry in new.rendered.loss)
         is_unmoved = all(
-            getattr(old.frontier, each) == getattr(new.frontier, each) for each in PLACES
+            getattr(old.frontier, place) == getattr(new.frontier, place) for place in PLACES
         )
         # A newer rendering of a pinned page evicts the older one, and the shares of the budget
         # depend on each other.

@@ -132,7 +132,7 @@ class Case:
             frontier,
             document.hashes,
             tokens,
-            [str(each) for each in open_calls],
+            [str(open_call) for open_call in open_calls],
         )
 
 
@@ -159,7 +159,7 @@ def check_budget(case: Case, rendering: Rendering) -> None:
     """Check that half of the budget is used, unless one evicted step alone needs the other half."""
     most = case.query.max_tokens or 0
     assert rendering.tokens <= most
-    codes = {each.code for each in rendering.resolved.loss}
+    codes = {item.code for item in rendering.resolved.loss}
     is_whole = codes.isdisjoint(("evicted", "folded"))
     if case.frontier != NOTHING_EVICTED:
         # The frontier may come from a smaller budget.
@@ -176,20 +176,23 @@ def largest(case: Case, rendering: Rendering) -> int:
     weighing = Weighing(TARGETS[case.target])
     turns = rendering.history.turns
     return max(
-        weighing.turns(turns[each.start : each.stop]).tokens for each in rendering.history.passages
+        weighing.turns(turns[passage.start : passage.stop]).tokens
+        for passage in rendering.history.passages
     )
 
 
 def check_messages(case: Case, rendering: Rendering) -> None:
     messages = rendering.rendered.messages
     found = sequence_faults(messages, case.target, open_calls=rendering.open_calls)
-    assert [(each.rule, each.pointer, each.actual) for each in found] == []
+    assert [(finding.rule, finding.pointer, finding.actual) for finding in found] == []
     if not rendering.open_calls:
         CHECKS[case.target](messages)
     folds = [
-        each for each in rendering.history.passages_at(rendering.frontier) if each.fold is not None
+        passage
+        for passage in rendering.history.passages_at(rendering.frontier)
+        if passage.fold is not None
     ]
-    assert all([turn.role for turn in each.turns] == ["user"] for each in folds)
+    assert all([turn.role for turn in fold.turns] == ["user"] for fold in folds)
 
 
 def check_account(rendering: Rendering) -> None:
@@ -201,8 +204,8 @@ def check_account(rendering: Rendering) -> None:
         for item in turn.items
         if isinstance(item, MediaItem)
     ]
-    reported = {each.seq for each in rendering.resolved.loss}
-    folds = [each for each in rendering.resolved.loss if each.code == "folded"]
+    reported = {entry.seq for entry in rendering.resolved.loss}
+    folds = [item for item in rendering.resolved.loss if item.code == "folded"]
     for turn in rendering.turns:
         seq = turn.seq or 0
         if seq in reported or any((f.from_seq or 0) <= seq <= (f.to_seq or 0) for f in folds):
@@ -220,7 +223,7 @@ def _texts(turn: ComposedTurn) -> list[str]:
     items = [item.text for item in turn.items if isinstance(item, TextItem)]
     values = [strings_of(item.value) for item in turn.items if isinstance(item, DataItem)]
     calls = [strings_of(call.arguments) for call in turn.calls]
-    return [*items, *(line for each in (*values, *calls) for line in each.splitlines())]
+    return [*items, *(line for item in (*values, *calls) for line in item.splitlines())]
 
 
 def _mark(text: str) -> bool:
@@ -260,7 +263,7 @@ def check_prefix(case: Case, old: Rendering, new: Rendering) -> None:
     assert equal_hashes(b"".join(old.hashes), new.hashes) == equal
     # A frontier that began here moves no further than the steps that were old already.
     is_own = case.frontier == NOTHING_EVICTED and new.frontier.floor == 0
-    are_same = all(getattr(old.frontier, each) == getattr(new.frontier, each) for each in LEVELS)
+    are_same = all(getattr(old.frontier, level) == getattr(new.frontier, level) for level in LEVELS)
     # An older rendering of a pinned page is evicted once there is a newer one.
     if is_own and are_same and not old.open_calls and not case.pinned:
         # If a target joins the turns of one side, the last message may grow.
@@ -269,7 +272,7 @@ def check_prefix(case: Case, old: Rendering, new: Rendering) -> None:
 
 def check_frontier(case: Case, old: Frontier, rendering: Rendering) -> None:
     assert all(
-        getattr(rendering.frontier, each) >= getattr(old, each) for each in (*LEVELS, "floor")
+        getattr(rendering.frontier, level) >= getattr(old, level) for level in (*LEVELS, "floor")
     )
     again = case.render(rendering.turns, rendering.frontier)
     assert (again.frontier, again.rendered) == (rendering.frontier, rendering.rendered)

@@ -58,7 +58,7 @@ class History:
 
     def say(self, role: str, *items: str | Item) -> None:
         parts = tuple(
-            TextItem("/content", each) if isinstance(each, str) else each for each in items
+            TextItem("/content", item) if isinstance(item, str) else item for item in items
         )
         self._add(role, parts)
 
@@ -69,7 +69,10 @@ class History:
             for at, name in enumerate(names)
         )
         self._add("assistant", (), calls=calls)
-        items = [TextItem("/parts/0", each) if isinstance(each, str) else each for each in results]
+        items = [
+            TextItem("/parts/0", result) if isinstance(result, str) else result
+            for result in results
+        ]
         for call in calls:
             self._add("tool", tuple(items), call_id=call.call_id, tool_name=call.name)
 
@@ -104,8 +107,10 @@ def test_thousand_calls_of_one_turn_fit(target: str, most: int) -> None:
     [entry] = found.loss
     assert (entry.code, entry.from_seq) == ("folded", 2)
     assert entry.count == ((entry.to_seq or 0) - 1) // 2
-    each = (entry.count or 0) // 2
-    tools = f"bash {each}, look {each}" if not (entry.count or 0) % 2 else f"bash {each + 1}, look"
+    calls = (entry.count or 0) // 2
+    tools = (
+        f"bash {calls}, look {calls}" if not (entry.count or 0) % 2 else f"bash {calls + 1}, look"
+    )
     assert f"Steps 1 to {entry.count}: {tools}" in json.dumps(found.messages)
 
 
@@ -247,7 +252,7 @@ def test_call_larger_than_the_budget_is_cut_at_the_floor(
     history.turns[1] = replace(history.turns[1], calls=(call,), items=thoughts)
     found = render_within(history, target, 4_000)
     assert "read_text @entry:2/arguments/0" in json.dumps(found.messages)
-    assert "evicted" in {each.code for each in found.loss}
+    assert "evicted" in {item.code for item in found.loss}
 
 
 def test_stored_frontier_without_folds_is_read() -> None:
@@ -261,7 +266,7 @@ def test_stored_frontier_without_folds_is_read() -> None:
         history.step("a", WORDS * 60)
     query = RenderOptions(max_tokens=9_000, frontier="main")
     passages = history_of(history.turns, TARGETS["text"], query).passages_at(frontier)
-    assert [(each.levels.results, each.levels.texts) for each in passages] == [
+    assert [(passage.levels.results, passage.levels.texts) for passage in passages] == [
         (False, False),
         *[(True, True)] * 2,
         (False, True),
@@ -341,9 +346,11 @@ def test_task_fits_at_every_turn_and_is_valid(
             request = replace(request, query=replace(request.query, max_tokens=least))
             rendering = render_turns(turns[:end], request, frontier)
         assert rendering.tokens <= (request.query.max_tokens or 0)
-        assert all(getattr(rendering.frontier, each) >= getattr(frontier, each) for each in PLACES)
+        assert all(
+            getattr(rendering.frontier, place) >= getattr(frontier, place) for place in PLACES
+        )
         levels = ("folded", "arguments", "tool_results", "tool_texts", "tool_media")
-        places = [getattr(rendering.frontier, each) for each in levels]
+        places = [getattr(rendering.frontier, level) for level in levels]
         assert places == sorted(places)
         resolved, _ = fit_turns(turns[:end], request, rendering.frontier)
         answered = {turn.call_id for turn in resolved.turns}
@@ -354,11 +361,11 @@ def test_task_fits_at_every_turn_and_is_valid(
             if call.call_id not in answered
         ]
         assert not [*sequence_faults(rendering.rendered.messages, target, open_calls=waiting)]
-        folds = [each for each in resolved.loss if each.code == "folded"]
+        folds = [item for item in resolved.loss if item.code == "folded"]
         for turn in turns[:end]:
             assert turn.seq is not None
             is_folded = any(
-                (each.from_seq or 0) <= turn.seq <= (each.to_seq or 0) for each in folds
+                (fold.from_seq or 0) <= turn.seq <= (fold.to_seq or 0) for fold in folds
             )
-            assert is_folded or any(each.seq == turn.seq for each in resolved.turns)
+            assert is_folded or any(entry.seq == turn.seq for entry in resolved.turns)
         frontier = rendering.frontier

@@ -80,9 +80,9 @@ def faults_of(case: Case) -> list[str]:
     except InvalidPayloadError as exc:
         return [f"refused: {exc.faults}"]
     faults = [
-        f"{target}: {each}"
+        f"{target}: {rendering_fault}"
         for target in TARGETS
-        for each in _rendering_faults(case, entries, target)
+        for rendering_fault in _rendering_faults(case, entries, target)
     ]
     if case.role is not None and entries[0].role != case.role:
         faults.append(f"said by {entries[0].role}")
@@ -97,9 +97,9 @@ def _entries(case: Case) -> list[EntryReading]:
 
 def turns_of(entries: list[EntryReading]) -> Sequence[ComposedTurn]:
     """Return the paired turns of entries."""
-    messages = [each for entry in entries for each in entry.messages]
+    messages = [message for entry in entries for message in entry.messages]
     recorded = [
-        turn for index, each in enumerate(messages) for turn in foreign_turns(each, index + 1)
+        turn for index, message in enumerate(messages) for turn in foreign_turns(message, index + 1)
     ]
     return pair_turns(messages, recorded, closes=False).turns
 
@@ -107,10 +107,14 @@ def turns_of(entries: list[EntryReading]) -> Sequence[ComposedTurn]:
 def _rendering_faults(case: Case, entries: list[EntryReading], target: str) -> list[str]:
     """Yield the faults of a rendering: content that is missing, repeated or unexpected."""
     rendered = render(turns_of(entries), target)
-    if any(_is_as_sent(case.value, each) for each in rendered.messages):
+    if any(_is_as_sent(case.value, message) for message in rendered.messages):
         # The message is unchanged, which `targets/test_home.py` tests.
         return []
-    strings = [each for message in rendered.messages for each in _visible_strings(message)]
+    strings = [
+        visible_string
+        for message in rendered.messages
+        for visible_string in _visible_strings(message)
+    ]
     words = "\n".join([rendered.system, *(text for kind, text in strings if kind == "text")])
     expected = [*case.expect.texts, *(text for _, text in case.expect.answers)]
     faults = [
@@ -126,7 +130,7 @@ def _rendering_faults(case: Case, entries: list[EntryReading], target: str) -> l
     calls = [*_calls(rendered.messages)]
     if media != case.expect.media:
         faults.append(f"media {media}")
-    faults += (f"call {each} not among {calls}" for each in case.expect.calls if each not in calls)
+    faults += (f"call {call} not among {calls}" for call in case.expect.calls if call not in calls)
     if target == "openai-chat":
         faults += _missing_answers(case.expect, rendered.messages)
     return faults
@@ -142,9 +146,9 @@ def _is_as_sent(value: Json, message: Json) -> bool:
 
 def _missing_answers(expect: ExpectedContent, messages: list[Json]) -> Iterator[str]:
     tools = [
-        (each["tool_call_id"], "".join(text for _, text in _visible_strings(each)))
-        for each in messages
-        if each["role"] == "tool"
+        (message["tool_call_id"], "".join(text for _, text in _visible_strings(message)))
+        for message in messages
+        if message["role"] == "tool"
     ]
     for call, text in expect.answers:
         if not any(call in (None, known) and text in answer_texts for known, answer_texts in tools):
@@ -153,9 +157,9 @@ def _missing_answers(expect: ExpectedContent, messages: list[Json]) -> Iterator[
 
 def _calls(messages: list[Json]) -> Iterator[Call]:
     for message in messages:
-        for each in message.get("tool_calls") or ():
-            arguments = json.loads(each["function"]["arguments"])
-            yield each["function"]["name"], json.dumps(arguments)
+        for tool_call in message.get("tool_calls") or ():
+            arguments = json.loads(tool_call["function"]["arguments"])
+            yield tool_call["function"]["name"], json.dumps(arguments)
         content = message.get("content")
         for block in content if isinstance(content, list) else ():
             if block.get("type") == "tool_use":
@@ -167,8 +171,8 @@ def _visible_strings(node: Json) -> Iterator[tuple[str, str]]:
     if isinstance(node, str):
         yield "text", node
     elif isinstance(node, list):
-        for each in node:
-            yield from _visible_strings(each)
+        for item in node:
+            yield from _visible_strings(item)
     elif isinstance(node, dict):
         kind = node.get("type")
         if kind == "text":

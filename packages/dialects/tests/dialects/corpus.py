@@ -54,7 +54,7 @@ def observe(value: object) -> Expectation:
     kept = result.envelope or {}
     return Expectation(
         tuple(filter(None, texts)),
-        tuple(each[:_DIGEST_CHARS] for each in media),
+        tuple(medium[:_DIGEST_CHARS] for medium in media),
         result.is_error is True,
         kept.get("toolCallId"),
         kept.get("toolName"),

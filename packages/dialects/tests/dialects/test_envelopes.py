@@ -103,7 +103,7 @@ def test_status_of_bedrock_is_the_failure_of_the_tool(
     )
     block = {"toolResult": {**BEDROCK, "status": status}}
     message = {"role": "user", "content": [block]}
-    assert [result_of(each) for each in (block, [block], message)] == [expected] * 3
+    assert [result_of(item) for item in (block, [block], message)] == [expected] * 3
 
 
 def test_object_of_a_tool_result_alone_needs_a_status() -> None:
@@ -125,7 +125,7 @@ def test_tool_message_of_langchain_is_its_content_in_every_dump(
     ]
     kept = {"dialect": "langchain", "toolCallId": "c"}
     expected = Result((text("a"),), is_error=is_error, envelope=kept)
-    assert [result_of(each) for each in dumps] == [expected] * 4
+    assert [result_of(dump) for dump in dumps] == [expected] * 4
 
 
 def test_other_members_of_a_tool_message_are_kept() -> None:

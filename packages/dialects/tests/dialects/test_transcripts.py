@@ -49,7 +49,7 @@ def test_newest_line_selects_the_branch_of_the_conversation() -> None:
 
 
 def test_lines_of_subagents_are_read_only_if_there_are_no_others() -> None:
-    side = [{**each, "isSidechain": True} for each in (ASKED, SEEN)]
+    side = [{**item, "isSidechain": True} for item in (ASKED, SEEN)]
     other = line("9", None, {"role": "user", "content": "wait"})
     assert read_messages([*side, other]) == [("/2/message", other["message"])]
     assert [message for _, message in read_messages(side)] == [ASKED["message"], SEEN["message"]]

@@ -103,7 +103,9 @@ def test_wide_text_is_parsed_whole(text: str) -> None:
 
 def test_containers_of_a_long_text_that_is_not_closed_end_with_it() -> None:
     text = f"[1,[{'2,' * PIECE_CHARS}"
-    assert [(each.start, each.end) for each in large_containers(text)] == [
+    assert [
+        (large_container.start, large_container.end) for large_container in large_containers(text)
+    ] == [
         (3, len(text)),
         (0, len(text)),
     ]

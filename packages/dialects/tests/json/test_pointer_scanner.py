@@ -31,7 +31,7 @@ def replace_surrogates(value: Any) -> Any:  # noqa: ANN401 - any JSON
     """Return a value without lone surrogates; of keys that become equal, the last one is used."""
     if isinstance(value, dict):
         return {
-            without_lone_surrogates(key): replace_surrogates(each) for key, each in value.items()
+            without_lone_surrogates(key): replace_surrogates(item) for key, item in value.items()
         }
     if isinstance(value, list):
         return list(map(replace_surrogates, value))
@@ -80,11 +80,11 @@ def test_large_value_has_the_length_and_members_of_the_parsed_one(
         len(json_text(whole).encode()),
     )
     assert [
-        (key, each.length if isinstance(each, LargeValue) else repr(replace_surrogates(each)))
-        for key, each in found.members
+        (key, member.length if isinstance(member, LargeValue) else repr(replace_surrogates(member)))
+        for key, member in found.members
     ] == [
-        (key, len(member) if isinstance(each, LargeValue) else repr(member))
-        for (key, member), (_, each) in zip(members, found.members, strict=True)
+        (key, len(member) if isinstance(item, LargeValue) else repr(member))
+        for (key, member), (_, item) in zip(members, found.members, strict=True)
     ]
 
 

@@ -131,8 +131,8 @@ def test_ambiguous_text_is_not_decoded() -> None:
 def test_rendering_names_the_charset_of_a_decoded_text() -> None:
     data = GERMAN.encode("cp1252")
     label = BlockLabel(mime_type="text/csv; charset=ISO-8859-1")
-    for each in (None, label):
-        medium = Medium("/a", InlineBytes(data), "text", "text/csv", "a.csv", 47, label=each)
+    for item in (None, label):
+        medium = Medium("/a", InlineBytes(data), "text", "text/csv", "a.csv", 47, label=item)
         rendered = render([Turn("user", (medium,), seq=1)], "anthropic")
         (message,) = rendered.messages
         assert GERMAN.strip() in message["content"][0]["text"]

@@ -38,7 +38,7 @@ def test_new_shape_is_read_in_tool_results() -> None:
 @pytest.mark.usefixtures("_known")
 def test_new_shape_is_moved_out_of_messages() -> None:
     found = media_in_message({"role": "user", "content": [CLIP, PICTURE]})
-    assert [(each.pointer, each.uri and each.uri.mime_type) for each in found] == [
+    assert [(finding.pointer, finding.uri and finding.uri.mime_type) for finding in found] == [
         ("/content/0/clip/raw", "video/x-acme"),
         ("/content/1/acmePicture/raw", ""),
     ]

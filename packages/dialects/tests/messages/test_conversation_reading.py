@@ -46,10 +46,10 @@ def test_messages_are_found_in_their_envelopes(
     body: Json, expected_messages: list[tuple[str, Json]], continues: bool
 ) -> None:
     read = read_conversation(body)
-    assert [(pointer, each) for pointer, each, _ in read.entries] == expected_messages
+    assert [(pointer, entry) for pointer, entry, _ in read.entries] == expected_messages
     entries = [
-        replace(read_entry(each), dialect=read.dialect or "openai-chat")
-        for _, each in expected_messages
+        replace(read_entry(expected_message), dialect=read.dialect or "openai-chat")
+        for _, expected_message in expected_messages
     ]
     assert [entry for _, _, entry in read.entries] == entries
     assert read.continues is continues
@@ -112,4 +112,4 @@ def test_requests_of_gemini_and_mcp_are_read_in_every_form(
 def test_body_without_a_conversation_is_refused(body: Json, pointer: str) -> None:
     with pytest.raises(InvalidPayloadError) as caught:
         read_conversation(body)
-    assert [each.pointer for each in caught.value.faults] == [pointer]
+    assert [fault.pointer for fault in caught.value.faults] == [pointer]

@@ -69,7 +69,7 @@ def test_denial_is_rendered_with_its_reason(name: str) -> None:
         {"role": "user", "content": [block]},
         ON,
     ]
-    assert {each.code for each in healed.loss} <= {"no-place"}
+    assert {item.code for item in healed.loss} <= {"no-place"}
 
 
 @pytest.mark.parametrize(

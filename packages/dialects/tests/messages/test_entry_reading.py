@@ -67,7 +67,7 @@ NULLS: Json = dict.fromkeys(
 def test_members_of_bedrock_that_are_null_are_absent(block: Json, texts: list[str]) -> None:
     message = {"role": "assistant", "content": [{**NULLS, **block}]}
     (turn,) = turns(message)
-    assert [each.text for each in turn.items if isinstance(each, TextItem)] == texts
+    assert [item.text for item in turn.items if isinstance(item, TextItem)] == texts
 
 
 RESULT: Json = {"toolResult": {"toolUseId": "t", "content": [{"text": "It snows."}]}}
@@ -115,7 +115,7 @@ def test_stored_message_is_read_as_when_it_arrived() -> None:
 def test_message_of_no_dialect_is_refused(message: Json, pointer: str) -> None:
     with pytest.raises(InvalidPayloadError) as caught:
         read_entry(message)
-    assert [each.pointer for each in caught.value.faults] == [pointer]
+    assert [fault.pointer for fault in caught.value.faults] == [pointer]
 
 
 def test_turns_point_into_the_message_as_it_was_sent() -> None:

@@ -78,9 +78,11 @@ def test_rendering_is_healthy_but_for_open_calls(
     found = diagnose(history, TARGETS[target], loss, target, sent=rendered.messages)
     # A result without a call may follow open calls.
     expected_rules = {"split-calls"} if rendered.open_calls else set()
-    rules = {each.rule for each in found} - expected_rules
-    assert rules <= {"no-answer"}, [(each.rule, each.pointer, each.actual) for each in found]
-    unanswered = [each.call_id for each in found if each.rule == "no-answer"]
+    rules = {finding.rule for finding in found} - expected_rules
+    assert rules <= {"no-answer"}, [
+        (finding.rule, finding.pointer, finding.actual) for finding in found
+    ]
+    unanswered = [finding.call_id for finding in found if finding.rule == "no-answer"]
     assert unanswered == [*rendered.open_calls]
 
 
@@ -111,12 +113,12 @@ def changes(draw: st.DrawFn, sent: dict[str, Json]) -> dict[str, Json]:
 def _containers(value: Json) -> list[Json]:
     """Return the messages and all containers inside of them."""
     found: list[Json] = []
-    waiting: list[Json] = [each for each in value.values() if isinstance(each, list)]
+    waiting: list[Json] = [item for item in value.values() if isinstance(item, list)]
     while waiting:
         node = waiting.pop()
         found.append(node)
         members = node.values() if isinstance(node, dict) else node
-        waiting += (each for each in members if isinstance(each, list | dict))
+        waiting += (member for member in members if isinstance(member, list | dict))
     return found or [value]
 
 
@@ -134,7 +136,7 @@ def test_repair_keeps_a_history_without_findings_and_changes_others(
     found, is_own = examine(sent, target)
     healed = heal(sent, target)
     if is_own:
-        rules = [(each.rule, each.pointer, each.actual) for each in found]
+        rules = [(finding.rule, finding.pointer, finding.actual) for finding in found]
         assert (not found) == (healed.messages == sent.get(name)), (rules, healed.messages)
     if found or not is_own:
         CHECKS[target](cast("list[dict[str, Any]]", healed.messages))

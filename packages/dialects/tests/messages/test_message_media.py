@@ -28,9 +28,9 @@ TOKEN = "eyJhbGciOiJIUzI1NiJ9" * 100
 def found_in(message: object) -> dict[str, tuple[str, bytes]]:
     """Return the media that are stored apart: type and bytes by pointer."""
     return {
-        each.pointer: (each.uri.mime_type, each.uri.data or b"")
-        for each in media_in_message(message)
-        if each.uri is not None
+        medium.pointer: (medium.uri.mime_type, medium.uri.data or b"")
+        for medium in media_in_message(message)
+        if medium.uri is not None
     }
 
 
@@ -182,10 +182,10 @@ def test_medium_is_moved_from_1024_decoded_bytes_on(block: dict[str, Any], size:
 def test_medium_in_a_sentence_is_moved_from_1024_decoded_bytes_on(size: int) -> None:
     text = f"See data:image/png;base64,{b64(LARGE[:size])} here."
     found = media_in_message({"content": [{"type": "text", "text": text}]})
-    assert [(each.pointer, each.uri) for each in found] == [
+    assert [(finding.pointer, finding.uri) for finding in found] == [
         *([("/content/0/text", None)] if size == 1_024 else [])
     ]
-    assert [span.data for each in found for span in each.spans] == [LARGE[:size]] * len(found)
+    assert [span.data for item in found for span in item.spans] == [LARGE[:size]] * len(found)
 
 
 @pytest.mark.parametrize(

@@ -47,9 +47,9 @@ def answered(body: Json) -> list[tuple[str, str]]:
         for call in message.get("tool_calls") or ()
     }
     return [
-        ("".join(names[each["tool_call_id"]]), each["content"])
-        for each in rendered
-        if each["role"] == "tool"
+        ("".join(names[message["tool_call_id"]]), message["content"])
+        for message in rendered
+        if message["role"] == "tool"
     ]
 
 

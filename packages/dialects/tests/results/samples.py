@@ -108,5 +108,5 @@ def extracted(index: int = 0) -> NormalizedMediaPart:
 def without_nulls(value: Any) -> Any:  # noqa: ANN401 - JSON
     """Return a value without the members that are null."""
     if isinstance(value, dict):
-        return {key: without_nulls(each) for key, each in value.items() if each is not None}
-    return [without_nulls(each) for each in value] if isinstance(value, list) else value
+        return {key: without_nulls(item) for key, item in value.items() if item is not None}
+    return [without_nulls(item) for item in value] if isinstance(value, list) else value

@@ -155,7 +155,7 @@ def test_bytes_that_became_a_text_are_no_other_part_where_a_structure_repeats_th
 def _with_slot(value: object) -> object:
     if not isinstance(value, dict):
         return value
-    fields = {key: _with_slot(each) for key, each in value.items()}
+    fields = {key: _with_slot(item) for key, item in value.items()}
     return fields | {key: MediaSlot(0) for key in ("blob", "data") if key in fields}
 
 
@@ -164,7 +164,7 @@ def test_short_payload_is_decoded_only_in_a_member_for_payloads() -> None:
     structured = {"data": "Tm90ZQ==", "word": "Tm90ZQ=="}
     found = result_of({"content": [block], "structuredContent": structured})
     assert found.structured_content == ({"data": MediaSlot(1), "word": "Tm90ZQ=="},)
-    assert [each.data for each in found.media] == [b"Note", b"Note"]
+    assert [item.data for item in found.media] == [b"Note", b"Note"]
 
 
 @pytest.mark.parametrize("fields", [{"text": ""}, {"blob": ""}])

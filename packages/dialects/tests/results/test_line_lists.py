@@ -78,7 +78,7 @@ def test_other_lists_of_strings_stay_as_they_are(items: list[str]) -> None:
 
 
 def test_list_of_files_is_not_one_file() -> None:
-    assert [each.data for each in result_of({"images": [PNG64, PNG64]}).media] == [PNG, PNG]
+    assert [item.data for item in result_of({"images": [PNG64, PNG64]}).media] == [PNG, PNG]
     assert len(result_of({"files": [PNG64, WAV64]}).media) == 2
 
 

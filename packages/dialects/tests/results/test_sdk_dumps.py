@@ -66,8 +66,8 @@ def test_block_is_the_same_under_either_names(block: dict[str, Any]) -> None:
 def _snake_case(value: object) -> Any:  # noqa: ANN401 - JSON as it came in
     names = {"mimeType": "mime_type", "lastModified": "last_modified", "_meta": "meta"}
     if isinstance(value, dict):
-        return {names.get(key, key): _snake_case(each) for key, each in value.items()}
-    return [_snake_case(each) for each in value] if isinstance(value, list) else value
+        return {names.get(key, key): _snake_case(item) for key, item in value.items()}
+    return [_snake_case(item) for item in value] if isinstance(value, list) else value
 
 
 def test_members_of_a_block_in_snake_case_are_those_of_the_protocol() -> None:

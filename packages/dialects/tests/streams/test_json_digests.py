@@ -59,7 +59,7 @@ def respell(value: JsonValue, chance: Random) -> str:
     def write(value: JsonValue) -> str:
         if isinstance(value, dict):
             items = chance.sample(list(value.items()), len(value))
-            members = (f"{blank()}{text(key)}{blank()}:{write(each)}" for key, each in items)
+            members = (f"{blank()}{text(key)}{blank()}:{write(item)}" for key, item in items)
             return f"{blank()}{{{','.join(members)}{blank()}}}{blank()}"
         if isinstance(value, list):
             return f"{blank()}[{','.join(map(write, value))}{blank()}]"
@@ -87,8 +87,8 @@ def test_value_has_one_digest_in_every_spelling(
 @settings(max_examples=60, deadline=None)
 def test_two_values_have_two_digests(one: JsonValue, other: JsonValue) -> None:
     is_same = first_difference(one, other) is None
-    digests = [{json_digest(each), json_digest(each, body_bytes=0)} for each in (one, other)]
-    assert [len(each) for each in digests] == [1, 1]
+    digests = [{json_digest(item), json_digest(item, body_bytes=0)} for item in (one, other)]
+    assert [len(digest) for digest in digests] == [1, 1]
     assert (digests[0] == digests[1]) == is_same
 
 
@@ -150,7 +150,7 @@ def test_spellings_of_one_value(one: str, other: str) -> None:
 def test_spellings_of_two_values(one: str, other: str) -> None:
     values = parse(one), parse(other)
     for size in (None, 0):
-        assert len({json_digest(each, body_bytes=size) for each in values}) == 2
+        assert len({json_digest(item, body_bytes=size) for item in values}) == 2
     assert first_difference(*values) is not None
 
 

@@ -38,7 +38,7 @@ def _compat_assistant(draw: st.DrawFn, ids: list[str]) -> list[Json]:
     message |= _maybe(draw, {"reasoning_details": [{"type": "reasoning.encrypted", "data": MARK}]})
     if ids:
         message["content"] = draw(st.sampled_from(["", message["content"]]))
-        message["tool_calls"] = [_compat_call(draw, each) for each in ids]
+        message["tool_calls"] = [_compat_call(draw, call_id) for call_id in ids]
     return [message]
 
 
@@ -50,7 +50,7 @@ def _compat_call(draw: st.DrawFn, call_id: str) -> Json:
 
 
 def _compat_answers(draw: st.DrawFn, ids: list[str]) -> list[Json]:
-    return [{"role": "tool", "tool_call_id": each, "content": _content(draw)} for each in ids]
+    return [{"role": "tool", "tool_call_id": call_id, "content": _content(draw)} for call_id in ids]
 
 
 # Mistral
@@ -82,19 +82,19 @@ def _mistral_assistant(draw: st.DrawFn, ids: list[str]) -> list[Json]:
     if ids:
         message["tool_calls"] = [
             {
-                "id": _mistral_id(each),
+                "id": _mistral_id(identifier),
                 "type": "function",
                 "function": {"name": "f", "arguments": '{"n":1}'},
             }
-            for each in ids
+            for identifier in ids
         ]
     return [message]
 
 
 def _mistral_answers(draw: st.DrawFn, ids: list[str]) -> list[Json]:
     return [
-        {"role": "tool", "tool_call_id": _mistral_id(each), "name": "f", "content": draw(words)}
-        for each in ids
+        {"role": "tool", "tool_call_id": _mistral_id(call_id), "name": "f", "content": draw(words)}
+        for call_id in ids
     ]
 
 
@@ -108,13 +108,16 @@ def _ollama_assistant(draw: st.DrawFn, ids: list[str]) -> list[Json]:
     message |= _maybe(draw, {"thinking": draw(words)})
     if ids:
         message["tool_calls"] = [
-            {"function": {"name": f"f{each[-1]}", "arguments": draw(_ARGUMENTS)}} for each in ids
+            {"function": {"name": f"f{identifier[-1]}", "arguments": draw(_ARGUMENTS)}}
+            for identifier in ids
         ]
     return [message]
 
 
 def _ollama_answers(draw: st.DrawFn, ids: list[str]) -> list[Json]:
-    return [{"role": "tool", "content": draw(words), "tool_name": f"f{each[-1]}"} for each in ids]
+    return [
+        {"role": "tool", "content": draw(words), "tool_name": f"f{call_id[-1]}"} for call_id in ids
+    ]
 
 
 # Pydantic AI
@@ -134,10 +137,10 @@ def _pydantic_assistant(draw: st.DrawFn, ids: list[str]) -> list[Json]:
         {
             "tool_name": "f",
             "args": draw(_ARGUMENTS),
-            "tool_call_id": each,
+            "tool_call_id": call_id,
             "part_kind": "tool-call",
         }
-        for each in ids
+        for call_id in ids
     ]
     text_part = {"content": draw(words), "part_kind": "text"}
     return [{"parts": [*parts, text_part, *calls], "kind": "response"}]
@@ -148,11 +151,11 @@ def _pydantic_answers(draw: st.DrawFn, ids: list[str]) -> list[Json]:
         {
             "tool_name": "f",
             "content": draw(words),
-            "tool_call_id": each,
+            "tool_call_id": call_id,
             "outcome": draw(st.sampled_from(["success", "failed"])),
             "part_kind": "tool-return",
         }
-        for each in ids
+        for call_id in ids
     ]
     return [{"parts": parts, "kind": "request"}]
 
@@ -167,8 +170,8 @@ def _otel_user(draw: st.DrawFn) -> Json:
 def _otel_assistant(draw: st.DrawFn, ids: list[str]) -> list[Json]:
     thought = {"type": "reasoning", "content": "Hm."}
     calls = [
-        {"type": "tool_call", "id": each, "name": "f", "arguments": draw(_ARGUMENTS)}
-        for each in ids
+        {"type": "tool_call", "id": call_id, "name": "f", "arguments": draw(_ARGUMENTS)}
+        for call_id in ids
     ]
     thoughts = [thought] if draw(st.booleans()) else []
     text_part = {"type": "text", "content": draw(words)}
@@ -179,9 +182,9 @@ def _otel_answers(draw: st.DrawFn, ids: list[str]) -> list[Json]:
     return [
         {
             "role": "tool",
-            "parts": [{"type": "tool_call_response", "id": each, "response": draw(words)}],
+            "parts": [{"type": "tool_call_response", "id": call_id, "response": draw(words)}],
         }
-        for each in ids
+        for call_id in ids
     ]
 
 

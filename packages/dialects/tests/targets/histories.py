@@ -142,7 +142,7 @@ def histories(draw: st.DrawFn) -> tuple[ComposedTurn, ...]:
         call_id = name = ""
         if role == "assistant":
             ids = [f"call {seq}.{number}" for number in range(draw(st.integers(0, 2)))]
-            calls = tuple(TurnCall(each, draw(_names), {"n": 1}) for each in ids)
+            calls = tuple(TurnCall(item, draw(_names), {"n": 1}) for item in ids)
             called += ids
         if role == "tool":
             call_id = draw(st.sampled_from([*called, f"orphan_{seq}", ""]))

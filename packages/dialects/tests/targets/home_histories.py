@@ -85,7 +85,7 @@ def _chat_assistant(draw: st.DrawFn, ids: list[str]) -> list[Json]:
         message |= {"content": None, "refusal": draw(words)}
     if ids:
         message["content"] = draw(st.sampled_from([None, "", message["content"]]))
-        message["tool_calls"] = [_chat_call(draw, each) for each in ids]
+        message["tool_calls"] = [_chat_call(draw, call_id) for call_id in ids]
     return [message]
 
 
@@ -100,10 +100,10 @@ def _chat_answers(draw: st.DrawFn, ids: list[str]) -> list[Json]:
     return [
         {
             "role": "tool",
-            "tool_call_id": each,
+            "tool_call_id": call_id,
             "content": [_text(draw)] if draw(st.booleans()) else draw(words),
         }
-        for each in ids
+        for call_id in ids
     ]
 
 
@@ -170,17 +170,17 @@ def _responses_assistant(draw: st.DrawFn, ids: list[str]) -> list[Json]:
     output = {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed"}
     items.append({**output, "content": [part]})
     items += (
-        {"type": "custom_tool_call", "call_id": each, "name": "sql", "input": draw(words)}
-        if each.endswith("1")
+        {"type": "custom_tool_call", "call_id": call_id, "name": "sql", "input": draw(words)}
+        if call_id.endswith("1")
         else {
             "type": "function_call",
             "id": "fc_1",
-            "call_id": each,
+            "call_id": call_id,
             "name": "f",
             "arguments": draw(_ARGUMENTS),
             "status": "completed",
         }
-        for each in ids
+        for call_id in ids
     )
     return items
 
@@ -188,13 +188,13 @@ def _responses_assistant(draw: st.DrawFn, ids: list[str]) -> list[Json]:
 def _responses_answers(draw: st.DrawFn, ids: list[str]) -> list[Json]:
     return [
         {
-            "type": f"{'custom_tool' if each.endswith('1') else 'function'}_call_output",
-            "call_id": each,
+            "type": f"{'custom_tool' if call_id.endswith('1') else 'function'}_call_output",
+            "call_id": call_id,
             "output": [_input_text(draw), *draw(_some(_INPUT))]
             if draw(st.booleans())
             else draw(words),
         }
-        for each in ids
+        for call_id in ids
     ]
 
 
@@ -258,15 +258,17 @@ def _anthropic_user(draw: st.DrawFn) -> Json:
 def _anthropic_assistant(draw: st.DrawFn, ids: list[str]) -> list[Json]:
     if not ids and draw(st.booleans()):
         return [{"role": "assistant", "content": draw(words)}]
-    uses = [{"type": "tool_use", "id": each, "name": "f", "input": draw(_OBJECTS)} for each in ids]
+    uses = [
+        {"type": "tool_use", "id": call_id, "name": "f", "input": draw(_OBJECTS)} for call_id in ids
+    ]
     content = [*draw(st.sampled_from(_SERVED)), _text(draw), *uses]
     return [{"role": "assistant", "content": content}]
 
 
 def _anthropic_answers(draw: st.DrawFn, ids: list[str]) -> list[Json]:
     results: list[Json] = []
-    for each in ids:
-        result: Json = {"type": "tool_result", "tool_use_id": each}
+    for call_id in ids:
+        result: Json = {"type": "tool_result", "tool_use_id": call_id}
         match draw(st.sampled_from(["text", "blocks", "nothing", "error"])):
             case "text":
                 result["content"] = draw(words)
@@ -309,12 +311,12 @@ def _gemini_assistant(draw: st.DrawFn, ids: list[str]) -> list[Json]:
     calls: list[Json] = [
         {
             "functionCall": {
-                **({"id": each} if named else {}),
-                "name": f"f{each[-1]}",
+                **({"id": call_id} if named else {}),
+                "name": f"f{call_id[-1]}",
                 "args": draw(_OBJECTS),
             }
         }
-        for each in ids
+        for call_id in ids
     ]
     if calls:
         calls[0]["thoughtSignature"] = MARK
@@ -323,8 +325,8 @@ def _gemini_assistant(draw: st.DrawFn, ids: list[str]) -> list[Json]:
 
 def _gemini_answers(draw: st.DrawFn, ids: list[str]) -> list[Json]:
     parts = [
-        {"functionResponse": {"name": f"f{each[-1]}", "response": {"output": draw(words)}}}
-        for each in ids
+        {"functionResponse": {"name": f"f{identifier[-1]}", "response": {"output": draw(words)}}}
+        for identifier in ids
     ]
     return [{"role": "user", "parts": parts}]
 
@@ -348,7 +350,9 @@ def _bedrock_user(draw: st.DrawFn) -> Json:
 def _bedrock_assistant(draw: st.DrawFn, ids: list[str]) -> list[Json]:
     thought = {"reasoningContent": {"reasoningText": {"text": "Hm.", "signature": MARK}}}
     thoughts = [thought] if draw(st.booleans()) else []
-    uses = [{"toolUse": {"toolUseId": each, "name": "f", "input": draw(_OBJECTS)}} for each in ids]
+    uses = [
+        {"toolUse": {"toolUseId": call_id, "name": "f", "input": draw(_OBJECTS)}} for call_id in ids
+    ]
     return [{"role": "assistant", "content": [*thoughts, {"text": draw(words)}, *uses]}]
 
 
@@ -356,14 +360,14 @@ def _bedrock_answers(draw: st.DrawFn, ids: list[str]) -> list[Json]:
     content: list[Json] = [
         {
             "toolResult": {
-                "toolUseId": each,
+                "toolUseId": call_id,
                 "content": draw(
                     st.sampled_from([[{"text": "Done."}], [{"json": {"n": 1}}], [_CONTENT[0]]])
                 ),
                 **({"status": "success"} if draw(st.booleans()) else {}),
             }
         }
-        for each in ids
+        for call_id in ids
     ]
     return [{"role": "user", "content": content}]
 
@@ -391,15 +395,16 @@ def _langchain_assistant(draw: st.DrawFn, ids: list[str]) -> list[Json]:
         message["response_metadata"] = {"model_provider": "anthropic"}
     if ids:
         message["tool_calls"] = [
-            {"name": "f", "args": draw(_OBJECTS), "id": each, "type": "tool_call"} for each in ids
+            {"name": "f", "args": draw(_OBJECTS), "id": call_id, "type": "tool_call"}
+            for call_id in ids
         ]
     return [message]
 
 
 def _langchain_answers(draw: st.DrawFn, ids: list[str]) -> list[Json]:
     return [
-        {"type": "tool", "tool_call_id": each, "content": draw(words), "status": "success"}
-        for each in ids
+        {"type": "tool", "tool_call_id": call_id, "content": draw(words), "status": "success"}
+        for call_id in ids
     ]
 
 
@@ -421,8 +426,8 @@ def _vercel_assistant(draw: st.DrawFn, ids: list[str]) -> list[Json]:
     signed = {"providerOptions": {"anthropic": {"signature": MARK}}}
     thoughts = [{"type": "reasoning", "text": "Hm.", **signed}] if draw(st.booleans()) else []
     calls = [
-        {"type": "tool-call", "toolCallId": each, "toolName": "f", "input": draw(_OBJECTS)}
-        for each in ids
+        {"type": "tool-call", "toolCallId": call_id, "toolName": "f", "input": draw(_OBJECTS)}
+        for call_id in ids
     ]
     return [{"role": "assistant", "content": [*thoughts, _text(draw), *calls]}]
 
@@ -431,7 +436,7 @@ def _vercel_answers(draw: st.DrawFn, ids: list[str]) -> list[Json]:
     results = [
         {
             "type": "tool-result",
-            "toolCallId": each,
+            "toolCallId": call_id,
             "toolName": "f",
             "output": draw(
                 st.sampled_from(
@@ -443,7 +448,7 @@ def _vercel_answers(draw: st.DrawFn, ids: list[str]) -> list[Json]:
                 )
             ),
         }
-        for each in ids
+        for call_id in ids
     ]
     return [{"role": "tool", "content": results}]
 
@@ -464,7 +469,9 @@ def _mcp_assistant(draw: st.DrawFn, ids: list[str]) -> list[Json]:
     assistant_message: Json = {"role": "assistant", "content": draw(st.sampled_from(_MCP_BLOCKS))}
     if not ids:
         return [assistant_message]
-    uses = [{"type": "tool_use", "id": each, "name": "f", "input": draw(_OBJECTS)} for each in ids]
+    uses = [
+        {"type": "tool_use", "id": call_id, "name": "f", "input": draw(_OBJECTS)} for call_id in ids
+    ]
     return [{"role": "assistant", "content": uses}]
 
 
@@ -472,10 +479,10 @@ def _mcp_answers(draw: st.DrawFn, ids: list[str]) -> list[Json]:
     results = [
         {
             "type": "tool_result",
-            "toolUseId": each,
+            "toolUseId": call_id,
             "content": [draw(st.sampled_from(_MCP_BLOCKS))],
         }
-        for each in ids
+        for call_id in ids
     ]
     return [{"role": "user", "content": results}]
 

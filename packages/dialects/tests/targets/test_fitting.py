@@ -115,13 +115,19 @@ def test_images_are_derived_in_accepted_types() -> None:
 def test_forms_of_a_medium() -> None:
     addressed = replace(medium(), source=Address(URL))
     inline = replace(medium(), source=InlineBytes(b""))
-    assert [has_pixels(each) for each in (medium(), inline, addressed)] == [True, True, False]
+    assert [has_pixels(item) for item in (medium(), inline, addressed)] == [True, True, False]
     assert not has_pixels(medium("image/tiff"))
     assert not has_pixels(medium(hints=MediaHints()))
     assert not has_pixels(medium(damage=CUT))
     assert has_pixels(medium(damage=MENDED))
     types = ("text/csv", "image/svg+xml", "application/json", "application/pdf", "image/png")
-    assert [can_be_read_out(medium(each)) for each in types] == [True, True, True, False, False]
+    assert [can_be_read_out(medium(mime_type)) for mime_type in types] == [
+        True,
+        True,
+        True,
+        False,
+        False,
+    ]
     assert not can_be_read_out(replace(medium("text/csv"), source=Address(URL)))
 
 

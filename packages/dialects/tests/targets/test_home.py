@@ -53,7 +53,7 @@ def test_other_targets_have_no_blocks_of_the_dialect(target: str, data: st.DataO
         rendered = render(turns, other)
         texts = [*_texts(rendered.messages)]
         assert not [text for text in texts if '{"type"' in text or MARK in text]
-        assert _left_out(turns, rendered.messages) <= {each.pointer for each in rendered.loss}
+        assert _left_out(turns, rendered.messages) <= {finding.pointer for finding in rendered.loss}
 
 
 def _left_out(turns: Iterable[ComposedTurn], messages: list[JsonValue]) -> set[str]:
@@ -75,9 +75,9 @@ def _left_out(turns: Iterable[ComposedTurn], messages: list[JsonValue]) -> set[s
 def _texts(value: JsonValue, name: str = "") -> list[str]:
     """Return the texts that a model reads, without arguments and signed values."""
     if isinstance(value, dict):
-        return [text for key, each in value.items() for text in _texts(each, key)]
+        return [text for key, item in value.items() for text in _texts(item, key)]
     if isinstance(value, list):
-        return [text for each in value for text in _texts(each, name)]
+        return [text for item in value for text in _texts(item, name)]
     return [value] if isinstance(value, str) and name in _WORDS else []
 
 
@@ -111,7 +111,7 @@ def test_request_has_no_more_than_four_marks_for_the_cache() -> None:
         {"role": role, "content": [{"type": "text", "text": "Hi.", **mark}]}
         for role in ("user", "assistant") * 3
     ]
-    marked = ["cache_control" in each["content"][0] for each in _render(history, "anthropic")]
+    marked = ["cache_control" in message["content"][0] for message in _render(history, "anthropic")]
     assert marked == [False, False, True, True, True, True]
 
 
@@ -166,7 +166,7 @@ def test_file_of_one_provider_is_described_for_others_with_an_entry_of_loss(
     turns = read_messages([{"role": "user", member: [look, block]}]).turns
     rendered = render(turns, "openai-chat")
     assert rendered.messages == [{"role": "user", "content": f"look\n\n{words}"}]
-    assert [each.code for each in rendered.loss] == ["no-place"]
+    assert [item.code for item in rendered.loss] == ["no-place"]
 
 
 @pytest.mark.parametrize(
@@ -190,7 +190,7 @@ def test_file_in_a_result_goes_back_to_its_provider(
     rendered = render([*call_turns, result], target)
     [answer] = rendered.messages[-1]["content"]
     assert (answer.get("toolResult") or answer)["content"] == content
-    assert [each.code for each in rendered.loss] == codes
+    assert [item.code for item in rendered.loss] == codes
 
 
 _LANGCHAIN: Json = {
@@ -238,7 +238,7 @@ def test_signed_thoughts_that_a_framework_carries_go_to_their_provider_alone(mes
     for other in ("openai-chat", "openai-compat", "openai-responses", "gemini", "bedrock", "mcp"):
         rendered = render(turns, other)
         assert MARK not in str(rendered.messages)
-        assert [(each.to, each.code) for each in rendered.loss] == [("nothing", "reasoning")]
+        assert [(item.to, item.code) for item in rendered.loss] == [("nothing", "reasoning")]
 
 
 @pytest.mark.parametrize(
@@ -262,7 +262,7 @@ def test_thought_that_nothing_follows_is_left_out_after_a_user_message(
     assert (newest.messages, newest.loss) == ([question, message], ())
     followed = render(read_messages([question, message, question]).turns, target)
     assert followed.messages == [question, question]
-    assert [(each.to, each.code) for each in followed.loss] == [("nothing", "reasoning")]
+    assert [(item.to, item.code) for item in followed.loss] == [("nothing", "reasoning")]
 
 
 _THOUGHTFUL: dict[str, list[Json]] = {

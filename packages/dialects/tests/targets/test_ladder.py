@@ -61,7 +61,7 @@ def resolve_turns(
 
 
 def items(outcome: ResolvedTurns) -> list[tuple[ResolvedItem, ...]]:
-    return [each.items for each in outcome.turns]
+    return [item.items for item in outcome.turns]
 
 
 def step(

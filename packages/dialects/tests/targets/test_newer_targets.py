@@ -271,7 +271,7 @@ def test_two_answers_of_pydantic_ai_are_in_one_request() -> None:
     failed = answer(text_item("no"), call_id="call_2", is_error=True)
     calls, answered = write_valid("pydantic-ai", calling("call_1", "call_2"), answer(), failed)
     assert len(calls["parts"]) == 2
-    assert [(each["content"], each["outcome"]) for each in answered["parts"]] == [
+    assert [(part["content"], part["outcome"]) for part in answered["parts"]] == [
         ("", "success"),
         ("no", "failed"),
     ]
@@ -433,4 +433,4 @@ def test_thoughts_of_mistral_go_back_to_mistral_alone() -> None:
     to_mistral, to_openai = render(turns, "mistral"), render(turns, "openai-chat")
     assert to_mistral.messages[1] == {"role": "assistant", "content": [thought, words]}
     assert to_openai.messages[1] == {"role": "assistant", "content": "I look."}
-    assert ([*to_mistral.loss], [each.code for each in to_openai.loss]) == ([], ["reasoning"])
+    assert ([*to_mistral.loss], [item.code for item in to_openai.loss]) == ([], ["reasoning"])

@@ -107,10 +107,10 @@ def test_limits_are_kept(
     rendered = render(turns, target, query)
     attached = [i for turn in rendered.turns for i in turn.items if isinstance(i, MediaItem)]
     most = MAX_BASE64 if query.max_bytes is None else query.max_bytes
-    inline = [each.size_bytes for each in attached if each.address is None]
+    inline = [item.size_bytes for item in attached if item.address is None]
     assert sum((size + 2) // 3 * 4 for size in inline) <= most
     if query.max_images is not None:
-        assert sum(each.kind == "image" for each in attached) <= query.max_images
+        assert sum(item.kind == "image" for item in attached) <= query.max_images
 
 
 @EVERY

@@ -94,7 +94,7 @@ _KINDS: list[JsonValue] = [7, True, None, [], ["text"], {}, {"type": "text"}]
 
 def _holds(value: JsonValue, block: JsonValue) -> bool:
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return value == block or any(_holds(each, block) for each in inner)
+    return value == block or any(_holds(item, block) for item in inner)
 
 
 @pytest.mark.parametrize(("target", "message"), _HALF_SOUND_BLOCKS)
@@ -106,7 +106,7 @@ def test_block_that_is_invalid_in_requests_is_in_no_rewritten_message(
     question = {"type": "human", "content": "q"} if target == "langchain" else {"role": "user"}
     words = {"parts": [{"text": "q"}]} if target == "gemini" else {"content": "q"}
     rendered = render(read_messages([question | words, message]).turns, target)
-    assert not any(_holds(each, block) for each in rendered.messages)
+    assert not any(_holds(item, block) for item in rendered.messages)
     assert rendered.loss
 
 
@@ -115,7 +115,7 @@ def test_thought_without_text_is_in_no_message_of_compatible_servers() -> None:
     turns = read_messages([{"role": "user", "content": "q"}, thought]).turns
     rendered = render(turns, "openai-compat")
     assert rendered.messages[1] == {"role": "assistant", "content": "Hi."}
-    assert [(each.to, each.code) for each in rendered.loss] == [("nothing", "reasoning")]
+    assert [(item.to, item.code) for item in rendered.loss] == [("nothing", "reasoning")]
 
 
 def test_link_is_described_for_a_revision_without_links() -> None:
@@ -133,5 +133,9 @@ def test_blocks_of_odd_types_are_rendered(target: str) -> None:
         block: JsonValue = {"type": kind, "file_id": "file-abc", "file": {"file_id": "a"}}
         odd_role: JsonValue = {"role": kind, "content": "x"}
         histories.append([_user(block), {"role": "user", "parts": [block]}, odd_role])
-    empty = [each for each in histories if not render(read_messages(each).turns, target).messages]
+    empty = [
+        history
+        for history in histories
+        if not render(read_messages(history).turns, target).messages
+    ]
     assert empty == []

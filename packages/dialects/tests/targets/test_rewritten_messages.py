@@ -53,7 +53,7 @@ _BLOCKS: dict[str, Json] = {
 
 def _rewrite(*messages: Json, options: RenderOptions | None = None) -> RenderedMessages:
     """Render messages for Anthropic, which are rewritten because each has a blank text."""
-    blank = [{**each, "content": [*each["content"], _BLANK]} for each in messages]
+    blank = [{**message, "content": [*message["content"], _BLANK]} for message in messages]
     ended = [*blank, {"role": "user", "content": "Go on."}]
     return render(read_messages(ended).turns, "anthropic", options or RenderOptions())
 
@@ -75,8 +75,8 @@ def test_text_of_a_model_keeps_its_citations() -> None:
 
 def test_calls_and_results_keep_their_marks_and_content() -> None:
     call = {"type": "tool_use", "id": "t1", "name": "f", "input": {}, **_CACHED}
-    files = (_BLOCKS[each] for each in ("file", "words", "file by id"))
-    unmarked = ({name: each[name] for name in each if name not in _CACHED} for each in files)
+    files = (_BLOCKS[name] for name in ("file", "words", "file by id"))
+    unmarked = ({name: file[name] for name in file if name not in _CACHED} for file in files)
     result_content = [_BLOCKS["text"], *unmarked]
     result = {"type": "tool_result", "tool_use_id": "t1", "content": result_content, **_CACHED}
     question = {"role": "user", "content": [{"type": "text", "text": "Look."}]}
@@ -91,7 +91,7 @@ def test_marks_and_citations_of_changed_blocks_are_lost_with_an_entry() -> None:
     small = {"type": "base64", "media_type": "image/png", "data": base64(PNG)}
     image = {"type": "image", "source": small, **_CACHED}
     rendered = _rewrite({"role": "user", "content": [image, _BLOCKS["words"]]})
-    assert [(each.pointer, each.from_, each.to) for each in rendered.loss] == [
+    assert [(finding.pointer, finding.from_, finding.to) for finding in rendered.loss] == [
         ("/0/content/0", "cache_control", "nothing"),
         ("/0/content/0", "original", "placeholder"),
     ]
@@ -111,7 +111,7 @@ def test_marks_and_citations_of_a_result_that_is_shortened_are_lost_with_an_entr
     rendered = _rewrite(
         question, {"role": "assistant", "content": [call]}, results, answer, options=options
     )
-    lost = {(each.from_, each.to) for each in rendered.loss}
+    lost = {(item.from_, item.to) for item in rendered.loss}
     assert lost >= {("cache_control", "nothing"), ("citations", "nothing")}
     assert "cache_control" not in str(rendered.messages)
 
@@ -128,18 +128,18 @@ _POINT: Json = {"cachePoint": {"type": "default", "ttl": "1h"}}
 
 
 def _converse(*messages: Json, target: str = "bedrock") -> RenderedMessages:
-    blank = [{**each, "content": [{"text": " "}, *each["content"]]} for each in messages]
+    blank = [{**message, "content": [{"text": " "}, *message["content"]]} for message in messages]
     ended = [*blank, {"role": "user", "content": [{"text": "Go on."}]}]
     return render(read_messages(ended).turns, target)
 
 
 def _with_points() -> list[Json]:
     uses: list[Json] = [
-        {"toolUse": {"toolUseId": each, "name": "f", "input": {}}} for each in ("a1", "a2")
+        {"toolUse": {"toolUseId": name, "name": "f", "input": {}}} for name in ("a1", "a2")
     ]
     results = [
-        {"toolResult": {"toolUseId": each, "content": [{"text": "x"}], "status": "success"}}
-        for each in ("a1", "a2")
+        {"toolResult": {"toolUseId": name, "content": [{"text": "x"}], "status": "success"}}
+        for name in ("a1", "a2")
     ]
     return [
         {"role": "user", "content": [{"text": "Look."}, _POINT, {"text": "And say."}]},
@@ -157,8 +157,8 @@ def test_cache_points_of_bedrock_stay_where_they_were() -> None:
 @pytest.mark.parametrize("target", ["openai-chat", "gemini", "anthropic", "mcp", "vercel"])
 def test_cache_points_are_left_out_for_other_dialects(target: str) -> None:
     plain = [
-        {**each, "content": [block for block in each["content"] if block != _POINT]}
-        for each in _with_points()
+        {**with_point, "content": [block for block in with_point["content"] if block != _POINT]}
+        for with_point in _with_points()
     ]
     rendered = _converse(*_with_points(), target=target)
     assert (rendered.messages, rendered.loss) == (_converse(*plain, target=target).messages, ())
@@ -185,10 +185,10 @@ def test_blocks_of_any_rewritten_message_are_unchanged(
 def _blocks(messages: list[Any]) -> list[tuple[str, Json]]:
     """Return blocks with their roles; results have blocks even for a single text."""
     blocks = [
-        (each["role"], block)
-        for each in messages
-        if isinstance(each["content"], list)
-        for block in each["content"]
+        (message["role"], block)
+        for message in messages
+        if isinstance(message["content"], list)
+        for block in message["content"]
     ]
     return [
         (role, {**block, "content": [{"type": "text", "text": block["content"]}]})
@@ -207,7 +207,7 @@ def _looked_at(target: str, options: RenderOptions) -> list[Json]:
     image = {"type": "image_url", "image_url": {"url": _URL, "detail": "original"}}
     turns = read_messages([{"role": "user", "content": [image, _UNKNOWN]}]).turns
     rendered = render(turns, target, options)
-    assert [each.pointer for each in rendered.loss] == ["/0/content/1"]
+    assert [finding.pointer for finding in rendered.loss] == ["/0/content/1"]
     block: Json = rendered.messages[0]["content"][0]
     return [block]
 

@@ -36,19 +36,24 @@ def _chat_call(call_id: str) -> Json:
 _CHAT = Spelling(
     text_messages=lambda side, text: [{"role": side, "content": text}],
     calls=lambda *ids: [
-        {"role": "assistant", "content": None, "tool_calls": [_chat_call(each) for each in ids]}
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [_chat_call(call_id) for call_id in ids],
+        }
     ],
     answers=lambda *ids: [
-        {"role": "tool", "tool_call_id": each, "name": "f", "content": "r"} for each in ids
+        {"role": "tool", "tool_call_id": call_id, "name": "f", "content": "r"} for call_id in ids
     ],
 )
 _RESPONSES = Spelling(
     text_messages=_CHAT.text_messages,
     calls=lambda *ids: [
-        {"type": "function_call", "call_id": each, "name": "f", "arguments": "{}"} for each in ids
+        {"type": "function_call", "call_id": call_id, "name": "f", "arguments": "{}"}
+        for call_id in ids
     ],
     answers=lambda *ids: [
-        {"type": "function_call_output", "call_id": each, "output": "r"} for each in ids
+        {"type": "function_call_output", "call_id": call_id, "output": "r"} for call_id in ids
     ],
 )
 _ANTHROPIC = Spelling(
@@ -56,11 +61,16 @@ _ANTHROPIC = Spelling(
     calls=lambda *ids: [
         {
             "role": "assistant",
-            "content": [{"type": "tool_use", "id": each, "name": "f", "input": {}} for each in ids],
+            "content": [
+                {"type": "tool_use", "id": call_id, "name": "f", "input": {}} for call_id in ids
+            ],
         }
     ],
     answers=lambda *ids: [
-        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": each} for each in ids]}
+        {
+            "role": "user",
+            "content": [{"type": "tool_result", "tool_use_id": call_id} for call_id in ids],
+        }
     ],
 )
 _GEMINI = Spelling(
@@ -71,8 +81,8 @@ _GEMINI = Spelling(
         {
             "role": "model",
             "parts": [
-                {"functionCall": {"id": each, "name": "f", "args": {}}, "thoughtSignature": "s"}
-                for each in ids
+                {"functionCall": {"id": call_id, "name": "f", "args": {}}, "thoughtSignature": "s"}
+                for call_id in ids
             ],
         }
     ],
@@ -80,7 +90,8 @@ _GEMINI = Spelling(
         {
             "role": "user",
             "parts": [
-                {"functionResponse": {"id": each, "name": "f", "response": {}}} for each in ids
+                {"functionResponse": {"id": identifier, "name": "f", "response": {}}}
+                for identifier in ids
             ],
         }
     ],
@@ -90,13 +101,15 @@ _BEDROCK = Spelling(
     calls=lambda *ids: [
         {
             "role": "assistant",
-            "content": [{"toolUse": {"toolUseId": each, "name": "f", "input": {}}} for each in ids],
+            "content": [
+                {"toolUse": {"toolUseId": call_id, "name": "f", "input": {}}} for call_id in ids
+            ],
         }
     ],
     answers=lambda *ids: [
         {
             "role": "user",
-            "content": [{"toolResult": {"toolUseId": each, "content": []}} for each in ids],
+            "content": [{"toolResult": {"toolUseId": call_id, "content": []}} for call_id in ids],
         }
     ],
 )
@@ -106,10 +119,14 @@ _OLLAMA = Spelling(
         {
             "role": "assistant",
             "content": "",
-            "tool_calls": [{"function": {"name": each, "arguments": {}}} for each in ids],
+            "tool_calls": [
+                {"function": {"name": identifier, "arguments": {}}} for identifier in ids
+            ],
         }
     ],
-    answers=lambda *ids: [{"role": "tool", "tool_name": each, "content": "r"} for each in ids],
+    answers=lambda *ids: [
+        {"role": "tool", "tool_name": call_id, "content": "r"} for call_id in ids
+    ],
 )
 _MCP = Spelling(
     text_messages=lambda side, text: [{"role": side, "content": {"type": "text", "text": text}}],
@@ -118,9 +135,9 @@ _MCP = Spelling(
         {
             "resultType": "complete",
             "content": [],
-            "_meta": {"pagefault/toolCallId": each, "pagefault/toolName": "f"},
+            "_meta": {"pagefault/toolCallId": call_id, "pagefault/toolName": "f"},
         }
-        for each in ids
+        for call_id in ids
     ],
 )
 _LANGCHAIN = Spelling(
@@ -132,12 +149,12 @@ _LANGCHAIN = Spelling(
             "type": "ai",
             "content": "",
             "tool_calls": [
-                {"name": "f", "args": {}, "id": each, "type": "tool_call"} for each in ids
+                {"name": "f", "args": {}, "id": call_id, "type": "tool_call"} for call_id in ids
             ],
         }
     ],
     answers=lambda *ids: [
-        {"type": "tool", "tool_call_id": each, "name": "f", "content": "r"} for each in ids
+        {"type": "tool", "tool_call_id": call_id, "name": "f", "content": "r"} for call_id in ids
     ],
 )
 _VERCEL = Spelling(
@@ -146,8 +163,8 @@ _VERCEL = Spelling(
         {
             "role": "assistant",
             "content": [
-                {"type": "tool-call", "toolCallId": each, "toolName": "f", "input": {}}
-                for each in ids
+                {"type": "tool-call", "toolCallId": call_id, "toolName": "f", "input": {}}
+                for call_id in ids
             ],
         }
     ],
@@ -157,11 +174,11 @@ _VERCEL = Spelling(
             "content": [
                 {
                     "type": "tool-result",
-                    "toolCallId": each,
+                    "toolCallId": call_id,
                     "toolName": "f",
                     "output": {"type": "text", "value": "r"},
                 }
-                for each in ids
+                for call_id in ids
             ],
         }
     ],
@@ -176,8 +193,8 @@ _PYDANTIC_AI = Spelling(
         {
             "kind": "response",
             "parts": [
-                {"part_kind": "tool-call", "tool_name": "f", "args": {}, "tool_call_id": each}
-                for each in ids
+                {"part_kind": "tool-call", "tool_name": "f", "args": {}, "tool_call_id": call_id}
+                for call_id in ids
             ],
         }
     ],
@@ -185,8 +202,13 @@ _PYDANTIC_AI = Spelling(
         {
             "kind": "request",
             "parts": [
-                {"part_kind": "tool-return", "tool_name": "f", "content": "", "tool_call_id": each}
-                for each in ids
+                {
+                    "part_kind": "tool-return",
+                    "tool_name": "f",
+                    "content": "",
+                    "tool_call_id": call_id,
+                }
+                for call_id in ids
             ],
         }
     ],
@@ -197,13 +219,14 @@ _OTEL = Spelling(
         {
             "role": "assistant",
             "parts": [
-                {"type": "tool_call", "id": each, "name": "f", "arguments": {}} for each in ids
+                {"type": "tool_call", "id": call_id, "name": "f", "arguments": {}}
+                for call_id in ids
             ],
         }
     ],
     answers=lambda *ids: [
-        {"role": "tool", "parts": [{"type": "tool_call_response", "id": each, "response": ""}]}
-        for each in ids
+        {"role": "tool", "parts": [{"type": "tool_call_response", "id": call_id, "response": ""}]}
+        for call_id in ids
     ],
 )
 SPELLINGS: Mapping[str, Spelling] = {
@@ -245,11 +268,13 @@ def _history(target: str, *acts: str) -> list[Json]:
 
 def _broken(messages: Sequence[Any], target: str) -> list[tuple[str, str]]:
     found = sequence_faults(messages, target)
-    return [(each.rule, each.pointer) for each in found]
+    return [(finding.rule, finding.pointer) for finding in found]
 
 
 def _rules(target: str, *acts: str) -> list[str]:
-    return [each.rule for each in sequence_faults(_history(target, *acts), target)]
+    return [
+        sequence_fault.rule for sequence_fault in sequence_faults(_history(target, *acts), target)
+    ]
 
 
 def test_every_target_has_rules() -> None:
@@ -266,7 +291,9 @@ def test_history_with_calls_of_their_answers_is_taken(target: str) -> None:
 def test_calls_that_are_open_need_no_answer_at_the_end(target: str) -> None:
     messages = _history(target, "user", "call a b", "answer a")
     assert sequence_faults(messages, target, open_calls=[B]) == []
-    assert [each.rule for each in sequence_faults(messages, target)] == ["no-answer"]
+    assert [sequence_fault.rule for sequence_fault in sequence_faults(messages, target)] == [
+        "no-answer"
+    ]
 
 
 @_EACH
@@ -390,7 +417,7 @@ def test_ids_have_the_form_of_the_provider(target: str) -> None:
     spelling, call_id = SPELLINGS[target], _BAD_IDS[target]
     messages = [*_history(target, "user"), *spelling.calls(call_id), *spelling.answers(call_id)]
     found = sequence_faults(messages, target)
-    assert [(each.rule, each.actual) for each in found] == [("bad-id", call_id)] * 2
+    assert [(finding.rule, finding.actual) for finding in found] == [("bad-id", call_id)] * 2
 
 
 _USER: Json = {"role": "user", "content": "q"}

@@ -38,7 +38,7 @@ def test_two_files_of_one_name_have_different_labels(target: str) -> None:
     read = render_text(
         [result({"text": "DEBUG=0", "uri": PROD}, {"text": "DEBUG=1", "uri": DEV})], target
     )
-    places = [read.index(each) for each in (f"[{PROD}]", "DEBUG=0", f"[{DEV}]", "DEBUG=1")]
+    places = [read.index(item) for item in (f"[{PROD}]", "DEBUG=0", f"[{DEV}]", "DEBUG=1")]
     assert places == sorted(places)
 
 

@@ -50,7 +50,7 @@ def test_thought_is_kept_for_its_model_and_for_one_that_is_unknown(
 def test_thought_is_left_out_for_another_model_with_an_entry_of_loss(target: str) -> None:
     rendered = _render_for(target, "two-5")
     assert "c2ln" not in str(rendered.messages)
-    assert [(each.code, each.to) for each in rendered.loss] == [("reasoning", "nothing")]
+    assert [(item.code, item.to) for item in rendered.loss] == [("reasoning", "nothing")]
 
 
 def test_message_without_thoughts_is_unchanged_for_another_model_too() -> None:

@@ -79,7 +79,7 @@ def test_pictures_of_a_notebook_are_marks_in_its_text() -> None:
     (message,) = rendered.messages
     text = message["content"][0]["text"]
     assert text.endswith(data.decode().replace(PNG, "[base64 of image/png left out]"))
-    assert [(each.from_, each.to, each.code) for each in rendered.loss] == [
+    assert [(item.from_, item.to, item.code) for item in rendered.loss] == [
         ("original", "text", "type-not-taken"),
         ("base64", "placeholder", "base64-left-out"),
     ]
@@ -95,7 +95,7 @@ def test_long_text_file_names_its_handle_between_its_ends(target: str) -> None:
     assert '47000 characters left out; read_text(\\\\\\"@entry:3/' in messages_text.replace(
         '\\"', '\\\\\\"'
     )
-    assert [(each.from_, each.to, each.code) for each in rendered.loss] == [
+    assert [(item.from_, item.to, item.code) for item in rendered.loss] == [
         ("original", "text", "type-not-taken"),
         ("text", "preview", "text-too-long"),
     ]

@@ -107,7 +107,7 @@ def test_matches_do_not_depend_on_chunks(
         for number, line in enumerate(lines, 1)
         if words in line
     ]
-    found_matches = [(each.line, each.text, each.before, each.after) for each in found.found]
+    found_matches = [(part.line, part.text, part.before, part.after) for part in found.found]
     assert (found_matches, found.total, found.next_line) == (expected, len(expected), None)
 
 
@@ -159,7 +159,7 @@ def test_match_in_a_long_line_is_returned_with_its_context() -> None:
     for size in (50_000, 1_000_003, LONGEST_WHOLE_LINE_CHARS * 2 + 5):
         chunks = [text[start : start + size] for start in range(0, len(text), size)]
         found = matches(chunks, "needle")
-        assert [each.line for each in found.found] == [2, 3]
+        assert [item.line for item in found.found] == [2, 3]
         assert found.total == 2
         match_text = found.found[0].text
         assert "yneedle" in match_text
@@ -169,7 +169,7 @@ def test_match_in_a_long_line_is_returned_with_its_context() -> None:
 def test_case_is_folded_and_not_only_lowered() -> None:
     text = "Stra\u00dfe\nSTRASSE\nstrase\n".encode()
     found = matches([text], "strasse", ignore_case=True)
-    assert [each.line for each in found.found] == [1, 2]
+    assert [item.line for item in found.found] == [1, 2]
     far = ("\u00df" * 2_000 + "needle" + "x" * 2_000).encode()
     assert "needle" in matches([far], "NEEDLE", ignore_case=True).found[0].text
 
@@ -180,7 +180,7 @@ def test_matches_are_counted_beyond_those_that_fit() -> None:
     found = matches(chunks, "needle", context=2)
     assert found.total == 200_000
     assert found.next_line == len(found.found) + 1
-    assert sum(each.size_bytes for each in found.found) <= ANSWER_BYTES
+    assert sum(item.size_bytes for item in found.found) <= ANSWER_BYTES
     rest = matches(chunks, "needle", first=found.next_line or 0)
     assert rest.total == 200_000 - len(found.found)
 
@@ -188,7 +188,7 @@ def test_matches_are_counted_beyond_those_that_fit() -> None:
 def test_matches_are_searched_only_inside_the_range() -> None:
     text = b"needle\n" * 10
     found = matches([text], "needle", context=1, first=4, last=6)
-    assert [(each.line, len(each.before), len(each.after)) for each in found.found] == [
+    assert [(item.line, len(item.before), len(item.after)) for item in found.found] == [
         (4, 0, 1),
         (5, 1, 1),
         (6, 1, 0),

@@ -13,7 +13,7 @@ Json = dict[str, Any]
 
 def strict(schema: Json, named: Mapping[str, Json], *, is_optional: bool) -> Json:
     """Return the type and the enumeration of an argument; null is the default."""
-    inner = next((each for each in schema.get("anyOf", ()) if each.get("type") != "null"), schema)
+    inner = next((item for item in schema.get("anyOf", ()) if item.get("type") != "null"), schema)
     inner = named[inner["$ref"].rpartition("/")[2]] if "$ref" in inner else inner
     written: Json = {"type": [inner["type"], "null"] if is_optional else inner["type"]}
     if "enum" in inner:
@@ -22,8 +22,8 @@ def strict(schema: Json, named: Mapping[str, Json], *, is_optional: bool) -> Jso
 
 
 def test_every_tool_is_defined_in_the_order_of_the_toolbox() -> None:
-    assert [each.name for each in definitions()] == [*TOOLS]
-    assert [each.name for each in definitions(["save_page", "page_fault"])] == [
+    assert [definition.name for definition in definitions()] == [*TOOLS]
+    assert [definition.name for definition in definitions(["save_page", "page_fault"])] == [
         *("page_fault", "save_page")
     ]
 

@@ -74,7 +74,7 @@ def test_repeated_content_is_left_out_in_every_wrapper(
 ) -> None:
     wrapped = [value, {"result": value}, {"content": value}, {"result": {"content": value}}]
     wrapped.append({"result": value, "error": None})
-    assert [is_mirrored(each, texts(*part_texts)) for each in wrapped] == [True] * 5
+    assert [is_mirrored(item, texts(*part_texts)) for item in wrapped] == [True] * 5
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ def test_block_is_mirrored_only_by_its_own_part(
     block: dict[str, JsonValue], part: RenderedPart, following: list[RenderedPart]
 ) -> None:
     assert is_mirrored({"result": [block, "z"]}, [part, *following, *texts("z")])
-    bare = [RenderedPart(each.item) for each in (part, *texts("z"))]
+    bare = [RenderedPart(text.item) for text in (part, *texts("z"))]
     assert not is_mirrored({"result": [block, "z"]}, bare)
     changed = {name: {"priority": 2} if name == "annotations" else "else" for name in block}
     for name in block.keys() - {"type", "mimeType"}:

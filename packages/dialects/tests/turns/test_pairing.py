@@ -45,7 +45,7 @@ def calling(seq: int, *call_ids: str) -> ComposedTurn:
         (),
         origin=f"/{seq}",
         seq=seq,
-        calls=tuple(TurnCall(each, "f", {}) for each in call_ids),
+        calls=tuple(TurnCall(call_id, "f", {}) for call_id in call_ids),
     )
 
 
@@ -324,14 +324,14 @@ def test_call_behind_its_answer_is_a_new_one_though_all_of_it_is_equal() -> None
 
 
 def test_results_stored_by_themselves_stand_in_the_order_of_their_calls() -> None:
-    results = [replace(answer(seq, each), is_apart=True) for seq, each in enumerate("abc", 2)]
+    results = [replace(answer(seq, item), is_apart=True) for seq, item in enumerate("abc", 2)]
     calls = calling(1, "a", "b", "c")
     for order in permutations(results):
         assert paired([calls, *order]) == (calls, *results)
     # In messages they keep the order of their host.
     answers = (answer(2, "c"), answer(3, "a"))
     for sent in ([*answers, results[1]], [results[1], *answers], [answers[0], *results[1:2]]):
-        in_order = [each for each in sent if not each.is_apart]
+        in_order = [item for item in sent if not item.is_apart]
         assert paired([calls, *sent]) == (calls, results[1], *in_order)
 
 

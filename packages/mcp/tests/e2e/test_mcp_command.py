@@ -147,9 +147,9 @@ async def test_older_clients_are_told_what_another_process_changes_in_their_proj
             resources = client.server_capabilities.resources
             assert resources is not None
             assert (resources.subscribe, resources.list_changed) == (True, True)
-            for each in (client, other):
-                await each.subscribe_resource(f"{NOTES}?level=2")
-                await each.subscribe_resource(NOTES)
+            for item in (client, other):
+                await item.subscribe_resource(f"{NOTES}?level=2")
+                await item.subscribe_resource(NOTES)
             with pytest.raises(MCPError, match="begin with pagefault://"):
                 await client.subscribe_resource("file:///etc/passwd")
             http.put("/api/pages/notes", json={**put, "content": "Nine."}).raise_for_status()
@@ -207,7 +207,7 @@ class TestRunningService:
         async with Client(self.bridged(far, "pf_wrong", *header), mode=mode) as client:
             assert len((await client.list_resources()).resources) == 1
         with far.client(key) as http:
-            assert [each["id"] for each in http.get("/api/sessions").json()["items"]] == ["demo"]
+            assert [item["id"] for item in http.get("/api/sessions").json()["items"]] == ["demo"]
 
     @pytest.mark.anyio
     async def test_subscription_reaches_the_host_and_ends_with_its_key(

@@ -125,8 +125,8 @@ def history(data: Path, session: str = "demo") -> list[Json]:
 
 def calls_in(entries: list[Json]) -> list[Json]:
     """Return the first call of each message that calls tools, in entries of any form."""
-    messages = [each.get("message", each) for each in entries]
-    return [each["tool_calls"][0] for each in messages if "tool_calls" in each]
+    messages = [entry.get("message", entry) for entry in entries]
+    return [message["tool_calls"][0] for message in messages if "tool_calls" in message]
 
 
 REQUESTS: list[tuple[str, Json]] = [
@@ -203,8 +203,8 @@ def test_result_that_comes_later_is_stored_when_it_comes(tmp_path: Path) -> None
             assert host.leave() == 0
     assert answers[1] == answers[0]
     entries = history(tmp_path / "data")
-    assert [each["role"] for each in entries] == ["assistant", "assistant", "tool"]
-    (result,) = [each for each in entries if "sanitized" in each]
+    assert [entry["role"] for entry in entries] == ["assistant", "assistant", "tool"]
+    (result,) = [entry for entry in entries if "sanitized" in entry]
     assert result["sanitized"]["parts"] == [{"type": "text", "text": "done at last"}]
     assert calls_in(entries)[1]["id"] == result["toolCallId"]
 
@@ -218,26 +218,29 @@ def test_end_of_a_task_answers_its_call(tmp_path: Path) -> None:
             host.ask(0, "initialize", protocolVersion="2026-07-28", capabilities={})
             for task_id in ids:
                 host.call(task_id, "task", ends=task_id)
-            polls = [host.ask(n, "tasks/get", taskId=each) for n, each in enumerate(ids * 2, 10)]
-            answers = [json.loads(each) for each in (*polls, host.hear())]
+            polls = [host.ask(n, "tasks/get", taskId=item) for n, item in enumerate(ids * 2, 10)]
+            answers = [json.loads(poll) for poll in (*polls, host.hear())]
             # Stored answers arrive after the others.
-            received.append(sorted(answers, key=lambda each: each.get("id", 100)))
+            received.append(sorted(answers, key=lambda answer: answer.get("id", 100)))
             assert host.leave() == 0
     contents = [
         received[1][5]["result"]["result"]["content"],
         received[1][10]["params"]["result"]["content"],
     ]
-    assert [[each["type"] for each in content] for content in contents] == [
+    assert [[item["type"] for item in content] for content in contents] == [
         ["text", "image", "text"]
     ] * 2
     assert contents[0][2]["text"] == HANDLE
     assert [*map(_without_content, received[1])] == [*map(_without_content, received[0])]
     entries = history(tmp_path / "data")
-    called = {each["id"]: json.loads(each["function"]["arguments"]) for each in calls_in(entries)}
-    results = [each["sanitized"] for each in entries if "sanitized" in each]
+    called = {call["id"]: json.loads(call["function"]["arguments"]) for call in calls_in(entries)}
+    results = [entry["sanitized"] for entry in entries if "sanitized" in entry]
     ended = {
-        called[each["meta"]["toolCallId"]]["ends"]: (each["meta"]["success"], each["parts"][0])
-        for each in results
+        called[result["meta"]["toolCallId"]]["ends"]: (
+            result["meta"]["success"],
+            result["parts"][0],
+        )
+        for result in results
     }
     whole = (True, {"type": "text", "text": "all of it"})
     assert {key: (success, part["text"]) for key, (success, part) in ended.items()} == {
@@ -263,11 +266,11 @@ def test_result_that_comes_after_its_call_was_cancelled_is_stored(tmp_path: Path
     with proxied(tmp_path) as host:
         host.ask(1, "tools/call", name="hold", _meta={"progressToken": 1})
         host.say(b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}')
-        answers = [json.loads(each) for each in (host.call(2, "let_go", steps=0), host.hear())]
+        answers = [json.loads(item) for item in (host.call(2, "let_go", steps=0), host.hear())]
         assert host.leave() == 0
-    assert {each["id"] for each in answers} == {1, 2}
-    stored = [each["sanitized"] for each in history(tmp_path / "data") if "sanitized" in each]
-    assert {each["meta"]["toolName"]: each["parts"] for each in stored} == {
+    assert {answer["id"] for answer in answers} == {1, 2}
+    stored = [item["sanitized"] for item in history(tmp_path / "data") if "sanitized" in item]
+    assert {item["meta"]["toolName"]: item["parts"] for item in stored} == {
         "hold": [{"type": "text", "text": "held"}],
         "let_go": [{"type": "text", "text": "a"}],
     }
@@ -418,7 +421,7 @@ def test_host_that_takes_longer_texts_gets_them_whole(tmp_path: Path) -> None:
     with proxied(tmp_path, "--max-text", "20000") as host:
         answers = [json.loads(host.call(n, "long", characters=n)) for n in (20_000, 20_001)]
         assert host.leave() == 0
-    whole, cut = ([block["text"] for block in each["result"]["content"]] for each in answers)
+    whole, cut = ([block["text"] for block in answer["result"]["content"]] for answer in answers)
     assert whole == [
         "x" * 20_000,
         "[text @blob:63ea42650b47d179f898ad86fb419ebe 20,000 characters]",
@@ -466,16 +469,16 @@ def test_calls_in_a_batch_are_stored_and_rendered_like_single_ones(tmp_path: Pat
         host.say(b'[{"id": 7, "method": "tools/call", "params": {"name": "list_media"}}]')
         own_alone = json.loads(host.hear())
         assert host.leave() == 0
-    batches = [each for each in received if each.startswith(b"[")]
-    singles = [json.loads(each) for each in received if not each.startswith(b"[")]
+    batches = [word for word in received if word.startswith(b"[")]
+    singles = [json.loads(word) for word in received if not word.startswith(b"[")]
     assert mcp_server.ANSWERS["word"] % 2 in batches[0]
     _, picture = json.loads(batches[0])
-    assert [each["type"] for each in picture["result"]["content"]] == ["text", "image", "text"]
+    assert [item["type"] for item in picture["result"]["content"]] == ["text", "image", "text"]
     assert picture["result"]["content"][2]["text"] == HANDLE
     ((listed,),) = (json.loads(batches[1]),)
-    assert [each["name"] for each in listed["result"]["tools"]][-6:] == OWN_TOOLS
+    assert [tool["name"] for tool in listed["result"]["tools"]][-6:] == OWN_TOOLS
     # Progress precedes its answer; our tools answer separately.
-    assert sorted(str(each.get("id", each.get("method"))) for each in singles) == [
+    assert sorted(str(single.get("id", single.get("method"))) for single in singles) == [
         "4",
         "5",
         "notifications/progress",
@@ -495,7 +498,7 @@ def test_server_that_dies_is_reported_as_its_own_end(tmp_path: Path) -> None:
         == f"the server gives up\npagefault: the server {sys.executable} ended with status 3\n"
     )
     # The call that ended it is recorded without an answer.
-    roles = [each["role"] for each in history(tmp_path / "data")]
+    roles = [message["role"] for message in history(tmp_path / "data")]
     assert roles == ["assistant", "tool", "assistant"]
 
 
@@ -603,7 +606,7 @@ def test_our_tools_stand_at_the_end_of_the_last_page(tmp_path: Path) -> None:
     with proxied(tmp_path, "--prefix", "memory_") as host:
         assert tools(host, 1, cursor="more") == [
             "upload",
-            *(f"memory_{each}" for each in OWN_TOOLS),
+            *(f"memory_{tool}" for tool in OWN_TOOLS),
         ]
 
 
@@ -836,7 +839,7 @@ def test_numbers_that_are_none_pass_and_their_calls_are_stored(tmp_path: Path) -
     assert answers == [mcp_server.ANSWERS["word"] % number for number in range(2)]
     entries = history(tmp_path / "data")
     calls = calls_in(entries)
-    assert [each["function"]["arguments"] for each in calls[1:]] == texts
+    assert [call["function"]["arguments"] for call in calls[1:]] == texts
     assert len(entries) == 2 * 3
 
 
@@ -848,7 +851,7 @@ def test_arguments_that_are_too_long_leave_the_call_in_the_history(tmp_path: Pat
         rendered = json.loads(host.hear())
         own = json.loads(host.call(1.5, "save_page", content="x" * size))
         assert host.leave() == 0
-    assert [each["type"] for each in rendered["result"]["content"]] == ["text", "image", "text"]
+    assert [item["type"] for item in rendered["result"]["content"]] == ["text", "image", "text"]
     assert (own["id"], own["result"]["isError"]) == (1.5, True)
     assert "longer than 8 MiB" in own["result"]["content"][0]["text"]
     call, result = history(tmp_path / "data")
@@ -917,8 +920,8 @@ def test_history_names_the_server_of_a_call(tmp_path: Path) -> None:
         rendered = client.get("/api/sessions/demo/render?target=openai-chat").json()
     server = {"pagefault/server": "said"}
     assert [
-        each["message"]["_meta"] if "message" in each else each["sanitized"]["meta"]["_meta"]
-        for each in entries
+        entry["message"]["_meta"] if "message" in entry else entry["sanitized"]["meta"]["_meta"]
+        for entry in entries
     ] == [
         server,
         {**server, "a": [1]},
@@ -926,6 +929,8 @@ def test_history_names_the_server_of_a_call(tmp_path: Path) -> None:
         server,
     ]
     # A model can call a tool only by the name of its host.
-    calls = [each["tool_calls"][0] for each in rendered["messages"] if "tool_calls" in each]
-    assert [each["function"]["name"] for each in calls] == ["picture", "word"]
+    calls = [
+        message["tool_calls"][0] for message in rendered["messages"] if "tool_calls" in message
+    ]
+    assert [call["function"]["name"] for call in calls] == ["picture", "word"]
     assert "said" not in json.dumps(rendered["messages"])

@@ -118,7 +118,7 @@ def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Listening]:
 
 
 def texts(result: types.CallToolResult) -> list[str]:
-    return [each.text for each in result.content if isinstance(each, types.TextContent)]
+    return [part.text for part in result.content if isinstance(part, types.TextContent)]
 
 
 async def accept(context: object, params: object) -> types.ElicitResult:
@@ -141,7 +141,7 @@ async def working(host: Client, name: str) -> str:
     counted = await host.call_tool("count", {"to": 3}, progress_callback=note)
     assert (texts(counted), steps) == (["counted to 3"], [0, 1, 2])
     picture = await host.call_tool("picture")
-    assert [each.type for each in picture.content] == ["image", "text"]
+    assert [item.type for item in picture.content] == ["image", "text"]
     async with anyio.create_task_group() as group:
         group.start_soon(partial(host.call_tool, "wait", {"name": name}, progress_callback=begin))
         await begun.wait()
@@ -182,8 +182,8 @@ async def test_results_are_stored_in_the_session(proxy: Listening) -> None:
             listed: list[Json] = httpx.get(address, params={"limit": 200}).json()["items"]
         return listed
 
-    results = [each for each in await anyio.to_thread.run_sync(stored) if "sanitized" in each]
-    names = {each["sanitized"]["meta"]["toolName"] for each in results}
+    results = [item for item in await anyio.to_thread.run_sync(stored) if "sanitized" in item]
+    names = {result["sanitized"]["meta"]["toolName"] for result in results}
     assert {"count", "read_text"}.issubset(names)
 
 
@@ -208,9 +208,11 @@ def test_batch_is_answered_on_one_stream_with_what_comes_before(tmp_path: Path) 
         if line.startswith("data: ")
     ]
     # The memory answers separately, before or after the server.
-    of_the_server = [each for each in messages if isinstance(each, list) or "method" in each]
-    (alone,) = (each for each in messages if each not in of_the_server)
-    ids = [[one.get("id", one.get("method")) for one in _batch(each)] for each in of_the_server]
+    of_the_server = [
+        message for message in messages if isinstance(message, list) or "method" in message
+    ]
+    (alone,) = (message for message in messages if message not in of_the_server)
+    ids = [[one.get("id", one.get("method")) for one in _batch(item)] for item in of_the_server]
     assert (ids, alone["id"]) == ([["notifications/progress"], [2, 4]], 3)
 
 
@@ -229,7 +231,7 @@ def test_call_with_numbers_that_are_none_ends_nobody_elses_server(tmp_path: Path
             own.post(written.replace('"t": 0', f'"t": {t}').encode(), **headers, mcp_name="upload")
             for t in ("1e999", "NaN", "1")
         ]
-    texts = [each.json()["result"]["content"][0]["text"] for each in answers]
+    texts = [answer.json()["result"]["content"][0]["text"] for answer in answers]
     assert texts == [f'{{"image": "@blob:", "t": {t}}}' for t in ("Infinity", "NaN", "1")]
 
 
@@ -359,14 +361,14 @@ def test_files_of_tools_are_removed_with_the_last_session_that_was_given_them(
             listed = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
             own.post({**listed, "params": {"cursor": "more"}}, **session)
         answers = [own.post(call(2, tool, seconds=1), **first) for tool in ("picture", "sound")]
-        picture, sound = (re.findall("@blob:[0-9a-f]{32}", each.text)[0] for each in answers)
+        picture, sound = (re.findall("@blob:[0-9a-f]{32}", answer.text)[0] for answer in answers)
         uploads = [
             own.post(call(3, "upload", file_path=handle), **session)
             for handle, session in ((picture, first), (picture, second), (sound, first))
         ]
         paths = [
-            Path(json.loads(each.json()["result"]["content"][0]["text"])["file_path"])
-            for each in uploads
+            Path(json.loads(upload.json()["result"]["content"][0]["text"])["file_path"])
+            for upload in uploads
         ]
         assert {*files.iterdir()} == {*paths}
         with httpx.stream("GET", own.url, headers={**ACCEPT, **header_names(first)}) as stream:
@@ -439,6 +441,6 @@ def test_where_keys_are_asked_for_hosts_need_one(tmp_path: Path) -> None:
                 {"authorization": f"Bearer {key}"},
             )
         ]
-    assert [each.status_code for each in answers] == [401, 401, 401, 200]
-    refused = [each.json()["error"]["data"]["code"] for each in answers[:3]]
+    assert [answer.status_code for answer in answers] == [401, 401, 401, 200]
+    refused = [answer.json()["error"]["data"]["code"] for answer in answers[:3]]
     assert refused == ["unauthorized"] * 3

@@ -84,7 +84,7 @@ def test_other_hosts_are_answered_while_a_hostile_message_is_read(tmp_path: Path
                 assert own.post(body, **session).status_code == status
 
             longest = (longest_ms(own.process.pid, ask, attack) for _ in range(3))
-            assert any(each <= 250 for each in longest)
+            assert any(item <= 250 for item in longest)
 
 
 def _call_of(argument: bytes) -> bytes:

@@ -44,7 +44,7 @@ def peak_bytes(pid: int) -> int:
 def sound_in(answer: bytes) -> bytes:
     """The sound that a host is given by an answer."""
     content = json.loads(answer)["result"]["content"]
-    (sound,) = [each for each in content if each["type"] == "audio"]
+    (sound,) = [item for item in content if item["type"] == "audio"]
     return b64decode(sound["data"])
 
 
@@ -62,10 +62,10 @@ def test_large_medium_is_stored_and_rendered_in_constant_memory(tmp_path: Path) 
         host.ask(1, "tools/list")
         host.call(2, "long", characters=20_000)
         processes = (host.process.pid, pid_in(folder_of(data)))
-        before = [peak_bytes(each) for each in processes]
+        before = [peak_bytes(process) for process in processes]
         answer = json.loads(host.call(3, "large", bytes=LARGE_BYTES))
         whole = sound_in(host.call(4, "sound", seconds=SOUND_SECONDS))
-        after = [peak_bytes(each) for each in processes]
+        after = [peak_bytes(process) for process in processes]
         assert host.leave() == 0, (tmp_path / "stderr").read_text()
     print([(low // MIB, high // MIB) for low, high in zip(before, after, strict=True)])  # noqa: T201 - the measure
     content = answer["result"]["content"]
@@ -99,6 +99,6 @@ def test_large_medium_passes_a_proxy_that_listens_in_constant_memory(tmp_path: P
         answer = proxy.post(call(3, "sound", seconds=SOUND_SECONDS), **host).content
         after = peak_bytes(proxy.process.pid)
     print((before // MIB, after // MIB))  # noqa: T201 - the measure
-    (data,) = (each for each in answer.splitlines() if b'"audio"' in each)
+    (data,) = (line for line in answer.splitlines() if b'"audio"' in line)
     assert sound_in(data.removeprefix(b"data: ")) == wav(SOUND_SECONDS, 100_000)
     assert after < MAX_LISTENING_BYTES

@@ -71,9 +71,9 @@ async def test_client_of_the_sdk_gets_the_end_of_a_task_and_it_is_stored(
     else:
         await _use_tasks(tmp_path, None)
     entries = history(tmp_path / "data", "near")
-    results = [each["sanitized"] for each in entries if "sanitized" in each]
+    results = [entry["sanitized"] for entry in entries if "sanitized" in entry]
     text = "done at last completed" if transport == "http" else "done at last"
-    assert [(each["meta"]["success"], each["parts"][0]["text"]) for each in results] == [
+    assert [(result["meta"]["success"], result["parts"][0]["text"]) for result in results] == [
         (True, text),
         (False, results[1]["parts"][0]["text"]),
     ]

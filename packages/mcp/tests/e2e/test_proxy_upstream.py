@@ -106,8 +106,8 @@ async def test_refusal_of_the_server_is_an_error_of_the_protocol(
 
 def _leaves(error: BaseException) -> Iterator[BaseException]:
     if isinstance(error, BaseExceptionGroup):
-        for each in error.exceptions:
-            yield from _leaves(each)
+        for exception in error.exceptions:
+            yield from _leaves(exception)
     else:
         yield error
 
@@ -148,7 +148,7 @@ def in_front_of(url: str | None, data_dir: Path, *options: str) -> StdioServerPa
 
 
 def texts(result: types.CallToolResult) -> list[str]:
-    return [each.text for each in result.content if isinstance(each, types.TextContent)]
+    return [part.text for part in result.content if isinstance(part, types.TextContent)]
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ async def test_host_works_with_a_server_of_any_transport(
         counted = await host.call_tool("count", {"to": 3}, progress_callback=note)
         assert (texts(counted), steps) == (["counted to 3"], [0, 1, 2])
         picture = await host.call_tool("picture")
-        assert [each.type for each in picture.content] == ["image", "text"]
+        assert [item.type for item in picture.content] == ["image", "text"]
         async with anyio.create_task_group() as group:
             group.start_soon(
                 partial(host.call_tool, "wait", {"name": name}, progress_callback=begin)
@@ -202,8 +202,8 @@ async def test_host_works_with_a_server_of_any_transport(
         if mode == "legacy" or server == "older":
             assert texts(await host.call_tool("ask")) == ["blue"]
     stored = await anyio.to_thread.run_sync(history_of, tmp_path / "data")
-    results = [each["sanitized"] for each in stored if "sanitized" in each]
-    assert [each["meta"]["toolName"] for each in results][:2] == ["count", "picture"]
+    results = [item["sanitized"] for item in stored if "sanitized" in item]
+    assert [result["meta"]["toolName"] for result in results][:2] == ["count", "picture"]
 
 
 async def test_header_that_repeats_an_argument_repeats_the_file_of_a_handle(
@@ -230,7 +230,7 @@ def test_header_repeats_an_argument_though_the_host_has_asked_for_no_list(
         result = json.loads(host.ask(1, "tools/call", **called))["result"]
         assert host.leave() == 0
     digest = hashlib.sha256(b"a").hexdigest()
-    assert [each["text"] for each in result["content"]] == [digest, digest]
+    assert [part["text"] for part in result["content"]] == [digest, digest]
 
 
 def test_request_whose_number_is_no_id_to_the_server_is_answered_with_an_error(
@@ -307,7 +307,7 @@ async def test_host_works_on_with_a_server_that_was_started_again(
         (("--header", "A: ü"), "--header: its value may have the printable"),
         (("--header", "A: b\nc"), "--header: its value may have the printable"),
     ],
-    ids=lambda each: each[1] if isinstance(each, tuple) else "",
+    ids=lambda item: item[1] if isinstance(item, tuple) else "",
 )
 def test_address_or_header_that_cannot_be_sent_is_refused(
     pagefault: LoadedCommand, options: tuple[str, ...], complaint: str

@@ -154,14 +154,14 @@ def test_large_medium_is_kept_by_a_service_within_40_mib(
         content = json.loads(host.call(3, "large", bytes=LARGE_BYTES))["result"]["content"]
         whole = sound_in(host.call(4, "sound", seconds=SOUND_SECONDS))
         session = httpx.get(f"{service.base_url}/api/sessions/demo/messages").json()
-        kept = [each for entry in session["items"] for each in _resources(entry)]
+        kept = [resource for entry in session["items"] for resource in _resources(entry)]
         many = json.loads(host.call(6, "many", texts=8_000))["result"]["content"]
         viewed = sound_in(host.call(5, "view_media", ref=f"@{kept[-1]['uri']}"))
         after = peak_bytes(host.process.pid)
         assert host.leave() == 0, stderr_of(tmp_path)
     print(f"{before // MIB} MiB, then {after // MIB} MiB")  # noqa: T201 - the measure
     assert whole == viewed == wav(SOUND_SECONDS, 100_000)
-    assert [each["size"] for each in kept] == [20_000, LARGE_BYTES, len(whole)]
+    assert [item["size"] for item in kept] == [20_000, LARGE_BYTES, len(whole)]
     assert kept[1]["uri"] in content[-1]["text"]
     assert len(many) == 8_000
     assert after < MAX_BYTES
@@ -187,7 +187,7 @@ def test_results_pass_while_the_service_is_away_and_are_kept_when_it_is_back(
                 entries = client.get("/api/sessions/demo/messages").json()["items"]
         assert host.call(3, "word") == word % 3
         assert host.leave() == 0
-    assert [each["role"] for each in entries] == ["assistant", "tool"]
+    assert [entry["role"] for entry in entries] == ["assistant", "tool"]
     stderr = stderr_of(tmp_path).replace("\n", " ")
     assert f"{url}/api/sessions cannot be reached: the connection was refused." in stderr
     assert "refused. Results are passed on and not stored until it takes them." in stderr
@@ -420,7 +420,7 @@ def test_address_is_the_file_itself_or_the_handle_and_never_a_link_to_the_servic
         (("--url", "ftp://somewhere"), "--url: has to be as in http://127.0.0.1:8000"),
         (("--session", "no/such"), "--session: is not a session id"),
     ],
-    ids=lambda each: each[0] if isinstance(each, tuple) else "",
+    ids=lambda item: item[0] if isinstance(item, tuple) else "",
 )
 def test_option_that_a_service_cannot_take_is_refused(
     pagefault: LoadedCommand, options: tuple[str, ...], complaint: str
@@ -479,9 +479,9 @@ def test_configuration_names_the_command_that_was_run_from_the_root(tmp_path: Pa
     config = tmp_path / "hosts.json"
     config.write_text(json.dumps({"mcpServers": {"a": {"command": "a-server"}}}))
     other = tmp_path / "other" / "pagefault"
-    for each in (other, tmp_path / "bin" / "pagefault"):
-        each.parent.mkdir()
-        each.symlink_to(COMMAND)
+    for item in (other, tmp_path / "bin" / "pagefault"):
+        item.parent.mkdir()
+        item.symlink_to(COMMAND)
     line = ("proxy", "--session", "demo", "--config", "hosts.json")
     path = {"PATH": f"{other.parent}:{os.environ['PATH']}"}
     done = run_command(*line, env=path, command=Path("bin/pagefault"), folder=tmp_path)
@@ -502,7 +502,7 @@ def test_configuration_names_the_command_that_was_run_from_the_root(tmp_path: Pa
         (("--undo", "--", "a"), "COMMAND: cannot be combined with --config"),
         (("--dry-run",), "--session: has to be named"),
     ],
-    ids=lambda each: each[0] if isinstance(each, tuple) else "",
+    ids=lambda item: item[0] if isinstance(item, tuple) else "",
 )
 def test_option_that_has_no_effect_on_a_configuration_is_refused(
     pagefault: LoadedCommand, tmp_path: Path, options: tuple[str, ...], complaint: str

@@ -298,7 +298,7 @@ def test_only_the_user_gets_to_the_service(tmp_path: Path) -> None:
         host.call(1, "word")
         folder = folder_of(data)
         address = Path((folder / "address").read_text())
-        modes = [stat.S_IMODE(each.stat().st_mode) for each in (folder, address.parent)]
+        modes = [stat.S_IMODE(item.stat().st_mode) for item in (folder, address.parent)]
         assert host.leave() == 0
     assert modes == [0o700, 0o700]
 
@@ -443,7 +443,7 @@ def test_text_that_is_too_long_to_be_stored_passes_and_its_call_is_kept(tmp_path
     assert len(text["text"]) == 34_000_000
     stderr = (tmp_path / "stderr").read_text()
     assert "a result of long is passed on and not stored: The text of a request body" in stderr
-    assert [each["role"] for each in history(data)] == ["assistant"]
+    assert [message["role"] for message in history(data)] == ["assistant"]
 
 
 def test_media_of_more_bytes_than_the_host_takes_become_lines(tmp_path: Path) -> None:
@@ -452,5 +452,5 @@ def test_media_of_more_bytes_than_the_host_takes_become_lines(tmp_path: Path) ->
         host.call(1, "picture")
         content = json.loads(host.hear())["result"]["content"]
         assert host.leave() == 0
-    assert {each["type"] for each in content} == {"text"}
-    assert any("@blob:" in each["text"] for each in content)
+    assert {item["type"] for item in content} == {"text"}
+    assert any("@blob:" in part["text"] for part in content)

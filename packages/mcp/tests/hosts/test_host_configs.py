@@ -268,7 +268,7 @@ def test_file_behind_a_link_is_changed_and_kept_where_it_is(config: Path, tmp_pa
     folder.mkdir()
     (folder / "mcp.json").symlink_to(config)
     assert run(folder / "mcp.json") == 0
-    assert [each.name for each in folder.iterdir()] == ["mcp.json"]
+    assert [path.name for path in folder.iterdir()] == ["mcp.json"]
     assert config.with_name(BACKUP).stat().st_mode & 0o777 == 0o600
     assert run(config, undo=True) == 0
     assert (folder / "mcp.json").is_symlink()
@@ -285,7 +285,7 @@ def test_file_that_cannot_be_written_stays_and_nothing_is_left_beside_it(
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, usual)
     assert capsys.readouterr().err == f"pagefault: cannot change {config}: File too large\n"
-    assert [(each.name, each.read_text()) for each in config.parent.iterdir()] == [
+    assert [(path.name, path.read_text()) for path in config.parent.iterdir()] == [
         ("hosts.json", CLAUDE)
     ]
 
@@ -297,7 +297,7 @@ def test_options_are_those_of_every_server_and_are_not_needed_to_undo(
     wrapping = Wrapping("/opt/bin/pagefault", ["--session", "demo", *words])
     rewrite(config, wrapping, undo=False, dry_run=False)
     servers = json.loads(config.read_text())["mcpServers"].values()
-    assert all({"--session", *words}.issubset(each["args"]) for each in servers)
+    assert all({"--session", *words}.issubset(server["args"]) for server in servers)
     assert run(config, undo=True) == 0
     assert config.read_text() == CLAUDE
 
@@ -442,7 +442,7 @@ def test_tools_of_the_memory_come_with_one_server_only(
 
 def test_server_that_is_disabled_brings_no_tools() -> None:
     after = wrap({"a": {"command": "a", "disabled": True}, "b": {"command": "b"}})
-    assert ["--no-tools" in each["args"] for each in after.values()] == [True, False]
+    assert ["--no-tools" in item["args"] for item in after.values()] == [True, False]
 
 
 @pytest.mark.parametrize(

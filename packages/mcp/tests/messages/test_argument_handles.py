@@ -109,7 +109,9 @@ def test_handles_are_found_where_steps_lead_and_nowhere_else() -> None:
         FileArgument(("many", "*"), "data-uri"),
         FileArgument(("pair", "a"), "base64"),
     ]
-    found = [(each.holder, each.key, each.form) for each in find_mentions(arguments, places)]
+    found = [
+        (mention.holder, mention.key, mention.form) for mention in find_mentions(arguments, places)
+    ]
     assert found == [
         (arguments["files"], "b", "base64"),
         (arguments["pair"], 1, "base64"),

@@ -65,7 +65,7 @@ async def test_text_of_many_lines_becomes_one_line_that_says_the_same() -> None:
 @pytest.mark.parametrize("text", ["[]", " [ ] ", "[1]", '[ {"a": [2]} , [],"]" ]'])
 async def test_items_of_a_list_are_found_where_they_are(text: str) -> None:
     with await read_text(pipe([text.encode()])) as line:
-        items = [json.loads(each.read()) for each in LinePiece(line, line.whole).items()]
+        items = [json.loads(item.read()) for item in LinePiece(line, line.whole).items()]
     assert items == json.loads(text)
 
 

@@ -95,8 +95,8 @@ def test_list_is_asked_for_once_and_where_it_matters_only() -> None:
     meta = json.dumps({**about, "progressToken": 1}).encode()
     requests = passing()
     calls = [
-        with_line(requests.note, text % each)
-        for each in (
+        with_line(requests.note, text % item)
+        for item in (
             (b"t", b"", meta),
             (b"t", b"@blob:", meta),
             (b"save_page", b"", meta),
@@ -104,14 +104,14 @@ def test_list_is_asked_for_once_and_where_it_matters_only() -> None:
             (b"save_page", b"", b"{}"),
         )
     ]
-    assert [each and requests.lacks_list(each, is_remote=False) for each in calls] == [
+    assert [call and requests.lacks_list(call, is_remote=False) for call in calls] == [
         False,
         True,
         True,
         False,
     ]
     # Headers to a server at an address may repeat arguments, which the list says.
-    assert [each and requests.lacks_list(each, is_remote=True) for each in calls] == [
+    assert [call and requests.lacks_list(call, is_remote=True) for call in calls] == [
         *(True, True, True, False)
     ]
     assert calls[2] is not None
@@ -123,13 +123,13 @@ def test_list_is_asked_for_once_and_where_it_matters_only() -> None:
         "method": "tools/list",
         "params": {"_meta": about, "cursor": "next"},
     }
-    assert [each and requests.lacks_list(each, is_remote=False) for each in calls] == [False] * 4
+    assert [call and requests.lacks_list(call, is_remote=False) for call in calls] == [False] * 4
     error = json.dumps({"id": request["id"], "error": {"code": -32601, "message": "no"}}).encode()
     assert with_line(requests.take_answer, error) is page
     assert (page.is_answered.is_set(), page.cursor, requests.is_listed) == (True, None, False)
     changed = b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'
     assert with_line(requests.take_answer, changed) is None
-    assert [each and requests.lacks_list(each, is_remote=False) for each in calls] == [
+    assert [call and requests.lacks_list(call, is_remote=False) for call in calls] == [
         False,
         True,
         True,

@@ -62,10 +62,10 @@ def test_call_may_have_thousands_of_values(client: httpx.Client) -> None:
     called = call(json.dumps({"content": content, "caption": "numbers"}).encode())
     wide = call(b'{"content":[%s]}' % b",".join([b"1"] * 19_000))
     answers = [
-        client.post("/mcp?session=s", content=each, headers=HEADERS).json()["result"]
-        for each in (called, wide)
+        client.post("/mcp?session=s", content=item, headers=HEADERS).json()["result"]
+        for item in (called, wide)
     ]
-    assert [each["isError"] for each in answers] == [False, True]
+    assert [answer["isError"] for answer in answers] == [False, True]
     assert "content has to be a text" in answers[1]["content"][0]["text"]
 
 

@@ -202,7 +202,7 @@ async def test_session_outside_the_address_is_refused(
 ) -> None:
     uri = upload(own, b"a,b\n1,2\n", filename="t.csv")["uri"]
     append(own, "other", content=f"@{uri}")
-    before = [each["id"] for each in listed(own, "/api/sessions/other/messages")]
+    before = [item["id"] for item in listed(own, "/api/sessions/other/messages")]
     async with asking(service, key, path, mode=mode) as client:
         tools = (await client.list_tools()).tools
         named = [
@@ -211,14 +211,14 @@ async def test_session_outside_the_address_is_refused(
         handle = await client.call_tool("read_text", {"ref": uri})
         for session in (None, own_session):
             assert not (await client.call_tool("list_media", {"session": session})).is_error
-    takes_session = [each.name for each in tools if "session" in each.input_schema["properties"]]
+    takes_session = [tool.name for tool in tools if "session" in tool.input_schema["properties"]]
     assert takes_session == ["list_media"]
-    assert {texts(each) for each in named} == {
+    assert {texts(item) for item in named} == {
         f"The call was not run: this memory is that of the session {own_session}, and session "
         "names another one. Leave session out."
     }
-    assert all(each.is_error for each in (*named, handle))
-    assert [each["id"] for each in listed(own, "/api/sessions/other/messages")] == before
+    assert all(item.is_error for item in (*named, handle))
+    assert [item["id"] for item in listed(own, "/api/sessions/other/messages")] == before
 
 
 async def test_handles_and_sessions_of_the_project_are_known_where_the_address_says_so(
@@ -231,8 +231,8 @@ async def test_handles_and_sessions_of_the_project_are_known_where_the_address_s
             await client.call_tool("read_text", {"ref": uri, "session": session})
             for session in (None, "other")
         ]
-    assert [texts(each).endswith("a,b\n1,2\n") for each in read] == [True, True]
-    sessions = [each["id"] for each in listed(own, "/api/sessions")]
+    assert [texts(item).endswith("a,b\n1,2\n") for item in read] == [True, True]
+    sessions = [item["id"] for item in listed(own, "/api/sessions")]
     assert sorted(sessions) == ["other", "s"]
 
 
@@ -247,7 +247,7 @@ async def test_session_is_a_parameter_where_the_address_says_that_any_may_be_nam
         for session in ("no such name", 5, "", 0, False):
             refused = await client.call_tool("list_media", {"session": session})
             assert (refused.is_error, texts(refused)) == (True, NO_SESSION)
-    sessions = [each["id"] for each in listed(own, "/api/sessions")]
+    sessions = [item["id"] for item in listed(own, "/api/sessions")]
     assert sorted(sessions) == ["here", "mcp"]
 
 
@@ -264,7 +264,7 @@ async def test_pages_and_resources_are_listed_with_cursors_and_read(
         cursor = None
         while True:
             page = await client.list_resources(cursor=cursor)
-            found |= {each.uri: each for each in page.resources}
+            found |= {resource.uri: resource for resource in page.resources}
             cursor = page.next_cursor
             if cursor is None:
                 break
@@ -283,7 +283,7 @@ async def test_pages_and_resources_are_listed_with_cursors_and_read(
     assert notes.text == "Page notes (text, FULL):\nTen sheep."
     assert base64.b64decode(image.blob) == PICTURE
     assert (whole.text, lines.text) == ("one\ntwo\nthree\n", "two\nthree")
-    assert [each.name for each in templates] == ["page", "resource"]
+    assert [template.name for template in templates] == ["page", "resource"]
 
 
 @MODES
@@ -297,7 +297,7 @@ async def test_page_at_an_address_is_told_in_words_and_promises_no_image(
         (reduced,) = await contents(client, "pagefault://pages/image?level=1")
         (sound,) = await contents(client, "pagefault://pages/audio")
     words = '  [Image: image/png (https://a.test/a.png)]\n  "flock"'
-    assert [each.text for each in (image, reduced, sound)] == [
+    assert [part.text for part in (image, reduced, sound)] == [
         f"Page image (image, FULL — caption only):\n{words}",
         f"Page image (image, REDUCED — caption only):\n{words}",
         "Page audio (audio, FULL):\n  [audio, no transcript available]\n"

@@ -75,7 +75,7 @@ def test_only_the_user_gets_into_what_is_made(setup: SharedSetup) -> None:
     finally:
         os.umask(before)
     made = [new.data_dir.parent, new.data_dir, new.folder().parent, new.folder()]
-    assert {stat.S_IMODE(each.stat().st_mode) for each in made} == {0o700}
+    assert {stat.S_IMODE(item.stat().st_mode) for item in made} == {0o700}
 
 
 def test_folder_that_others_got_into_is_closed_to_them(setup: SharedSetup) -> None:

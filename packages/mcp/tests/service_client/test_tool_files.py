@@ -39,7 +39,7 @@ def test_folder_and_its_files_are_for_their_user_alone(tmp_path: Path) -> None:
         path = ToolFiles(folder).write(SERVER, RESOURCE, "a.txt", "text/plain", b"new")
     finally:
         os.umask(before)
-    modes = [stat.S_IMODE(each.stat().st_mode) for each in (folder, Path(path))]
+    modes = [stat.S_IMODE(item.stat().st_mode) for item in (folder, Path(path))]
     assert modes == [0o700, 0o600]
 
 
@@ -47,7 +47,7 @@ def test_name_as_long_as_any_is_shortened_and_keeps_its_extension(tmp_path: Path
     longest = "x" * 251 + ".png"
     first, second = (ToolFiles(tmp_path) for _ in range(2))
     written = [
-        each.write(SERVER, RESOURCE, longest, "image/png", b"new") for each in (first, second)
+        item.write(SERVER, RESOURCE, longest, "image/png", b"new") for item in (first, second)
     ]
     assert [Path(path).name for path in written] == [
         f"01234567-{'x' * 242}.png",
@@ -60,8 +60,8 @@ def test_files_of_another_proxy_and_of_the_user_stay_as_they_are(tmp_path: Path)
     of_the_user.write_text("kept")
     first, second = (ToolFiles(tmp_path) for _ in range(2))
     written = [
-        Path(each.write(SERVER, RESOURCE, "a.txt", "text/plain", b"new"))
-        for each in (first, second, first)
+        Path(item.write(SERVER, RESOURCE, "a.txt", "text/plain", b"new"))
+        for item in (first, second, first)
     ]
     assert [path.name for path in written] == [
         *("2-01234567-a.txt", "3-01234567-a.txt", "2-01234567-a.txt")
@@ -92,7 +92,7 @@ def test_folder_that_a_tool_has_put_in_the_place_of_a_file_keeps_no_other_file(
 ) -> None:
     files = ToolFiles(tmp_path)
     replaced, other = (
-        Path(files.write(SERVER, each * 32, "a.txt", "text/plain", b"new")) for each in "01"
+        Path(files.write(SERVER, letter * 32, "a.txt", "text/plain", b"new")) for letter in "01"
     )
     replaced.unlink()
     replaced.mkdir()
@@ -148,8 +148,8 @@ def test_file_is_there_until_the_last_server_that_was_given_it_has_ended(tmp_pat
     files = ToolFiles(tmp_path / "files")
     own = Path(files.write(SERVER, "1" * 32, "own.txt", "text/plain", b"one"))
     shared = [
-        Path(files.write(each, RESOURCE, "a.txt", "text/plain", b"both"))
-        for each in (SERVER, OTHER)
+        Path(files.write(item, RESOURCE, "a.txt", "text/plain", b"both"))
+        for item in (SERVER, OTHER)
     ]
     files.clean_up(SERVER)
     assert (own.exists(), [*files.folder.iterdir()]) == (False, shared[:1])

@@ -58,15 +58,15 @@ async def exchange(
 
         async def receive() -> None:
             nonlocal got
-            got = b"".join([each async for each in upstream.received()])
+            got = b"".join([item async for item in upstream.received()])
 
         async with anyio.create_task_group() as group:
             group.start_soon(receive)
             async with upstream.running():
-                for each in [*lines, PING]:
-                    await upstream.write(each)
+                for item in [*lines, PING]:
+                    await upstream.write(item)
     # An empty line is no message, and a host may stop at one.
-    return [json.loads(each) for each in got.split(b"\n")[:-1]]
+    return [json.loads(word) for word in got.split(b"\n")[:-1]]
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,9 @@ def odd(status: int = 200, content: bytes | AsyncIterator[bytes] = b"", **header
     def answered(request: httpx.Request) -> httpx.Response:
         if b'"tools/call"' not in request.content:
             return answering(b"", status=202)(request)
-        named = [(name.replace("_", "-").encode(), each.encode()) for name, each in headers.items()]
+        named = [
+            (name.replace("_", "-").encode(), header.encode()) for name, header in headers.items()
+        ]
         return httpx.Response(status, content=content, headers=named)
 
     return answered
@@ -205,7 +207,7 @@ EVENTS = b'data: <html>\n\ndata: \xff\n\ndata: {"jsonrpc":"2.0",\ndata: "id":1,"
     ],
 )
 async def test_odd_answer_is_an_error_of_its_request(handler: Handler, expected: str) -> None:
-    got = {str(each["id"]): each for each in await exchange(handler, called())}
+    got = {str(item["id"]): item for item in await exchange(handler, called())}
     assert got["9"] == PONG
     assert expected in got["1"]["error"]["message"]
     assert "s3cret" not in str(got)
@@ -217,7 +219,7 @@ async def test_every_request_of_a_batch_that_is_refused_is_answered() -> None:
     batch = [{"jsonrpc": "2.0", "id": number, "method": "tools/call"} for number in (1, 2)]
     got = await exchange(answering(json.dumps(refusal).encode(), status=400), line(batch))
     other = {"code": -32603, "message": "the server answered 400: no batches"}
-    assert sorted(got, key=lambda each: int(each["id"])) == [
+    assert sorted(got, key=lambda item: int(item["id"])) == [
         refusal,
         {"jsonrpc": "2.0", "id": 2, "error": other},
         PONG,
@@ -250,15 +252,15 @@ async def test_answer_that_is_on_its_way_is_not_cut(handler: Handler, last: list
         got: list[bytes] = []
 
         async def receive() -> None:
-            got.extend([each async for each in pieces])
+            got.extend([piece async for piece in pieces])
 
         async with anyio.create_task_group() as group, upstream.running():
             await upstream.write(called())
             got.append(await anext(pieces))
             # The next pieces fill all room, and more of them wait.
             await anyio.wait_all_tasks_blocked()
-            for each in last:
-                await upstream.write(each)
+            for item in last:
+                await upstream.write(item)
             group.start_soon(receive)
     [whole] = b"".join(got).splitlines()
     assert json.loads(whole) == LONG
@@ -283,7 +285,7 @@ async def test_header_that_cannot_be_sent_back_is_not(header: str, value: str) -
 @pytest.mark.parametrize("transport", ["http", "sse", "auto"])
 async def test_address_that_is_none_is_an_error_of_each_request(transport: Transport) -> None:
     got = await exchange(answering(b""), transport=transport, url="http://h/\x7f")
-    assert [each["error"]["code"] for each in got] == [-32603]
+    assert [item["error"]["code"] for item in got] == [-32603]
 
 
 @pytest.mark.parametrize("transport", ["http", "sse", "auto"])
@@ -311,7 +313,7 @@ async def test_server_that_wants_a_login_is_told_of_once(
     got = await exchange(refuse, called(), transport=transport, warn=warnings.append, url=url)
     refusals = [failed("the server answered 401", number) for number in (1, 9)]
     assert sorted(map(str, got)) == sorted(map(str, refusals))
-    assert [each for each in warnings if "credentials" in each] == [sentence]
+    assert [warning for warning in warnings if "credentials" in warning] == [sentence]
 
 
 async def test_truth_is_no_id_of_a_request() -> None:
@@ -341,7 +343,7 @@ async def test_revision_that_is_a_number_is_passed_on() -> None:
 async def test_deep_refusal_is_an_error_of_its_request() -> None:
     request = line({"jsonrpc": "2.0", "id": 1, "method": "tools/call"})
     got = await exchange(answering(DEEP, status=400), request)
-    assert sorted(str(each["id"]) for each in got if isinstance(each, dict)) == ["1", "9"]
+    assert sorted(str(item["id"]) for item in got if isinstance(item, dict)) == ["1", "9"]
 
 
 async def test_deep_line_of_the_host_ends_nothing() -> None:
@@ -362,5 +364,5 @@ async def test_digit_that_is_no_number_is_no_time_to_wait() -> None:
     async def pieces() -> AsyncIterator[bytes]:
         yield "retry: ²\nid: 1\ndata: {}\n\n".encode()
 
-    [event] = [each async for each in read_events(pieces())]
+    [event] = [item async for item in read_events(pieces())]
     assert (event.retry_seconds, event.event_id) == (None, "1")

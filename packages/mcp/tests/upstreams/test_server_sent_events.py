@@ -30,8 +30,8 @@ async def test_events_are_the_same_however_the_stream_is_cut(cuts: list[int]) ->
             yield STREAM[start:end]
 
     read = [
-        (each.name, each.event_id, each.retry_seconds, each.text(), each.answered_ids())
-        async for each in read_events(pieces())
+        (event.name, event.event_id, event.retry_seconds, event.text(), event.answered_ids())
+        async for event in read_events(pieces())
     ]
     batch = b'[{"id":1,"result":{}},{"id":2,"method":"x"},{"id":3,"error":{}},4]'
     assert read == [

@@ -43,4 +43,4 @@ async def test_message_goes_on_to_the_origin_that_it_was_for_and_to_no_other(
     async with UpstreamClient(headers={"x-key": "secret"}, transport=transport) as client:
         answer = await client.post(HERE, content=b"{}")
     assert answer.status_code == answered
-    assert sent == [(*each, b"{}", "secret") for each in expected]
+    assert sent == [(*item, b"{}", "secret") for item in expected]

@@ -95,7 +95,7 @@ class Forgetful:
             return httpx.Response(200, json=message, headers=named)
         notification = {"jsonrpc": "2.0", "method": "notifications/message"}
         content = b"".join(
-            b"data: %s\n\n" % json.dumps(each).encode() for each in (notification, message)
+            b"data: %s\n\n" % json.dumps(item).encode() for item in (notification, message)
         )
         return httpx.Response(200, content=content, headers={**named, **STREAM})
 
@@ -108,8 +108,8 @@ class Pipe:
         self.lines = upstream.received()
 
     async def say(self, *messages: object) -> None:
-        for each in messages:
-            await self.upstream.write(json.dumps(each).encode() + b"\n")
+        for message in messages:
+            await self.upstream.write(json.dumps(message).encode() + b"\n")
 
     async def hear(self) -> Json:
         line = b""
@@ -164,8 +164,8 @@ async def test_requests_that_fail_together_begin_one_session() -> None:
         server.known, server.together = None, 3
         await host.say(*map(request, (1, 2, 3)))
         got = [await host.hear() for _ in range(3)]
-    assert sorted(each["id"] for each in got) == [1, 2, 3]
-    assert [each["result"] for each in got] == ["2"] * 3
+    assert sorted(item["id"] for item in got) == [1, 2, 3]
+    assert [item["result"] for item in got] == ["2"] * 3
     assert server.begun == 2
 
 
@@ -186,7 +186,7 @@ async def test_requests_are_refused_together_where_no_session_is_begun() -> None
     async with before(server, warnings.append) as host:
         server.known, server.together, server.refuses_others = None, 3, True
         await host.say(*map(request, (1, 2, 3)))
-        got = sorted([await host.hear() for _ in range(3)], key=lambda each: int(each["id"]))
+        got = sorted([await host.hear() for _ in range(3)], key=lambda item: int(item["id"]))
     assert got == [refused(number, "404: no such session") for number in (1, 2, 3)]
     assert warnings == [f"{LOST}, and begins no other one: the server answered 503"]
     assert [method for _, method in server.requests].count("initialize") == 2

@@ -89,7 +89,7 @@ async def test_full_budget_cuts_nobody_who_has_taken_all() -> None:
     others = HeldMemory(feed.memory, 0)
     others.grow(400 * KIB)
     feed.hand_out(20 * KIB)
-    assert [len(each.data) for each in await listener.take()] == [20 * KIB]
+    assert [len(item.data) for item in await listener.take()] == [20 * KIB]
     listener.close()
     others.release()
     assert (listener.ended_by, feed.memory.held_bytes) == ("left", 0)

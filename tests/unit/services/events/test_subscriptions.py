@@ -68,9 +68,9 @@ def test_handout_of_a_session_holds_its_events_in_order_with_their_places_in_it(
     )
     assert event_batch_of(events, "S") == EventBatch([], 0)
     assert event_batch_of(events, None) == EventBatch(
-        [event_item_of(each, None) for each in events], 10
+        [event_item_of(value, None) for value in events], 10
     )
-    assert [each.position for each in event_batch_of(events, None).items] == [1, 2, 3, 4]
+    assert [value.position for value in event_batch_of(events, None).items] == [1, 2, 3, 4]
 
 
 async def test_nothing_handed_out_wakes_nobody() -> None:
@@ -86,7 +86,7 @@ async def test_much_is_taken_piece_by_piece_and_the_largest_by_itself() -> None:
     for number, size in enumerate(sizes):
         listener.offer(event_batch(number, size=size))
     taken = [await listener.take() for _ in range(3)]
-    assert [[each.number for each in batch] for batch in taken] == [[0, 1, 2], [3, 4], [5]]
+    assert [[value.number for value in batch] for batch in taken] == [[0, 1, 2], [3, 4], [5]]
 
 
 @pytest.mark.parametrize(

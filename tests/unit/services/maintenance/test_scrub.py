@@ -59,10 +59,10 @@ def test_slices_of_a_period_are_all_digests_and_each_once(seconds: float) -> Non
     period = SlicedPeriod(seconds)
     moments = [NOON + timedelta(seconds=period.slice_seconds * i) for i in range(period.count)]
     slices = [list(period.due(moment))[-1] for moment in moments]
-    ranges = sorted((each.first, each.end or "g") for each in slices)
+    ranges = sorted((span.first, span.end or "g") for span in slices)
     assert ranges[0][0] == "0" * 16
     assert [end for _, end in ranges] == [*(first for first, _ in ranges[1:]), "g"]
-    assert len({each.key for each in slices}) == period.count
+    assert len({item.key for item in slices}) == period.count
 
 
 @pytest.mark.parametrize(
@@ -72,10 +72,10 @@ def test_what_was_left_out_for_a_day_is_still_due(seconds: float, at_once: int) 
     period = SlicedPeriod(seconds)
     due = list(period.due(NOON))
     before = list(period.due(NOON - timedelta(seconds=period.slice_seconds)))
-    assert len({each.first for each in due}) == len(due) == at_once
+    assert len({item.first for item in due}) == len(due) == at_once
     assert due[:-1] == before[1:]
 
 
 def test_another_period_has_other_slices() -> None:
-    keys = {each.key for each in SlicedPeriod(MONTH).due(NOON)}
-    assert keys.isdisjoint(each.key for each in SlicedPeriod(MONTH + 1).due(NOON))
+    keys = {item.key for item in SlicedPeriod(MONTH).due(NOON)}
+    assert keys.isdisjoint(item.key for item in SlicedPeriod(MONTH + 1).due(NOON))

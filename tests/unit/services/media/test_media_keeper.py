@@ -67,7 +67,7 @@ async def test_media_are_kept_in_their_order_and_small_images_stay_inline(tmp_pa
         KeptMedium("image/png", None, resource(CUT, (40, 30)), damage=DAMAGE),
         icon,
     ]
-    digests = {each.resource.digest for each in kept if each.resource}
+    digests = {item.resource.digest for item in kept if item.resource}
     assert {blob.digest async for blob in blobs.listed(PROJECT)} == digests
 
 
@@ -80,5 +80,5 @@ async def test_medium_is_kept_once_however_often_it_comes(tmp_path: Path) -> Non
     ]
     first = await keeping.keep_all(media)
     again = await keeping.keep_all(media)
-    assert {id(each) for each in again} == {id(each) for each in first[:2]}
+    assert {id(item) for item in again} == {id(item) for item in first[:2]}
     assert again == first == [*first[:2], *first[:2]]

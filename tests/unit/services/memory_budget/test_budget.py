@@ -113,13 +113,13 @@ def test_budget_is_the_sum_of_what_is_held_and_never_exceeded(
                 held.append(await budget.hold(number))
             elif held and step in "gr":
                 try:
-                    each = held[number % len(held)]
-                    each.grow(number) if step == "g" else each.resize(number)
+                    reservation = held[number % len(held)]
+                    reservation.grow(number) if step == "g" else reservation.resize(number)
                 except MemoryExhaustedError:
                     pass
             elif held and step == "x":
                 held.pop(number % len(held)).release()
-            assert budget.held_bytes == sum(each.size_bytes for each in held) <= 100
+            assert budget.held_bytes == sum(item.size_bytes for item in held) <= 100
 
     asyncio.run(run())
 

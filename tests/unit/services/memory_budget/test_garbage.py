@@ -39,7 +39,7 @@ def test_old_garbage_is_collected_while_there_are_few_objects(
 
 def test_old_garbage_is_left_while_there_are_many_objects(old_garbage: weakref.ref[Ring]) -> None:
     collector = GarbageCollector()
-    many = [[each] for each in range(400_000)]
+    many = [[number] for number in range(400_000)]
     collector.collect_if_due()
     assert old_garbage() is not None
     many.clear()
@@ -51,7 +51,7 @@ def test_old_garbage_is_collected_in_the_end_if_there_are_always_many_objects(
     old_garbage: weakref.ref[Ring],
 ) -> None:
     collector = GarbageCollector()
-    many = [[each] for each in range(400_000)]
+    many = [[number] for number in range(400_000)]
     for _ in range(10_000):
         gc.collect(1)
     collector.collect_if_due()

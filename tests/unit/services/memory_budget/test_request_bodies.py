@@ -311,8 +311,8 @@ def test_nothing_is_held_after_any_mix_of_requests(bodies: list[tuple[int, bool,
 
     async def all_at_once() -> None:
         async with anyio.create_task_group() as tasks:
-            for each in bodies:
-                tasks.start_soon(send, *each)
+            for item in bodies:
+                tasks.start_soon(send, *item)
 
     anyio.run(all_at_once)
     assert budget.memory.held_bytes == budget.arriving.held_bytes == 0

@@ -58,7 +58,7 @@ async def read_stored(
     value = parse_json(json_text(message).encode(), max_depth=2_000, max_nodes=100_000)
     keeper = MediaKeeper(FilesystemBlobStore(directory), PROJECT, limit_bytes=2**20, now=NOW)
     moved = await MediaMover(keeper, most_media=50).move_all(value, media_in_message(value))
-    resources = {each.resource_id: each for each in moved.resources}
+    resources = {resource.resource_id: resource for resource in moved.resources}
     return read(moved.value, resources=resources, audience=audience)
 
 

@@ -30,7 +30,7 @@ async def told(
     checks = MediaChecks(FilesystemBlobStore(tmp_path))
     turns = [turn(item) for item in items]
     shown = await check_media(checks, "p", turns, target, options or RenderOptions())
-    return [item for each in shown for item in each.items]
+    return [item for value in shown for item in value.items]
 
 
 async def test_damage_is_told_of_the_medium_that_has_it(tmp_path: Path) -> None:
@@ -64,7 +64,7 @@ async def test_a_damaged_medium_makes_room_for_an_older_one(
 ) -> None:
     items = [medium(source=source) for source in sources]
     shown = await told(tmp_path, *items, target=profile(image=rule("image/png", most=most)))
-    marks = ["+" if isinstance(each, Medium) and each.damage else "-" for each in shown]
+    marks = ["+" if isinstance(item, Medium) and item.damage else "-" for item in shown]
     assert "".join(marks) == expected
 
 

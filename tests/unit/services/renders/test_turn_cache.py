@@ -80,12 +80,12 @@ def test_resource_that_is_of_another_entry_changes_nothing() -> None:
 def test_what_was_used_last_is_kept_within_the_limit() -> None:
     reader = Reader(TurnCache(most_bytes=30_000))
     entries = [replace(RESULT, message_id=str(n), sanitized=b"x" * 1_000) for n in range(8)]
-    for each in entries[:4]:
-        reader.read(each)
+    for entry in entries[:4]:
+        reader.read(entry)
     reader.read(entries[0])
     assert reader.reads == 4
-    for each in entries[4:]:
-        reader.read(each)
+    for entry in entries[4:]:
+        reader.read(entry)
     reader.read(entries[0])
     assert reader.reads == 8
     reader.read(entries[1])
@@ -102,8 +102,8 @@ def test_one_that_is_too_large_is_not_kept() -> None:
 
 def test_entries_of_a_session_are_known_up_to_the_first_that_is_not() -> None:
     known = TurnCache()
-    for each in (MESSAGE, RESULT, replace(RESULT, message_id="s", seq=4)):
-        known.put("i", each)
+    for item in (MESSAGE, RESULT, replace(RESULT, message_id="s", seq=4)):
+        known.put("i", item)
     assert known.entries("i", after_seq=0, to_seq=9) == [MESSAGE, RESULT]
     assert known.entries("i", after_seq=1, to_seq=2) == [RESULT]
     assert known.entries("i", after_seq=2, to_seq=9) == []
@@ -124,4 +124,4 @@ def test_entry_that_is_not_kept_is_not_known_by_its_place() -> None:
     for seq in range(1, 8):
         known.put("i", replace(RESULT, message_id=str(seq), seq=seq, sanitized=b"x" * 1_000))
     assert known.entries("i", after_seq=0, to_seq=9) == []
-    assert [each.seq for each in known.entries("i", after_seq=6, to_seq=9)] == [7]
+    assert [entry.seq for entry in known.entries("i", after_seq=6, to_seq=9)] == [7]

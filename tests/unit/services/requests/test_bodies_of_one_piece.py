@@ -61,7 +61,7 @@ def normalized(body: ReceivedBody) -> NormalizedRequest:
 
 
 def workers() -> set[str]:
-    return {each.name for each in threading.enumerate() if "worker thread" in each.name}
+    return {field.name for field in threading.enumerate() if "worker thread" in field.name}
 
 
 @pytest.mark.parametrize("size_bytes", [1, 2_000, 16_000])

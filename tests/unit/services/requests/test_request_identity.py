@@ -84,9 +84,9 @@ def test_media_above_a_mebibyte_are_known_by_their_text(piece_bytes: int) -> Non
 def test_base64_in_another_spelling_is_another_value(spell: Callable[[str], str]) -> None:
     text = base64.b64encode(BINARY[: MIB - 2]).decode()
     plain, spelled = body(result=text), body(result=spell(text))
-    whole = [identity(each, piece_bytes=4 * MIB, long_chars=4 * MIB) for each in (plain, spelled)]
-    assert [identity(each, piece_bytes=4 * MIB) for each in (plain, spelled)] == whole
-    assert [identity(each) for each in (plain, spelled)] == whole
+    whole = [identity(item, piece_bytes=4 * MIB, long_chars=4 * MIB) for item in (plain, spelled)]
+    assert [identity(item, piece_bytes=4 * MIB) for item in (plain, spelled)] == whole
+    assert [identity(item) for item in (plain, spelled)] == whole
     assert len(set(whole)) == 2
 
 

@@ -202,7 +202,7 @@ def _output_of(output: Any, outcome: _Outcome, record: RenderedToolResult, conte
     if not isinstance(output, ToolMessage):
         # A LangGraph command or a list of messages is returned unchanged.
         listed = output if isinstance(output, list) else [output]
-        is_content = not any(isinstance(each, ToolOutputMixin) for each in listed)
+        is_content = not any(isinstance(item, ToolOutputMixin) for item in listed)
         return content if is_content else output
     stored = record["sanitized"]
     if output.artifact is None:

@@ -64,8 +64,8 @@ def _has_file_ids(result: object) -> bool:
     """Return whether a result has files that are stored by the provider."""
     listed = result if isinstance(result, list | tuple) else [result]
     return any(
-        each.get("file_id") if isinstance(each, dict) else getattr(each, "file_id", None)
-        for each in listed
+        item.get("file_id") if isinstance(item, dict) else getattr(item, "file_id", None)
+        for item in listed
     )
 
 

@@ -95,9 +95,9 @@ def raw_of(result: object) -> object:
     if isinstance(result, BinaryContent):
         return result.data_uri
     if isinstance(result, list | tuple):
-        return [raw_of(each) for each in result]
+        return [raw_of(item) for item in result]
     if isinstance(result, dict):
-        return {name: raw_of(each) for name, each in result.items()}
+        return {name: raw_of(value) for name, value in result.items()}
     return result
 
 
