@@ -36,7 +36,21 @@ PAGES: Final = (
     "clients/*/README.md",
     "packages/*/README.md",
 )
-SUFFIXES: Final = {".md", ".png", ".txt", ".json", ".py", ".mjs", ".js", ".ts", ".yml", ".yaml", ".conf", ".service", ""}
+SUFFIXES: Final = {
+    ".md",
+    ".png",
+    ".txt",
+    ".json",
+    ".py",
+    ".mjs",
+    ".js",
+    ".ts",
+    ".yml",
+    ".yaml",
+    ".conf",
+    ".service",
+    "",
+}
 _MERMAID: Final = (
     ROOT / "website" / "node_modules" / "@mermaid-js" / "tiny" / "dist" / "mermaid.tiny.js"
 )

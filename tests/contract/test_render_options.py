@@ -44,7 +44,7 @@ def camel(name: str) -> str:
 
 
 def names_of(options: type[RecordRenderOptions]) -> set[str]:
-    return {camel(each.name) for each in fields(options)}
+    return {camel(field.name) for field in fields(options)}
 
 
 def rules_of(schema: dict[str, Any]) -> dict[str, Any]:
@@ -57,13 +57,13 @@ def rules_of(schema: dict[str, Any]) -> dict[str, Any]:
 
 def members_of_session_query() -> dict[str, dict[str, Any]]:
     parameters = DOCUMENT["paths"]["/api/sessions/{session_id}/render"]["get"]["parameters"]
-    return {each["name"]: each["schema"] for each in parameters}
+    return {parameter["name"]: parameter["schema"] for parameter in parameters}
 
 
 @pytest.mark.parametrize(("path", "method"), QUERIES)
 def test_query_takes_all_options(path: str, method: str) -> None:
     parameters = DOCUMENT["paths"][path][method]["parameters"]
-    names = {each["name"] for each in parameters if each["in"] == "query"}
+    names = {parameter["name"] for parameter in parameters if parameter["in"] == "query"}
     assert names & names_of(RenderOptions) == names_of(QUERIES[path, method])
 
 
@@ -113,4 +113,4 @@ def test_client_package_knows_all_options() -> None:
         (pagefault_client.RenderOptions, RecordRenderOptions),
         (pagefault_client.SessionRenderOptions, RenderOptions),
     ):
-        assert get_type_hints(options).keys() == {each.name for each in fields(declared)}
+        assert get_type_hints(options).keys() == {field.name for field in fields(declared)}

@@ -54,7 +54,7 @@ def servers(backends: Backends, tmp_path_factory: pytest.TempPathFactory) -> Ite
         server.execute(f"CREATE DATABASE {database}")
         server.execute("ALTER SYSTEM SET default_transaction_read_only = on")
         server.execute("SELECT pg_reload_conf()")
-        first, second = (str(each.folder / "cluster") for each in (server, backends.postgres))
+        first, second = (str(item.folder / "cluster") for item in (server, backends.postgres))
         yield TwoServers(first, second, database)
 
 

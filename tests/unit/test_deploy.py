@@ -45,7 +45,7 @@ def alerts() -> dict[str, str]:
 
 def metrics_of(expressions: list[str]) -> set[str]:
     """All metrics that expressions name."""
-    return {name for each in expressions for name in _METRIC.findall(each)}
+    return {name for expression in expressions for name in _METRIC.findall(expression)}
 
 
 def own_metrics() -> set[str]:
@@ -117,7 +117,7 @@ def test_pods_run_without_rights_and_write_nowhere_but_in_their_volumes(name: st
         "readOnlyRootFilesystem": True,
         "capabilities": {"drop": ["ALL"]},
     }
-    assert {each["mountPath"] for each in container["volumeMounts"]} == {
+    assert {volumeMount["mountPath"] for volumeMount in container["volumeMounts"]} == {
         "/var/lib/pagefault",
         "/tmp",  # noqa: S108 - of the container
     }
