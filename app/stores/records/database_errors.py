@@ -16,10 +16,12 @@ Sources: PostgreSQL, "PostgreSQL Error Codes"; its `auth.c`, `postinit.c` and `h
 
 import re
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import TypeVar
 
 import structlog
+from sqlalchemy import ExceptionContext
 from sqlalchemy import exc as sql
 
 from app.errors import StoreCause, StoreFullError, StoreMisconfiguredError, StoreUnavailableError
@@ -29,6 +31,7 @@ _DOCUMENT = "docs/deployment.md"
 _TIMEOUT = "PAGEFAULT_DB__TIMEOUT_SECONDS"
 _POOLER = "PAGEFAULT_DB__TRANSACTION_POOLER"
 
+_Result = TypeVar("_Result")
 _log = structlog.get_logger(__name__)
 
 ADVICE: Mapping[type[StoreUnavailableError], Mapping[str, str]] = {
@@ -73,6 +76,8 @@ ADVICE: Mapping[type[StoreUnavailableError], Mapping[str, str]] = {
         "too-many-connections": "has no connection left: raise its max_connections, or lower "
         f"PAGEFAULT_DB__POOL_SIZE ({_DOCUMENT} says how many are needed)",
         "busy": f"had no connection or no turn to write free within {_TIMEOUT}",
+        "pooler-busy": "is behind a pooler that had no connection free within its "
+        f"query_wait_timeout: raise its default_pool_size ({_DOCUMENT})",
         "locked": f"was locked by another transaction for longer than {_TIMEOUT}",
         "damaged": "has a file that is damaged, or is none of SQLite: put a backup in its place",
         "no-access": "has a file that cannot be opened, read or written: look at the disk and at "
@@ -104,6 +109,8 @@ _BY_STATE: Mapping[str, str] = {
     "57P": "connection-lost",
     "08": "connection-lost",
 }
+# Classes of SQLSTATEs, or one of them, after which other connections are lost as well.
+_ENDED_STATES = ("57P", "08", "25006")
 # By the lowest byte, which is the kind of the error.
 _BY_SQLITE: Mapping[int, str] = {
     sqlite3.SQLITE_BUSY: "locked",
@@ -145,6 +152,42 @@ _FAULTS = (sql.OperationalError, sql.InterfaceError, sql.TimeoutError)
 _OF_THE_SETUP = frozenset(
     ("access-denied", "read-only", "damaged", "wrong-option", "transaction-pooler")
 )
+
+
+def run_over_connection(work: Callable[[], _Result]) -> _Result:
+    """Run a function that gets a connection, and once more if that turns out to be lost.
+
+    Idle connections are lost when a proxy forgets them, and when the server restarts. The pool
+    replaces all of its connections after the first error of this kind. The function must not fail
+    with such an error once it may have committed.
+    """
+    try:
+        return work()
+    except sql.DBAPIError as exc:
+        if not is_lost(exc):
+            raise
+        _log.info("database connection lost, trying another", cause=_cause(exc)[0])
+    return work()
+
+
+def is_lost(error: BaseException) -> bool:
+    """Return whether an error is that of a connection, so that another one may work."""
+    is_invalid = isinstance(error, sql.DBAPIError) and error.connection_invalidated
+    return is_invalid and not _is_pool_exhausted(error)
+
+
+def mark_lost_connection(context: ExceptionContext) -> None:
+    """Make the pool replace its connections if the server has ended one, or became a replica.
+
+    An event listener of an engine. The driver notices an end only after the error of the server.
+    """
+    state = getattr(context.original_exception, "sqlstate", None) or ""
+    if state.startswith(_ENDED_STATES):
+        context.is_disconnect = True
+
+
+def _is_pool_exhausted(error: BaseException) -> bool:
+    return "query_wait_timeout" in str(getattr(error, "orig", ""))
 
 
 @contextmanager
@@ -204,6 +247,8 @@ def _cause(error: BaseException) -> tuple[str, str | None]:
         return _BY_SQLITE.get(number & 0xFF, "failed"), getattr(driver, "sqlite_errorname", None)
     state: str | None = getattr(driver, "sqlstate", None)
     words = str(driver)
+    if _is_pool_exhausted(error):
+        return "pooler-busy", state
     if _NO_ROOM.search(words):
         return "full", state
     if state is not None:

@@ -39,7 +39,13 @@ from sqlalchemy.pool import ConnectionPoolEntry
 from app.shipped_files import MIGRATIONS
 from app.stores.records.database import PoolUse, Work
 from app.stores.records.database_address import DatabaseAddress
-from app.stores.records.database_errors import database_error, translated_errors, unconfirmed
+from app.stores.records.database_errors import (
+    database_error,
+    mark_lost_connection,
+    run_over_connection,
+    translated_errors,
+    unconfirmed,
+)
 from app.stores.records.database_threads import DatabaseThreads
 from app.stores.records.group_commits import (
     ContendedError,
@@ -165,6 +171,7 @@ def open_engines(
     for each in (engine, group_writer):
         event.listen(each, "connect", partial(_allow_prepared_statements, transaction_pooler))
         event.listen(each, "checkout", _check_not_ended)
+        event.listen(each, "handle_error", mark_lost_connection)
     group = GroupCommits(group_writer, timeout_seconds)
     return Engines(address, engine, engine, threads, group, int(timeout_seconds * 1_000))
 
@@ -285,32 +292,43 @@ def _check_not_ended(connection: Any, *_: object) -> None:  # noqa: ANN401 - of 
 
 
 def _read(engine: Engine, work: Callable[[Connection], _Result]) -> _Result:
-    with translated_errors(), engine.connect() as connection:
-        return work(connection)
+    def read() -> _Result:
+        with engine.connect() as connection:
+            return work(connection)
+
+    with translated_errors():
+        return run_over_connection(read)
 
 
 def _read_snapshot(engines: Engines, work: Callable[[Connection], _Result]) -> _Result:
     options = " ISOLATION LEVEL REPEATABLE READ READ ONLY" if engines.is_postgresql else ""
-    with translated_errors(), engines.reader.connect() as connection:
+
+    def read_in_transaction(connection: Connection) -> _Result:
         # The pool rolls the transaction back when it gets the connection back.
         connection.exec_driver_sql(f"BEGIN{options}")
         return work(connection)
+
+    return _read(engines.reader, read_in_transaction)
 
 
 def _write_alone(
     engines: Engines, work: Work[_Result], *, is_durable: bool
 ) -> tuple[_Result, int | None]:
-    with translated_errors(), engines.writer.connect() as connection:
-        begin(connection, is_durable=is_durable, lock_timeout_ms=engines.lock_timeout_ms)
-        written = work(connection)
-        last_event = write_events(
-            connection, written.project_id, written.events, engines.lock_timeout_ms
-        )
-        try:
+    def write() -> tuple[_Result, int | None]:
+        with engines.writer.connect() as connection:
+            begin(connection, is_durable=is_durable, lock_timeout_ms=engines.lock_timeout_ms)
+            written = work(connection)
+            last_event = write_events(
+                connection, written.project_id, written.events, engines.lock_timeout_ms
+            )
             commit(connection)
+            return written.result, last_event
+
+    with translated_errors():
+        try:
+            return run_over_connection(write)
         except UnconfirmedError as exc:
             raise unconfirmed(database_error(exc.__cause__ or exc)) from exc
-        return written.result, last_event
 
 
 @asynccontextmanager

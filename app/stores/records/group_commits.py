@@ -25,7 +25,7 @@ from functools import partial
 from typing import Any, Generic, TypeVar
 
 from sqlalchemy import Connection, Engine
-from sqlalchemy.exc import OperationalError, SQLAlchemyError
+from sqlalchemy.exc import SQLAlchemyError
 
 from app.crash_points import CrashPoint, reached
 from app.errors import StoreUnavailableError
@@ -34,6 +34,7 @@ from app.stores.records.database import Work, Written
 from app.stores.records.database_errors import (
     database_error,
     is_fault,
+    is_lost,
     unavailable,
     unconfirmed,
 )
@@ -53,7 +54,10 @@ _Result = TypeVar("_Result")
 
 
 class ContendedError(Exception):
-    """Another transaction has locked a row of a change, which has to be made alone."""
+    """A change has to be made alone.
+
+    Another transaction has locked a row of it, or the connection was lost before the commit.
+    """
 
 
 class UnconfirmedError(Exception):
@@ -114,7 +118,7 @@ class GroupCommits:
         has read is committed.
 
         Raises:
-            ContendedError: A lock was not acquired in time; nothing was changed.
+            ContendedError: It has to be made alone; nothing was changed.
             StoreUnavailableError: It had no turn in time, or the transaction failed.
         """
         if self._is_closed:
@@ -328,7 +332,8 @@ def commit(connection: Connection) -> None:
 
 def _translate(error: BaseException) -> BaseException:
     """Return the error that a caller gets: for a fault of the database, one of ours."""
-    if isinstance(error, OperationalError) and getattr(error.orig, "sqlstate", None) in _CONTENTION:
+    is_locked = getattr(getattr(error, "orig", None), "sqlstate", None) in _CONTENTION
+    if is_locked or is_lost(error):
         return ContendedError(error)
     if isinstance(error, UnconfirmedError):
         return unconfirmed(database_error(error.__cause__ or error))
