@@ -22,7 +22,7 @@ STRESS := tests/faults tests/security tests/e2e/test_kill.py
 # The viewer is built together with the packages it consists of.
 WEB_SOURCES := $(shell find web $(CLIENTS_TS)/client/src $(CLIENTS_TS)/react/src \( -name node_modules -o -name dist -o -name generated -o -name check \) -prune -o -type f -print 2>/dev/null)
 
-.PHONY: help install run web web-check chromium nginx pgbouncer golang test stress test-all fmt lint types imports openapi pictures targets promises openapi-check migrate rooms bench bench-smoke torture dialects-corpus peers-check clients-check clients-generated-check clients-python clients-python-check clients-typescript clients-typescript-check openapi-diff site release-check deploy-check check lock clean
+.PHONY: help install run web web-check chromium nginx pgbouncer golang test stress test-all fmt lint types imports openapi pictures targets promises openapi-check migrate rooms bench bench-smoke torture cluster dialects-corpus peers-check clients-check clients-generated-check clients-python clients-python-check clients-typescript clients-typescript-check openapi-diff site release-check deploy-check check lock clean
 
 # Only the make that `make test` starts installs side by side; under `-j`, this one would start the same installations.
 ifndef SIDE_BY_SIDE
@@ -119,10 +119,12 @@ migrate: install ## Bring the configured database up to date
 	@$(BIN)/pagefault migrate $(DATA_DIR_OPTION)
 bench: $(VENV)/dev.stamp ## Measure everything and write benchmarks/results.md; ONLY=lookups for a part
 	$(BIN)/python -m benchmarks $(if $(ONLY),--only $(ONLY))
-torture: $(VENV)/dev.stamp web nginx ## Run the long forms of the tests, an hour or more; TORTURE_PERCENT=10 for a part
+cluster: $(VENV)/dev.stamp nginx pgbouncer ## Try faults of two processes behind nginx and PgBouncer, under load
+	$(PYTEST) tests/cluster
+torture: $(VENV)/dev.stamp web nginx pgbouncer ## Run the long forms of the tests, an hour or more; TORTURE_PERCENT=10 for a part
 	@printf '| tried | found |\n|---|---|\n' >$(VENV)/torture.md
 	@TORTURE=long KILL_ROUNDS=long TORTURE_FIGURES=$(CURDIR)/$(VENV)/torture.md $(PYTEST) -n 2 --dist loadgroup --durations 20 \
-	  $(STRESS) tests/integration/test_sweep_race.py tests/integration/test_migrations.py \
+	  $(STRESS) tests/cluster tests/integration/test_sweep_race.py tests/integration/test_migrations.py \
 	  packages/dialects/tests/context packages/dialects/tests/messages/test_healing.py packages/dialects/tests/targets/test_home.py; status=$$?; \
 	  printf '\n%s, commit %s\n\n' $$(date -u +%F) $$(git rev-parse --short HEAD); cat $(VENV)/torture.md; exit $$status
 PIN := uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet

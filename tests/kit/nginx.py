@@ -116,7 +116,7 @@ class Nginx:
 def sending_files(service_port: int, data_dir: Path) -> str:
     """The example before one service, with the location that sends its files."""
     places = {
-        "    server 127.0.0.1:8002;\n": "",
+        "    server 127.0.0.1:8002 fail_timeout=2s;\n": "",
         "127.0.0.1:8001": f"127.0.0.1:{service_port}",
         "/var/lib/pagefault/blobs/": f"{data_dir / 'blobs'}/",
     }
@@ -126,11 +126,7 @@ def sending_files(service_port: int, data_dir: Path) -> str:
 
 def balancing(first: str, second: str) -> str:
     """The example before two services, each `127.0.0.1:PORT`, with `down` behind it."""
-    places = {
-        "    server 127.0.0.1:8001;": f"    server {first};",
-        "    server 127.0.0.1:8002;": f"    server {second};",
-    }
-    return _placed(_example(), places)
+    return _placed(_example(), {"127.0.0.1:8001": first, "127.0.0.1:8002": second})
 
 
 def _example() -> str:
