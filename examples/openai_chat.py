@@ -23,8 +23,11 @@ def answer(question):
     while True:
         reply = model.chat.completions.create(model="gpt-5", messages=messages, tools=tools)
         said = reply.choices[0].message
-        calls = [{"id": each.id, **each.function.model_dump()} for each in said.tool_calls or ()]
-        messages = conversation.turn({"message": said}, *({"toolCall": each} for each in calls))
+        calls = [
+            {"id": tool_call.id, **tool_call.function.model_dump()}
+            for tool_call in said.tool_calls or ()
+        ]
+        messages = conversation.turn({"message": said}, *({"toolCall": call} for call in calls))
         if not calls:
             return said.content
 

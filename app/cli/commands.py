@@ -252,7 +252,7 @@ def list_pages(
     from app.cli.terminal import existing_store_settings, resolve_project
     from pagefault_dialects.model.page import MODALITIES
 
-    kind = next((each for each in MODALITIES if each == modality), None)
+    kind = next((item for item in MODALITIES if item == modality), None)
     if modality is not None and kind is None:
         raise typer.BadParameter(f"must be one of {', '.join(MODALITIES)}", param_hint="--modality")
     settings = existing_store_settings(data_dir, env_file)

@@ -112,7 +112,7 @@ def _value(content: bytes, settings: Settings) -> JsonValue:
 def _call_ids(content: bytes, value: JsonValue) -> list[str]:
     """Return call ids made from a file: from its JSON, and from its bytes as in old versions."""
     of_json = json_digest(value, body_bytes=len(content)).removeprefix(SCHEME)
-    return [f"cli-{each[:16]}" for each in (of_json, hashlib.sha256(content).hexdigest())]
+    return [f"cli-{item[:16]}" for item in (of_json, hashlib.sha256(content).hexdigest())]
 
 
 def _request_body(

@@ -94,7 +94,7 @@ class _Lines:
             f"{data['createdAt'][:19]}Z  {place}  {item.type}  {_LINES.get(item.type, _page)(data)}"
         )
         resources = data["sanitized"]["resources"] if "sanitized" in data else []
-        return [one_line(each) for each in (line, *map(self._medium, resources))]
+        return [one_line(value) for value in (line, *map(self._medium, resources))]
 
     def _medium(self, descriptor: _Data) -> str:
         resource_id = descriptor["uri"].partition(":")[2]
@@ -150,7 +150,7 @@ _LINES: dict[str, Callable[[_Data], str]] = {
 
 def _first_text(value: object) -> str:
     if isinstance(value, list):
-        texts = (each["text"] for each in value if isinstance(each, dict) and "text" in each)
+        texts = (part["text"] for part in value if isinstance(part, dict) and "text" in part)
         value = next(texts, value)
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return truncate(" ".join(text.split()), _TEXT_CHARS)

@@ -48,7 +48,7 @@ def split_commas(value: object, *, is_secret: bool = False) -> object:
     msg = "is a list separated by commas, without brackets and quotes"
     if not is_secret:
         plain = json_items if json_items is not None else [item.strip(_QUOTES) for item in items]
-        spelled = "".join(each for each in ",".join(plain) if each.isprintable())
+        spelled = "".join(character for character in ",".join(plain) if character.isprintable())
         msg += f": write {spelled}" if spelled else ": leave the variable out for an empty one"
     raise ValueError(msg)
 
@@ -152,7 +152,7 @@ def _is_ipv6(host: str) -> bool:
 
 
 def _printable(value: str) -> str:
-    return "".join(each for each in value if each.isprintable())
+    return "".join(character for character in value if character.isprintable())
 
 
 def origin_of(url: str) -> str:
@@ -177,7 +177,7 @@ def host_names(url: str) -> frozenset[str]:
     default = DEFAULT_PORTS[parts.scheme]
     port = parts.port or default
     ends = {f":{port}", "", ":"} if port == default else {f":{port}"}
-    return frozenset(each + end for each in (name, f"{name}.") for end in ends)
+    return frozenset(item + end for item in (name, f"{name}.") for end in ends)
 
 
 def is_loopback(host: str) -> bool:

@@ -96,7 +96,7 @@ def misspelt(environment: Mapping[str, str], settings: type[BaseModel]) -> list[
 
 
 def _sentence(variable: str, name: str, known: list[str]) -> str:
-    printable = "".join(each for each in variable if each.isprintable())
+    printable = "".join(character for character in variable if character.isprintable())
     nearest = _nearest(name, known)
     if nearest is None:
         return f"{printable} is not a setting. docs/settings.md lists all of them"
@@ -105,15 +105,15 @@ def _sentence(variable: str, name: str, known: list[str]) -> str:
 
 def _nearest(name: str, known: list[str]) -> str | None:
     # Missing underscores are the most frequent mistake.
-    joined = {each.replace("_", ""): each for each in known}
+    joined = {text.replace("_", ""): text for text in known}
     if (same := joined.get(name.replace("_", ""))) is not None:
         return same
     rest = name.removeprefix(PREFIX).strip("_")
     # The name of a member without its group, such as PAGEFAULT_BODY_BYTES.
-    members = [each for each in known if rest and each.endswith(f"__{rest}")]
+    members = [text for text in known if rest and text.endswith(f"__{rest}")]
     if len(members) == 1:
         return members[0]
-    rests = {each.removeprefix(PREFIX): each for each in known}
+    rests = {text.removeprefix(PREFIX): text for text in known}
     close = difflib.get_close_matches(rest, rests, 1, cutoff=0.7)
     return rests[close[0]] if close else None
 

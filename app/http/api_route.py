@@ -42,7 +42,7 @@ class QueryNames:
 
     def check(self, query: bytes) -> None:
         """Raise InvalidPayloadError if a query has an unknown name, or the same name twice."""
-        found = [each.partition(b"=")[0] for each in query.split(b"&") if each]
+        found = [word.partition(b"=")[0] for word in query.split(b"&") if word]
         # The usual case: no escapes in names, and no error.
         if self._encoded.issuperset(found) and len(found) == len(set(found)):
             return
@@ -61,7 +61,7 @@ class QueryNames:
 
     def has_credential(self, query: bytes) -> bool:
         """Return whether a query has a credential that the route accepts instead of a key."""
-        found = {each.partition(b"=")[0] for each in query.split(b"&")}
+        found = {word.partition(b"=")[0] for word in query.split(b"&")}
         return not found.isdisjoint(_CREDENTIALS & self._encoded)
 
     def _find_faults(self, names: Sequence[str]) -> Iterator[Fault]:
@@ -83,8 +83,8 @@ class QueryNames:
     def _unknown_name(self, number: int, name: str) -> Fault:
         if not self._names:
             return Fault("/query", f"has parameter {number}, where this route takes none")
-        known = ", ".join(f"`{each}`" for each in self._names)
-        by_letters = {_letters(each): each for each in self._names}
+        known = ", ".join(f"`{text}`" for text in self._names)
+        by_letters = {_letters(item): item for item in self._names}
         near = difflib.get_close_matches(_letters(name), by_letters, n=1)
         if not near:
             # The name could be anything, even a key, so the message does not repeat it.

@@ -116,7 +116,7 @@ class BrowserGuard:
             return origin == _own_origin(_HTTP_SCHEMES.get(scheme, b""), host)
         # A proxy may have changed `Host`, but the browser compared its own host with the page's.
         return sites == [b"same-origin"] or origin in (
-            _own_origin(each, host) for each in _DEFAULT_PORTS
+            _own_origin(default_port, host) for default_port in _DEFAULT_PORTS
         )
 
     def _answers_to(self, host: bytes) -> bool:

@@ -89,8 +89,8 @@ def _holders(node: object) -> Iterator[dict[str, Any]]:
     if isinstance(node, dict) and isinstance(node.get("schema"), dict):
         yield node
     elif isinstance(node, dict | list):
-        for each in node.values() if isinstance(node, dict) else node:
-            yield from _holders(each)
+        for item in node.values() if isinstance(node, dict) else node:
+            yield from _holders(item)
 
 
 def _within(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -98,8 +98,8 @@ def _within(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
     inner = [schema[word] for word in _ONE if isinstance(schema.get(word), dict)]
     for word in _SEVERAL:
         inner += schema.get(word, [])
-    for each in [*inner, *schema.get("properties", {}).values()]:
-        yield from _within(each)
+    for item in [*inner, *schema.get("properties", {}).values()]:
+        yield from _within(item)
 
 
 def _finish(schema: dict[str, Any]) -> None:
@@ -110,7 +110,7 @@ def _finish(schema: dict[str, Any]) -> None:
     kind = schema.get("type")
     if kind in _FORMATS:
         schema.setdefault("format", _FORMATS[kind])
-    kinds = [each for each in schema.get("anyOf", ()) if each.get("type") != "null"]
+    kinds = [item for item in schema.get("anyOf", ()) if item.get("type") != "null"]
     if len(kinds) > 1:
         # Each of our unions is of kinds that exclude each other.
         schema["oneOf"] = schema.pop("anyOf")
@@ -122,7 +122,7 @@ def _finish(schema: dict[str, Any]) -> None:
 
 def _parameter_schema(schema: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of a parameter: an address has no null, and lists are texts with commas."""
-    choices = [each for each in schema.get("anyOf", ()) if each.get("type") != "null"]
+    choices = [item for item in schema.get("anyOf", ()) if item.get("type") != "null"]
     if len(choices) == 1:
         schema = {**choices[0], **{word: rule for word, rule in schema.items() if word != "anyOf"}}
     if schema.get("type") == "array":
@@ -145,14 +145,14 @@ def _separate_sides(document: dict[str, Any]) -> None:
     becomes two: `ChatMessage` in answers, `ChatMessageDraft` in requests.
     """
     schemas: dict[str, Any] = document["components"]["schemas"]
-    operations = [each for item in document["paths"].values() for each in item.values()]
-    requests = [{word: each.get(word) for word in _REQUEST} for each in operations]
+    operations = [value for item in document["paths"].values() for value in item.values()]
+    requests = [{word: item.get(word) for word in _REQUEST} for item in operations]
     sent = _reachable(schemas, requests)
-    answered = _reachable(schemas, [each["responses"] for each in operations])
+    answered = _reachable(schemas, [item["responses"] for item in operations])
     strict = {
         name
         for name, schema in schemas.items()
-        if any(each.get("additionalProperties") is False for each in _within(schema))
+        if any(item.get("additionalProperties") is False for item in _within(schema))
     }
     shared = {
         name for name in sent & answered if strict & {name, *_reachable(schemas, schemas[name])}
@@ -195,9 +195,9 @@ def _references(node: object) -> set[str]:
 def _rename(node: Any, names: Mapping[str, str]) -> Any:  # noqa: ANN401 - a part of the document
     """Return a part of the document with other references, those of a discriminator too."""
     if isinstance(node, dict):
-        return {word: _rename(each, names) for word, each in node.items()}
+        return {word: _rename(value, names) for word, value in node.items()}
     if isinstance(node, list):
-        return [_rename(each, names) for each in node]
+        return [_rename(item, names) for item in node]
     return names.get(node, node) if isinstance(node, str) else node
 
 
@@ -316,8 +316,8 @@ def _document_links(operation: dict[str, Any]) -> None:
     responses = operation["responses"]
     # New records and existing ones are both answered with their path.
     written = {"200", "201"} if {"200", "201"} <= responses.keys() else set()
-    has_list = any(each["name"] == "cursor" for each in operation.get("parameters", ()))
-    for status, headers in [*((each, LOCATION) for each in written), *[("200", _LINK)][:has_list]]:
+    has_list = any(parameter["name"] == "cursor" for parameter in operation.get("parameters", ()))
+    for status, headers in [*((item, LOCATION) for item in written), *[("200", _LINK)][:has_list]]:
         responses[status]["headers"] = {**headers, **responses[status].get("headers", {})}
 
 

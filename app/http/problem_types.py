@@ -76,12 +76,12 @@ _LIBRARY_KINDS = {
     InvalidPayloadError: (422, "The request is not what the route takes"),
 }
 _SERVICE_KINDS = {
-    each: (each.status, each.title, each.headers)
-    for each in vars(errors).values()
-    if isinstance(each, type) and issubclass(each, ServiceError) and each is not ServiceError
+    var: (var.status, var.title, var.headers)
+    for var in vars(errors).values()
+    if isinstance(var, type) and issubclass(var, ServiceError) and var is not ServiceError
 }
 KINDS: dict[type[PagefaultError], ProblemType] = {
-    each: _kind(each, *kind) for each, kind in (_LIBRARY_KINDS | _SERVICE_KINDS).items()
+    key: _kind(key, *kind) for key, kind in (_LIBRARY_KINDS | _SERVICE_KINDS).items()
 }
 
 INTERNAL = ProblemType(

@@ -166,7 +166,7 @@ async def create_pages(call: CallDep, pages: PagesDep) -> Response:
     The answer has the pages in the order of the request, without their contents.
     """
     written = await pages.create_batch(call.project_id, call.json_body())
-    body = created_pages([each.page for each in written])
+    body = created_pages([item.page for item in written])
     return Response(body, status_code=201, media_type="application/json")
 
 

@@ -103,7 +103,7 @@ async def list_sessions(
 ) -> Response:
     """List sessions, the one last written to first, with their counts and sizes."""
     page, next_cursor = await sessions.list(call.project_id, id_part=q, cursor=cursor, limit=limit)
-    items = (session_record(each.session, each.use) for each in page)
+    items = (session_record(item.session, item.use) for item in page)
     return answer_page(call.request, items, next_cursor)
 
 

@@ -146,7 +146,7 @@ class _JsonLines(logging.StreamHandler[TextIO]):
         with self.lock or nullcontext():
             answered, self._buffered = self._buffered, []
             if answered:
-                self.stream.write("".join(_request_line(*each) for each in answered))
+                self.stream.write("".join(_request_line(*item) for item in answered))
             super().flush()
 
 

@@ -112,7 +112,7 @@ def problem_components() -> dict[str, dict[str, Any]]:
     """Return the OpenAPI component schemas of problems, by name."""
     shapes = (Problem, PageFaultProblem, PageFaultRefusal)
     _, described = TypeAdapter.json_schemas(
-        [(each.__name__, "serialization", TypeAdapter(each)) for each in shapes],
+        [(shape.__name__, "serialization", TypeAdapter(shape)) for shape in shapes],
         ref_template="#/components/schemas/{model}",
     )
     schemas: dict[str, dict[str, Any]] = described["$defs"]

@@ -51,7 +51,7 @@ class RenderRequest(RenderFields):
 
     @model_validator(mode="after")
     def _names_one_record(self) -> Self:
-        named = [each for each in (self.tool_result_id, self.page_id, self.session_id) if each]
+        named = [item for item in (self.tool_result_id, self.page_id, self.session_id) if item]
         if len(named) != 1:
             raise ValueError("name exactly one of toolResultId, pageId and sessionId")
         return self

@@ -50,9 +50,9 @@ _EXAMPLE: JsonDict = {
 }
 _MAX_RANGES = 50
 _NUMBERS = tuple(
-    each.name
-    for each in fields(RenderOptions)
-    if any(isinstance(rule, Interval) for rule in get_args(each.type))
+    field.name
+    for field in fields(RenderOptions)
+    if any(isinstance(rule, Interval) for rule in get_args(field.type))
 )
 _Kind = TypeVar("_Kind")
 
@@ -102,9 +102,9 @@ class OptionsModel(WireModel):
     def __pydantic_init_subclass__(cls, **_: Any) -> None:  # noqa: ANN401 - as pydantic declares it
         """Describe the fields by their `Doc`, which pydantic does not read."""
         for field in cls.model_fields.values():
-            for each in field.metadata:
-                if isinstance(each, Doc):
-                    field.description = each.documentation
+            for item in field.metadata:
+                if isinstance(item, Doc):
+                    field.description = item.documentation
         cls.model_rebuild(force=True)
 
     @field_validator("accept", "memory", mode="before", check_fields=False)
@@ -122,7 +122,7 @@ class OptionsModel(WireModel):
         """Return MIME types and ranges in small letters, without blanks around them."""
         if ranges is None:
             return None
-        read = tuple(each.strip().lower() for each in ranges)
+        read = tuple(byte_range.strip().lower() for byte_range in ranges)
         if len(read) > _MAX_RANGES or not all(map(is_media_range, read)):
             raise ValueError(
                 f"must be up to {_MAX_RANGES} MIME types or ranges, as in image/png,image/*"
@@ -154,7 +154,7 @@ class RenderFields(OptionsModel, RenderOptions):
 def members_of(request: OptionsModel, kind: type[_Kind]) -> _Kind:
     """Return a dataclass of those members of a request that it names."""
     names = (
-        each.name for each in fields(cast(Any, kind)) if each.name in type(request).model_fields
+        field.name for field in fields(cast(Any, kind)) if field.name in type(request).model_fields
     )
     return kind(**{name: getattr(request, name) for name in names})
 

@@ -96,7 +96,7 @@ class Shape(Struct, kw_only=True, omit_defaults=True, rename="camel"):
         cls, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> dict[str, Any]:
         """Describe each member in the words of the docstring below it."""
-        members = {each.name: each.encode_name for each in msgspec.structs.fields(cls)}
+        members = {field.name: field.encode_name for field in msgspec.structs.fields(cls)}
         return described_by_docstrings(cls, members, handler(schema), handler)
 
 
@@ -117,20 +117,20 @@ def encoded_as(model: type[BaseModel]) -> type[Struct]:
     It encodes models that also validate requests, and so are pydantic's.
     """
     fields = []
-    for name, each in model.model_fields.items():
-        default = NODEFAULT if each.is_required() else None
-        fields.append((name, Any, msgspec.field(name=each.alias, default=default)))
+    for name, model_field in model.model_fields.items():
+        default = NODEFAULT if model_field.is_required() else None
+        fields.append((name, Any, msgspec.field(name=model_field.alias, default=default)))
     return msgspec.defstruct(model.__name__, fields, kw_only=True, omit_defaults=True)
 
 
 @cache
 def _model(shape: type[Shape]) -> type[BaseModel]:
     fields: dict[str, Any] = {
-        each.name: (
-            Annotated[each.type, Field(alias=each.encode_name)],
-            ... if each.default is NODEFAULT else each.default,
+        field.name: (
+            Annotated[field.type, Field(alias=field.encode_name)],
+            ... if field.default is NODEFAULT else field.default,
         )
-        for each in msgspec.structs.fields(shape)
+        for field in msgspec.structs.fields(shape)
     }
     config = ConfigDict(extra="forbid", frozen=True, ser_json_inf_nan="strings")
     return create_model(
@@ -153,7 +153,8 @@ class BodyWarning(Shape, kw_only=True):
 def body_warnings(warnings: Sequence[Warning]) -> tuple[BodyWarning, ...]:
     """Return warnings as they stand in an answer."""
     return tuple(
-        BodyWarning(code=each.code, pointer=each.pointer, detail=each.detail) for each in warnings
+        BodyWarning(code=warning.code, pointer=warning.pointer, detail=warning.detail)
+        for warning in warnings
     )
 
 

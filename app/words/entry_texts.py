@@ -62,12 +62,12 @@ def entry_texts(source: EntrySource) -> EntryTexts:
         call_id = (source.call_id,) if source.call_id else ()
         return EntryTexts(SearchableText(call_id, (_joined(_message_texts(source)),)), source.role)
     values = [_parsed(content, is_cut=source.is_cut) for content in source.contents]
-    names = [each for each in (source.name, source.call_id) if each]
+    names = [item for item in (source.name, source.call_id) if item]
     title = source.name
     texts: Iterator[str]
     if source.kind == "tool_result" and isinstance(values[0], dict):
         record: dict[str, Any] = values[0]
-        names += [each["filename"] for each in record.get("resources", ()) if "filename" in each]
+        names += [file["filename"] for file in record.get("resources", ()) if "filename" in file]
         meta = record.get("meta", {})
         texts = _strings([record.get("parts"), meta.get("structuredContent")])
     else:
@@ -86,7 +86,7 @@ def _message_texts(source: EntrySource) -> Iterator[str]:
         yield from _strings([_parsed(sent, is_cut=True)])
         return
     # Texts of its own role come first, since the first text is the title.
-    for turn in sorted(turns, key=lambda each: each.role != source.role):
+    for turn in sorted(turns, key=lambda turn: turn.role != source.role):
         yield turn.tool_name
         for item in turn.items:
             yield from _item_texts(item)
@@ -161,7 +161,7 @@ def _strings(values: list[JsonValue]) -> Iterator[str]:
                 parts.append(iter([item for item in part.items() if item[0] not in _ABOUT]))
                 break
             elif isinstance(part, list):
-                parts.append(iter([(name, each) for each in part]))
+                parts.append(iter([(name, item) for item in part]))
                 break
             elif isinstance(part, int) and not isinstance(part, bool):
                 yield str(part)

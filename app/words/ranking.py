@@ -61,7 +61,7 @@ class Ranking:
         words = [" ".join(term.words) for term in query.terms]
         runs = [" ".join(term.words) for term in query.terms if len(term.words) > 1]
         # The padded words of what may be a name: the query, or a run such as `a_file.txt`.
-        self._names = [f" {each} " for each in dict.fromkeys([" ".join(words), *runs])]
+        self._names = [f" {run} " for run in dict.fromkeys([" ".join(words), *runs])]
         self._counts = [_counting(term) for term in terms]
         self._weights = weights
         # Without all terms of the query, no text is complete.

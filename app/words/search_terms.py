@@ -211,11 +211,11 @@ def stems_of(words: Iterable[str], *, most_bytes: int) -> str:
     """
     stems = dict.fromkeys(stem(word) for word in words if stem(word) != word)
     kept: list[str] = []
-    for each in stems:
-        most_bytes -= len(each.encode()) + _NEW_WORD_BYTES
+    for name in stems:
+        most_bytes -= len(name.encode()) + _NEW_WORD_BYTES
         if most_bytes < 0:
             break
-        kept.append(each)
+        kept.append(name)
     return " ".join(kept)
 
 
@@ -257,7 +257,7 @@ def ids_in(text: str) -> list[str]:
     """Return possible ids in a query: the whole, and words that look like ids."""
     words = [word.strip(_AROUND_IDS) for word in text.split()[:MAX_QUERY_WORDS]]
     candidates = [word for word in words if not word.isalpha()]
-    return [each for each in dict.fromkeys([text.strip(), *candidates]) if CLIENT_ID.match(each)]
+    return [name for name in dict.fromkeys([text.strip(), *candidates]) if CLIENT_ID.match(name)]
 
 
 def _parts(words: Sequence[str]) -> Iterator[SearchTerm]:

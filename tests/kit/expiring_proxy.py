@@ -44,9 +44,9 @@ class ExpiringProxy:
         self._listening.shutdown(socket.SHUT_RDWR)
         self._listening.close()
         with self._lock:
-            for each in self._open:
+            for item in self._open:
                 with suppress(OSError):
-                    each.shutdown(socket.SHUT_RDWR)
+                    item.shutdown(socket.SHUT_RDWR)
 
     def expire(self) -> int:
         """Forget all connections; returns how many there were."""

@@ -70,13 +70,13 @@ class Access:
 
     async def revoked_callers(self, callers: Iterable[Caller]) -> set[Caller]:
         """Return those of several callers that no longer have access: their keys are revoked."""
-        checked = {each for each in callers if not each.is_operator}
+        checked = {caller for caller in callers if not caller.is_operator}
         if self.default_project is not None:
             return checked - {Caller(self.default_project)}
         valid = await self.records.read_projects(
-            lambda projects: projects.valid_keys({each.key_id for each in checked if each.key_id})
+            lambda projects: projects.valid_keys({item.key_id for item in checked if item.key_id})
         )
-        return {each for each in checked if each.key_id not in valid}
+        return {item for item in checked if item.key_id not in valid}
 
     async def ensure_project(self, project_id: str) -> None:
         """Create a project unless it is there."""

@@ -251,8 +251,8 @@ class ConversationPuts:
             if session.last_seq != stored.last_seq:
                 raise _MovedOnError
             last_seq, appended = session.last_seq, 0
-            for each in prepared:
-                message, is_new = each.append(unit)
+            for item in prepared:
+                message, is_new = item.append(unit)
                 last_seq, appended = max(last_seq, message.seq), appended + is_new
             receipt = _Receipt(
                 *(put.request.identity.digest, appended, last_seq, stored.last_seq, is_changed)
@@ -261,7 +261,7 @@ class ConversationPuts:
             unit[SessionPromptRecords].put(target.session_id, replace(prompt, receipt=dumped), now)
             return receipt
 
-        size_bytes = sum(len(each.message.message) for each in prepared)
+        size_bytes = sum(len(entry.message.message) for entry in prepared)
         is_alone = target.origin is not None or size_bytes > MAX_TOGETHER_BYTES
         return await self.records.write(put.project_id, append, is_alone=is_alone)
 

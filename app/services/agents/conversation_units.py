@@ -121,9 +121,9 @@ class SentUnits:
         """Return the media that are moved out of new messages; blocks."""
         return [
             medium
-            for each in conversation.messages
-            if self._find(each.digest) is None
-            for medium in each.read.movable
+            for message in conversation.messages
+            if self._find(message.digest) is None
+            for medium in message.read.movable
         ]
 
     def units(self, conversation: SentConversation, media: StreamedMedia) -> Sequence[Unit]:
@@ -135,8 +135,8 @@ class SentUnits:
         """
         return [
             unit._replace(place=index)
-            for index, each in enumerate(conversation.messages)
-            for unit in self._units_of(each, media)
+            for index, message in enumerate(conversation.messages)
+            for unit in self._units_of(message, media)
         ]
 
     def _units_of(self, message: SentMessage, media: StreamedMedia) -> Sequence[Unit]:
@@ -189,10 +189,10 @@ def is_same_prompt(one: Mapping[str, JsonValue], other: Mapping[str, JsonValue])
 def _without_marks(prompt: Mapping[str, JsonValue]) -> JsonObject:
     return {
         name: [
-            {key: each[key] for key in each if key not in _MARKS} or None
-            if isinstance(each, dict)
-            else each
-            for each in value
+            {key: item[key] for key in item if key not in _MARKS} or None
+            if isinstance(item, dict)
+            else item
+            for item in value
         ]
         if isinstance(value, list)
         else value
@@ -241,7 +241,7 @@ class StoredConversation:
 
     def up_to(self, seq: int) -> "StoredConversation":
         """Return the conversation of a fork that ends with an entry."""
-        units = tuple(each for each in self.units if each.place <= seq)
+        units = tuple(unit for unit in self.units if unit.place <= seq)
         return StoredConversation(None, seq, units, self.prompt, is_there=True)
 
 
@@ -308,7 +308,7 @@ class StoredConversations:
         if stored.incarnation is None or len(stored.units) > MAX_UNITS:
             return
         self._cache[key] = stored
-        while sum(len(each.units) for each in self._cache.values()) > MAX_UNITS:
+        while sum(len(item.units) for item in self._cache.values()) > MAX_UNITS:
             self._cache.popitem(last=False)
 
 

@@ -95,7 +95,7 @@ class HistoryTexts:
                 return stretch.rows[-1].seq if stretch.rows else None, stretch.entries()
 
             last_seq, found = await self.records.read_snapshot(project_id, read)
-            listed = [each for each in found if entries.last is None or each.seq <= entries.last]
+            listed = [entry for entry in found if entries.last is None or entry.seq <= entries.last]
             if listed:
                 yield await anyio.to_thread.run_sync(_lines, session_id, listed)
             if last_seq is None or (entries.last is not None and last_seq >= entries.last):

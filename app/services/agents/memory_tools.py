@@ -168,7 +168,7 @@ class MemoryTools:
             "uri": resource.uri,
             "mimeType": resource.mime_type,
         }
-        blocks: list[JsonValue] = [link, *({"type": "text", "text": each} for each in words)]
+        blocks: list[JsonValue] = [link, *({"type": "text", "text": word} for word in words)]
         return ToolAnswer(blocks, {resource.resource_id: resource})
 
     async def _find_page_about(self, place: ToolPlace, resource: Resource) -> Sequence[str]:
@@ -225,7 +225,7 @@ class MemoryTools:
         if not found:
             kind = f" of kind {arguments.kind}" if arguments.kind else ""
             return write_answer(f"There are no stored media{kind}.")
-        lines = [resource_line(each) for each in found[:_LISTED]]
+        lines = [resource_line(item) for item in found[:_LISTED]]
         fitting = await _fit_lines(
             place, lines, "{} more do not fit this answer: ask for one kind."
         )

@@ -93,7 +93,7 @@ class InlineMedium:
             "mimeType": self.medium.mime_type,
             "filename": self.medium.filename,
         }
-        return ToolAnswer([block, *({"type": "text", "text": each} for each in words)])
+        return ToolAnswer([block, *({"type": "text", "text": word} for word in words)])
 
 
 async def find_inline_medium(

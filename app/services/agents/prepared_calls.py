@@ -218,10 +218,10 @@ def _has_call_message(unit: UnitOfWork, session_id: str, call_id: str) -> bool:
     call_json = json_text(call_id).encode()
     newest = unit[SessionHistory].newest_messages(session_id, most=_RECENT_ENTRIES)
     messages = islice(
-        (each for each in newest if each.tool_call_id is None and each.role != "tool"),
+        (message for message in newest if message.tool_call_id is None and message.role != "tool"),
         _RECENT_MESSAGES,
     )
-    return any(call_json in each.message and makes_call(each, call_id) for each in messages)
+    return any(call_json in entry.message and makes_call(entry, call_id) for entry in messages)
 
 
 def _call_message(request: ToolCall) -> JsonValue:

@@ -287,7 +287,7 @@ class ReferenceResolver:
     ) -> Mapping[str, _Content | str]:
         """Return the resources of references, or the reasons why there are none."""
         request = read.request
-        ids = {each.resource_id for each in read.mentions if each.resource_id}
+        ids = {mention.resource_id for mention in read.mentions if mention.resource_id}
 
         def find(unit: UnitOfWork) -> Mapping[str, Resource]:
             require_found(unit[SessionRecords].find(request.session_id), "session")
@@ -297,14 +297,14 @@ class ReferenceResolver:
 
         found = await self.records.read(project_id, find)
         contents: dict[str, _Content | str] = {}
-        for each in read.mentions:
-            resource = found.get(each.resource_id or "")
+        for mention in read.mentions:
+            resource = found.get(mention.resource_id or "")
             if resource is None:
-                contents[each.reference] = _ABSENT[request.scope]
+                contents[mention.reference] = _ABSENT[request.scope]
             elif request.form == "text" and not is_textual(resource.mime_type):
-                contents[each.reference] = _no_text(resource.mime_type)
+                contents[mention.reference] = _no_text(resource.mime_type)
             else:
-                contents[each.reference] = _Content(
+                contents[mention.reference] = _Content(
                     resource.uri, resource.mime_type, resource.size_bytes, resource
                 )
         return contents
@@ -320,9 +320,9 @@ class ReferenceResolver:
         request = read.request
         contents: dict[str, _Content | str] = {}
         room = self.limits.page_text_bytes
-        known = {each.reference for each in read.mentions if each.is_known}
+        known = {mention.reference for mention in read.mentions if mention.is_known}
         for reference in dict.fromkeys(
-            each.reference for each in read.mentions if each.is_of_history
+            mention.reference for mention in read.mentions if mention.is_of_history
         ):
             if reference not in known:
                 contents[reference] = _MISSPELLED
@@ -354,7 +354,7 @@ class ReferenceResolver:
         size_bytes = sum(resource.size_bytes for resource in resolved.values())
         if size_bytes <= limit:
             return
-        largest = sorted(resolved.items(), key=lambda each: -each[1].size_bytes)
+        largest = sorted(resolved.items(), key=lambda item: -item[1].size_bytes)
         raise PayloadTooLargeError(
             f"The contents of the references have {size_bytes} bytes, and one answer has at most "
             f"{limit}. Use `as: signed-url`, or send fewer references at once; `errors` names the "
@@ -372,21 +372,21 @@ class ReferenceResolver:
         """Return the inside of a JSON string for each content, by URI."""
         expires_at = link_expiry(utc_now(), LINK_SECONDS)
         contents: dict[str, Sequence[JsonPiece]] = {}
-        for uri, each in {each.uri: each for each in found}.items():
-            head = f"data:{each.mime_type};base64," if form == "data-uri" else ""
-            if isinstance(each.source, bytes):
+        for uri, file in {file.uri: file for file in found}.items():
+            head = f"data:{file.mime_type};base64," if form == "data-uri" else ""
+            if isinstance(file.source, bytes):
                 contents[uri] = [
-                    await self.work.run(each.size_bytes, _encode_content, each.source, head, form)
+                    await self.work.run(file.size_bytes, _encode_content, file.source, head, form)
                 ]
             elif form == "signed-url":
-                resource_id = each.source.resource_id
+                resource_id = file.source.resource_id
                 grant = LinkGrant(project_id, resource_id, "inline", None, expires_at)
                 link = f"{self.content_base_url}{self.links.content_path(grant)}"
                 contents[uri] = [link.encode()]
             elif form == "text":
-                contents[uri] = [await self._measure_text(project_id, each.source)]
+                contents[uri] = [await self._measure_text(project_id, file.source)]
             else:
-                contents[uri] = [head.encode(), MediaPiece(each.source.digest, each.size_bytes)]
+                contents[uri] = [head.encode(), MediaPiece(file.source.digest, file.size_bytes)]
         return contents
 
     async def _measure_text(self, project_id: str, resource: Resource) -> StoredTextPiece:
@@ -410,9 +410,9 @@ def _write_answer(
 ) -> Sequence[JsonPiece]:
     numbers = {uri: number for number, uri in enumerate(contents)}
     for place in read.places:
-        mentions = [each for each in place.mentions if each in resolved]
+        mentions = [mention for mention in place.mentions if mention in resolved]
         if mentions:
-            slots = [(each, MediaSlot(numbers[resolved[each].uri])) for each in mentions]
+            slots = [(mention, MediaSlot(numbers[resolved[mention].uri])) for mention in mentions]
             place.holder[place.key] = _text_template(place.text, slots)
     answer = ResolvedArguments(
         arguments=GAP,
@@ -426,9 +426,9 @@ def _write_answer(
             for mention, content in resolved.items()
         ),
         unresolved=tuple(
-            UnresolvedReference(pointer=each.pointer, reference=each.reference, reason=reason)
-            for each in read.mentions
-            if isinstance(reason := found[each.reference], str)
+            UnresolvedReference(pointer=mention.pointer, reference=mention.reference, reason=reason)
+            for mention in read.mentions
+            if isinstance(reason := found[mention.reference], str)
         ),
     )
     head, tail = answer.around_gap()

@@ -145,10 +145,10 @@ class SessionTurns:
             history = unit[SessionHistory]
             found = (history.entries(session_id, after_seq=seq - 1, limit=1) for seq in seqs)
             return tuple(
-                RefusedCall(call_id=each.tool_call_id, seq=each.seq)
+                RefusedCall(call_id=entry.tool_call_id, seq=entry.seq)
                 for entries in found
-                for each in entries
-                if isinstance(each, StoredMessage)
+                for entry in entries
+                if isinstance(entry, StoredMessage)
             )
 
         return await self.records.read(project_id, read) if seqs else ()
@@ -188,22 +188,22 @@ class SessionTurns:
             for index in range(len(turn.raw_entries))
         ]
         _check_ids(prepared)
-        messages = [each.message for each in prepared if isinstance(each, PreparedMessage)]
-        answered = {_answered_id(each) or "" for each in prepared}
+        messages = [entry.message for entry in prepared if isinstance(entry, PreparedMessage)]
+        answered = {_answered_id(item) or "" for item in prepared}
         refused = [
             await self.calls.refuse(project_id, session_id, cut_call, handle)
             for cut_call, handle in find_cut_calls(messages, answered)
         ]
         if sum(map(_is_answer, prepared)) > 1:
-            prepared = [each.join_list() for each in prepared]
+            prepared = [entry.join_list() for entry in prepared]
 
         def append(unit: UnitOfWork) -> Sequence[int]:
             last_seq = unit[SessionRecords].enter(session_id, utc_now()).last_seq
             check_expected_seq(turn.request.expected_seq, last_seq, sent="turn")
             seqs = [
-                _append_entry(unit, session_id, each, index) for index, each in enumerate(prepared)
+                _append_entry(unit, session_id, item, index) for index, item in enumerate(prepared)
             ]
-            seqs += [append_result(each, unit) for each in refused]
+            seqs += [append_result(item, unit) for item in refused]
             if call is not None:
                 head = unit[SessionHistory].history_head(session_id)
                 incarnation = (head.incarnation if head else None) or ""
@@ -287,10 +287,10 @@ def _check_ids(prepared: Sequence[_Prepared]) -> None:
         ConflictError: Two entries answer the same call.
     """
     first_of: dict[str, int] = {}
-    for index, each in enumerate(prepared):
-        for call_id in _new_calls(each):
+    for index, item in enumerate(prepared):
+        for call_id in _new_calls(item):
             first_of.pop(call_id, None)
-        answered_id = _answered_id(each)
+        answered_id = _answered_id(item)
         first = index if answered_id is None else first_of.setdefault(answered_id, index)
         if first != index:
             raise ConflictError(
@@ -372,12 +372,12 @@ def find_cut_calls(
     """
     messages = list(messages)
     # Few messages have the mark, and only these are parsed.
-    if not any(MARK_WORDS in each.message for each in messages):
+    if not any(MARK_WORDS in message.message for message in messages):
         return
     turns = [
         turn
-        for each in messages
-        for turn in stored_message_turns(each, {}, audience="everyone", origin="")
+        for message in messages
+        for turn in stored_message_turns(message, {}, audience="everyone", origin="")
     ]
     results = {turn.call_id for turn in turns if turn.role == "tool"}
     for call in (call for turn in turns for call in turn.calls):

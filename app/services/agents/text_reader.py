@@ -98,7 +98,7 @@ class TextReader:
         if not existing:
             raise missing_ref_error(ref)
         if ref not in existing and len(existing) > 1:
-            calls = ", ".join(f"read_text({quoted(each)})" for each in existing)
+            calls = ", ".join(f"read_text({quoted(item)})" for item in existing)
             raise WrongArgumentsError(f"These pages are there, one for each call: {calls}.")
         page_id, views = existing[0], self.faults.reading
         view = await views.view(place.project_id, page_id, Level.FULL)
@@ -211,8 +211,8 @@ class TextReader:
             self.entries.lines(place.project_id, place.session_id, entries)
         ) as pieces:
             async for piece in pieces:
-                lines += ((each.seq, each.text) for each in piece)
-                chars += sum(len(each.text) + 1 for each in piece)
+                lines += ((entry.seq, entry.text) for entry in piece)
+                chars += sum(len(part.text) + 1 for part in piece)
                 if chars > MAX_TEXT_CHARS:
                     break
         most_chars = min(limit, MAX_TEXT_CHARS)
@@ -231,7 +231,7 @@ class TextReader:
             self.entries.lines(place.project_id, place.session_id, entries, after_seq=after_seq)
         ) as pieces:
             async for piece in pieces:
-                yield "".join(f"{each.text}\n" for each in piece)
+                yield "".join(f"{part.text}\n" for part in piece)
 
     async def _decode(
         self, project_id: str, resource: Resource, decoder: TextDecoder

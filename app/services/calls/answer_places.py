@@ -71,9 +71,9 @@ def find_place_of_answers(
     answer is that of the same request, or the newest answer to one of the calls.
     """
     answers = {
-        each: found
-        for each in set(call_ids) - {""}
-        if (found := find_answer_place(unit, session_id, each, follows_call=True).existing)
+        item: found
+        for item in set(call_ids) - {""}
+        if (found := find_answer_place(unit, session_id, item, follows_call=True).existing)
     }
     is_called_again = False
     for entry in _recent_messages(unit, session_id):
@@ -88,7 +88,7 @@ def find_place_of_answers(
                 return AnswerPlace()
     if not answers.keys() >= set(call_ids):
         return AnswerPlace()
-    return AnswerPlace(existing=max(answers.values(), key=lambda each: each.seq))
+    return AnswerPlace(existing=max(answers.values(), key=lambda answer: answer.seq))
 
 
 def _recorded_answer(entry: StoredHistoryMessage, call_id: str, number: int) -> RecordedAnswer:
@@ -112,7 +112,7 @@ def _last_mentions(entry: StoredHistoryMessage, call_ids: Collection[str]) -> di
     Calls without an id may be any call of the message, and are open.
     """
     has_ids = "" not in call_ids
-    if has_ids and not any(_spell(each) in entry.message for each in call_ids):
+    if has_ids and not any(_spell(call_id) in entry.message for call_id in call_ids):
         return {}
     found: dict[str, bool] = {}
     for turn in stored_message_turns(entry, {}, audience="everyone", origin=""):
@@ -120,7 +120,7 @@ def _last_mentions(entry: StoredHistoryMessage, call_ids: Collection[str]) -> di
         # An approval is no result, and the result of a denial may follow the denial.
         if turn.role == "tool" and not turn.approval_id:
             found[turn.call_id] = has_ids
-    return {each: is_answer for each, is_answer in found.items() if each in call_ids or not has_ids}
+    return {key: is_answer for key, is_answer in found.items() if key in call_ids or not has_ids}
 
 
 def _is_called_again(unit: UnitOfWork, session_id: str, newest: RecordedAnswer) -> bool:

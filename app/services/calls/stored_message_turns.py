@@ -38,8 +38,8 @@ def stored_message_turns(
         return turns
     number, is_apart = entry.answer_number, bool(entry.is_apart)
     return [
-        replace(each, answer_number=number, is_apart=is_apart) if each.role == "tool" else each
-        for each in turns
+        replace(turn, answer_number=number, is_apart=is_apart) if turn.role == "tool" else turn
+        for turn in turns
     ]
 
 
@@ -100,4 +100,4 @@ def moved_out_of(entry: StoredHistoryMessage) -> frozenset[str]:
     """Return the ids of media that were moved out of the texts of a message when it was stored."""
     forms = load_forms(entry.inline_form).values()
     kept = {form.text_resource_id for form in forms}
-    return frozenset(each for form in forms for each in form.resource_ids if each not in kept)
+    return frozenset(key for form in forms for key in form.resource_ids if key not in kept)

@@ -117,8 +117,8 @@ class ProjectFeed:
             for subscription in self._subscriptions:
                 subscription.cut("slow")
         if logged:
-            self._distribute([self._add_raw_result(event_of(each)) for each in logged])
-            self._metrics.observe_event_delays(each.created_at for each in logged)
+            self._distribute([self._add_raw_result(event_of(item)) for item in logged])
+            self._metrics.observe_event_delays(item.created_at for item in logged)
             self.position = logged[-1].number
             self.newest = max(self.newest, self.position)
         return bool(logged)

@@ -163,10 +163,10 @@ class EventStreams:
         while True:
             await anyio.sleep(_WATCH_SECONDS)
             now = monotonic()
-            for stream in [each for each in self._open if each.is_stalled(now)]:
+            for stream in [item for item in self._open if item.is_stalled(now)]:
                 _end_stalled(stream)
             # Where there is no room for what stuck connections hold, the longest stuck are ended.
-            stuck = [(since, each) for each in self._open if (since := each.stuck_since(now))]
+            stuck = [(since, item) for item in self._open if (since := item.stuck_since(now))]
             stuck.sort(key=lambda pair: pair[0])
             self._write_buffers.count([partial(_end_stalled, stream) for _, stream in stuck])
             with log_failures(_log, "keys of event streams not checked"):

@@ -156,7 +156,7 @@ class QueueRoom:
             most = max((queue.waiting_bytes for queue in self._queues), default=0)
             if not most:
                 return
-            for queue in [each for each in self._queues if each.waiting_bytes >= most]:
+            for queue in [item for item in self._queues if item.waiting_bytes >= most]:
                 queue.cut("slow")
 
     def release_unused(self) -> None:

@@ -275,7 +275,7 @@ def _enlarged(image: Image.Image, least_side: int) -> Image.Image:
 def _type_of(image: Image.Image, types: tuple[str, ...]) -> str | None:
     best = _FOR_TRANSPARENT if image.mode == "RGBA" else _FOR_OPAQUE
     can_be_made = (*_FOR_OPAQUE, *_FOR_TRANSPARENT)
-    return next((each for each in (*best, *types) if each in types and each in can_be_made), None)
+    return next((kind for kind in (*best, *types) if kind in types and kind in can_be_made), None)
 
 
 def _within(image: Image.Image, mime_type: str, most_bytes: int | None) -> bytes | None:

@@ -48,17 +48,17 @@ class MediaMover:
             PayloadTooLargeError: There are too many media, or one is too large.
             StoreUnavailableError: The blob store did not store one.
         """
-        self._check_count(sum(max(1, len(each.spans)) for each in movable))
+        self._check_count(sum(max(1, len(item.spans)) for item in movable))
         forms: dict[str, InlineForm] = {}
         resources: list[Resource] = []
-        for each in movable:
-            if each.uri is not None:
-                moved = await self.move(each.uri, each.pointer)
+        for finding in movable:
+            if finding.uri is not None:
+                moved = await self.move(finding.uri, finding.pointer)
             else:
-                moved = await self.lift(each.text, each.spans, each.pointer)
+                moved = await self.lift(finding.text, finding.spans, finding.pointer)
             forms |= moved.forms
             resources += moved.resources
-            value = put_member(value, each.pointer, moved.value)
+            value = put_member(value, finding.pointer, moved.value)
         return MovedValue(value, forms, tuple(resources))
 
     async def move(self, uri: SplitDataUri, pointer: str) -> MovedValue:

@@ -78,7 +78,7 @@ class StoredMedia:
             return [text]
         places = MediaPlaces()
         written: dict[str, str] = {}
-        sources = {at: each.text_resource_id or each.resource_id for at, each in forms.items()}
+        sources = {at: item.text_resource_id or item.resource_id for at, item in forms.items()}
         resources = await self.records.read(
             self.project_id, lambda unit: unit[ResourceRecords].find_all(set(sources.values()))
         )

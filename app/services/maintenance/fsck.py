@@ -258,7 +258,7 @@ async def rows_after(
     def rows(unit: UnitOfWork) -> Sequence[BlobReference]:
         digests = unit[BlobReferenceRecords].digests(after=after, limit=limit)
         return unit[BlobReferenceRecords].of(
-            [each for each in digests if end is None or each < end]
+            [digest for digest in digests if end is None or digest < end]
         )
 
     found = await records.read(project_id, rows)

@@ -68,18 +68,18 @@ class MediaKeeper:
         for identity, medium in zip(identities, media, strict=True):
             if identity in self._kept or identity in to_store:
                 continue
-            each = _with_type(medium)
-            if _may_stay_inline(medium, each.mime_type):
-                self._kept[identity] = each.inline()
+            examined = _with_type(medium)
+            if _may_stay_inline(medium, examined.mime_type):
+                self._kept[identity] = examined.inline()
             else:
-                to_store[identity] = each
+                to_store[identity] = examined
         if to_store:
             resources = await self._store_all(list(to_store.values()))
-            for (identity, each), resource in zip(to_store.items(), resources, strict=True):
+            for (identity, examined), resource in zip(to_store.items(), resources, strict=True):
                 if self.checks is not None:
-                    self.checks.remember(resource.digest, each.mime_type, each.damage)
+                    self.checks.remember(resource.digest, examined.mime_type, examined.damage)
                 self._kept[identity] = KeptMedium(
-                    each.mime_type, each.filename, resource, damage=each.damage
+                    examined.mime_type, examined.filename, resource, damage=examined.damage
                 )
         return [self._kept[identity] for identity in identities]
 
@@ -90,29 +90,29 @@ class MediaKeeper:
 
     async def _store_all(self, media: Sequence["_ExaminedMedium"]) -> list[Resource]:
         def examine() -> None:
-            for each in media:
-                each.examine()
+            for medium in media:
+                medium.examine()
 
         blobs = await self.blobs.put_all(
             self.project_id,
-            [each.source for each in media],
+            [medium.source for medium in media],
             limit_bytes=self.limit_bytes,
             meanwhile=examine,
         )
         return [
             Resource(
                 resource_id=derive_resource_id(
-                    self.project_id, blob.digest, each.mime_type, each.filename
+                    self.project_id, blob.digest, medium.mime_type, medium.filename
                 ),
                 digest=blob.digest,
-                mime_type=each.mime_type,
-                filename=each.filename,
+                mime_type=medium.mime_type,
+                filename=medium.filename,
                 size_bytes=blob.size_bytes,
-                kind=resource_kind(each.mime_type),
-                hints=each.hints,
+                kind=resource_kind(medium.mime_type),
+                hints=medium.hints,
                 created_at=self.now,
             )
-            for each, blob in zip(media, blobs, strict=True)
+            for medium, blob in zip(media, blobs, strict=True)
         ]
 
 

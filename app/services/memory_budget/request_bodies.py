@@ -52,8 +52,8 @@ class BodyBudget:
         if self.arriving.held_bytes + size_bytes <= self.arriving.limit_bytes:
             return
         now = asyncio.get_running_loop().time()
-        slow = [each for each in self.bodies - {newcomer} if each.credit_seconds(now) < 0]
-        for body in sorted(slow, key=lambda each: each.credit_seconds(now)):
+        slow = [item for item in self.bodies - {newcomer} if item.credit_seconds(now) < 0]
+        for body in sorted(slow, key=lambda item: item.credit_seconds(now)):
             if self.arriving.held_bytes + size_bytes <= self.arriving.limit_bytes:
                 return
             body.end()

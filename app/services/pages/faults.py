@@ -180,7 +180,7 @@ def failure(page_id: str, error: str, tool_call_id: str | None) -> dict[str, obj
 def _suggest_calls(existing: Sequence[str], level: Level) -> str | None:
     if not existing:
         return None
-    calls = [f"page_fault({quoted(each)}, target_level={int(level)})" for each in existing]
+    calls = [f"page_fault({quoted(item)}, target_level={int(level)})" for item in existing]
     if len(calls) == 1:
         return f"Page {existing[0]} is there: send {calls[0]}."
     return f"These pages are there, one for each call: {', '.join(calls)}."
@@ -316,7 +316,7 @@ class PageFaults:
         return await self.records.read(
             project_id,
             lambda unit: [
-                each for each in candidates if unit[PageRecords].find(each, with_content=False)
+                name for name in candidates if unit[PageRecords].find(name, with_content=False)
             ],
         )
 

@@ -130,7 +130,7 @@ class PageManifests:
             require_found(unit[SessionRecords].find(session_id), "session")
             listed = unit[PageRecords].manifest_places(session_id, after=after, limit=limit)
             places = {place.page_number: place for place in listed}
-            pages = [(places[each.page_number], each) for each in bounded_pages(unit, [*places])]
+            pages = [(places[page.page_number], page) for page in bounded_pages(unit, [*places])]
             return pages, unit[PageRecords].count_in_session(session_id)
 
         return await self.records.read(project_id, find)

@@ -77,8 +77,8 @@ def _stored_images(message: Mapping[str, JsonValue]) -> list[tuple[JsonValue, Js
     """Return the blocks of stored images in a message, each with its `image_url`."""
     content = message["content"]
     blocks = content if isinstance(content, list) else []
-    images = [(each, each["image_url"]) for each in blocks if each["type"] == "image_url"]
-    return [each for each in images if each[1]["url"].startswith(_REFERENCE_MARK)]
+    images = [(block, block["image_url"]) for block in blocks if block["type"] == "image_url"]
+    return [image for image in images if image[1]["url"].startswith(_REFERENCE_MARK)]
 
 
 def repair_image(data: bytes) -> str:

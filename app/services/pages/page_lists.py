@@ -60,7 +60,7 @@ class SearchList:
 
     def cursor(self, last: RankedMatch, weights: Sequence[int]) -> str:
         """Return the cursor of the list after a match."""
-        digits = "".join(f"{each:x}" for each in weights)
+        digits = "".join(f"{weight:x}" for weight in weights)
         return encode_cursor(self._name, self._query_digest, digits, *last)
 
 
@@ -156,12 +156,12 @@ def page_place(
     unit: UnitOfWork, session_id: str | None, *modalities: Modality | None
 ) -> SearchPlace:
     """Return the index of pages, narrowed to a session and to modalities."""
-    chosen = [each for each in modalities if each is not None]
+    chosen = [modality for modality in modalities if modality is not None]
     index = choose_page_index(unit)
     return SearchPlace(IN_PAGES, index, index.narrowed(session_id=session_id, modalities=chosen))
 
 
 def named_pages(unit: UnitOfWork, text: str, filters: PageFilters) -> list[int]:
     """Return the numbers of the pages whose ids are in a query."""
-    numbers = (unit[PageRecords].number_of(each, filters) for each in ids_in(text))
+    numbers = (unit[PageRecords].number_of(identifier, filters) for identifier in ids_in(text))
     return [number for number in numbers if number is not None]

@@ -279,7 +279,7 @@ def plan_change(
         )
     has_words = unchanged and _searched_fields(unchanged.fields) == _searched_fields(page.fields)
     referenced = resource_ids(page) | content.resource_ids
-    resources = {each.resource_id: each for each in prepared.resources}
+    resources = {resource.resource_id: resource for resource in prepared.resources}
     return PageChange(
         version,
         stored_levels(page, now),
@@ -326,7 +326,7 @@ def plan_same_content(
 
 def supplied_levels(levels: Iterable[Representation]) -> dict[Level, Body]:
     """Return the supplied levels."""
-    return {each.level: each.body for each in levels if each.origin == "supplied"}
+    return {level.level: level.body for level in levels if level.origin == "supplied"}
 
 
 def _with_levels(prepared: PreparedPage, supplied: Mapping[Level, Body]) -> Page:

@@ -130,7 +130,7 @@ def parse_page_body(body: bytes, limits: Limits) -> JsonValue:
     for page, written in zip(_pages(value), _pages(spelled), strict=True):
         page |= {name: written[name] for name in RARE_FIELDS if name in written}
         if isinstance(page.get("embedding"), list):
-            page["embedding"] = [as_float32(each) for each in page["embedding"]]
+            page["embedding"] = [as_float32(item) for item in page["embedding"]]
     return value
 
 
@@ -293,7 +293,7 @@ def media_of_page(draft: PageDraft) -> list[SplitDataUri]:
     """Return the data URIs in the content of a page that are moved to the blob store."""
     content = draft.content
     if draft.modality == "structured":
-        return [each.uri for each in movable_media(content) if each.uri is not None]
+        return [medium.uri for medium in movable_media(content) if medium.uri is not None]
     if draft.modality == "text":
         return _data_uri(content)
     uri = (

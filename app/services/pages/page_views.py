@@ -79,15 +79,15 @@ class PageMediaReader:
             StoreUnavailableError: The store did not answer.
         """
         found: dict[Level, Damage] = {}
-        for each in (Level.FULL, Level.REDUCED):
+        for item in (Level.FULL, Level.REDUCED):
             try:
-                damage = await self._check_level(page, each)
+                damage = await self._check_level(page, item)
             except (NotFoundError, StoreUnavailableError):
-                if each is level:
+                if item is level:
                     raise
                 continue
             if damage is not None:
-                found[each] = damage
+                found[item] = damage
         return found
 
     async def _check_level(self, page: Page, level: Level) -> Damage | None:
@@ -347,7 +347,7 @@ def _load(unit: UnitOfWork, page_id: str) -> tuple[StoredPage, Page, bool]:
     stored = find_page(unit, page_id, with_content=True)
     levels = unit[PageLevelRecords].of(page_id)
     texts = (stored.descriptor, stored.body, stored.content or b"")
-    is_short = is_quick(*texts, *(each.body for each in levels))
+    is_short = is_quick(*texts, *(level.body for level in levels))
     return stored, read_page(stored, levels), is_short
 
 

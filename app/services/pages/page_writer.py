@@ -133,7 +133,7 @@ class PageWriter:
             known = unit[PageRecords].insert_absent([change.version for change in changes])
             numbers = [known.get(change.version.page_id) for change in changes]
             pairs = zip(numbers, changes, strict=True)
-            written = {number: each for number, each in pairs if number is not None}
+            written = {number: pair for number, pair in pairs if number is not None}
             if len(written) < len(changes):
                 raise PageChangedError([place for place, at in enumerate(numbers) if at is None])
             _write_related(unit, written, "page:created")
@@ -142,7 +142,7 @@ class PageWriter:
             return list(written)
 
         numbers = await self._write(project_id, changes, create)
-        return [_stored_after(number, each) for number, each in zip(numbers, changes, strict=True)]
+        return [_stored_after(seq, change) for seq, change in zip(numbers, changes, strict=True)]
 
     async def replace(
         self, project_id: str, current: StoredPage, change: PageChange
@@ -219,7 +219,7 @@ def _write_related(
     referred = [(change, _referenced_resources(unit, change)) for change in changes.values()]
     if len(referred) > 1:
         # Lock shared resources in one order, so that two batches do not deadlock.
-        shared = {key: each for _, kept in referred for key, each in kept.items()}
+        shared = {key: value for _, kept in referred for key, value in kept.items()}
         unit[ResourceRecords].ensure_all(shared.values())
     for change, kept in referred:
         # New pages have no links yet, and most pages have no references.
@@ -274,7 +274,7 @@ def note_events(
     Each event takes the next number of its session, although the history does not show it.
     """
     counts = Counter(fields.session_id for fields in pages.values() if fields.session_id)
-    seqs = {each: count(unit[SessionRecords].number(each, count=counts[each])) for each in counts}
+    seqs = {item: count(unit[SessionRecords].number(item, count=counts[item])) for item in counts}
     for page_id, fields in pages.items():
         unit.note(
             NewEvent(

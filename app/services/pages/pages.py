@@ -167,7 +167,7 @@ class Pages:
         call: IdempotentCall | None = None,
     ) -> Sequence[WrittenPage]:
         prepared = await self._prepare(project_id, request, drafts)
-        changes = [await self._plan(each) for each in prepared]
+        changes = [await self._plan(item) for item in prepared]
 
         def note_answer(unit: UnitOfWork) -> None:
             if call is not None:
@@ -181,7 +181,7 @@ class Pages:
             raise ConflictError(
                 "A page with this id exists already. PUT replaces it; another id, or none, creates "
                 "a new page. Nothing was stored.",
-                faults=[Fault(f"{each}/page_id", "is the id of a page already") for each in places],
+                faults=[Fault(f"{at}/page_id", "is the id of a page already") for at in places],
                 code="page-exists",
             ) from exc
 

@@ -38,7 +38,7 @@ def read_page(stored: StoredPage, levels: Iterable[StoredRepresentation]) -> Pag
         page_id=stored.page_id,
         fields=read_fields(read_descriptor(stored)),
         full=_body(_parse(stored.body) | {"value": read_content(stored)}),
-        levels={each.level: read_representation(each) for each in levels},
+        levels={level.level: read_representation(level) for level in levels},
     )
 
 

@@ -103,7 +103,7 @@ def resource_ids(page: Page) -> set[str]:
 
 def same_fields(fields: PageFields, previous: PageFields) -> bool:
     """Compare fields of pages, and numbers of vectors and timestamps as they are written."""
-    rare = (json_text(_members(each, RARE_FIELDS)) for each in (fields, previous))
+    rare = (json_text(_members(item, RARE_FIELDS)) for item in (fields, previous))
     return fields == previous and next(rare) == next(rare)
 
 

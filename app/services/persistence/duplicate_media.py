@@ -86,16 +86,16 @@ def _twins(group: list[int], media: list[NormalizedMedia], in_blocks: set[int]) 
 
 
 def _join(twins: list[int], media: list[NormalizedMedia]) -> None:
-    filename = next((media[each].filename for each in twins if media[each].filename), None)
-    declared = [media[each].source.declared_mime_type for each in twins]
+    filename = next((media[twin].filename for twin in twins if media[twin].filename), None)
+    declared = [media[twin].source.declared_mime_type for twin in twins]
     says_nothing = (None, OCTET_STREAM)
-    specific = (each for each in declared if each and canonical_mime_type(each) not in says_nothing)
+    specific = (item for item in declared if item and canonical_mime_type(item) not in says_nothing)
     mime_type = next(specific, declared[0])
     # They share one source, so it is stored once.
     source = _under_type(media[twins[0]].source, mime_type)
-    for each in twins:
+    for twin in twins:
         # A structure needs a reference, so even a small medium is stored.
-        media[each] = replace(media[each], source=source, filename=filename, must_be_stored=True)
+        media[twin] = replace(media[twin], source=source, filename=filename, must_be_stored=True)
 
 
 def _under_type(source: MediaSource, mime_type: str | None) -> MediaSource:

@@ -269,11 +269,11 @@ def _damages(media: Sequence[NormalizedMedia], kept: Sequence[KeptMedium]) -> It
     After the first 50, a last warning has the number of the others.
     """
     warned: set[str] = set()
-    for medium, each in zip(media, kept, strict=True):
-        damage = each.damage
-        if damage is None or not damage.is_certain or each.reference in warned:
+    for medium, item in zip(media, kept, strict=True):
+        damage = item.damage
+        if damage is None or not damage.is_certain or item.reference in warned:
             continue
-        warned.add(each.reference)
+        warned.add(item.reference)
         if len(warned) <= _MAX_DAMAGES:
             yield Warning(damage.code, medium.pointer, damage.detail)
     if len(warned) > _MAX_DAMAGES:

@@ -79,10 +79,10 @@ class QuotaBlobStore:
                 await _make_room(media, limit_bytes)
             return await run_to_completion(self._put(project_id, media, limit_bytes, meanwhile))
         finally:
-            for each in media:
+            for medium in media:
                 # A draft releases its own reservation.
-                if each.draft is None:
-                    await each.reservation.release()
+                if medium.draft is None:
+                    await medium.reservation.release()
 
     def _medium(self, project_id: str, source: MediaSource) -> "_Medium":
         if isinstance(source, DraftMedia) and isinstance(draft := source.draft, _QuotaDraft):
@@ -98,17 +98,17 @@ class QuotaBlobStore:
         meanwhile: Callable[[], None] | None,
     ) -> list[StoredBlob]:
         """Store media that have a reservation, and count them."""
-        sources = [each.source for each in media]
+        sources = [medium.source for medium in media]
         blobs = await self._blobs.put_all(
             project_id, sources, limit_bytes=limit_bytes, meanwhile=meanwhile
         )
-        for blob, each in zip(blobs, media, strict=True):
-            if each.draft is None:
-                await each.reservation.count(blob)
-            elif each.draft.blob is None:
+        for blob, medium in zip(blobs, media, strict=True):
+            if medium.draft is None:
+                await medium.reservation.count(blob)
+            elif medium.draft.blob is None:
                 # A committed draft is counted already.
-                await each.reservation.count(blob)
-                each.draft.blob = blob
+                await medium.reservation.count(blob)
+                medium.draft.blob = blob
         return blobs
 
 
@@ -134,9 +134,9 @@ async def _make_room(media: Sequence[_Medium], limit_bytes: int) -> None:
         if await medium.reservation.is_kept(digest):
             return
         # An earlier medium with the same bytes has a reservation already.
-        before = (each.source for each in media[:-1])
-        alike = [each for each in before if each.size_bytes == source.size_bytes]
-        if digest not in {await anyio.to_thread.run_sync(digest_of, each) for each in alike}:
+        before = (item.source for item in media[:-1])
+        alike = [item for item in before if item.size_bytes == source.size_bytes]
+        if digest not in {await anyio.to_thread.run_sync(digest_of, item) for item in alike}:
             raise
 
 

@@ -76,9 +76,9 @@ def attached_ids(entry: StoredInteraction) -> set[str]:
     if entry.input_kind != "multimodal":
         return set()
     attached = (
-        bound_resource_id(each["id"], entry.bindings)
+        bound_resource_id(attachment["id"], entry.bindings)
         for part in parse_stored_json(entry.input)["parts"]
-        for each in part.get("attachments", ())
+        for attachment in part.get("attachments", ())
     )
     return {resource_id for resource_id in attached if resource_id}
 

@@ -72,7 +72,7 @@ class LoadedSession:
         """Return the session up to an entry; with `None`, all of it."""
         if seq is None:
             return self
-        entries = [each for each in self.entries if each.seq <= seq]
+        entries = [entry for entry in self.entries if entry.seq <= seq]
         return replace(self, entries=entries, last_seq=min(seq, self.last_seq))
 
     def with_model(self, options: RenderOptions) -> RenderOptions:
@@ -161,7 +161,7 @@ async def load_session(
     entries, resources, last_seq, prompt = await records.read_snapshot(
         project_id, lambda unit: _all_entries(unit, session_id, known)
     )
-    results = [each.sanitized for each in entries if isinstance(each, StoredMessage)]
+    results = [entry.sanitized for entry in entries if isinstance(entry, StoredMessage)]
     apart = await read_apart(blobs, project_id, results)
     links = await read_links(blobs, project_id, resources)
     return LoadedSession(session_id, entries, resources, apart, known, last_seq, prompt, links)
@@ -185,7 +185,7 @@ async def load_entry(
         return found, unit[ResourceRecords].find_in_session(referred(found, known), session_id)
 
     entries, resources = await records.read(project_id, read)
-    results = [each.sanitized for each in entries if isinstance(each, StoredMessage)]
+    results = [entry.sanitized for entry in entries if isinstance(entry, StoredMessage)]
     apart = await read_apart(blobs, project_id, results)
     links = await read_links(blobs, project_id, resources)
     return LoadedSession(session_id, entries, resources, apart, known, links=links)
@@ -226,13 +226,13 @@ def read_entries(
     while after_seq < to_seq:
         limit = min(_ENTRIES_AT_ONCE, to_seq - after_seq)
         page = unit[SessionHistory].entries(session_id, after_seq=after_seq, limit=limit)
-        read = [each for each in page if each.seq <= to_seq]
+        read = [entry for entry in page if entry.seq <= to_seq]
         size_bytes += _size_bytes(read, since)
         if size_bytes > MAX_TEXT_BYTES:
             break
-        for each in read:
-            if incarnation is not None and isinstance(each, StoredMessage | StoredHistoryMessage):
-                known.put(incarnation, each)
+        for item in read:
+            if incarnation is not None and isinstance(item, StoredMessage | StoredHistoryMessage):
+                known.put(incarnation, item)
         entries += read
         if len(read) < len(page) or not read:
             break
@@ -246,7 +246,7 @@ def read_entries(
 
 
 def _size_bytes(entries: Sequence[StoredEntry], since: int) -> int:
-    return sum(entry_size_bytes(each) for each in entries if each.seq > since)
+    return sum(entry_size_bytes(entry) for entry in entries if entry.seq > since)
 
 
 def referred(entries: Sequence[StoredEntry], known: TurnCache) -> set[str]:

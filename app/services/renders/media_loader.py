@@ -140,7 +140,7 @@ class MediaLoader:
 
 def measure_media(turns: Sequence[ComposedTurn]) -> Sequence[ComposedTurn]:
     """Return the turns with the pixel sizes of inline media and the damage of expired links."""
-    if all(isinstance(each.medium.source, StoredBytes) for each in places_of(turns)):
+    if all(isinstance(place.medium.source, StoredBytes) for place in places_of(turns)):
         return turns
     return _with_media(turns, _measure)
 
@@ -173,7 +173,7 @@ async def check_media(
             found[place.index] = damage
 
     for kind in _CLASSES:
-        waiting = [each for each in places if each.media_class == kind and fitting.is_wanted(each)]
+        waiting = [item for item in places if item.media_class == kind and fitting.is_wanted(item)]
         most = fitting.most(kind)
         missing = len(waiting) if most is None else most
         while waiting and missing > 0:
@@ -182,7 +182,7 @@ async def check_media(
             await _together([partial(check, place) for place in newest])
             # A medium that is damaged or too large makes room for an older one.
             missing -= sum(
-                each.index not in found and fitting.obstacle(each) is None for each in newest
+                item.index not in found and fitting.obstacle(item) is None for item in newest
             )
     if not found:
         return turns

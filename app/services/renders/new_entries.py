@@ -157,13 +157,13 @@ class NewEntries:
         earlier = prefix.resources if prefix else {}
         resource_ids = referred(entries, self.known)
         stored = unit[ResourceRecords].find_in_session(resource_ids | earlier.keys(), session_id)
-        if any(each.mime_type == LINK_TYPE for each in stored.values()):
+        if any(resource.mime_type == LINK_TYPE for resource in stored.values()):
             raise _WholeNeededError
-        if any(stored.get(each) != resource for each, resource in earlier.items()):
+        if any(stored.get(item) != resource for item, resource in earlier.items()):
             # A resource was deleted or added.
             self.prefixes.remove(key)
             return self._read(unit, request, reads_rest=reads_rest)
-        resources = {each: stored.get(each) for each in resource_ids}
+        resources = {resource_id: stored.get(resource_id) for resource_id in resource_ids}
         return _Part(key, prefix, entries, resources, head.last_seq, is_last=is_last)
 
     async def _is_unchanged(self, request: _Request, prefix: RenderedPrefix) -> bool:
@@ -189,11 +189,11 @@ class NewEntries:
         written = await self.resolver.run(
             lambda: written_prefix(resolved, profile, options, prefix.written if prefix else None)
         )
-        entries = [each for each in part.entries if each.seq < sealed.next_seq]
+        entries = [entry for entry in part.entries if entry.seq < sealed.next_seq]
         digests = kept_sizes(_results(entries)).keys()
         further = RenderedPrefix(
             *(entries[-1].seq, sealed.paired, written, weight),
-            {each: part.resources[each] for each in referred(entries, self.known)},
+            {item: part.resources[item] for item in referred(entries, self.known)},
             await self._apart_sizes(request.project_id, digests) if digests else {},
             damages_of(weight, utc_now()),
         )
@@ -238,7 +238,7 @@ class NewEntries:
         if sum({**(prefix.apart if prefix else {}), **apart}.values()) > MAX_APART_BYTES:
             raise _WholeNeededError
         values = await read_apart(self.blobs, request.project_id, results) if apart else {}
-        resources = {each: found for each, found in part.resources.items() if found is not None}
+        resources = {key: found for key, found in part.resources.items() if found is not None}
         return LoadedSession(
             *(request.session_id, part.entries, resources, values, self.known),
             *(part.last_seq, part.key.prompt),
@@ -248,8 +248,8 @@ class NewEntries:
     async def _apart_sizes(self, project_id: str, digests: Collection[str]) -> Mapping[str, int]:
         """Return the sizes of structured contents, 0 for missing ones."""
         sizes = await self.blobs.sizes(project_id, digests)
-        return {each: sizes.get(each, 0) for each in digests}
+        return {digest: sizes.get(digest, 0) for digest in digests}
 
 
 def _results(entries: Sequence[StoredEntry]) -> Sequence[bytes]:
-    return [each.sanitized for each in entries if isinstance(each, StoredMessage)]
+    return [entry.sanitized for entry in entries if isinstance(entry, StoredMessage)]

@@ -75,21 +75,21 @@ class _SessionPrefixes(Generic[_Prefix]):
     def put(self, how: RenderedAs, prefix: _Prefix) -> None:
         """Add a prefix; of older ones, fewer are kept the shorter they are."""
         paired = self.paired.setdefault(prefix.seq, prefix.paired)
-        older = (each for each in self.rendered.get(how, ()) if each.seq != prefix.seq)
-        known = sorted([prefix.with_paired(paired), *older], key=lambda each: -each.seq)
+        older = (entry for entry in self.rendered.get(how, ()) if entry.seq != prefix.seq)
+        known = sorted([prefix.with_paired(paired), *older], key=lambda item: -item.seq)
         newest = known[0].number
         self.rendered[how] = tuple(
-            each for each in known if newest - each.number < _KEPT * (each.number & -each.number)
+            item for item in known if newest - item.number < _KEPT * (item.number & -item.number)
         )
-        used = {each.seq for prefixes in self.rendered.values() for each in prefixes}
-        self.paired = {seq: each for seq, each in self.paired.items() if seq in used}
+        used = {entry.seq for prefixes in self.rendered.values() for entry in prefixes}
+        self.paired = {seq: value for seq, value in self.paired.items() if seq in used}
 
     @property
     def size_bytes(self) -> int:
         """The approximate size; prefixes share most facts of calls."""
-        calls = max((each.calls.count for each in self.paired.values()), default=0)
-        prefixes = [each for known in self.rendered.values() for each in known]
-        facts = sum(each.fact_count for each in prefixes)
+        calls = max((item.calls.count for item in self.paired.values()), default=0)
+        prefixes = [item for known in self.rendered.values() for item in known]
+        facts = sum(prefix.fact_count for prefix in prefixes)
         return (calls + facts) * _BYTES_OF_KEY + len(prefixes) * _BYTES_OF_PREFIX
 
 
@@ -117,7 +117,7 @@ class PrefixCache(Generic[_Prefix]):
                 return None
             self._sessions.move_to_end(key)
             prefixes = known.rendered.get(how, ())
-        return next((each for each in prefixes if each.seq <= up_to), None)
+        return next((prefix for prefix in prefixes if prefix.seq <= up_to), None)
 
     def put(self, key: SessionKey, how: RenderedAs, prefix: _Prefix) -> None:
         """Add a prefix."""

@@ -24,7 +24,7 @@ def prompt_turns(prompt: bytes, *, origin: str) -> Sequence[ComposedTurn]:
     members = parse_stored_json(prompt)
     system = {name: members[name] for name in SYSTEM_NAMES if name in members}
     messages = foreign_messages({**system, _MESSAGES: members.get(_MESSAGES, [])}) or []
-    turns = (turn for each in messages for turn in foreign_turns(each, 0, origin))
+    turns = (turn for message in messages for turn in foreign_turns(message, 0, origin))
     return [replace(turn, seq=None) for turn in turns if turn.role == "system"]
 
 
@@ -32,7 +32,7 @@ def prompt_model(prompt: bytes) -> str | None:
     """Return the model in a prompt, or `None`."""
     members = parse_stored_json(prompt)
     named = (members.get(name) for name in _MODELS)
-    return next((each for each in named if isinstance(each, str) and each), None)
+    return next((item for item in named if isinstance(item, str) and item), None)
 
 
 def with_prompt(

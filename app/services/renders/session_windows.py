@@ -95,9 +95,9 @@ class SessionWindow(LoadedSession):
     def front(self) -> FrontFacts:
         """The facts of the runs of steps in the prefix."""
         runs = {
-            run_turns(each, number)[0].calls[0].call_id: each.summary
-            for number, each in enumerate(self.passages)
-            if isinstance(each, FoldedRun)
+            run_turns(passage, number)[0].calls[0].call_id: passage.summary
+            for number, passage in enumerate(self.passages)
+            if isinstance(passage, FoldedRun)
         }
         return FrontFacts(runs, self.prefix.front.recalled)
 
@@ -112,15 +112,15 @@ class SessionWindow(LoadedSession):
         Raises:
             PrefixChangedError: An entry behind the prefix changes it.
         """
-        if not {each for each in kept if each <= self.prefix.seq} <= {*self.prefix.orphans}:
+        if not {item for item in kept if item <= self.prefix.seq} <= {*self.prefix.orphans}:
             raise PrefixChangedError
         pairing = Pairing(kept, self.prefix.paired)
         for turn in self.unpaired(audience):
             pairing.add(turn)
         following = pairing.turns()
-        late = [each.late_for for each in following if each.late_for is not None]
-        has_step = sum(bool(each.calls) for each in following) > len(late)
-        if not has_step or any(each <= self.prefix.seq for each in late):
+        late = [item.late_for for item in following if item.late_for is not None]
+        has_step = sum(bool(item.calls) for item in following) > len(late)
+        if not has_step or any(item <= self.prefix.seq for item in late):
             # The newest step is not folded, and a late answer names the step of its call.
             raise PrefixChangedError
         return [*self._front_turns(audience), *following]
@@ -128,11 +128,11 @@ class SessionWindow(LoadedSession):
     def _front_turns(self, audience: Audience) -> Sequence[ComposedTurn]:
         origin = f"/api/sessions/{self.session_id}"
         turns = [*prompt_turns(self.prompt, origin=origin)] if self.prompt is not None else []
-        for number, each in enumerate(self.passages):
-            if isinstance(each, SaidEntry):
-                turns.append(self.turns_of(self.messages[each.seq], audience)[each.index])
+        for number, passage in enumerate(self.passages):
+            if isinstance(passage, SaidEntry):
+                turns.append(self.turns_of(self.messages[passage.seq], audience)[passage.index])
             else:
-                turns += run_turns(each, number)
+                turns += run_turns(passage, number)
         return turns
 
 
@@ -231,7 +231,7 @@ class SessionWindows:
         messages = _read_messages(unit, request, prefix) if is_last else []
         resource_ids = referred([*entries, *messages], self.known)
         resources = unit[ResourceRecords].find_in_session(resource_ids, session_id)
-        if any(each.mime_type == LINK_TYPE for each in resources.values()):
+        if any(resource.mime_type == LINK_TYPE for resource in resources.values()):
             raise _WholeNeededError
         return _Part(key, prefix, entries, messages, resources, head.last_seq, is_last=is_last)
 
@@ -245,8 +245,8 @@ class SessionWindows:
             sealed = seal_turns(loaded.unpaired(audience), begins, prefix.paired)
             if sealed is None:
                 return None
-            entries = [each for each in part.entries if each.seq < sealed.next_seq]
-            recorded = {each.seq: loaded.turns_of(each, audience) for each in entries}
+            entries = [entry for entry in part.entries if entry.seq < sealed.next_seq]
+            recorded = {entry.seq: loaded.turns_of(entry, audience) for entry in entries}
             front = prefix.front.grown(sealed.turns, recorded)
             if front is None:
                 raise _WholeNeededError
@@ -269,7 +269,7 @@ class SessionWindows:
             is_beginning=False,
             prefix=part.prefix,
             passages=part.prefix.front.passages_at(request.frontier),
-            messages={each.seq: each for each in part.messages},
+            messages={message.seq: message for message in part.messages},
         )
 
     async def _loaded(self, request: _Request, part: _Part) -> LoadedSession:
@@ -294,13 +294,13 @@ def _read_messages(
         # The newest showing of a pinned page is never evicted, and may be in the prefix.
         raise _WholeNeededError
     passages = prefix.front.passages_at(request.frontier)
-    seqs = {each.seq for each in passages if isinstance(each, SaidEntry)}
+    seqs = {passage.seq for passage in passages if isinstance(passage, SaidEntry)}
     history = unit[SessionHistory]
     found = (
         history.entries(request.session_id, after_seq=seq - 1, limit=1) for seq in sorted(seqs)
     )
-    return [each for entries in found for each in entries]
+    return [entry for entries in found for entry in entries]
 
 
 def _results(entries: Sequence[StoredEntry]) -> Sequence[bytes]:
-    return [each.sanitized for each in entries if isinstance(each, StoredMessage)]
+    return [entry.sanitized for entry in entries if isinstance(entry, StoredMessage)]

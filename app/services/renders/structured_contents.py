@@ -23,7 +23,7 @@ _DEEPEST = 4_000
 def kept_sizes(records: Iterable[bytes]) -> dict[str, int]:
     """Return the sizes of structured contents that are stored as resources, by digest."""
     found = (kept for record in records if (kept := kept_apart(record)) is not None)
-    return {each.digest: each.size_bytes for each in found}
+    return {item.digest: item.size_bytes for item in found}
 
 
 async def read_apart(

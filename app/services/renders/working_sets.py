@@ -119,7 +119,9 @@ class _Reading:
         self._history = history
         self._floor = history.floor.indexes
         self._passages = history.passages_at(frontier)
-        self._rendered = {at: turn for each in self._passages for at, turn in self._turns_of(each)}
+        self._rendered = {
+            at: turn for passage in self._passages for at, turn in self._turns_of(passage)
+        }
         self._tokens: Counter[_Key] = Counter()
         self._media: Counter[_Key] = Counter()
         for turn in resolved:
@@ -175,7 +177,7 @@ class _Reading:
     def _turns_of(self, passage: RenderedPassage) -> Iterator[tuple[int, ComposedTurn]]:
         """Yield the index of each turn of a passage with its rendered form."""
         passages = self._history.passages[passage.first : passage.stop]
-        indexes = [at for each in passages for at in range(each.start, each.stop)]
+        indexes = [at for span in passages for at in range(span.start, span.stop)]
         if passage.fold is not None:
             yield from ((at, passage.turns[0]) for at in indexes)
         else:

@@ -107,7 +107,7 @@ def _read_streamed(
         made: tuple[JsonValue, _T], placeholders: dict[int, Placeholder]
     ) -> tuple[tuple[JsonValue, _T], set[int]]:
         found = {uri.data for uri in media_of(made[1])} if placeholders else set()
-        return made, {number for number, each in placeholders.items() if each.data not in found}
+        return made, {number for number, item in placeholders.items() if item.data not in found}
 
     (value, made), drafts = read_with_placeholders(
         json,
@@ -117,7 +117,7 @@ def _read_streamed(
         find_media=find_media,
         hold_text=body.hold_text,
     )
-    media = {each.data: strings[number] for number, each in drafts.items()}
+    media = {draft.data: strings[number] for number, draft in drafts.items()}
     identity = identity_of_stream(json, value, drafts, prefix=identity_prefix)
     # A string that is no medium is text as well, and long.
     is_short = is_quick(*json.texts) and len(drafts) == len(strings)

@@ -125,7 +125,7 @@ class ResourceTexts:
         query_key = repr((_VERSION, resource.resource_id, resource.digest, *astuple(query)))
         digests = (hashlib.sha256(f"{form} {query_key}".encode()) for form in ("json", "text"))
         read = partial(self._read, project_id, resource, query)
-        return PreparedQuery(read, *(each.hexdigest() for each in digests))
+        return PreparedQuery(read, *(digest.hexdigest() for digest in digests))
 
     async def _read(self, project_id: str, resource: Resource, query: TextQuery) -> TextAnswer:
         index = self._indexes.get((project_id, resource.digest))

@@ -92,7 +92,7 @@ class SearchIndexing:
 
     async def _index_all(self) -> _Work:
         projects = await self.records.read_projects(find_projects_to_index)
-        steps = [step for each in projects for step in await self._steps(each)]
+        steps = [step for project in projects for step in await self._steps(project)]
         return _Work(*map(sum, zip(*steps, strict=True))) if steps else _Work()
 
     async def _keep_indexing(self) -> None:
@@ -125,7 +125,7 @@ class SearchIndexing:
             entries = unit[SearchEntryRecords]
             queued = entries.waiting(limit=_STEP_ENTRIES, newest_first=newest_first)
             sources = entries.sources(queued)
-            return {each: sources.get(each) for each in queued}
+            return {item: sources.get(item) for item in queued}
 
         loaded = await self.records.read(project_id, load)
         if not loaded:
@@ -182,7 +182,7 @@ def _index_words(source: EntrySource) -> tuple[IndexedPage, float]:
     page = IndexedPage(
         search_words(entry_texts(source).searchable),
         source.session_id,
-        next((each for each in MODALITIES if each == kind), None),
+        next((modality for modality in MODALITIES if modality == kind), None),
         source.kind,
         source.other_sessions,
     )

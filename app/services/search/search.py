@@ -164,13 +164,13 @@ def _find_named(unit: UnitOfWork, request: SearchRequest) -> list[tuple[int, int
             numbers += named_pages(unit, request.text, PageFilters(request.session_id, modality))
     named = [(IN_PAGES, number) for number in numbers]
     if not kinds or kinds & _ENTRY_KINDS:
-        ids = [parse_resource_id(each) or each for each in ids]
+        ids = [parse_resource_id(resource_id) or resource_id for resource_id in ids]
         entry_kinds = (kinds & _ENTRY_KINDS) or _ENTRY_KINDS
         entries = unit[SearchEntryRecords].named(ids, entry_kinds)
         if request.session_id is not None:
             sources = unit[SearchEntryRecords].sources(entries)
-            entries = [each for each in entries if _is_in(sources.get(each), request.session_id)]
-        named += [(IN_ENTRIES, each.number) for each in entries]
+            entries = [entry for entry in entries if _is_in(sources.get(entry), request.session_id)]
+        named += [(IN_ENTRIES, entry.number) for entry in entries]
     return named
 
 
@@ -225,7 +225,7 @@ def _entry_hit(source: EntrySource, passages: Passages, session_id: str | None) 
         # A file belongs to all sessions that refer to it.
         session_id=session_id if is_file and session_id else source.session_id,
         seq=source.seq,
-        modality=next((each for each in MODALITIES if each == kind), None),
+        modality=next((modality for modality in MODALITIES if modality == kind), None),
         title=texts.title and cut_short(texts.title, _LONGEST_TITLE_CHARS),
         snippet=passages.of(texts.fields),
         created_at=source.created_at,

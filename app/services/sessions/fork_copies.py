@@ -58,10 +58,10 @@ def write_fork(unit: UnitOfWork, session_id: str, up_to: int, fork_id: str) -> S
     if not unit[SessionRecords].add(session):
         raise name_taken(fork_id)
     unit[SessionCopyRecords].copy(session_id, up_to, fork_id)
-    for each in unit[FrontierRecords].all_of(session_id):
-        copied = StoredFrontier(each.name, each.frontier.up_to(up_to), each.sent, version=1)
+    for field in unit[FrontierRecords].all_of(session_id):
+        copied = StoredFrontier(field.name, field.frontier.up_to(up_to), field.sent, version=1)
         unit[FrontierRecords].put(fork_id, copied, now, replaces=None)
-        move = unit[FrontierMoveRecords].newest(fork_id, each.name)
+        move = unit[FrontierMoveRecords].newest(fork_id, field.name)
         old = move.levels if move else copied.frontier
         unit[FrontierMoveRecords].add(fork_id, old, copied, up_to)
     event = NewEvent(

@@ -174,13 +174,13 @@ def resolve_attachments(
         return ()
     attached = interaction_input.attached_ids()
     # By the canonical spelling of each id.
-    by_id = {resource_id for _, each in attached if (resource_id := parse_resource_id(each))}
-    by_alias = {each for _, each in attached if is_alias(each)}
+    by_id = {resource_id for _, item in attached if (resource_id := parse_resource_id(item))}
+    by_alias = {item for _, item in attached if is_alias(item)}
     found = {**unit[ResourceRecords].find_all(by_id), **unit[AliasRecords].find_all(by_alias)}
     missing = [
         Fault(f"/input{pointer}", "is no resource and no alias of this project")
-        for pointer, each in attached
-        if attachment_key(each) not in found
+        for pointer, item in attached
+        if attachment_key(item) not in found
     ]
     if missing and not accepts_unknown:
         raise MissingAttachmentError(
@@ -191,19 +191,19 @@ def resolve_attachments(
             faults=missing,
         )
     resolved = []
-    for key, each in _once(each for _, each in attached).items():
+    for key, value in _once(item for _, item in attached).items():
         resource = found.get(key)
         resource_id = resource.resource_id if resource else None
-        resolved.append(AttachedResource(each, resource_id, resource))
+        resolved.append(AttachedResource(value, resource_id, resource))
     return tuple(resolved)
 
 
 def bindings_of(attachments: Iterable[AttachedResource]) -> Bindings:
     """Return the resources of attachments whose ids do not name them, by attachment."""
     return {
-        attachment_key(each.attached_id): each.resource_id
-        for each in attachments
-        if each.resource_id != parse_resource_id(each.attached_id)
+        attachment_key(attachment.attached_id): attachment.resource_id
+        for attachment in attachments
+        if attachment.resource_id != parse_resource_id(attachment.attached_id)
     }
 
 
@@ -212,15 +212,15 @@ def attachments_of(
 ) -> list[tuple[AttachedResource, ...]]:
     """Return the attachments of each interaction, looked up together."""
     attached = [
-        [(each, bound_resource_id(each, interaction.bindings)) for each in _ids(interaction)]
+        [(name, bound_resource_id(name, interaction.bindings)) for name in _ids(interaction)]
         for interaction in stored
     ]
     resource_ids = {resource_id for ids in attached for _, resource_id in ids if resource_id}
     resources = unit[ResourceRecords].find_all(resource_ids)
     return [
         tuple(
-            AttachedResource(each, resource_id, resources.get(resource_id or ""))
-            for each, resource_id in ids
+            AttachedResource(name, resource_id, resources.get(resource_id or ""))
+            for name, resource_id in ids
         )
         for ids in attached
     ]
@@ -230,7 +230,7 @@ def _ids(stored: StoredInteraction) -> Collection[str]:
     if stored.input_kind != "multimodal":
         return ()
     rich = MultiModalInput.model_validate(parse_stored_json(stored.input))
-    return _once(each for _, each in rich.attached_ids()).values()
+    return _once(attached_id for _, attached_id in rich.attached_ids()).values()
 
 
 def _once(attached_ids: Iterable[str]) -> dict[str, str]:

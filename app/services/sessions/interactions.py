@@ -136,7 +136,7 @@ class Interactions:
             )
             attachments = attachments_of(unit, found)
             return [
-                AttachedInteraction(*each) for each in zip(found, attachments, strict=True)
+                AttachedInteraction(*item) for item in zip(found, attachments, strict=True)
             ], more
 
         listed, more = await self.records.read(project_id, find)
@@ -211,7 +211,7 @@ class Interactions:
             )
             appended = replace(bound, seq=seq)
             kept = {
-                each.resource.resource_id: each.resource for each in attachments if each.resource
+                file.resource.resource_id: file.resource for file in attachments if file.resource
             }
             unit[ResourceRecords].ensure_linked(
                 {**referred, **kept}.values(),

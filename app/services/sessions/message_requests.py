@@ -163,7 +163,7 @@ def _read_entry(value: JsonObject) -> EntryReading:
 
 def describe_message(value: JsonObject, reading: EntryReading) -> ReadMessage:
     """Return a message from its reading. An invalid flat message is stored as not flat."""
-    read = [each.message for each in reading.messages if each.message is not None]
+    read = [message.message for message in reading.messages if message.message is not None]
     movable = media_of_reading(value, read)
     answered = _answered_ids(reading)
     if is_flat(value) and _is_valid_flat(value):
@@ -195,7 +195,7 @@ def _answered_ids(reading: EntryReading) -> Sequence[str]:
     """Return the calls that a message answers, if it has nothing but answers."""
     if reading.role != "tool":
         return ()
-    return [call_id for each in reading.messages for call_id in _answered(each.message or {})]
+    return [call_id for message in reading.messages for call_id in _answered(message.message or {})]
 
 
 def _answered(message: JsonObject) -> Iterator[str]:

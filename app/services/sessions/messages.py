@@ -140,7 +140,7 @@ class SessionMessages:
             body,
             parse,
             read_message,
-            media_of=lambda read: [each.uri for each in read.movable if each.uri is not None],
+            media_of=lambda read: [medium.uri for medium in read.movable if medium.uri is not None],
             identity_prefix=session_id.encode() + b"\0",
         )
 
@@ -242,7 +242,7 @@ class PreparedMessage:
         appended = replace(message, seq=seq)
         referred = unit[ResourceRecords].find_all(read.references)
         unit[ResourceRecords].ensure_linked(
-            {**referred, **{each.resource_id: each for each in self.resources}}.values(),
+            {**referred, **{file.resource_id: file for file in self.resources}}.values(),
             owner_kind=MESSAGE,
             owner_id=message.message_id,
             session_id=session_id,
@@ -301,7 +301,7 @@ def _differences(earlier: StoredHistoryMessage, read: ReadMessage) -> Sequence[F
     found = first_difference(stored, read.value, passed_over=_is_moved)
     if found is not None:
         return [Fault(found, "is not what it is in the stored message")]
-    moved = next((each.pointer for each in read.movable), None)
+    moved = next((finding.pointer for finding in read.movable), None)
     return [] if moved is None else [Fault(moved, "may be another medium than the stored one")]
 
 

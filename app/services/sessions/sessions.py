@@ -92,8 +92,8 @@ class Sessions:
 
         def find(unit: UnitOfWork) -> tuple[Sequence[SessionWithUse], bool]:
             rows = unit[SessionRecords].page(id_part=id_part, before=before, limit=limit + 1)
-            use = uses_of(unit, [each.session_id for each in rows[:limit]])
-            listed = [SessionWithUse(each, use[each.session_id]) for each in rows[:limit]]
+            use = uses_of(unit, [row.session_id for row in rows[:limit]])
+            listed = [SessionWithUse(row, use[row.session_id]) for row in rows[:limit]]
             return listed, len(rows) > limit
 
         listed, more = await self.records.read(project_id, find)

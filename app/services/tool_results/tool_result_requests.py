@@ -127,8 +127,8 @@ def read_tool_result_request(body: bytes, *, max_depth: int, max_nodes: int) -> 
 def _has_numbers_to_spell(message: JsonValue) -> bool:
     # `-0` is parsed as the integer 0, and `False` is not a number.
     return any(
-        isinstance(each, float) or (each == 0 and each is not False)
-        for each, _ in values_in(message)
+        isinstance(item, float) or (item == 0 and item is not False)
+        for item, _ in values_in(message)
     )
 
 
@@ -162,7 +162,7 @@ def _call_message_faults(message: JsonObject) -> Iterator[Fault]:
     try:
         role = read_entry(message).role
     except InvalidPayloadError as exc:
-        yield from (Fault(f"/callMessage{each.pointer}", each.detail) for each in exc.faults)
+        yield from (Fault(f"/callMessage{fault.pointer}", fault.detail) for fault in exc.faults)
         return
     if role != "assistant":
         yield Fault("/callMessage", f"has to be a message of the assistant, and is of the {role}")
@@ -266,7 +266,7 @@ def normalize_streamed(
     ) -> tuple[tuple[ReadToolResult, NormalizedToolResult], set[int]]:
         normalized = _normalized(read)
         streamed, found = _with_drafts(normalized, strings, placeholders)
-        missing = {number for number, each in placeholders.items() if each.data not in found}
+        missing = {number for number, value in placeholders.items() if value.data not in found}
         # A medium may also be in the message of the call, where it is needed as text.
         text_numbers = numbers_in(streamed, marks) | numbers_in(read.request.call_message, marks)
         return (read, streamed), missing | (text_numbers & placeholders.keys())

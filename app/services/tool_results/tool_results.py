@@ -293,7 +293,7 @@ class ToolResults:
         try:
             return await self.messages.prepare(project_id, request.session_id, chunks_of(text))
         except InvalidPayloadError as exc:
-            faults = [Fault(f"/callMessage{each.pointer}", each.detail) for each in exc.faults]
+            faults = [Fault(f"/callMessage{fault.pointer}", fault.detail) for fault in exc.faults]
             raise InvalidPayloadError(
                 f"{exc.detail} Nothing was stored.", faults=faults, code=exc.problem_code
             ) from exc

@@ -203,19 +203,19 @@ class FilesystemBlobStore:
     ) -> list[StoredBlob]:
         publishing = self._publishing(project_id)
         items = [_draft_of(source) or source for source in sources]
-        new = [each for each in dict.fromkeys(items) if _blob_of(each) is None]
+        new = [item for item in dict.fromkeys(items) if _blob_of(item) is None]
         filled: list[TemporaryFile] = []
         try:
             for start in range(0, len(new) or 1, _SYNCED_AT_ONCE):
                 files: list[TemporaryFile] = []
-                for each in new[start : start + _SYNCED_AT_ONCE]:
-                    if isinstance(each, FileDraft):
-                        files.append(each.temporary)
+                for item in new[start : start + _SYNCED_AT_ONCE]:
+                    if isinstance(item, FileDraft):
+                        files.append(item.temporary)
                         continue
-                    known = each.draft.digest() if isinstance(each, DraftMedia) else None
+                    known = item.draft.digest() if isinstance(item, DraftMedia) else None
                     files.append(self._new_temporary(digest=known))
                     filled.append(files[-1])
-                    _fill(files[-1], each, limit_bytes)
+                    _fill(files[-1], item, limit_bytes)
                 if meanwhile is not None and not start:
                     # The disk is writing meanwhile.
                     meanwhile()
@@ -226,10 +226,10 @@ class FilesystemBlobStore:
         finally:
             for file in filled:
                 file.discard()
-        for each, blob in blobs.items():
-            if isinstance(each, FileDraft):
-                each.blob = blob
-        return [_blob_of(each) or blobs[each] for each in items]
+        for key, blob in blobs.items():
+            if isinstance(key, FileDraft):
+                key.blob = blob
+        return [_blob_of(item) or blobs[item] for item in items]
 
     def _published(self, project_id: str, temporary: TemporaryFile) -> StoredBlob:
         publishing = self._publishing(project_id)
@@ -284,8 +284,8 @@ def _draft_of(source: MediaSource) -> FileDraft | None:
     return None
 
 
-def _blob_of(each: MediaSource | FileDraft) -> StoredBlob | None:
-    return each.blob if isinstance(each, FileDraft) else None
+def _blob_of(item: MediaSource | FileDraft) -> StoredBlob | None:
+    return item.blob if isinstance(item, FileDraft) else None
 
 
 def _fill(temporary: TemporaryFile, source: MediaSource, limit_bytes: int) -> None:

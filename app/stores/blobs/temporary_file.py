@@ -68,16 +68,16 @@ class DurableDirectories:
         well. The parents are synced once, after the block. Files may be moved into the directories
         only after the block.
         """
-        new = [each for each in dict.fromkeys(directories) if not self._is_durable(each)]
-        below = [each for each in new if each != self._root_name]
+        new = [path for path in dict.fromkeys(directories) if not self._is_durable(path)]
+        below = [item for item in new if item != self._root_name]
         if len(below) < len(new):
             self._make_root()
         parents = list(dict.fromkeys(map(os.path.dirname, below)))
         for parent in parents:
             self.ensure(parent)
-        for each in below:
+        for item in below:
             with suppress(FileExistsError):
-                os.mkdir(each, 0o700)
+                os.mkdir(item, 0o700)
         yield
         for parent in parents:
             sync_directory(parent)

@@ -128,7 +128,7 @@ class AliasRecords(Repository):
 
     def add_all(self, named: Mapping[str, NamedResource]) -> Sequence[str]:
         """Store aliases that do not exist; return those that already name another resource."""
-        rows = [values_of(each, alias=alias) for alias, each in sorted(named.items())]
+        rows = [values_of(item, alias=alias) for alias, item in sorted(named.items())]
         self._scope.merge_all(aliases, rows, touch("alias"))
         found = self._scope.rows_with(aliases.c.alias, named)
         return [row.alias for row in found if row.resource_id != named[row.alias].resource_id]

@@ -89,7 +89,7 @@ class AnsweredCallRecords(Repository):
             for name, lookup in _FIND_ANSWERS.items()
             for row in self._scope.look_up(lookup, session_id=session_id, keys=keys)
         ]
-        return sorted(found, key=lambda each: (each.answer_number, each.seq))
+        return sorted(found, key=lambda item: (item.answer_number, item.seq))
 
 
 def call_fields(row: Row[Any]) -> dict[str, Any]:

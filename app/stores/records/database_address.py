@@ -90,7 +90,7 @@ def _parse_parameters(text: str) -> dict[str, str]:
 def _servers_of_sqlalchemy(url: str) -> dict[str, str]:
     """Return the hosts and ports of `?host=first:5432&host=second:5432`, else nothing."""
     hosts = [value for name, value in parse_qsl(urlsplit(url).query) if name == "host"]
-    named = [_HOST_AND_PORT.fullmatch(host) for each in hosts for host in each.split(",")]
+    named = [_HOST_AND_PORT.fullmatch(host) for name in hosts for host in name.split(",")]
     if not any(named) and len(hosts) < 2:
         return {}
     servers = [

@@ -254,5 +254,5 @@ def _cause(error: BaseException) -> tuple[str, str | None]:
     if state is not None:
         named = [_BY_STATE.get(beginning) for beginning in (state, state[:3], state[:2])]
     else:
-        named = [name for each, name in _BY_WORDS.items() if re.search(each, words)]
+        named = [name for key, name in _BY_WORDS.items() if re.search(key, words)]
     return next(filter(None, named), "failed"), state

@@ -49,9 +49,9 @@ _REMOVE_UNUSED = scoped_delete(resources).where(
     resources.c.is_derived,
     *(
         resources.c.resource_id.not_in(
-            scoped_select(each.table, each).where(is_among(each, "values"))
+            scoped_select(item.table, item).where(is_among(item, "values"))
         )
-        for each in (resource_links.c.resource_id, derived_images.c.resource_id)
+        for item in (resource_links.c.resource_id, derived_images.c.resource_id)
     ),
 )
 

@@ -168,10 +168,10 @@ def open_engines(
     options = {**_POSTGRESQL_OPTIONS, **address.parameters}
     opened = partial(_create_engine, address.url, connect_args=options)
     engine, group_writer = opened(**pool), opened(pool_size=1, max_overflow=0)
-    for each in (engine, group_writer):
-        event.listen(each, "connect", partial(_allow_prepared_statements, transaction_pooler))
-        event.listen(each, "checkout", _check_not_ended)
-        event.listen(each, "handle_error", mark_lost_connection)
+    for item in (engine, group_writer):
+        event.listen(item, "connect", partial(_allow_prepared_statements, transaction_pooler))
+        event.listen(item, "checkout", _check_not_ended)
+        event.listen(item, "handle_error", mark_lost_connection)
     group = GroupCommits(group_writer, timeout_seconds)
     return Engines(address, engine, engine, threads, group, int(timeout_seconds * 1_000))
 

@@ -88,7 +88,7 @@ def _records(scope: ProjectScope, kind: IndexedKind, ids: Collection[str]) -> It
     _, texts = _RECORDS[kind]
     for row in scope.in_batches(_SELECTED[kind], ids):
         starts: Sequence[Any] = row[-len(texts) :]
-        contents = tuple(bytes(each) for each in starts if each is not None)
+        contents = tuple(bytes(start) for start in starts if start is not None)
         fields = {"kind": kind, "mime_type": None, "other_sessions": (), "contents": contents}
         yield read_row(EntrySource, row, **fields)
 

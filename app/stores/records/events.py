@@ -167,7 +167,7 @@ class EventRecords(Repository):
             return None
         count, is_postgresql = len(self._new_events), self._scope.is_postgresql
         if is_postgresql:
-            rows = json.dumps([_recordset_row(*each) for each in enumerate(self._new_events, 1)])
+            rows = json.dumps([_recordset_row(*event) for event in enumerate(self._new_events, 1)])
             row = self._scope.first(_WRITE, count=count, timeout=str(lock_timeout_ms), rows=rows)
         else:
             row = self._scope.first(_NUMBER, count=count)

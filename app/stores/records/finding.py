@@ -52,8 +52,8 @@ class Found:
             last: The last match of the previous part of the list.
         """
         by_id = [RankedMatch(NAMED, *key) for key in sorted(set(named), reverse=True)]
-        by_words = (each for each in self.matches if (each.place, each.number) not in named)
-        return [each for each in (*by_id, *by_words) if last is None or each < last]
+        by_words = (match for match in self.matches if (match.place, match.number) not in named)
+        return [by_word for by_word in (*by_id, *by_words) if last is None or by_word < last]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,15 +84,15 @@ def find(query: SearchQuery, places: Sequence[SearchPlace], weights: Sequence[in
     is_all = True
     # The openings of texts with all terms.
     openings = {
-        (each.place, number): opening
-        for each in places
-        for number, opening in each.index.newest(terms, each.marks)
+        (place.place, number): opening
+        for place in places
+        for number, opening in place.index.newest(terms, place.marks)
     }
     known = dict.fromkeys(openings, (1 << len(terms)) - 1)
     if len(openings) < _ENOUGH and (len(terms) > 1 or not openings):
         holders, is_all = _holders(terms, places)
         terms = list(holders)
-        fresh = [weight_of(sum(map(len, each))) for each in holders.values()]
+        fresh = [weight_of(sum(map(len, holder))) for holder in holders.values()]
         weights = weights if len(weights) == len(terms) else fresh
         known = _bits(holders.values())
         partial = _heaviest(known.keys() - openings.keys(), known, weights)
@@ -116,11 +116,11 @@ def _holders(
     A term without matches is relaxed, or omitted.
     """
     holders = dict(zip(terms, _find_keys(terms, places), strict=True))
-    missed = [term for term, each in holders.items() if not any(each)]
+    missed = [term for term, holder in holders.items() if not any(holder)]
     relaxed = {part: None for term in missed for part in term.relaxed() if part not in holders}
     if relaxed:
         holders |= dict(zip(relaxed, _find_keys(list(relaxed), places), strict=True))
-    kept = {term: each for term, each in holders.items() if any(each)}
+    kept = {term: holder for term, holder in holders.items() if any(holder)}
     is_all = all(
         bool(parts := term.relaxed()) and all(part in kept for part in parts) for term in missed
     )
@@ -130,10 +130,10 @@ def _holders(
 def _find_keys(terms: Sequence[SearchTerm], places: Sequence[SearchPlace]) -> list[list[set[_Key]]]:
     by_place = [
         [
-            {(each.place, number) for number in numbers}
-            for numbers in each.index.holders(terms, each.marks)
+            {(place.place, number) for number in numbers}
+            for numbers in place.index.holders(terms, place.marks)
         ]
-        for each in places
+        for place in places
     ]
     return [list(of_term) for of_term in zip(*by_place, strict=True)]
 
@@ -161,9 +161,9 @@ def _heaviest(
 
 def _openings(keys: Collection[_Key], places: Sequence[SearchPlace]) -> dict[_Key, str]:
     return {
-        (each.place, number): opening
-        for each in places
-        for number, opening in each.index.openings(
-            [number for place, number in keys if place == each.place]
+        (item.place, number): opening
+        for item in places
+        for number, opening in item.index.openings(
+            [number for place, number in keys if place == item.place]
         ).items()
     }

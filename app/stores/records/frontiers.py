@@ -29,7 +29,7 @@ class FrontierRecords(Repository):
     def all_of(self, session_id: str) -> Sequence[StoredFrontier]:
         """Return all frontiers of a session, in the order of their names."""
         rows = self._scope.all(_LIST, session_id=session_id)
-        return sorted(map(_frontier, rows), key=lambda each: each.name)
+        return sorted(map(_frontier, rows), key=lambda item: item.name)
 
     def put(
         self, session_id: str, new: StoredFrontier, now: datetime, *, replaces: int | None

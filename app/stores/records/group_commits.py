@@ -231,7 +231,7 @@ class GroupCommits:
         # Last, because the number of an event locks out other writers until the commit; and in one
         # order, so that there are no deadlocks.
         for project_id, in_project in sorted(by_project.items()):
-            events = [event for each in in_project if each.written for event in each.written.events]
+            events = [event for item in in_project if item.written for event in item.written.events]
             last_event = write_events(connection, project_id, events, timeout_ms)
             for change in in_project:
                 change.last_event = last_event

@@ -212,7 +212,7 @@ class SessionHistory(Repository):
                 after_seq=batch[-1].seq - 1,
                 last_seq=batch[0].seq,
             )
-            yield from sorted(map(stored_message, found), key=lambda each: -each.seq)
+            yield from sorted(map(stored_message, found), key=lambda item: -item.seq)
 
 
 def as_many_as_fit(sized: Sequence[Row[Any]], most_bytes: int) -> Sequence[Row[Any]]:

@@ -33,8 +33,8 @@ class PageAccessRecords(Repository):
         for page_ids in in_batches(counts):
             locked = {row.page_id for row in self._scope.all(_LOCK, page_ids=page_ids)}
             rows = [
-                {"page_id": each, "access_count": counts[each][0], "last_accessed": counts[each][1]}
-                for each in sorted(locked)
+                {"page_id": item, "access_count": counts[item][0], "last_accessed": counts[item][1]}
+                for item in sorted(locked)
             ]
             self._scope.merge_all(page_accesses, rows, _merge)
 

@@ -282,9 +282,9 @@ class PageLevelRecords(Repository):
         for batch in () if are_new else in_batches(levels):
             self._scope.run(_REMOVE_LEVELS, page_ids=batch)
         rows = [
-            values_of(each, page_id=page_id, level=int(each.level))
+            values_of(item, page_id=page_id, level=int(item.level))
             for page_id in sorted(levels)
-            for each in levels[page_id]
+            for item in levels[page_id]
         ]
         self._scope.insert_new(page_levels, rows)
 

@@ -38,5 +38,5 @@ class ProjectTotalRecords(Repository):
 
     def count(self) -> ProjectTotals:
         """Count them; bytes that several resources share count once."""
-        counts = {name: self._scope.execute(each).scalar_one() for name, each in _COUNTS.items()}
+        counts = {name: self._scope.execute(value).scalar_one() for name, value in _COUNTS.items()}
         return ProjectTotals(**{name: int(count) for name, count in counts.items()})

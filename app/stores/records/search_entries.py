@@ -100,8 +100,8 @@ class SearchEntryRecords(Repository):
 
     def count_waiting(self) -> int:
         """Count waiting entries and pages without stems."""
-        counts = (self._scope.execute(each) for each in (_COUNT_WAITING, _COUNT_STEMLESS))
-        return sum(int(each.scalar_one()) for each in counts)
+        counts = (self._scope.execute(item) for item in (_COUNT_WAITING, _COUNT_STEMLESS))
+        return sum(int(count.scalar_one()) for count in counts)
 
     def index(self, prepared: Mapping[WaitingEntry, IndexedPage | None]) -> int:
         """Index the entries that still wait with the same revision; return how many they are.

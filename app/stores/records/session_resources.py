@@ -128,10 +128,8 @@ class SessionResourceRecords(Repository):
             row.session_id: {name: int(getattr(row, name)) for name in _SUMS} for row in sums
         }
         return {
-            each: SessionUse(
-                counts.get(each, 0), failures=failures.get(each, 0), **used.get(each, {})
-            )
-            for each in session_ids
+            key: SessionUse(counts.get(key, 0), failures=failures.get(key, 0), **used.get(key, {}))
+            for key in session_ids
         }
 
     def _counts(self, counting: Select[Any], session_ids: Collection[str]) -> dict[str, int]:
@@ -143,14 +141,17 @@ class SessionResourceRecords(Repository):
         ids: dict[str, list[str]] = {}
         for row in self._scope.all(_FIND_OPENINGS, session_ids=[*session_ids]):
             openings: Sequence[Any] = row[1:]
-            ids[row.session_id] = [str(each) for each in openings if each is not None]
+            ids[row.session_id] = [str(opening) for opening in openings if opening is not None]
         entry_ids = {entry_id for named in ids.values() for entry_id in named}
         # Each id belongs to a message or an interaction.
         kinds: Sequence[IndexedKind] = ("message", "interaction")
-        sources = (each for kind in kinds for each in read_sources(self._scope, kind, entry_ids))
-        found = {source.entry_id: source for source in sources}
+        found = {
+            source.entry_id: source
+            for kind in kinds
+            for source in read_sources(self._scope, kind, entry_ids)
+        }
         return {
-            session_id: [found[each] for each in named if each in found]
+            session_id: [found[key] for key in named if key in found]
             for session_id, named in ids.items()
         }
 
@@ -175,20 +176,20 @@ class SessionResourceRecords(Repository):
         """
         used = self.all_of(session_id)
         locked = self._derived_images.hold_sources(used)
-        ids = [each.resource_id for each in used]
+        ids = [resource.resource_id for resource in used]
         for batch in in_batches(ids):
             self._scope.run(_UNLINK, session_id=session_id, resource_ids=batch)
         users = self._users(ids)
         # If one was removed and stored again meanwhile, another transaction has locked the row.
-        unused = [each for each in ids if each in locked and each not in users]
+        unused = [key for key in ids if key in locked and key not in users]
         for batch in in_batches(unused):
             self._scope.run(_REMOVE, resource_ids=batch)
-        self._derived_images.remove_sourceless({each.digest for each in used})
+        self._derived_images.remove_sourceless({item.digest for item in used})
         return [
             ResourceRelease(
-                each.resource_id, each.size_bytes, tuple(users.get(each.resource_id, ()))
+                file.resource_id, file.size_bytes, tuple(users.get(file.resource_id, ()))
             )
-            for each in used
+            for file in used
         ]
 
     def _users(self, ids: Collection[str]) -> dict[str, list[ResourceUsage]]:

@@ -136,16 +136,16 @@ class SessionRecords(Repository):
         rows += [row] if row else []
         if self._scope.is_postgresql:
             # In one statement, because each is a round trip.
-            statement = _append_rows(kind, *((each.table, tuple(each.values)) for each in rows))
+            statement = _append_rows(kind, *((item.table, tuple(item.values)) for item in rows))
             values = {
-                _parameter(each.table, name): value
-                for each in rows
-                for name, value in each.values.items()
+                _parameter(item.table, name): value
+                for item in rows
+                for name, value in item.values.items()
             }
             return self._take(statement, session_id, 1, **values)
         seq = self._take(_APPEND[kind], session_id, 1)
-        for each in rows:
-            self._scope.insert_new(each.table, [{**each.values, "seq": seq}])
+        for item in rows:
+            self._scope.insert_new(item.table, [{**item.values, "seq": seq}])
         return seq
 
     def number(self, session_id: str, *, count: int = 1) -> int:

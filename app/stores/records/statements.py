@@ -90,7 +90,7 @@ def scoped_from(scoped: Subquery, *columns: ColumnElement[Any]) -> Select[Any]:
 
 def scoped_any(selects: Iterable[Select[Any]]) -> Select[Any]:
     """Select as `is_any` whether one of several selects, built by `scoped_select`, finds a row."""
-    return select(or_(*(each.exists() for each in selects)).label("is_any"))
+    return select(or_(*(item.exists() for item in selects)).label("is_any"))
 
 
 def count_rows(table: Table, *conditions: ColumnElement[bool]) -> Select[Any]:
@@ -179,7 +179,7 @@ def _short(statement: Select[Any], large: Sequence[ColumnElement[bytes]]) -> Sel
     is_short = sum(sizes, start=literal_column("0")) <= literal_column(str(_LARGEST_BYTES))
     columns = [
         case((is_short, column), else_=None).label(str(column.key))
-        if any(column is each for each in large)
+        if any(column is item for item in large)
         else column
         for column in statement.selected_columns
     ]

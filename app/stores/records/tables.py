@@ -60,7 +60,7 @@ def _of_owner(name: str, *parts: SchemaItem) -> Table:
 def _refers_to(table: str, key: str, ondelete: str | None = None) -> ForeignKeyConstraint:
     """Return the constraint that a row refers to one of the same project in another table."""
     columns = ["project_id", key]
-    return ForeignKeyConstraint(columns, [f"{table}.{each}" for each in columns], ondelete=ondelete)
+    return ForeignKeyConstraint(columns, [f"{table}.{name}" for name in columns], ondelete=ondelete)
 
 
 projects = _of_owner(

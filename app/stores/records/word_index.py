@@ -77,7 +77,7 @@ class IndexEntry:
     @property
     def stems(self) -> list[str]:
         """The stems as the index has them."""
-        return [STEM_MARK + each for each in self.words.stems.split()]
+        return [STEM_MARK + word for word in self.words.stems.split()]
 
     def columns(self) -> dict[str, object]:
         """Return the words as they are stored, with a blank on either side of each."""
@@ -106,12 +106,12 @@ class WordIndex(Repository, ABC):
     def insert_all(self, indexed: Mapping[int, IndexedPage]) -> None:
         """Add the words of pages that have none, by page number."""
         entries: list[IndexEntry] = []
-        for number, each in sorted(indexed.items()):
-            words = each.words
+        for number, page in sorted(indexed.items()):
+            words = page.words
             words = words if isinstance(words, SearchWords) else search_words(words)
-            marked = [("session", each.session_id), ("modality", each.modality)]
-            marked += [("kind", each.kind)]
-            marked += [("session", other) for other in each.other_sessions[:_MAX_SESSIONS]]
+            marked = [("session", page.session_id), ("modality", page.modality)]
+            marked += [("kind", page.kind)]
+            marked += [("session", other) for other in page.other_sessions[:_MAX_SESSIONS]]
             marks = [self.mark(name, of) for name, of in marked if of is not None]
             entries.append(IndexEntry(number, [self.mark("project", ""), *marks], words))
         self._insert(entries)
@@ -131,7 +131,7 @@ class WordIndex(Repository, ABC):
         """Return the marks of the project, or of a session, modalities and kinds in it."""
         marks = [] if session_id is None else [[self.mark("session", session_id)]]
         for name, values in (("modality", modalities), ("kind", kinds)):
-            marks += [[self.mark(name, each) for each in sorted(values)]] if values else []
+            marks += [[self.mark(name, item) for item in sorted(values)]] if values else []
         # The other marks contain the project as well. Each text of it has its own mark.
         return marks or [[self.mark("project", "")]]
 
@@ -183,7 +183,7 @@ class WordIndex(Repository, ABC):
 def stem_marks(words: str) -> list[str]:
     """Return the stems of words that were indexed before, as the index has them."""
     # A tsvector has so much room beside the words, however long these are.
-    return [STEM_MARK + each for each in stems_of(words.split(), most_bytes=40_000).split()]
+    return [STEM_MARK + word for word in stems_of(words.split(), most_bytes=40_000).split()]
 
 
 def opening_of(texts: AnyTable) -> ColumnElement[str]:

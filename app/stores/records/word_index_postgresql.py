@@ -64,9 +64,9 @@ class PostgresWordIndex(WordIndex):
         while True:
             open_terms = [
                 (place, narrow)
-                for place, each in enumerate(windows)
+                for place, window in enumerate(windows)
                 if len(found[place]) < MAX_HELD
-                and (narrow := each.following(len(found[place]))) is not None
+                and (narrow := window.following(len(found[place]))) is not None
             ]
             if not open_terms:
                 return found
@@ -243,7 +243,7 @@ def _vectors(entries: Sequence[IndexEntry]) -> list[dict[str, object]]:
 
 
 def _operands_of(marks: RequiredMarks) -> list[str]:
-    return [_any_of(each) for each in marks]
+    return [_any_of(mark) for mark in marks]
 
 
 def _any_of(words: Sequence[str]) -> str:

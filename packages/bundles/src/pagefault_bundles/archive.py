@@ -266,7 +266,7 @@ def _locate(descriptor: int, entry: ArchiveMember, end: int) -> ArchiveMember:
     size, packed = _widen(extra, size, packed)
     descriptors = _data_descriptors(entry) if flags & _DESCRIPTOR_FLAG else [b""]
     # Fields of a data descriptor may be zero in the header.
-    allowed = [{each, 0} if flags & _DESCRIPTOR_FLAG else {each} for each in entry.sums]
+    allowed = [{item, 0} if flags & _DESCRIPTOR_FLAG else {item} for item in entry.sums]
     are_same = all(map(set.__contains__, allowed, (crc32, packed, size)))
     require(are_same, f"{subject} of another size or checksum in its header", REPACK)
     start = extra_at + extra_bytes

@@ -214,8 +214,8 @@ class BundleExports:
                     file.write(written)
                 moves = unit[FrontierMoveRecords]
                 frontiers = [
-                    frontier_line(each, moves.all_of(session_id, each.name))
-                    for each in unit[FrontierRecords].all_of(session_id)
+                    frontier_line(field, moves.all_of(session_id, field.name))
+                    for field in unit[FrontierRecords].all_of(session_id)
                 ]
                 return session, frontiers, resources
 
@@ -248,6 +248,6 @@ def _resource_lines(
 ) -> Iterator[rows.ResourceLine]:
     for start in range(0, len(resources), _RESOURCES_AT_ONCE):
         batch = resources[start : start + _RESOURCES_AT_ONCE]
-        aliases = unit[AliasRecords].of_resources([each.resource_id for each in batch])
-        for each in batch:
-            yield resource_line(each, project_id, aliases.get(each.resource_id, {}))
+        aliases = unit[AliasRecords].of_resources([resource.resource_id for resource in batch])
+        for resource in batch:
+            yield resource_line(resource, project_id, aliases.get(resource.resource_id, {}))

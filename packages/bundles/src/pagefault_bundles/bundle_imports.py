@@ -150,20 +150,20 @@ class _BundleWriter:
         """
         if not self.unit[SessionRecords].add(self.session):
             raise _conflict("session", self.session.session_id)
-        for each in self.bundle.file.manifest.session.frontiers:
-            frontier = stored_frontier(each)
+        for item in self.bundle.file.manifest.session.frontiers:
+            frontier = stored_frontier(item)
             self.unit[FrontierRecords].put(
                 self.session.session_id, frontier, utc_now(), replaces=None
             )
-            moves = map(stored_move, each.moves)
-            self.unit[FrontierMoveRecords].put_all(self.session.session_id, each.name, moves)
+            moves = map(stored_move, item.moves)
+            self.unit[FrontierMoveRecords].put_all(self.session.session_id, item.name, moves)
         for lines in self.bundle.batches(archive.PAGES, rows.PAGE_LINES):
             self._add_pages(lines)
         if self.bundle.prompt is not None:
             unit, session_id = self.unit, self.session.session_id
             unit[SessionPromptRecords].put(session_id, self.bundle.prompt, utc_now())
         for history in self.bundle.batches(archive.HISTORY, rows.HISTORY_LINES):
-            self._add_history([each for each in history if not isinstance(each, rows.PromptLine)])
+            self._add_history([item for item in history if not isinstance(item, rows.PromptLine)])
         for interactions in self.bundle.batches(archive.INTERACTIONS, rows.INTERACTION_LINES):
             stored = [stored_interaction(line, self.session.session_id) for line in interactions]
             for existing in self.unit[BundleRecords].add_interactions(stored):
@@ -230,7 +230,7 @@ class _BundleWriter:
                 "Nothing was stored.",
                 code="alias-exists",
             )
-        named = {each.resource_id for each in self.bundle.aliases.values()}
+        named = {alias.resource_id for alias in self.bundle.aliases.values()}
         self.unit[AliasRecords].check_count(named)
         self.unit[BundleRecords].size_entries(self.session.session_id)
         self.unit[BundleRecords].add_links(self.session.session_id, self.bundle.links)

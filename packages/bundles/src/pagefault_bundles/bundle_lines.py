@@ -128,9 +128,9 @@ def stored_move(line: rows.FrontierMoveLine) -> FrontierMove:
 def page_line(stored: StoredPage, levels: Sequence[StoredRepresentation]) -> rows.PageLine:
     """Return the line of a page."""
     lines = (
-        _line(rows.LevelLine, each, level=int(each.level))
-        for each in levels
-        if each.origin != "stored"
+        _line(rows.LevelLine, level, level=int(level.level))
+        for level in levels
+        if level.origin != "stored"
     )
     return _line(rows.PageLine, stored, content=Raw(stored.content or b"null"), levels=tuple(lines))
 
@@ -209,7 +209,7 @@ def stored_page(line: rows.PageLine) -> StoredPage:
 
 def stored_levels(line: rows.PageLine) -> list[StoredRepresentation]:
     """Return the levels of the page in a line."""
-    return [_record(StoredRepresentation, each, level=Level(each.level)) for each in line.levels]
+    return [_record(StoredRepresentation, level, level=Level(level.level)) for level in line.levels]
 
 
 def named_resources(line: rows.ResourceLine) -> dict[str, NamedResource]:
@@ -245,7 +245,7 @@ def _encode_value(value: object) -> object:
 
 def _record(kind: type[_Record], line: Struct, **extra: object) -> _Record:
     """Return the record in a line; `extra` has the attributes without a member of their name."""
-    names = [each.name for each in fields(kind) if each.name not in extra]  # type: ignore[arg-type]
+    names = [field.name for field in fields(kind) if field.name not in extra]  # type: ignore[arg-type]
     return kind(**extra, **{name: _decode_value(name, getattr(line, name)) for name in names})
 
 

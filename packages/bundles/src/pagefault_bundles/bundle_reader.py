@@ -82,7 +82,7 @@ class BundleFile:
     @property
     def blobs(self) -> dict[str, int]:
         """The digests of its blobs, in order, with their sizes."""
-        return {each.sha256: each.size for each in self.manifest.files[len(LINE_FILES) :]}
+        return {file.sha256: file.size for file in self.manifest.files[len(LINE_FILES) :]}
 
     def chunks(self, name: str) -> Iterator[bytes]:
         """Yield the bytes of a member in chunks of at most a megabyte."""
@@ -129,7 +129,7 @@ def read_bundle(file: IO[bytes], most_bytes: int) -> BundleFile:
         _check_unpacked_size(descriptor, members, most_bytes)
     with errors_at(MANIFEST):
         manifest = _read_manifest(descriptor, members)
-    files = {each.name: each for each in manifest.files}
+    files = {item.name: item for item in manifest.files}
     with errors_at(""):
         for name, member in members.items():
             sentence = f"has a member {member.label} that its manifest does not name"
@@ -186,8 +186,8 @@ def _read_manifest(descriptor: int, members: Mapping[str, ArchiveMember]) -> row
         1 <= head.version <= rows.VERSION, "names a version of the format that is not known here"
     )
     manifest = rows.read_line(msgspec.json.Decoder(rows.BundleManifest), bytes(text))
-    names = [each.name for each in manifest.files]
-    blobs = sorted({BLOBS + each.sha256 for each in manifest.files[len(LINE_FILES) :]})
+    names = [file.name for file in manifest.files]
+    blobs = sorted({BLOBS + file.sha256 for file in manifest.files[len(LINE_FILES) :]})
     is_in_order = names == [*LINE_FILES, *blobs]
     require(is_in_order, "does not name the four files of lines, then each blob by its SHA-256")
     return manifest
@@ -237,10 +237,10 @@ class BundleCheck:
         with errors_at(MANIFEST):
             # Writes of pages take numbers too, without an entry in the history.
             rows.check_number(described.last_seq)
-            names = [each.name for each in described.frontiers]
+            names = [frontier.name for frontier in described.frontiers]
             require(names == sorted(set(names)), "has frontiers in another order, or one twice")
-            moves = [[each.seq for each in line.moves] for line in described.frontiers]
-            require(moves == [sorted(set(each)) for each in moves], "has moves in another order")
+            moves = [[move.seq for move in line.moves] for line in described.frontiers]
+            require(moves == [sorted(set(move)) for move in moves], "has moves in another order")
             require(described.last_seq >= last_seq, "names a last number below that of an entry")
             origin = described.forked_from
             is_within = origin is None or origin.up_to <= described.last_seq
@@ -372,23 +372,26 @@ class BundleCheck:
         is_complete = referred.needed <= self.resources.keys()
         require(is_complete, "refers to a resource that is not in the bundle")
         used = referred.needed | (referred.named & self.resources.keys())
-        self.links += (Link(each, owner_kind, owner_id) for each in used)
+        self.links += (Link(item, owner_kind, owner_id) for item in used)
         self._texts |= referred.texts
 
     def _check_use(self) -> None:
         with errors_at(RESOURCES):
             used = {link.resource_id for link in self.links}
             require(used == self.resources.keys(), "has resources that nothing refers to")
-            sizes = {each.digest: each.size_bytes for each in self.resources.values()}
+            sizes = {resource.digest: resource.size_bytes for resource in self.resources.values()}
             require(
-                all(sizes[each.digest] == each.size_bytes for each in self.resources.values()),
+                all(
+                    sizes[resource.digest] == resource.size_bytes
+                    for resource in self.resources.values()
+                ),
                 "has resources of other sizes than their bytes",
             )
             require(sizes == self.file.blobs, "does not describe the blobs of the bundle")
 
     def _check_texts(self) -> None:
         """Raise unless resources that are returned as text are UTF-8."""
-        for digest in sorted({self.resources[each].digest for each in self._texts}):
+        for digest in sorted({self.resources[text].digest for text in self._texts}):
             with errors_at(BLOBS + digest):
                 decoder = codecs.getincrementaldecoder("utf-8")()
                 for chunk in self.file.chunks(BLOBS + digest):

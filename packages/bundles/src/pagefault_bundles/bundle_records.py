@@ -164,19 +164,19 @@ class BundleRecords(Repository):
     def add_tool_results(self, recorded: Sequence[RecordedResult]) -> list[str]:
         """Insert tool results; return the ids that exist already."""
         rows = [
-            result_values(each.result, success=each.success, request_digest=each.request_digest)
-            for each in recorded
+            result_values(item.result, success=item.success, request_digest=item.request_digest)
+            for item in recorded
         ]
         return self._add(tool_results, "tool_result_id", rows)
 
     def add_messages(self, session_id: str, stored: Sequence[StoredHistoryMessage]) -> list[str]:
         """Insert messages; return the ids that exist already."""
-        rows = [message_values(each, session_id) for each in stored]
+        rows = [message_values(item, session_id) for item in stored]
         return self._add(messages, "message_id", rows)
 
     def add_interactions(self, stored: Sequence[StoredInteraction]) -> list[str]:
         """Insert interactions; return the ids that exist already."""
-        rows = [interaction_values(each) for each in stored]
+        rows = [interaction_values(item) for item in stored]
         return self._add(interactions, "interaction_id", rows)
 
     def size_entries(self, session_id: str) -> None:

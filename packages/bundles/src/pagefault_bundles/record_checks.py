@@ -124,7 +124,10 @@ def check_tool_result(
         )
         needed.add(resource_id or "")
     require(
-        all(parse_resource_id(each) in needed for each in media_references(sanitized)),
+        all(
+            parse_resource_id(media_reference) in needed
+            for media_reference in media_references(sanitized)
+        ),
         "shows a resource that it does not describe",
     )
     rows.parse_moment(line.created_at)
@@ -177,11 +180,11 @@ def check_interaction(line: rows.InteractionLine, limits: Limits) -> NeededResou
     rows.parse_moment(line.answered_at or line.created_at)
     attached: Sequence[str] = ()
     if isinstance(interaction.input, MultiModalInput):
-        attached = [each for _, each in interaction.input.attached_ids()]
+        attached = [attached_id for _, attached_id in interaction.input.attached_ids()]
     require(len(attached) <= limits.media_per_result, "has too many files attached")
     _check_bindings(line.bindings, attached)
-    bound = (bound_resource_id(each, line.bindings) for each in attached)
-    needed = frozenset(each for each in bound if each)
+    bound = (bound_resource_id(item, line.bindings) for item in attached)
+    needed = frozenset(item for item in bound if item)
     return NeededResources(needed, frozenset(references_in([input_value, output])) - needed)
 
 
@@ -218,7 +221,7 @@ def form_references(
     named: set[str] | frozenset[str] = frozenset(),
 ) -> NeededResources:
     """Return the resources of forms, with further needed and named ones."""
-    used = frozenset(each for form in forms.values() for each in form.resource_ids)
+    used = frozenset(resource_id for form in forms.values() for resource_id in form.resource_ids)
     texts = frozenset(form.text_resource_id for form in forms.values() if form.text_resource_id)
     return NeededResources(needed | used, frozenset(named) - used, texts)
 
@@ -334,7 +337,7 @@ def _check_data(value: str, media: PageMedia | None) -> None:
     require(canonical_mime_type(media.mime_type) is not None, "has a medium of no type")
     require(safe_file_name(media.filename) == media.filename, "has a name that is not safe")
     pixels = (media.width, media.height)
-    require(all(each is None or 0 <= each < 2**31 for each in pixels), "has no such size")
+    require(all(pixel is None or 0 <= pixel < 2**31 for pixel in pixels), "has no such size")
     seconds = media.duration_seconds
     require(seconds is None or (math.isfinite(seconds) and seconds >= 0), "has no such length")
 

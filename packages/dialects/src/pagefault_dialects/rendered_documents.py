@@ -122,7 +122,7 @@ def session_document(
     answer = _answer(messages, new_system, loss, profile) | _open_calls(turns, profile)
     if options.count_tokens:
         answer["tokensEst"] = profile.tokens.turns(new, new_system)
-    answer |= {"prefixHash": [each.hex() for each in hashes], "lastSeq": last_seq}
+    answer |= {"prefixHash": [digest.hex() for digest in hashes], "lastSeq": last_seq}
     if since:
         is_open = bool(new) and new[0].role == "tool"
         if is_open or options.frontier is not None:
@@ -167,8 +167,8 @@ class _PrefixHashes:
         digests = [*map(node_digest, blocks)]
         if role is None or role != self._role:
             digests.insert(0, _role_digest(role) if isinstance(role, str) else node_digest(role))
-        for each in digests:
-            self._digest = hashlib.sha256(self._digest + each).digest()
+        for digest in digests:
+            self._digest = hashlib.sha256(self._digest + digest).digest()
         self._role = role
         return self.hash
 
@@ -222,7 +222,7 @@ def _open_calls(turns: Sequence[ResolvedTurn], profile: Profile) -> dict[str, No
     """Return the member with the ids of calls that have no answer yet, if there are any."""
     answered = {turn.call_id for turn in turns if turn.role == "tool"}
     calls = (call.call_id for turn in turns for call in turn.calls)
-    ids: list[Node] = [profile.call_id.fit(each) for each in calls if each not in answered]
+    ids: list[Node] = [profile.call_id.fit(call) for call in calls if call not in answered]
     return {"openCalls": ids} if ids else {}
 
 
@@ -243,7 +243,7 @@ def mark(
     messages = document["messages"]
     if profile.mark_cached is None or not isinstance(messages, list):
         return
-    places = {each - 1 for each in (stable, len(messages)) if each > 0 and options.cache_markers}
+    places = {item - 1 for item in (stable, len(messages)) if item > 0 and options.cache_markers}
     document["messages"] = _with_few_marks(
         [
             profile.mark_cached(message) if index in places else message
@@ -283,7 +283,7 @@ def _without_marks(blocks: Iterable[Node], too_many: int) -> tuple[list[Node], i
             members["content"], too_many = _without_marks(inside, too_many)
         if too_many > 0 and _is_marked(members):
             too_many -= 1
-            members = {key: each for key, each in members.items() if key not in _MARKS}
+            members = {key: member for key, member in members.items() if key not in _MARKS}
         kept += [members] if members else []
     return kept, too_many
 
@@ -302,14 +302,14 @@ def _blocks(members: Mapping[str, Node]) -> list[Node]:
     """Return the blocks in the content of a message or of a result."""
     content = members.get("content") if members.get("type") in _HOLDERS else None
     if isinstance(content, JsonLeaf) and isinstance(content.value, list):
-        return [JsonLeaf(each) for each in content.value]
+        return [JsonLeaf(item) for item in content.value]
     return content if isinstance(content, list) else []
 
 
 def _is_marked(members: Mapping[str, Node]) -> bool:
     for name in _MARKS:
-        each = members.get(name)
-        if each.value if isinstance(each, JsonLeaf) else each:
+        mark = members.get(name)
+        if mark.value if isinstance(mark, JsonLeaf) else mark:
             return True
     return False
 

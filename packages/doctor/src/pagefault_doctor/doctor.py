@@ -173,7 +173,7 @@ class Doctor:
                 "target": repaired_document["target"],
                 "profile": repaired_document["profile"],
                 "dialect": main,
-                "findings": [JsonLeaf(each.wire()) for each in findings],
+                "findings": [JsonLeaf(finding.wire()) for finding in findings],
                 "loss": [] if is_sound else repaired_document["loss"],
                 "tokensEst": repaired_document["tokensEst"],
             }
@@ -184,7 +184,7 @@ class Doctor:
                 }
                 if is_sound:
                     # A sound history in its own dialect is returned as it was sent.
-                    document["messages"] = [JsonLeaf(each) for each in patient.sent]
+                    document["messages"] = [JsonLeaf(item) for item in patient.sent]
             return json_pieces(document)
 
         return await self.resolver.run(write_answer)

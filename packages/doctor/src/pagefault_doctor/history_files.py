@@ -80,7 +80,7 @@ def examine_file(
         raise typer.Exit(EXIT_CANNOT_START) from exc
     writes_to_stdout = output is not None and str(output) == "-"
     if as_json and not writes_to_stdout:
-        findings = {name: each for name, each in diagnosis.items() if name != "messages"}
+        findings = {name: value for name, value in diagnosis.items() if name != "messages"}
         typer.echo(json.dumps(findings, ensure_ascii=False, indent=2))
     else:
         _print_findings(diagnosis)
@@ -122,7 +122,7 @@ async def _examine(content: bytes, query: DoctorQuery) -> dict[str, Any]:
         async with open_services(settings, (*FEATURES, FEATURE)) as services:
             answer = await services[Doctor].examine("default", chunks(), query)
             diagnosis: dict[str, Any] = json.loads(
-                b"".join([each async for each in answer.chunks()])
+                b"".join([chunk async for chunk in answer.chunks()])
             )
             return diagnosis
 
@@ -135,11 +135,13 @@ def _print_findings(diagnosis: dict[str, Any]) -> None:
     table = Table(box=None, pad_edge=False)
     for name in ("where", "rule", "found", "what is done"):
         table.add_column(name, overflow="fold")
-    for each in findings:
-        found, limit = each.get("actual", f"not so: {each['demands']}"), each.get("limit")
+    for finding in findings:
+        found, limit = finding.get("actual", f"not so: {finding['demands']}"), finding.get("limit")
         text = f"{found} (takes {limit})" if limit is not None else str(found)
-        place = each["pointer"] or "/"
-        table.add_row(escape(one_line(place)), each["rule"], escape(one_line(text)), each["fix"])
+        place = finding["pointer"] or "/"
+        table.add_row(
+            escape(one_line(place)), finding["rule"], escape(one_line(text)), finding["fix"]
+        )
     ERR.print(table)
     things = "thing is" if len(findings) == 1 else "things are"
     ERR.print(f"\n{len(findings)} {things} wrong for {diagnosis['target']}.")
@@ -162,11 +164,11 @@ def repaired_body(sent: JsonValue, diagnosis: Mapping[str, Any]) -> dict[str, An
     name = list_name(sent) if is_own else None
     if name is not None and sent_messages(sent) == diagnosis["messages"]:
         return body
-    system_name = next((each for each in SYSTEM_NAMES if body.get(each)), None)
-    has_moved = any(each["rule"] in _SYSTEM_RULES for each in diagnosis["findings"])
+    system_name = next((item for item in SYSTEM_NAMES if body.get(item)), None)
+    has_moved = any(finding["rule"] in _SYSTEM_RULES for finding in diagnosis["findings"])
     system = diagnosis.get("system")
     if system is None or has_moved or system_name is None:
-        body = {key: each for key, each in body.items() if key not in SYSTEM_NAMES}
+        body = {key: value for key, value in body.items() if key not in SYSTEM_NAMES}
         if system is not None:
             key = system_name or _SYSTEM_NAMES.get(target, "system")
             body = {key: _SYSTEM_WRITERS.get(target, str)(system), **body}

@@ -42,8 +42,8 @@ def unreachable_reason(error: Exception) -> str:
     for kind, words in _BY_KIND:
         if isinstance(error, kind):
             return words
-    for each in _causes(error):
-        if (reason := _system_reason(each)) is not None:
+    for cause in _causes(error):
+        if (reason := _system_reason(cause)) is not None:
             return reason
     text = str(error).rstrip(".")
     return text[:1].lower() + text[1:] or _BROKE_OFF

@@ -78,7 +78,7 @@ def argument_text(turns: Sequence[ComposedTurn], handle: ArgumentHandle) -> str:
     """
     calls = calls_in(turns)
     if handle.call_index >= len(calls):
-        names = [_call_name(handle.seq, index, each.name) for index, each in enumerate(calls)]
+        names = [_call_name(handle.seq, index, call.name) for index, call in enumerate(calls)]
         has = f"makes {len(calls)} calls: {_list(names)}" if calls else "makes no call"
         raise WrongArgumentsError(
             f"Entry {handle.seq} {has}. read_text @entry:{handle.seq} reads what it says."
@@ -125,7 +125,7 @@ def _members(value: JsonValue, pointer: str) -> str:
 def _calls(calls: Sequence[TurnCall]) -> str:
     """Return the names of calls, each with the beginning of its arguments."""
     most = max(_NAME_CHARS, _WORDS_CHARS // len(calls))
-    return _list([f"{_name(each.name)} {_arguments(each.arguments, most)}" for each in calls])
+    return _list([f"{_name(call.name)} {_arguments(call.arguments, most)}" for call in calls])
 
 
 def _arguments(arguments: JsonValue, most: int) -> str:

@@ -312,21 +312,21 @@ def history_of(
     passages = [*passages_in(turns, front.runs)]
     recalls = find_recalls(turns, front.recalled)
     late = dict(_late_steps(turns, passages))
-    steps = [number for number, each in enumerate(passages) if isinstance(each, Step)]
-    newest = max((each for each in steps if each not in late), default=min(steps, default=0))
+    steps = [number for number, passage in enumerate(passages) if isinstance(passage, Step)]
+    newest = max((step for step in steps if step not in late), default=min(steps, default=0))
     in_progress = frozenset(
-        each for each in steps if each >= newest or _is_waiting(turns, passages[each])
+        step for step in steps if step >= newest or _is_waiting(turns, passages[step])
     )
     protected = protected_messages(turns)
     system = opening_turns(turns)
     newest_turns = [at for number in sorted(in_progress) for at in indexes_of(passages[number])]
     showings = {*newest_showings(turns, recalls, pinned)}.difference(newest_turns)
-    users = [each.place for each in passages if turns[each.start].role == "user"]
+    users = [passage.place for passage in passages if turns[passage.start].role == "user"]
     # Positions behind the newest message of the user would evict it once there is a newer one.
     messages = [
         number
-        for number, each in enumerate(passages)
-        if isinstance(each, SaidTurn) and not (users and each.place >= users[-1])
+        for number, passage in enumerate(passages)
+        if isinstance(passage, SaidTurn) and not (users and passage.place >= users[-1])
     ]
     return EvictableTurns(
         turns=turns,
@@ -340,15 +340,19 @@ def history_of(
         late=late,
         folded=front.runs,
         pinned_steps=frozenset(
-            each for each in steps if not showings.isdisjoint(indexes_of(passages[each]))
+            step for step in steps if not showings.isdisjoint(indexes_of(passages[step]))
         ),
         old_steps=[
-            each
-            for each in steps
-            if each not in in_progress and passages[each].place < passages[newest].place
+            step
+            for step in steps
+            if step not in in_progress and passages[step].place < passages[newest].place
         ],
-        old_said=[each for each in messages if passages[each].start not in {*protected, *system}],
-        old_media=[each for each in messages if turns[passages[each].start].role != "system"],
+        old_said=[
+            message for message in messages if passages[message].start not in {*protected, *system}
+        ],
+        old_media=[
+            message for message in messages if turns[passages[message].start].role != "system"
+        ],
     )
 
 
@@ -382,10 +386,10 @@ def _late_steps(
             tool = calling.calls[0].name
             found = callers.get(answer.late_for, [])
             named = [
-                each
-                for each in found
-                if any(call.name == tool for call in turns[passages[each].start].calls)
+                item
+                for item in found
+                if any(call.name == tool for call in turns[passages[item].start].calls)
             ]
-            yield from ((number, each) for each in (named or found)[:1])
+            yield from ((number, item) for item in (named or found)[:1])
         else:
             callers.setdefault(calling.seq, []).append(number)

@@ -145,10 +145,10 @@ class Floor:
     def _within(self, turn: ComposedTurn, share: int, page_id: str | None) -> ComposedTurn:
         """Return a turn with its texts cut so that the turn fits a share."""
         whole = self._weighing.turn(turn).tokens
-        is_line = any(isinstance(each, Omission) and each.what == "result" for each in turn.items)
+        is_line = any(isinstance(item, Omission) and item.what == "result" for item in turn.items)
         if whole <= share or is_line:
             return turn
-        texts = [item_text(each) for each in turn.items if isinstance(each, TextItem | DataItem)]
+        texts = [item_text(item) for item in turn.items if isinstance(item, TextItem | DataItem)]
         costs = [self._weighing.text(text) for text in texts]
         room = share - (whole - sum(costs)) - _LINES_OF_A_TURN * len(texts)
         # Texts of the user keep half of the share, however large the media are.

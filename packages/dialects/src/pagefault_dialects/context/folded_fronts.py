@@ -54,7 +54,7 @@ class FoldedFront:
     @property
     def pages(self) -> set[str]:
         """The pages that were faulted in."""
-        return {each.name for each in self.recalled if each.kind == "page"}
+        return {item.name for item in self.recalled if item.kind == "page"}
 
     def grown(
         self, turns: Sequence[ComposedTurn], recorded: Mapping[int, Sequence[ComposedTurn]]
@@ -81,7 +81,7 @@ class FoldedFront:
                     return None
                 passages.append(entry)
         recalled = Counter(self.recalled)
-        recalled.update(each.target for each in find_recalls(turns).values())
+        recalled.update(recall.target for recall in find_recalls(turns).values())
         return FoldedFront(tuple(_merged(passages)), dict(recalled), steps)
 
     def passages_at(self, frontier: Frontier) -> Sequence[FrontPassage]:
@@ -91,15 +91,17 @@ class FoldedFront:
         """
         users = [
             at
-            for at, each in enumerate(self.passages)
-            if isinstance(each, SaidEntry) and each.is_user
+            for at, passage in enumerate(self.passages)
+            if isinstance(passage, SaidEntry) and passage.is_user
         ]
         between = range(users[0] + 1, users[-1]) if users else range(0)
         return _merged(
-            FoldedRun(each.place, each.origin, each.summary)
-            if isinstance(each, SaidEntry) and at in between and each.place <= frontier.said_folded
-            else each
-            for at, each in enumerate(self.passages)
+            FoldedRun(passage.place, passage.origin, passage.summary)
+            if isinstance(passage, SaidEntry)
+            and at in between
+            and passage.place <= frontier.said_folded
+            else passage
+            for at, passage in enumerate(self.passages)
         )
 
 
@@ -134,7 +136,7 @@ def run_turns(run: FoldedRun, number: int) -> tuple[ComposedTurn, ComposedTurn]:
 def _said_entry(
     passage: SaidTurn, turn: ComposedTurn, recorded: Sequence[ComposedTurn]
 ) -> SaidEntry | None:
-    indexes = [at for at, each in enumerate(recorded) if each == turn]
+    indexes = [at for at, item in enumerate(recorded) if item == turn]
     if not indexes or turn.seq is None:
         return None
     place, is_user = passage.place, turn.role == "user"

@@ -152,7 +152,7 @@ class _Moves:
     def _groups(self, numbers: Iterable[int]) -> Sequence[_Group]:
         passages = self._history.passages
         grouped = groupby(numbers, key=lambda number: passages[number].place)
-        return [_Group(place, tuple(each)) for place, each in grouped]
+        return [_Group(place, tuple(item)) for place, item in grouped]
 
     def _advance(self, groups: Sequence[_Group], level: Level) -> None:
         """Move one level over passages until enough is saved."""
@@ -162,12 +162,12 @@ class _Moves:
             if self._is_enough(level):
                 return
             ahead = [
-                each for each in group.numbers if group.place > self._at[self._name(each, level)]
+                item for item in group.numbers if group.place > self._at[self._name(item, level)]
             ]
             for number in ahead:
                 pending += self._saving(number, self._history.levels(number, before), level)
             if ahead and (pending.tokens > 0 or pending.media > 0):
-                self._at |= {self._name(each, level): group.place for each in ahead}
+                self._at |= {self._name(item, level): group.place for item in ahead}
                 self._missing -= pending
                 pending = Load()
 
@@ -177,8 +177,8 @@ class _Moves:
             return
         frontier = self.frontier
         every = range(len(self._history.passages))
-        self._levels = {each: self._history.levels(each, frontier) for each in every}
-        self._folded = {each for each, levels in self._levels.items() if levels.folded}
+        self._levels = {item: self._history.levels(item, frontier) for item in every}
+        self._folded = {key for key, levels in self._levels.items() if levels.folded}
         for group in steps:
             if self._at["tool_results"] < group.place <= self._at["tool_texts"]:
                 self._add(self._previews, group)
@@ -202,8 +202,8 @@ class _Moves:
                 pending += self._saving(number, self._levels[number], level)
             if pending.tokens > 0:
                 self._missing -= pending
-                for each in passed:
-                    self._reach(each, level)
+                for item in passed:
+                    self._reach(item, level)
                 pending, passed = Load(), []
                 self._hold()
 
@@ -222,7 +222,9 @@ class _Moves:
             self._uncut.append(group)
 
     def _weigh(self, queue: _Queue, group: _Group) -> None:
-        queue.put(group, sum(self._tokens(each, self._levels[each]) for each in group.numbers))
+        queue.put(
+            group, sum(self._tokens(number, self._levels[number]) for number in group.numbers)
+        )
 
     def _hold(self) -> None:
         """Limit previews and lines to their part of the budget while more has to be saved.

@@ -96,7 +96,7 @@ def passages_in(
 
 def steps_in(turns: Sequence[ComposedTurn]) -> Iterator[Step]:
     """Yield the steps of a conversation whose calls and answers are paired, in order."""
-    return (each for each in passages_in(turns) if isinstance(each, Step))
+    return (passage for passage in passages_in(turns) if isinstance(passage, Step))
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,9 +121,9 @@ class FoldSummary:
         tools = dict(self.tools)
         for name, count in other.tools.items():
             tools[name] = tools.get(name, 0) + count
-        numbers = [each.first_step for each in (self, other) if each.steps]
-        seqs = [each for each in (self.from_seq, other.from_seq) if each is not None]
-        last_seqs = [each for each in (self.to_seq, other.to_seq) if each is not None]
+        numbers = [item.first_step for item in (self, other) if item.steps]
+        seqs = [item for item in (self.from_seq, other.from_seq) if item is not None]
+        last_seqs = [item for item in (self.to_seq, other.to_seq) if item is not None]
         return FoldSummary(
             first_step=min(numbers, default=0),
             last_step=max(self.last_step, other.last_step),
@@ -155,7 +155,7 @@ class FoldSummary:
         return f"{steps} and {messages}" if self.messages else steps
 
     def _counts(self) -> list[str]:
-        ordered = sorted(self.tools.items(), key=lambda each: (-each[1], each[0]))
+        ordered = sorted(self.tools.items(), key=lambda tool: (-tool[1], tool[0]))
         counts = [f"{name} {count}" for name, count in ordered[:MAX_TOOLS]]
         if other_calls := sum(count for _, count in ordered[MAX_TOOLS:]):
             counts.append(f"others {other_calls}")

@@ -63,7 +63,7 @@ def found_answer(
         cut = "" if piece == found.words else "; cut here: ask for a longer pointer"
         return f"[{what}, at {found.pointer or 'the root'}{cut}]\n{piece}"
     if isinstance(found, Matches):
-        lines = [(each.line, f"{each.line}: {each.text}") for each in found.found]
+        lines = [(part.line, f"{part.line}: {part.text}") for part in found.found]
     else:
         lines = list(enumerate(found.lines, start=found.first_line))
     kept, next_line = take_lines(lines, MAX_TEXT_CHARS, max_tokens)

@@ -71,7 +71,7 @@ class Weighing:
         """Return the load of a resolved conversation."""
         system, turns = opened(resolved, self._profile)
         media = (item for turn in resolved for item in turn.items if isinstance(item, MediaItem))
-        chars = [_base64_chars(each) for each in media]
+        chars = [_base64_chars(medium) for medium in media]
         return Load(self._rule.turns(turns, system), len(chars), sum(chars))
 
     def turns(self, turns: Iterable[ComposedTurn]) -> Load:

@@ -54,7 +54,9 @@ def _block(part: JsonObject) -> JsonValue:
     file = part.get("file")
     file_part: JsonObject = file if isinstance(file, dict) else part
     name = file_part.get("name") or file_part.get("filename")
-    mime_type = next((file_part[each] for each in TYPE_NAMES if each in file_part), None)
+    mime_type = next(
+        (file_part[type_name] for type_name in TYPE_NAMES if type_name in file_part), None
+    )
     for member in ("bytes", "uri", "raw", "url"):
         if isinstance(file_part.get(member), str) and file_part[member]:
             return medium_block(medium_kind(mime_type), file_part[member], mime_type, name)
@@ -69,7 +71,7 @@ def _read_task(body: JsonValue) -> Iterator[tuple[str, JsonValue]]:
     """Yield the messages of a task, that of its status last."""
     pointer, task = _find_task(body)
     history = task.get("history") or []
-    yield from ((f"{pointer}/history/{index}", each) for index, each in enumerate(history))
+    yield from ((f"{pointer}/history/{index}", item) for index, item in enumerate(history))
     last = task["status"].get("message")
     if isinstance(last, dict) and last not in history:
         yield f"{pointer}/status/message", last

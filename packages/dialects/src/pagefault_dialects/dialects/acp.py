@@ -177,8 +177,8 @@ def _joined(pieces: list[JsonObject]) -> JsonObject:
     first, rest = pieces[0], pieces[1:]
     if _kind(first) in _CHUNKS:
         return {**first, "content": [*_joined_blocks(pieces)]}
-    newer = [(name, each) for update in rest for name, each in update.items()]
-    known = {name: each for name, each in newer if each is not None and name not in _KINDS}
+    newer = [(name, item) for update in rest for name, item in update.items()]
+    known = {name: item for name, item in newer if item is not None and name not in _KINDS}
     return {**first, **known}
 
 
@@ -201,7 +201,7 @@ def _continues(last: JsonValue, update: JsonObject) -> bool:
     kind = _kind(update)
     if not isinstance(last, dict) or kind not in _CHUNKS or _kind(last) != kind:
         return False
-    before, after = (_member(each, "messageId", "message_id") for each in (last, update))
+    before, after = (_member(item, "messageId", "message_id") for item in (last, update))
     return before is None or after is None or bool(before == after)
 
 

@@ -82,17 +82,17 @@ class _Stream:
 
     def _add_whole(self, messages: JsonValue, place: str) -> None:
         """Add whole messages, some of which may be known already at the start of a run."""
-        for index, each in enumerate(messages if isinstance(messages, list) else ()):
-            name = _text(each, "id") if record(each) else ""
+        for index, message in enumerate(messages if isinstance(messages, list) else ()):
+            name = _text(message, "id") if record(message) else ""
             if name not in self._messages:
-                self._add(each, name, f"{place}/{index}")
+                self._add(message, name, f"{place}/{index}")
 
     def _add(self, message: JsonValue, name: str, place: str) -> None:
         key = name if name and name not in self._messages else place
         self._messages[key] = (place, message)
 
     def _add_text(self, event: JsonObject, place: str) -> None:
-        name = next(each for each in _ROLES if event["type"].startswith(each))
+        name = next(role for role in _ROLES if event["type"].startswith(role))
         message_id = self._last[name] = _text(event, "messageId") or self._last.get(name, place)
         message = self._message(message_id, _text(event, "role") or _ROLES[name], place)
         message["content"].append(_text(event, "delta"))
@@ -121,6 +121,6 @@ class _Stream:
 
 def _text(event: JsonObject, name: str) -> str:
     """Return a member, in either spelling."""
-    spelled = "".join(f"_{each.lower()}" if each.isupper() else each for each in name)
+    spelled = "".join(f"_{text.lower()}" if text.isupper() else text for text in name)
     value = event.get(name, event.get(spelled))
     return value if isinstance(value, str) else ""

@@ -64,12 +64,14 @@ def _role(value: JsonObject) -> JsonValue:
 
 def _read_message(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
     contents = value["contents"]
-    calls = {each.get("call_id") for each in contents if each.get("type") == "function_call"}
+    calls = {
+        content.get("call_id") for content in contents if content.get("type") == "function_call"
+    }
     blocks = [
         (f"/contents/{index}", block)
-        for index, each in enumerate(contents)
-        if not _is_called_in(each, calls)
-        for block in _blocks(each, reader)
+        for index, content in enumerate(contents)
+        if not _is_called_in(content, calls)
+        for block in _blocks(content, reader)
     ]
     yield compose_message(_role(value), blocks, pointer)
 
@@ -105,7 +107,7 @@ def _blocks(part: JsonObject, reader: InnerReader) -> Iterator[JsonValue]:
         yield text_block(part["message"])
     elif kind == "shell_command_output":
         texts = (part.get(name) for name in ("stdout", "stderr"))
-        yield from (text_block(each) for each in texts if isinstance(each, str) and each)
+        yield from (text_block(text) for text in texts if isinstance(text, str) and text)
     elif not _is_apart(kind):
         yield from (block for _, block in reader.read_blocks([part], ""))
 
@@ -114,18 +116,18 @@ def _run_block(part: JsonObject, kind: str, reader: InnerReader) -> JsonValue:
     """Return the call of a tool that the provider executes, or its result."""
     call_id, name = part["call_id"], part.get("tool_name")
     if kind.endswith(_RAN):
-        output = next((part[each] for each in _OUTPUTS if part.get(each)), "")
+        output = next((part[item] for item in _OUTPUTS if part.get(item)), "")
         listed: JsonValue = [output] if isinstance(output, dict) else output
         if objects(listed):
-            output = [block for each in listed for block in _blocks(each, reader)]
+            output = [block for item in listed for block in _blocks(item, reader)]
         return answer_block(call_id, name, output)
     arguments: JsonObject = {
-        each: value
-        for each, value in part.items()
-        if value is not None and each not in _NO_ARGUMENTS
+        key: value for key, value in part.items() if value is not None and key not in _NO_ARGUMENTS
     }
     if objects(inputs := arguments.pop("inputs", ())):
-        arguments["code"] = "\n".join(each["text"] for each in inputs if string(each.get("text")))
+        arguments["code"] = "\n".join(
+            input_value["text"] for input_value in inputs if string(input_value.get("text"))
+        )
     return call_block(
         call_id, name or kind.removesuffix(_RUN), arguments.get("arguments", arguments)
     )

@@ -82,8 +82,8 @@ def _blocks(value: JsonObject, reader: InnerReader) -> Iterator[tuple[str, JsonV
     if not isinstance(content, list):
         yield "/content", text_block(content if isinstance(content, str) else json_text(content))
         return
-    for index, each in enumerate(content):
-        yield from ((f"/content/{index}", block) for block in _inner(each, reader))
+    for index, item in enumerate(content):
+        yield from ((f"/content/{index}", block) for block in _inner(item, reader))
 
 
 def _inner(part: JsonValue, reader: InnerReader) -> Iterator[JsonValue]:
@@ -99,8 +99,8 @@ def _inner(part: JsonValue, reader: InnerReader) -> Iterator[JsonValue]:
 
 
 def _read_state(state: JsonValue) -> Iterator[tuple[str, JsonValue]]:
-    for index, each in enumerate(state["llm_context"]["messages"]):
-        yield f"/llm_context/messages/{index}", each
+    for index, message in enumerate(state["llm_context"]["messages"]):
+        yield f"/llm_context/messages/{index}", message
 
 
 def _has_messages(state: JsonObject) -> bool:
@@ -113,9 +113,9 @@ def _is_beside(value: JsonObject) -> bool:
 
 
 def _read_events(events: JsonValue) -> Iterator[tuple[str, JsonValue]]:
-    for index, each in enumerate(events):
-        if not (isinstance(each, dict) and _is_beside(each)):
-            yield f"/{index}", each
+    for index, event in enumerate(events):
+        if not (isinstance(event, dict) and _is_beside(event)):
+            yield f"/{index}", event
 
 
 DIALECT = Dialect(

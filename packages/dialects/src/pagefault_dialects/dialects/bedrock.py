@@ -55,7 +55,7 @@ def _read_document(block: JsonObject) -> list[JsonValue] | None:
     source = document.get("source")
     content_source = source if isinstance(source, dict) else {}
     texts = (content_source.get(name) for name in ("text", "content"))
-    content = next((each for each in texts if each is not None), None)
+    content = next((text for text in texts if text is not None), None)
     context = document.get("context")
     context_blocks = [text_block(context)] if isinstance(context, str) and context else []
     if content is None:

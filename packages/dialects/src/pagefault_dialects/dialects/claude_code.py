@@ -86,7 +86,7 @@ def _find_chain(lines: Sequence[JsonObject]) -> set[str]:
     while name in by_id and name not in chain:
         chain.add(name)
         name = _name(by_id[name], "parentUuid")
-    replies = {_message_id(by_id[each]) for each in chain} - {""}
+    replies = {_message_id(by_id[item]) for item in chain} - {""}
     siblings = {name for name, line in by_id.items() if _message_id(line) in replies}
     answers = {
         name
@@ -121,8 +121,11 @@ def _only_answers(line: JsonObject) -> bool:
 
 def _joined(pieces: Sequence[JsonObject]) -> JsonObject:
     """Return a message with the blocks of all its lines, without repeated ones."""
-    contents = (each.get("content") for each in pieces)
-    lists = (each if isinstance(each, list) else [text_block(each or "")] for each in contents)
+    contents = (piece.get("content") for piece in pieces)
+    lists = (
+        content if isinstance(content, list) else [text_block(content or "")]
+        for content in contents
+    )
     blocks = {json_text(block): block for content in lists for block in content}
     return {**pieces[-1], "content": [*blocks.values()]}
 

@@ -51,9 +51,9 @@ def _compacted(
     """Return the items after a compaction: a list of them, or the user's and a summary."""
     kept = payload.get("replacement_history")
     if isinstance(kept, list):
-        return [(f"{place}/replacement_history/{index}", each) for index, each in enumerate(kept)]
+        return [(f"{place}/replacement_history/{index}", item) for index, item in enumerate(kept)]
     questions = [
-        each for each in before if isinstance(each[1], dict) and each[1].get("role") == "user"
+        item for item in before if isinstance(item[1], dict) and item[1].get("role") == "user"
     ]
     summary = {"type": "message", "role": "user", "content": payload.get("message") or ""}
     return [*questions, (place, summary)]

@@ -24,7 +24,7 @@ def common_answer(output: ToolOutput, forms: tuple[BlockForm, ...], convert: Con
         convert: Reads blocks that messages have as well.
     """
     reading = _AnswerReading(forms, convert)
-    contents = [reading.read(each) for each in output.contents]
+    contents = [reading.read(item) for item in output.contents]
     content = contents[0] if len(contents) == 1 else [*_flat(contents)] or ""
     failed = output.is_error is True
     return answer_block(output.call_id or "", output.name or "", content, is_error=failed)
@@ -54,11 +54,11 @@ class _AnswerReading:
             return value if isinstance(value, str) else json_text(value)
         if content.reading == "media" and isinstance(value, list):
             return [
-                medium_block("image", each, None, None) if isinstance(each, str) else each
-                for each in value
+                medium_block("image", item, None, None) if isinstance(item, str) else item
+                for item in value
             ]
         if isinstance(value, list):
-            return [block for each in value for block in self._blocks(each, 0)]
+            return [block for item in value for block in self._blocks(item, 0)]
         if content.reading == "content" and isinstance(value, dict):
             return [*self._blocks(value, 0)]
         return value
@@ -86,14 +86,14 @@ class _AnswerReading:
     ) -> Iterator[JsonValue]:
         match form.holds:
             case "text":
-                yield from (text_block(str(each)) for each in values if each not in (None, ""))
+                yield from (text_block(str(item)) for item in values if item not in (None, ""))
             case "json":
                 yield text_block(values[0] if isinstance(values[0], str) else json_text(values[0]))
             case "content":
                 yield from _labels(block, form)
                 inner = values[0] if isinstance(values[0], list) else [values[0]]
-                for each in inner:
-                    inner_block = text_block(each) if isinstance(each, str) else each
+                for item in inner:
+                    inner_block = text_block(item) if isinstance(item, str) else item
                     yield from self._blocks(inner_block, depth + 1)
             case "media":
                 yield _medium(block, form)
@@ -102,7 +102,7 @@ class _AnswerReading:
 def _labels(block: JsonObject, form: BlockForm) -> Iterator[JsonValue]:
     """Yield a line with the title and the address of a block."""
     named = (value_at(block, path) for path in (form.name, form.uri) if path)
-    labels = [each for each in named if isinstance(each, str) and each]
+    labels = [item for item in named if isinstance(item, str) and item]
     if labels:
         yield text_block(f"[{', '.join(labels)}]")
 

@@ -73,8 +73,8 @@ class Envelope:
         call_id, call_path = _string_at(members, self.call_id)
         name, name_path = _string_at(members, self.name)
         is_error = self.failure(members)
-        removed: list[Steps] = [*(each.path for each in contents), call_path, name_path]
-        removed += [(members.key(each),) for each in self.frame if each in members]
+        removed: list[Steps] = [*(content.path for content in contents), call_path, name_path]
+        removed += [(members.key(item),) for item in self.frame if item in members]
         return ToolOutput(
             dialect,
             contents,
@@ -131,7 +131,7 @@ class Wrapper:
         key = members.key(self.inner)
         removed: list[Steps] = [
             (key,),
-            *((members.key(each),) for each in self.frame if each in members),
+            *((members.key(item),) for item in self.frame if item in members),
         ]
         rest = without_paths(value, removed)
         for name, member in [*rest.items()]:
@@ -140,7 +140,7 @@ class Wrapper:
                 del rest[name]
             elif isinstance(member, dict):
                 rest[name] = inner_rest
-        return [self._wrap(dialect, members, each.inside(key), rest) for each in found]
+        return [self._wrap(dialect, members, item.inside(key), rest) for item in found]
 
     def _wrap(self, dialect: str, members: Members, output: ToolOutput, rest: Object) -> ToolOutput:
         changed: dict[str, Any] = {"rest": output.rest | {self.label: rest}} if rest else {}

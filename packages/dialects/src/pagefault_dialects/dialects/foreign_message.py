@@ -132,7 +132,7 @@ def medium_block(kind: str, data: JsonValue, mime_type: JsonValue, name: JsonVal
     """
     is_address = isinstance(data, str) and data.startswith(("http://", "https://"))
     members = {"url" if is_address else "data": data, "mimeType": mime_type, "filename": name}
-    return {"type": kind, **{key: each for key, each in members.items() if each}}
+    return {"type": kind, **{key: member for key, member in members.items() if member}}
 
 
 def medium_kind(mime_type: JsonValue) -> str:

@@ -147,8 +147,8 @@ def _read_response(body: JsonValue) -> Iterator[tuple[str, JsonValue]]:
 
 def _read_calling_history(body: JsonValue) -> Iterator[tuple[str, JsonValue]]:
     """Yield the history of automatic function calling in the SDK, and the answer."""
-    name = next(each for each in _HISTORIES if body.get(each))
-    yield from ((f"/{name}/{index}", each) for index, each in enumerate(body[name]))
+    name = next(history for history in _HISTORIES if body.get(history))
+    yield from ((f"/{name}/{index}", item) for index, item in enumerate(body[name]))
     yield from _read_response(body)
 
 

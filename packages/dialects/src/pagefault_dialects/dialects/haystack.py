@@ -80,7 +80,7 @@ def _read_underscored(
     value: JsonObject, pointer: str, reader: InnerReader
 ) -> Iterator[ForeignMessage]:
     """Yield a message in the form of versions before 2.9."""
-    bare = {name.removeprefix("_"): each for name, each in value.items()}
+    bare = {name.removeprefix("_"): item for name, item in value.items()}
     message = next(_read_message(bare, pointer, reader))
     places = {f"/content/{index}": f"/_content/{index}" for index in range(len(bare["content"]))}
     yield replace(message, places={"/content": "/_content", **places})

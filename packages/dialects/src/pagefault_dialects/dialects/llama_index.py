@@ -97,7 +97,7 @@ def _content(value: JsonObject) -> Iterator[tuple[str, JsonValue]]:
         yield "/content", text_block(value["content"])
         return
     for index, block in enumerate(value["blocks"]):
-        yield from ((f"/blocks/{index}", each) for each in _common(block))
+        yield from ((f"/blocks/{index}", item) for item in _common(block))
 
 
 def _common(block: JsonObject) -> Iterator[JsonValue]:
@@ -115,9 +115,9 @@ def _common(block: JsonObject) -> Iterator[JsonValue]:
     elif kind in ("citable", "citation"):
         yield text_block(f"[{block.get('title')}]")
         content = block.get("content", block.get("cited_content"))
-        for each in content if isinstance(content, list) else [content]:
-            if isinstance(each, dict):
-                yield from _common(each)
+        for item in content if isinstance(content, list) else [content]:
+            if isinstance(item, dict):
+                yield from _common(item)
     elif kind != "cache":
         yield block
 

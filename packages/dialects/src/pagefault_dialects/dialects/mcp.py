@@ -173,8 +173,8 @@ def _read_sampled(value: JsonValue) -> Iterator[tuple[str, JsonValue]]:
     if "messages" not in wrapped:
         yield pointer, wrapped
         return
-    for index, each in enumerate(wrapped["messages"]):
-        yield f"{pointer}/messages/{index}", each
+    for index, message in enumerate(wrapped["messages"]):
+        yield f"{pointer}/messages/{index}", message
 
 
 def _prompt(value: JsonValue) -> JsonObject:

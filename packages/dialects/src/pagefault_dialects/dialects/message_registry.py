@@ -61,15 +61,15 @@ def read_message(
     found = _Reader(0, dialect).read_message(value, pointer)
     sent = value if len(found) == 1 and found[0].pointer == pointer else None
     return [
-        replace(each, sent=sent, is_as_sent=each.is_as_sent and each.pointer == pointer)
-        for each in found
+        replace(finding, sent=sent, is_as_sent=finding.is_as_sent and finding.pointer == pointer)
+        for finding in found
     ]
 
 
 def find_conversation(value: JsonValue) -> tuple[str, ConversationForm] | None:
     """Return the form of a body, with the name of its dialect; `None` for a list of messages."""
     is_list = isinstance(value, list)
-    first = next((each for each in value if isinstance(each, dict)), None) if is_list else value
+    first = next((item for item in value if isinstance(item, dict)), None) if is_list else value
     if not isinstance(first, dict):
         return None
     present = _without_nulls(first)
@@ -95,10 +95,10 @@ class _Reader:
             other: list[ForeignMessage] = []
             for name, form in self._candidates(present):
                 found = [*form.read(present, pointer, inner)] if form.accepts(present) else []
-                if any(each.message is not None for each in found):
+                if any(entry.message is not None for entry in found):
                     if not form.shows_dialect:
                         return found
-                    return [_name_reader(each, name, renames=form.renames) for each in found]
+                    return [_name_reader(item, name, renames=form.renames) for item in found]
                 other = other or found
             if other:
                 return other
@@ -165,9 +165,9 @@ def _read_content(
         name, common = _common_blocks(block) if isinstance(block, dict) else (None, None)
         found = found or name
         is_changed = is_changed or common is not None
-        for each in (block,) if common is None else common:
+        for item in (block,) if common is None else common:
             places[f"{place}/{len(blocks)}"] = here
-            blocks.append(each)
+            blocks.append(item)
     return found, blocks, places if is_changed else None
 
 
@@ -186,9 +186,10 @@ def _common_blocks(block: JsonObject) -> tuple[str | None, list[JsonValue] | Non
     if "role" in present:
         return None, None
     answers = open_results(present)
-    if answers and all(each.call_id or each.name for each in answers):
+    if answers and all(answer.call_id or answer.name for answer in answers):
         common = [
-            common_answer(each, find_dialect(each.dialect).blocks, _convert) for each in answers
+            common_answer(answer, find_dialect(answer.dialect).blocks, _convert)
+            for answer in answers
         ]
         return answers[0].dialect, common
     return None, None

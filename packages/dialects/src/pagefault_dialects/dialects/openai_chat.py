@@ -84,8 +84,8 @@ def _with_images(value: JsonObject) -> JsonObject:
     if not isinstance(images, list):
         return value
     blocks = [
-        medium_block("image", each, None, None) if isinstance(each, str) else each
-        for each in images
+        medium_block("image", image, None, None) if isinstance(image, str) else image
+        for image in images
     ]
     return {**value, "images": blocks}
 

@@ -174,7 +174,7 @@ def _item_blocks(
 
 def _as_function_call(item: JsonObject, kind: str) -> JsonValue:
     """Return a call of a provider-defined tool as a function call."""
-    arguments = {name: each for name, each in item.items() if name not in _NO_ARGUMENTS}
+    arguments = {name: value for name, value in item.items() if name not in _NO_ARGUMENTS}
     arguments_member = arguments.get("arguments")
     if len(arguments) == 1 and isinstance(arguments_member, str | dict):
         text = (

@@ -100,7 +100,7 @@ def _without_type(part: JsonObject, member: str) -> JsonValue:
     value = part.get(member)
     if not isinstance(value, dict):
         return value
-    return {name: each for name, each in value.items() if name != "type"}
+    return {name: item for name, item in value.items() if name != "type"}
 
 
 def _is_attributes(value: JsonObject) -> bool:
@@ -119,15 +119,15 @@ def _listed(value: JsonValue) -> list[JsonObject]:
 
 def _read_attributes(value: JsonValue) -> Iterator[tuple[str, JsonValue]]:
     for name in _LISTS:
-        for index, each in enumerate(_listed(value.get(name))):
-            yield f"/{name}/{index}", each
+        for index, item in enumerate(_listed(value.get(name))):
+            yield f"/{name}/{index}", item
 
 
 def _read_prompt(value: JsonObject) -> JsonObject:
     texts = [part["content"] for part in _listed(value.get(_SYSTEM)) if "content" in part]
     model = value.get("gen_ai.request.model")
     prompt = {"instructions": "\n\n".join(map(str, texts)), "model": model}
-    return {name: each for name, each in prompt.items() if each}
+    return {name: item for name, item in prompt.items() if item}
 
 
 DIALECT = Dialect(

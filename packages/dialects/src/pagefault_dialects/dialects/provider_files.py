@@ -83,5 +83,5 @@ def describe_block(block: Object) -> OwnBlock | None:
 
 
 def _text(kind: str, named: Iterable[object]) -> str:
-    words = [each for each in named if isinstance(each, str) and each]
+    words = [item for item in named if isinstance(item, str) and item]
     return "\n".join(words) or f"[block: {kind}]"

@@ -178,17 +178,19 @@ def _medium(content: JsonObject, kind: str) -> JsonValue:
 
 
 def _read_all(messages: JsonValue) -> Iterator[tuple[str, JsonValue]]:
-    for index, each in enumerate(messages):
-        yield f"/{index}", each
+    for index, message in enumerate(messages):
+        yield f"/{index}", message
 
 
 def _read_prompt(messages: list[JsonValue]) -> JsonObject:
     """Return the newest instructions, which apply to all messages, after the system prompts."""
-    found = (each.get("instructions") for each in reversed(messages) if isinstance(each, dict))
-    newest = next((each for each in found if isinstance(each, str) and each), None)
+    found = (
+        message.get("instructions") for message in reversed(messages) if isinstance(message, dict)
+    )
+    newest = next((item for item in found if isinstance(item, str) and item), None)
     if newest is None:
         return {}
-    first = next(each for each in messages if isinstance(each, dict))
+    first = next(message for message in messages if isinstance(message, dict))
     prompts = takewhile(lambda part: part["part_kind"] == "system-prompt", first["parts"])
     texts = [part["content"] for part in prompts if isinstance(part.get("content"), str)]
     return {"instructions": "\n\n".join([*texts, newest])}

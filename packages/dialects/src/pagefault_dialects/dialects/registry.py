@@ -92,7 +92,7 @@ def open_results(value: object) -> list[ToolOutput]:
     rest = mcp.rest_of_response(value)
     if not found:
         return [mcp.bare_result(inner, path, rest)]
-    return [replace(each.inside(*path), rest=each.rest | rest) for each in found]
+    return [replace(item.inside(*path), rest=item.rest | rest) for item in found]
 
 
 def _answers(value: object, depth: int = 0) -> list[ToolOutput]:
@@ -120,5 +120,5 @@ def _answers_in(values: list[object], depth: int) -> list[ToolOutput]:
         found = _answers(value, depth + 1) if isinstance(value, dict) else []
         if not found:
             return []
-        answers += (each.inside(index) for each in found)
+        answers += (item.inside(index) for item in found)
     return answers

@@ -44,7 +44,7 @@ class ToolOutput:
         """Return the same result, with its paths from an outer object."""
         return ToolOutput(
             self.dialect,
-            tuple([each.inside(*steps) for each in self.contents]),
+            tuple([content.inside(*steps) for content in self.contents]),
             self.is_error,
             self.call_id,
             (*steps, *self.call_id_path),

@@ -163,7 +163,7 @@ def _read_ui_message(value: JsonObject, pointer: str, reader: InnerReader) -> li
         if _is_steering(part):
             # Text of the user between two steps of the assistant.
             place = f"/{member}/{index}/parts"
-            steering = [(f"{place}/{number}", each) for number, each in enumerate(part["parts"])]
+            steering = [(f"{place}/{number}", item) for number, item in enumerate(part["parts"])]
             blocks = []
             runs += [("user", steering), (value["role"], blocks)]
         else:
@@ -171,7 +171,7 @@ def _read_ui_message(value: JsonObject, pointer: str, reader: InnerReader) -> li
     if member == "toolInvocations" and isinstance(text := value.get("content"), str):
         blocks.append(("/content", {"type": "text", "text": text}))
     read = ("parts", "content", "toolInvocations", "role", "id", "createdAt", "metadata")
-    rest = {name: each for name, each in value.items() if name not in read}
+    rest = {name: item for name, item in value.items() if name not in read}
     first = compose_message(*runs[0], pointer, extra=rest)
     return [first, *(compose_message(*run, pointer) for run in runs[1:] if run[1])]
 
@@ -187,7 +187,7 @@ def _is_ui_message(value: JsonObject) -> bool:
     return (
         value.get("role") in ("system", "user", "assistant")
         and isinstance(parts, list)
-        and any(isinstance(each, dict) and _is_ui_part(each) for each in parts)
+        and any(isinstance(part, dict) and _is_ui_part(part) for part in parts)
     )
 
 
@@ -216,7 +216,7 @@ def _of_ui_part(part: JsonValue) -> Iterator[JsonValue]:
         return
     if "toolCallId" not in part or kind in ("tool-call", "tool-result"):
         # Drop the state of streaming.
-        yield {name: each for name, each in part.items() if name != "state"}
+        yield {name: item for name, item in part.items() if name != "state"}
         return
     name = part.get("toolName", kind.removeprefix("tool-"))
     known: dict[str, JsonValue] = {"toolCallId": part["toolCallId"], "toolName": name}

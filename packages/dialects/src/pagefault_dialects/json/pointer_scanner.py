@@ -171,7 +171,7 @@ class _Scan:
             lengths[container.start] = length
             # Brackets, and commas.
             size_bytes += 2 + max(0, length - 1)
-        members = tuple((key, self._described(each, lengths)) for key, each in first_members)
+        members = tuple((key, self._described(member, lengths)) for key, member in first_members)
         length = lengths[target.start]
         return LargeValue(self._is_array(target), length, size_bytes, members)
 
@@ -192,11 +192,11 @@ def _size_bytes(piece: Any) -> int:  # noqa: ANN401
     """Return the size of a piece's members as compact JSON, without large members."""
     if isinstance(piece, dict):
         small: Any = {
-            key: each for key, each in piece.items() if not isinstance(each, LargeContainer)
+            key: value for key, value in piece.items() if not isinstance(value, LargeContainer)
         }
         named = sum(len(_utf8(key)) + 1 for key in piece.keys() - small.keys())
     else:
-        small = [each for each in piece if not isinstance(each, LargeContainer)]
+        small = [item for item in piece if not isinstance(item, LargeContainer)]
         named = 0
     return named + len(_utf8(small)) - 2 - max(0, len(small) - 1)
 

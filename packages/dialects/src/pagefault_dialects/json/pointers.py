@@ -107,7 +107,7 @@ def first_difference(
 
 def _is_same(one: JsonValue, other: JsonValue) -> bool:
     # In Python True equals 1, and a number never equals a string.
-    if any(isinstance(each, _NO_NUMBER) for each in (one, other)):
+    if any(isinstance(item, _NO_NUMBER) for item in (one, other)):
         return type(one) is type(other) and bool(one == other)
     return bool(number_value(one) == number_value(other))
 

@@ -35,6 +35,6 @@ class RepeatedKeys:
             if isinstance(node, dict):
                 _, repeated = self._found.get(id(node), (node, []))
                 yield from ((pointer, key) for key in repeated)
-                waiting += ((child_pointer(pointer, key), each) for key, each in node.items())
+                waiting += ((child_pointer(pointer, key), item) for key, item in node.items())
             elif isinstance(node, list):
-                waiting += ((child_pointer(pointer, i), each) for i, each in enumerate(node))
+                waiting += ((child_pointer(pointer, i), item) for i, item in enumerate(node))

@@ -92,21 +92,21 @@ class Spelling:
     def _pieces(self, tokens: list[str]) -> Iterator[str]:
         depth = 0
         before = ""
-        for each in tokens:
-            if each in ("]", "}"):
+        for symbol in tokens:
+            if symbol in ("]", "}"):
                 depth -= 1
                 # An empty container is closed on its line.
                 yield "" if before in ("[", "{") else self._line(depth)
             elif before in ("[", "{"):
                 yield self._line(depth)
-            yield each
-            if each in ("[", "{"):
+            yield symbol
+            if symbol in ("[", "{"):
                 depth += 1
-            elif each == ":":
+            elif symbol == ":":
                 yield " "
-            elif each == ",":
+            elif symbol == ",":
                 yield self._line(depth) or " "
-            before = each
+            before = symbol
 
     def _line(self, depth: int) -> str:
         return f"\n{self.indent * depth}" if self.indent else ""

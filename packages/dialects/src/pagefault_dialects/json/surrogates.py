@@ -20,9 +20,9 @@ def lone_surrogates(value: JsonValue) -> Iterator[tuple[str, str]]:
                 yield pointer, node
         elif isinstance(node, dict):
             waiting += ((pointer, key) for key in node)
-            waiting += ((child_pointer(pointer, key), each) for key, each in node.items())
+            waiting += ((child_pointer(pointer, key), item) for key, item in node.items())
         elif isinstance(node, list):
-            waiting += ((child_pointer(pointer, index), each) for index, each in enumerate(node))
+            waiting += ((child_pointer(pointer, index), item) for index, item in enumerate(node))
 
 
 def has_lone_surrogate(value: JsonValue) -> bool:

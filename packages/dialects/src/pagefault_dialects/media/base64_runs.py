@@ -60,7 +60,7 @@ _ESCAPED_RUN_START = re.compile(
 _ANY_BLANK = re.compile(r"\s")
 _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 _LETTER = b"A"
-_TO_LETTERS = bytes(_LETTER[0] if chr(each) in f"{_ALPHABET}-_" else 0 for each in range(256))
+_TO_LETTERS = bytes(_LETTER[0] if chr(number) in f"{_ALPHABET}-_" else 0 for number in range(256))
 
 
 def _encoded_start(start: bytes) -> str:

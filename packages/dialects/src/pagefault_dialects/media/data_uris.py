@@ -321,7 +321,7 @@ def _mime_type(head: re.Match[str]) -> str | None:
     declared = media_type.partition(";")[0].strip().lower()
     if not canonical_mime_type(declared):
         return None
-    return declared + "".join(f";{each.strip()}" for each in _KEPT_PARAMETER.findall(media_type))
+    return declared + "".join(f";{match.strip()}" for match in _KEPT_PARAMETER.findall(media_type))
 
 
 def _filename(head: re.Match[str]) -> str | None:

@@ -209,10 +209,10 @@ def _found_encoding(sample: bytes) -> str | None:
     best = matches.best()
     if best is None:
         return None
-    western = next((each for each in matches if _may_be_western(each)), None)
+    western = next((match for match in matches if _may_be_western(match)), None)
     if western is not None and _is_central_or_equal(best, western):
         return _WESTERN
-    alike = [each for each in matches if _is_alike(each, best)]
+    alike = [match for match in matches if _is_alike(match, best)]
     return _clearest(alike) if len(alike) > 1 else best.encoding
 
 
@@ -234,6 +234,6 @@ def _is_alike(match: "CharsetMatch", best: "CharsetMatch") -> bool:
 
 def _clearest(alike: "list[CharsetMatch]") -> str | None:
     """Return the charset in which far more letters are lower case than in all others, if any."""
-    counts = sorted((sum(map(str.islower, str(each))), each.encoding) for each in alike)
+    counts = sorted((sum(map(str.islower, str(item))), item.encoding) for item in alike)
     (second, _), (most, encoding) = counts[-2:]
     return encoding if most > _FAR_MORE * second else None

@@ -89,14 +89,14 @@ def units_of(
     """Return the units of the turns of one message."""
     units: list[Unit] = []
     for turn in turns:
-        contents = [each for item in turn.items for each in _describe_item(item, digest_of)]
+        contents = [value for item in turn.items for value in _describe_item(item, digest_of)]
         if turn.role == "tool":
-            digest = _digest("answer", turn.call_id, *(each for _, each in contents))
+            digest = _digest("answer", turn.call_id, *(content for _, content in contents))
             units.append(Unit("answer", digest, place, turn.call_id))
             continue
         is_system = turn.role == "system"
-        for pointer, each in contents:
-            digest = _digest(turn.role, each)
+        for pointer, content in contents:
+            digest = _digest(turn.role, content)
             units.append(Unit("said", digest, place, is_system=is_system, pointer=pointer))
         for call in turn.calls:
             own_id = _NAMED_BY_US.sub("", call.call_id)
@@ -170,7 +170,7 @@ class _Stream:
         self.position = len(self.units)
         count = len(sent)
         tail = self.units[-count:] if count else _NOTHING
-        is_repeated = [each.digest for each in tail] == [each.digest for each in sent]
+        is_repeated = [item.digest for item in tail] == [item.digest for item in sent]
         if is_repeated:
             self.position -= count
         return is_repeated
@@ -200,26 +200,26 @@ class _Comparing:
         stored = [*without_repeated_calls(_without_prompt(self.stored))]
         sent = [*without_repeated_calls(self.sent)]
         kinds: Sequence[UnitKind] = ("said", "call")
-        streams = {kind: _Stream([each for each in stored if each.kind == kind]) for kind in kinds}
+        streams = {kind: _Stream([item for item in stored if item.kind == kind]) for kind in kinds}
         if continues:
-            tails = {kind: [each for each in sent if each.kind == kind] for kind in kinds}
+            tails = {kind: [item for item in sent if item.kind == kind] for kind in kinds}
             are_repeated = [streams[kind].start_behind(tails[kind]) for kind in kinds]
             if not all(are_repeated):
                 for stream in streams.values():
                     stream.position = len(stream.units)
         answers: dict[str, deque[Unit]] = defaultdict(deque)
-        for each in stored:
-            if each.kind == "answer":
-                answers[each.call_id].append(each)
+        for call in stored:
+            if call.kind == "answer":
+                answers[call.call_id].append(call)
         differences = [
             found for unit in sent if (found := self._pass(unit, streams, answers)) is not None
         ]
         missing = (stream.next for stream in streams.values())
-        differences += (Difference(self.count, "", each.place) for each in missing if each)
+        differences += (Difference(self.count, "", item.place) for item in missing if item)
         if differences:
             # Content and calls are compared separately, and either may differ first.
-            first = min(differences, key=lambda each: each.place)
-            seq = min(each.seq for each in differences)
+            first = min(differences, key=lambda difference: difference.place)
+            seq = min(difference.seq for difference in differences)
             return Comparison(difference=replace(first, seq=seq))
         return self._new()
 
@@ -257,7 +257,7 @@ class _Comparing:
 
     def _new(self) -> Comparison:
         """Return the new messages, or a difference if stored ones follow them."""
-        matched = [index for index, each in self.messages.items() if each.stored]
+        matched = [index for index, value in self.messages.items() if value.stored]
         last_stored = max(matched, default=-1)
         new: list[int] = []
         for index in sorted(self.messages):
@@ -266,12 +266,12 @@ class _Comparing:
                 continue
             is_before = index < last_stored
             if is_before and (message.new or message.stored):
-                later = min(each for each in matched if each > index)
+                later = min(item for item in matched if item > index)
                 seq = self.messages[later].first_seq or 0
                 return Comparison(difference=Difference(index, "", seq))
             new.append(index)
         grown = next((index for index in new if self.messages[index].stored), None)
-        known = [index for index, each in self.messages.items() if each.stored or each.answered]
+        known = [index for index, value in self.messages.items() if value.stored or value.answered]
         # Messages without units, such as reasoning, stay before the message that follows.
         silent = range(max(known, default=-1) + 1, max(new, default=-1))
         new += (index for index in silent if index not in self.messages)
@@ -280,7 +280,7 @@ class _Comparing:
 
 def _without_prompt(stored: Sequence[Unit]) -> Sequence[Unit]:
     """Return the stored units without a system prompt at the beginning, which is not compared."""
-    start = next((i for i, each in enumerate(stored) if not each.is_system), len(stored))
+    start = next((i for i, item in enumerate(stored) if not item.is_system), len(stored))
     return stored[start:]
 
 
@@ -307,10 +307,10 @@ def further_blocks(
         units: Function that returns the units of a part of the message.
         stored: The units of the stored beginning, and stored answers.
     """
-    known = {(each.kind, each.call_id or each.digest) for each in stored}
+    known = {(call.kind, call.call_id or call.digest) for call in stored}
 
     def is_stored(head: JsonObject) -> bool:
-        return all((each.kind, each.call_id or each.digest) in known for each in units(head))
+        return all((unit.kind, unit.call_id or unit.digest) in known for unit in units(head))
 
     for name in _BLOCKS:
         blocks = message.get(name)

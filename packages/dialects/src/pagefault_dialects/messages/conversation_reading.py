@@ -61,7 +61,7 @@ def read_conversation(value: JsonValue) -> ConversationReading:
         messages_in = form[1].messages_in or dialect
         prompt |= form[1].prompt(body) if form[1].prompt is not None else {}
         passed_over = _count_passed_over(body, form[1])
-    placed = ((pointer, each, _in_dialect(entry, messages_in)) for pointer, each, entry in entries)
+    placed = ((pointer, item, _in_dialect(entry, messages_in)) for pointer, item, entry in entries)
     return ConversationReading(tuple(placed), dialect, prompt, continues, passed_over)
 
 
@@ -77,9 +77,9 @@ def _read_entries(
         )
     entries: list[tuple[str, JsonObject, EntryReading]] = []
     faults: list[Fault] = []
-    for pointer, each in messages:
+    for pointer, message in messages:
         try:
-            entries.append((pointer, each, make_entry(read_message(each, ""), sent=each)))
+            entries.append((pointer, message, make_entry(read_message(message, ""), sent=message)))
         except InvalidPayloadError as exc:
             faults += (Fault(pointer + fault.pointer, fault.detail) for fault in exc.faults)
     if faults:
@@ -93,7 +93,7 @@ def _read_entries(
 def _count_passed_over(body: JsonValue, form: ConversationForm) -> int:
     if form.passes_over is None or not isinstance(body, list):
         return 0
-    return sum(isinstance(each, dict) and form.passes_over(each) for each in body)
+    return sum(isinstance(item, dict) and form.passes_over(item) for item in body)
 
 
 def _dialect(
@@ -108,5 +108,5 @@ def _dialect(
 
 def _in_dialect(entry: EntryReading, dialect: str | None) -> EntryReading:
     """Return an entry without a dialect of its own in the dialect of the other messages."""
-    is_plain = not any(each.reader for each in entry.messages)
+    is_plain = not any(message.reader for message in entry.messages)
     return replace(entry, dialect=dialect) if is_plain and dialect is not None else entry

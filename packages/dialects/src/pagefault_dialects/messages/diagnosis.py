@@ -54,35 +54,39 @@ def diagnose(
         findings += _trailing_space(history.recorded)
     order = [*_check_order(history, sent, profile.target, main)]
     if is_session:
-        messages = [each for each in history.messages if each.message is not None]
+        messages = [message for message in history.messages if message.message is not None]
         faults = message_faults(messages, main)
         return _sort_by_entry([*findings, *map(_by_entry, order), *map(_by_entry, faults)])
     findings += message_faults(history.messages, main)
     findings += order
-    findings = [each for each in findings if not _is_made_by_model(each, own, history.messages)]
-    named = [_with_pointer(each, history.messages) for each in findings]
-    places = {each.pointer: index for index, each in enumerate(history.messages)}
-    return sorted(named, key=lambda each: _place(each, places))
+    findings = [
+        finding for finding in findings if not _is_made_by_model(finding, own, history.messages)
+    ]
+    named = [_with_pointer(finding, history.messages) for finding in findings]
+    places = {message.pointer: index for index, message in enumerate(history.messages)}
+    return sorted(named, key=lambda item: _place(item, places))
 
 
 def _sort_by_entry(findings: Sequence[Finding]) -> list[Finding]:
     """Return findings in the order of entries. The pointer of an entry as a whole is empty."""
     named = (
-        each.model_copy(update={"pointer": ""}) if each.pointer.startswith("/api/") else each
-        for each in findings
+        finding.model_copy(update={"pointer": ""})
+        if finding.pointer.startswith("/api/")
+        else finding
+        for finding in findings
     )
-    return sorted(named, key=lambda each: each.seq or 0)
+    return sorted(named, key=lambda item: item.seq or 0)
 
 
 def _check_order(
     history: ReadHistory, sent: Sequence[JsonValue], target: str, main: Dialect | None
 ) -> Iterator[Finding]:
     """Yield the faults in the order of original messages, if they are in the target's form."""
-    pointers = [each.pointer for each in history.messages if not each.is_apart]
+    pointers = [message.pointer for message in history.messages if not message.is_apart]
     if not is_home(history, target, main) or len(sent) != len(pointers):
         return
     faults = sequence_faults(sent, target, pointers=pointers)
-    yield from (each for each in faults if each.rule in _ORDER_RULES)
+    yield from (fault for fault in faults if fault.rule in _ORDER_RULES)
 
 
 def without_originals(turns: Sequence[ComposedTurn]) -> list[ComposedTurn]:
@@ -104,7 +108,7 @@ def entry_pointer(seq: int) -> str:
 
 def is_home(history: ReadHistory, target: str, main: Dialect | None) -> bool:
     """Return whether a history is in the form of a target's requests."""
-    is_as_sent = all(each.is_as_sent for each in history.messages)
+    is_as_sent = all(message.is_as_sent for message in history.messages)
     return target == (main or "openai-chat") and is_as_sent
 
 

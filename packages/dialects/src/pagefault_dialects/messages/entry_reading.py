@@ -108,7 +108,7 @@ def make_entry(
         InvalidPayloadError: One of them is not a message.
     """
     allows_null = isinstance(sent, dict) and any(name in sent for name in _CONTENT_MEMBERS)
-    faults = [fault for each in messages for fault in _faults(each, allows_null=allows_null)]
+    faults = [fault for message in messages for fault in _faults(message, allows_null=allows_null)]
     if faults or not messages:
         faults = faults or [Fault(pointer, "holds nothing that is said")]
         raise InvalidPayloadError(
@@ -116,7 +116,7 @@ def make_entry(
             "as its SDK or its provider writes it.",
             faults=faults,
         )
-    dialect = next((each.reader for each in messages if each.reader), PLAIN_DIALECT)
+    dialect = next((message.reader for message in messages if message.reader), PLAIN_DIALECT)
     return EntryReading(dialect, _role(messages), tuple(messages))
 
 
@@ -135,8 +135,8 @@ def _faults(foreign: ForeignMessage, *, allows_null: bool) -> list[Fault]:
 
 
 def _role(messages: Sequence[ForeignMessage]) -> EntryRole:
-    found = [each.message for each in messages if each.message is not None]
-    roles = [_ROLES.get(each["role"], "user") for each in found if not _only_answers(each)]
+    found = [message.message for message in messages if message.message is not None]
+    roles = [_ROLES.get(message["role"], "user") for message in found if not _only_answers(message)]
     if not roles:
         return "tool"
     # A system prompt with messages of another role has that role.
@@ -147,13 +147,13 @@ def _only_answers(message: Mapping[str, Any]) -> bool:
     if _ROLES.get(message["role"]) == "tool":
         return True
     blocks = [
-        each
+        item
         for name in _CONTENTS
-        for each in (message[name] if isinstance(message.get(name), list) else ())
+        for item in (message[name] if isinstance(message.get(name), list) else ())
     ]
-    blocks = [each for each in blocks if not is_cache_block(each)]
+    blocks = [block for block in blocks if not is_cache_block(block)]
     has_text = any(isinstance(message.get(name), str) and message[name] for name in _CONTENTS)
-    return bool(blocks) and not has_text and all(as_answer(each) is not None for each in blocks)
+    return bool(blocks) and not has_text and all(as_answer(block) is not None for block in blocks)
 
 
 def entry_turns(
@@ -186,7 +186,7 @@ def entry_turns(
         moved_out=moved_out,
         finds_media=finds_media,
     )
-    return join_turns((turn, each.joins) for each in entry.messages for turn in read(each))
+    return join_turns((turn, message.joins) for message in entry.messages for turn in read(message))
 
 
 def entry_calls(entry: EntryReading) -> Iterator[TurnCall]:
@@ -283,7 +283,7 @@ def _merge_run(run: Sequence[ComposedTurn]) -> Sequence[ComposedTurn]:
     calls = (call for turn in run for call in turn.calls) if is_one_entry else placed_calls(run)
     natives = tuple(native for turn in run for native in turn.natives)
     # Several originals can be sent back as one turn only if they are items of Responses.
-    are_items = all(each.dialect == "openai-responses" for each in natives)
+    are_items = all(native.dialect == "openai-responses" for native in natives)
     return [replace(first, items=items, calls=tuple(calls), natives=natives if are_items else ())]
 
 

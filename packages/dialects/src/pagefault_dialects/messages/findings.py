@@ -46,7 +46,7 @@ def find_lossy_faults(
         own: The dialect of the history, if that is the target's; else `None`.
     """
     media = _media_by_place(turns)
-    every = [each for group in media.values() for each in group]
+    every = [item for group in media.values() for item in group]
     known: set[tuple[int | None, str, str]] = set()
     for entry in loss:
         place = (entry.seq, entry.pointer, entry.code)
@@ -55,14 +55,14 @@ def find_lossy_faults(
             continue
         known.add(place)
         here = media.get((entry.seq, entry.pointer), ())
-        named = (each for each in here if each.mime_type in entry.reason)
+        named = (resource for resource in here if resource.mime_type in entry.reason)
         medium = next(named, next(iter(here), None))
         if own is not None and medium is not None and _is_of_any_type(medium, profile):
             continue
         if medium is None:
             yield found(entry.code, entry.pointer, seq=entry.seq)
             continue
-        same = sum(media_class(each.kind) == media_class(medium.kind) for each in every)
+        same = sum(media_class(item.kind) == media_class(medium.kind) for item in every)
         yield found(
             entry.code,
             entry.pointer,
@@ -152,11 +152,11 @@ def find_unpaired(
             call_id, place = turn.call_id, turn
             if note.what == "call":
                 written = turn.calls[0].call_id
-                answered = (each.call_id for each in turns if each.seq == note.seq)
-                call_id = next((each for each in answered if _is_made_of(written, each)), written)
+                answered = (entry.call_id for entry in turns if entry.seq == note.seq)
+                call_id = next((item for item in answered if _is_made_of(written, item)), written)
             if note.what == "answer":
                 # The finding of a joined call is at its original place.
-                after = (each for each in origins.get(call_id, ()) if _seq(each) >= (note.seq or 0))
+                after = (item for item in origins.get(call_id, ()) if _seq(item) >= (note.seq or 0))
                 place = next(after, turn)
             yield found(note.code, place.origin, seq=place.seq, call_id=call_id)
 

@@ -45,9 +45,9 @@ def foreign_messages(value: JsonValue) -> list[ForeignMessage] | None:
         return None
     is_sent = list_name(value) is not None or isinstance(value, list)
     messages = [*_system(value)] if isinstance(value, dict) and is_sent else []
-    for pointer, each in found:
-        messages += read_message(each, pointer)
-    return messages if is_sent else [replace(each, is_as_sent=False) for each in messages]
+    for pointer, item in found:
+        messages += read_message(item, pointer)
+    return messages if is_sent else [replace(message, is_as_sent=False) for message in messages]
 
 
 def find_messages(value: JsonValue) -> list[tuple[str, JsonValue]] | None:
@@ -57,14 +57,14 @@ def find_messages(value: JsonValue) -> list[tuple[str, JsonValue]] | None:
     body = value if name is None else value[name]
     found = find_conversation(body) if name is None or isinstance(body, list) else None
     if found is not None:
-        return [(prefix + pointer, each) for pointer, each in found[1].read(body)]
+        return [(prefix + pointer, item) for pointer, item in found[1].read(body)]
     if name is None and not isinstance(value, list):
         return None
     if name is not None and not isinstance(body, list):
-        return [(prefix, each) for each in sent_messages(value)]
+        return [(prefix, sent_message) for sent_message in sent_messages(value)]
     if name == "contents":
-        return [(f"{prefix}/{index}", _as_content(each)) for index, each in enumerate(body)]
-    return [(f"{prefix}/{index}", each) for index, each in enumerate(body)]
+        return [(f"{prefix}/{index}", _as_content(item)) for index, item in enumerate(body)]
+    return [(f"{prefix}/{index}", item) for index, item in enumerate(body)]
 
 
 def foreign_message(value: JsonValue, pointer: str) -> ForeignMessage:
@@ -80,7 +80,7 @@ def sent_messages(value: JsonValue) -> list[JsonValue]:
         return [_as_content(body)]
     found = find_conversation(body) if name is None or isinstance(body, list) else None
     if found is not None:
-        return [each for _, each in found[1].read(body)]
+        return [item for _, item in found[1].read(body)]
     return [{"role": "user", "content": body}] if isinstance(body, str) else body
 
 
@@ -93,7 +93,7 @@ def list_name(value: JsonValue) -> str | None:
     """Return the name of the member with the messages; `None` if the body is a list."""
     if not isinstance(value, dict):
         return None
-    found = next((each for each in _LIST_NAMES if isinstance(value.get(each), list | str)), None)
+    found = next((name for name in _LIST_NAMES if isinstance(value.get(name), list | str)), None)
     is_content = found is None and isinstance(value.get("contents"), dict)
     return "contents" if is_content else found
 
@@ -111,7 +111,7 @@ def body_dialect(value: JsonValue, messages: Sequence[ForeignMessage]) -> Dialec
 
 def _are_typed(blocks: JsonValue) -> bool:
     return isinstance(blocks, list) and all(
-        isinstance(each, dict) and isinstance(each.get("type"), str) for each in blocks
+        isinstance(block, dict) and isinstance(block.get("type"), str) for block in blocks
     )
 
 
@@ -138,7 +138,7 @@ def _system(request: JsonObject) -> Iterator[ForeignMessage]:
 
 def main_dialect(messages: Sequence[ForeignMessage]) -> Dialect | None:
     """Return the first of the most frequent dialects of messages; `None` for plain messages."""
-    counts = Counter(each.dialect for each in messages if each.dialect is not None)
+    counts = Counter(message.dialect for message in messages if message.dialect is not None)
     if counts.keys() == {"anthropic", "mcp"}:
         return "mcp"
     return counts.most_common(1)[0][0] if counts else None

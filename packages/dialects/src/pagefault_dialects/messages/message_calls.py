@@ -84,9 +84,9 @@ def list_calls(message: Mapping[str, Any]) -> list[tuple[str, dict[str, JsonValu
     """Return the calls beside the content of a message, each with its pointer."""
     calls = message.get("tool_calls")
     found = [
-        (f"/tool_calls/{index}", each)
-        for index, each in enumerate(calls if isinstance(calls, list) else [])
-        if is_block(each)
+        (f"/tool_calls/{index}", call)
+        for index, call in enumerate(calls if isinstance(calls, list) else [])
+        if is_block(call)
     ]
     if is_block(legacy := message.get("function_call")):
         found.append(("/function_call", legacy))
@@ -131,7 +131,7 @@ def as_answer(block: JsonValue) -> AnswerBlock | None:
         answer,
         content=result.get("content"),
         is_error=answer.is_error or result.get("isError") is True,
-        parts=(*(each for each in extras if each is not None), *answer.parts),
+        parts=(*(extra for extra in extras if extra is not None), *answer.parts),
         structured=None if structured is None else (structured,),
     )
 

@@ -119,13 +119,13 @@ class ContentReading:
             items = self._block(content, pointer)
             yield from self._in_words(content, pointer, items) if is_of_dialect else items
         elif isinstance(content, list) and any(
-            is_block(each) and (_is_text(each) or is_typed_block(each)) for each in content
+            is_block(item) and (_is_text(item) or is_typed_block(item)) for item in content
         ):
-            for each in content:
-                if is_block(each):
-                    yield from self._in_words(each, pointer, self._block(each, pointer))
+            for item in content:
+                if is_block(item):
+                    yield from self._in_words(item, pointer, self._block(item, pointer))
                 else:
-                    yield from self._data(each, pointer)
+                    yield from self._data(item, pointer)
         else:
             yield from self._data(content, pointer)
 
@@ -183,7 +183,7 @@ class ContentReading:
                 kind = _kind(block)
                 text = item.text if isinstance(item, TextItem) else json_text(item.value)
                 moved = [*self._moved_media(text, pointer)]
-                yield from (replace(each, is_in_text=False) for each in moved)
+                yield from (replace(value, is_in_text=False) for value in moved)
                 if not (shows_medium or moved):
                     yield TextItem(pointer, _words_of_block(kind, block))
                 yield without_a_place(pointer, kind)
@@ -201,7 +201,7 @@ class ContentReading:
             if isinstance(item, TextItem) and _is_object_text(item.text):
                 is_object = True
                 moved = self._moved_media(item.text, pointer)
-                visible += (replace(each, is_in_text=False) for each in moved)
+                visible += (replace(value, is_in_text=False) for value in moved)
             elif isinstance(item, Medium):
                 visible.append(replace(item, is_in_text=False))
             else:
@@ -257,14 +257,14 @@ class ContentReading:
             return
         yield item
         if any(names.values()):
-            yield TextItem(pointer, json_text({key: each for key, each in names.items() if each}))
+            yield TextItem(pointer, json_text({key: name for key, name in names.items() if name}))
 
     def _part_item(
         self, part: NormalizedPart, media: tuple[NormalizedMedia, ...], pointer: str
     ) -> TextItem | Medium:
         if isinstance(part, NormalizedText):
             # The medium of a template follows as a separate item.
-            texts = (each if isinstance(each, str) else "[medium]" for each in part.template)
+            texts = (item if isinstance(item, str) else "[medium]" for item in part.template)
             return TextItem(pointer, "".join(texts))
         if isinstance(part, NormalizedMediaPart):
             source, filename = media[part.slot.index].source, media[part.slot.index].filename
@@ -315,11 +315,11 @@ def _words_of_block(kind: str, block: Mapping[str, JsonValue]) -> str:
     inner = block.get(kind)
     members = inner if is_block(inner) else block
     labels, content = _labels_of(members), members.get("content")
-    texts = [each for each in (members.get("text"), content) if isinstance(each, str) and each]
+    texts = [item for item in (members.get("text"), content) if isinstance(item, str) and item]
     nested = [content] if is_block(content) else content if isinstance(content, list) else []
-    nested = [*nested, *(each for name in _NESTED for each in _list_of(members.get(name)))]
-    for each in filter(is_block, nested):
-        named, text = ", ".join(_labels_of(each)), each.get("text")
+    nested = [*nested, *(item for name in _NESTED for item in _list_of(members.get(name)))]
+    for part in filter(is_block, nested):
+        named, text = ", ".join(_labels_of(part)), part.get("text")
         texts += [named] if named else []
         texts += [text] if isinstance(text, str) and text else []
     head = f"[{kind}: {', '.join(labels)}]" if labels else "" if texts else f"[block: {kind}]"
@@ -328,8 +328,8 @@ def _words_of_block(kind: str, block: Mapping[str, JsonValue]) -> str:
 
 def _labels_of(block: Mapping[str, JsonValue]) -> list[str]:
     named = [*(block.get(name) for name in _LABELS), value_at(block, _IN_BUCKET)]
-    texts = (each for each in named if isinstance(each, str))
-    return [each for each in texts if each and not each.startswith("data:")]
+    texts = (item for item in named if isinstance(item, str))
+    return [text for text in texts if text and not text.startswith("data:")]
 
 
 def _list_of(value: JsonValue) -> list[JsonValue]:
@@ -349,7 +349,7 @@ def _detail_of(block: Mapping[str, JsonValue]) -> ImageDetail | None:
     """Return the `detail` of the image of a block, in OpenAI's two spellings."""
     holder = block["image_url"] if is_block(block.get("image_url")) else block
     details: tuple[ImageDetail, ...] = ("low", "high", "auto", "original")
-    return next((each for each in details if each == holder.get("detail")), None)
+    return next((detail for detail in details if detail == holder.get("detail")), None)
 
 
 def _medium_member(block: Mapping[str, JsonValue]) -> str | None:

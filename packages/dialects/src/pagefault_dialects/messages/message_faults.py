@@ -30,19 +30,21 @@ def message_faults(messages: Sequence[ForeignMessage], main: Dialect | None) -> 
         main: The intended dialect; `None` for plain messages.
     """
     dialect: Dialect = main or "openai-chat"
-    for each in messages:
-        if each.unknown_role is not None:
-            yield found("unknown-role", f"{each.pointer}/role", actual=quoted(each.unknown_role))
-        if each.message is None:
-            yield found("not-a-message", each.pointer)
+    for message in messages:
+        if message.unknown_role is not None:
+            yield found(
+                "unknown-role", f"{message.pointer}/role", actual=quoted(message.unknown_role)
+            )
+        if message.message is None:
+            yield found("not-a-message", message.pointer)
             continue
         # Calls and results of MCP sampling have the same form as Anthropic's.
-        is_as_in_mcp = (each.dialect, main) == ("anthropic", "mcp")
-        if each.dialect not in (None, main) and not is_as_in_mcp:
-            yield found("mixed-dialects", each.pointer, limit=main, actual=each.dialect)
-        yield from _check_calls(each, dialect)
-        if dialect == "openai-chat" and each.message.get("tool_calls") == []:
-            yield found("empty-calls", f"{each.pointer}/tool_calls", actual="[]")
+        is_as_in_mcp = (message.dialect, main) == ("anthropic", "mcp")
+        if message.dialect not in (None, main) and not is_as_in_mcp:
+            yield found("mixed-dialects", message.pointer, limit=main, actual=message.dialect)
+        yield from _check_calls(message, dialect)
+        if dialect == "openai-chat" and message.message.get("tool_calls") == []:
+            yield found("empty-calls", f"{message.pointer}/tool_calls", actual="[]")
     if dialect in _APART:
         yield from _check_system(messages)
     if dialect in _RESULTS_FIRST:
@@ -60,7 +62,7 @@ def _check_calls(foreign: ForeignMessage, dialect: Dialect) -> Iterator[Finding]
     message = foreign.message or {}
     for pointer, call, arguments, name in _calls(message):
         place = foreign.place(pointer)
-        call_id = next((each for key in _IDS if isinstance(each := call.get(key), str)), None)
+        call_id = next((value for key in _IDS if isinstance(value := call.get(key), str)), None)
         if not has_own_id(call) and dialect in _NAMED:
             yield found("no-id", place)
         where = foreign.place(f"{pointer}/{name}") if name else place
@@ -97,7 +99,9 @@ def _calls(message: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any], Any, 
         for index, block in enumerate(blocks if isinstance(blocks, list) else []):
             if as_call(block, 0, 0) is None or block.get("type") == "custom_tool_call":
                 continue
-            key = next((each for each in _WRAPPERS if isinstance(block.get(each), dict)), None)
+            key = next(
+                (wrapper for wrapper in _WRAPPERS if isinstance(block.get(wrapper), dict)), None
+            )
             call, pointer = (block, "") if key is None else (block[key], f"/{key}")
             yield f"/{name}/{index}{pointer}", call, *_arguments(call)
 
@@ -106,7 +110,7 @@ _WRAPPERS = ("toolUse", "functionCall", "function_call")
 
 
 def _arguments(call: dict[str, Any]) -> tuple[Any, str]:
-    name = next((each for each in _ARGUMENTS if each in call), "")
+    name = next((argument for argument in _ARGUMENTS if argument in call), "")
     return call.get(name), name
 
 
@@ -144,7 +148,7 @@ def _check_results(messages: Sequence[ForeignMessage]) -> Iterator[Finding]:
     for side, run in groupby(messages, _side):
         if side != "user":
             contents = ((foreign.message or {}).get("content") for foreign in run)
-            blocks = (each for content in contents if isinstance(content, list) for each in content)
+            blocks = (item for content in contents if isinstance(content, list) for item in content)
             calls = (as_call(block, 0, 0) for block in blocks)
             called = {call.call_id for call in calls if call is not None}
             continue

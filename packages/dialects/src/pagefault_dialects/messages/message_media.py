@@ -36,7 +36,7 @@ _CONTROLS = frozenset(range(32)) - frozenset(b"\t\n\r\f")
 
 def media_in_message(value: JsonValue) -> list[Movable]:
     """Return the strings of a message with media of at least 1,024 bytes, or recordings."""
-    found = {each.pointer: each for each in movable_media(value)}
+    found = {movable_medium.pointer: movable_medium for movable_medium in movable_media(value)}
     for place, text, holder in find_strings(value):
         if len(text) < CERTAIN_BASE64_CHARS or text.lstrip()[:5].lower() == "data:":
             continue
@@ -59,7 +59,7 @@ def media_of_reading(value: JsonValue, messages: Iterable[JsonValue]) -> list[Mo
         messages: Its common form, which declares the media of its dialect.
     """
     found = media_in_message(value)
-    known = {each.text for each in found}
+    known = {part.text for part in found}
     candidates = [
         (place, text)
         for place, text, _ in find_strings(value)
@@ -67,7 +67,7 @@ def media_of_reading(value: JsonValue, messages: Iterable[JsonValue]) -> list[Mo
     ]
     if not candidates:
         return found
-    read = (each.uri for message in messages for each in media_in_message(message))
+    read = (medium.uri for message in messages for medium in media_in_message(message))
     declared = {uri.payload: uri for uri in read if uri is not None}
     return found + [
         Movable(pointer_to(place), text, replace(declared[text], head="", is_base64=True))

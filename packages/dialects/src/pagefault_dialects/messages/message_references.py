@@ -68,7 +68,7 @@ def referred_by_message(message: dict[str, Any]) -> set[str]:
         if isinstance(node, dict):
             pending += [(node[key], path.to(key)) for key in node.keys() - _output_keys(node)]
         elif isinstance(node, list):
-            pending += [(each, path.to(index)) for index, each in enumerate(node)]
+            pending += [(item, path.to(index)) for index, item in enumerate(node)]
         elif isinstance(node, str) and (resource_id := _named_by(node)) is not None:
             is_said = is_of_people and not path.is_answer
             if is_said or not (path.is_data or path.name in _WORDS):

@@ -153,7 +153,7 @@ class _Reading:
             self._read(self._message.get(name), f"/{name}")
         self._read_members()
         if self._role == "assistant":
-            return [turn for each in self._segments for turn in self._assistant_turns(each)]
+            return [turn for segment in self._segments for turn in self._assistant_turns(segment)]
         return self._other_turns(self._segments[0])
 
     def _read(self, content: JsonValue, pointer: str) -> None:

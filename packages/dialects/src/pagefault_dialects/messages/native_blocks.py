@@ -51,8 +51,10 @@ def _with_blocks(
         if block is not None and is_whole:
             native = NativeBlock(_ANTHROPIC, block, len(read), tuple(_unread(block)))
             items += (
-                each if isinstance(each, DataItem | SyntheticNote) else replace(each, block=native)
-                for each in read
+                value
+                if isinstance(value, DataItem | SyntheticNote)
+                else replace(value, block=native)
+                for value in read
             )
         else:
             items += read
@@ -86,14 +88,14 @@ def _says_more(block: JsonValue) -> bool:
 def _unread(block: JsonObject) -> Iterator[str]:
     """Yield the members of a block, and of those in it, that are in no item."""
     yield from (name for name in _MEMBERS if says_something(block.get(name)))
-    for each in _inner_blocks(block):
-        yield from _unread(each)
+    for inner_block in _inner_blocks(block):
+        yield from _unread(inner_block)
 
 
 def _inner_blocks(block: JsonObject) -> Sequence[JsonObject]:
     """Return the blocks in a result."""
     content = block.get("content") if block.get("type") == "tool_result" else None
-    return [each for each in content if isinstance(each, dict)] if isinstance(content, list) else ()
+    return [item for item in content if isinstance(item, dict)] if isinstance(content, list) else ()
 
 
 def _index(item: Item, pointer: str) -> int:

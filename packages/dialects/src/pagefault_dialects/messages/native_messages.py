@@ -86,5 +86,5 @@ def _owner_of(block: JsonObject) -> str | None:
         return "vercel"
     if isinstance(kind, str):
         return "anthropic"
-    is_union = len(block) == 1 and all(isinstance(each, dict) for each in block.values())
+    is_union = len(block) == 1 and all(isinstance(item, dict) for item in block.values())
     return "bedrock" if is_union else None

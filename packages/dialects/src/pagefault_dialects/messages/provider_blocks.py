@@ -81,8 +81,8 @@ def is_kept(kind: str, block: JsonObject) -> bool:
         return block.keys() >= {"uri", "name"}
     if kind == "resource":
         return _is_object(inner) and "uri" in inner and not _BODIES.isdisjoint(inner)
-    holders = (block, inner, *(each.get("source") for each in (block, inner) if _is_object(each)))
-    return any(_is_object(each) and not _OF_FILES.isdisjoint(each) for each in holders)
+    holders = (block, inner, *(item.get("source") for item in (block, inner) if _is_object(item)))
+    return any(_is_object(holder) and not _OF_FILES.isdisjoint(holder) for holder in holders)
 
 
 def _is_object(value: JsonValue) -> TypeGuard[JsonObject]:
@@ -94,7 +94,7 @@ def model_of(message: Mapping[str, Any]) -> str | None:
     metadata = message.get("response_metadata")
     holders = (message, metadata if isinstance(metadata, dict) else {})
     names = (holder.get(name) for holder in holders for name in _MODELS)
-    return next((each for each in names if isinstance(each, str) and each), None)
+    return next((name for name in names if isinstance(name, str) and name), None)
 
 
 def thought_signature(call: Mapping[str, Any]) -> str | None:
@@ -103,13 +103,13 @@ def thought_signature(call: Mapping[str, Any]) -> str | None:
     google = extra.get("google") if isinstance(extra, dict) else None
     holders = [call, google, *(_options(call, "google", name) for name in _OPTIONS)]
     names = ("thoughtSignature", "thought_signature")
-    values = (each.get(name) for each in holders if isinstance(each, dict) for name in names)
-    return next((each for each in values if isinstance(each, str) and each), None)
+    values = (holder.get(name) for holder in holders if isinstance(holder, dict) for name in names)
+    return next((item for item in values if isinstance(item, str) and item), None)
 
 
 def forms_of_provider(block: JsonObject, message: Mapping[str, Any]) -> dict[str, JsonObject]:
     """Return a thought of a framework in the form of the provider that it names."""
-    text = next((each for name in _TEXTS if isinstance(each := block.get(name), str)), "")
+    text = next((value for name in _TEXTS if isinstance(value := block.get(name), str)), "")
     metadata = message.get("response_metadata")
     providers = [block.get("provider_name")]
     providers.append(metadata.get("model_provider") if isinstance(metadata, dict) else None)

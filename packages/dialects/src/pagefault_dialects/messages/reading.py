@@ -67,7 +67,7 @@ def _without_repeated_calls(turn: ComposedTurn) -> ComposedTurn:
     """Return a turn without repeated calls, as proxies and cumulative streams send them."""
     if len({call.call_id for call in turn.calls}) == len(turn.calls):
         return turn
-    calls = {(each.call_id, each.name, json_text(each.arguments)): each for each in turn.calls}
+    calls = {(call.call_id, call.name, json_text(call.arguments)): call for call in turn.calls}
     return replace(turn, calls=tuple(calls.values()))
 
 

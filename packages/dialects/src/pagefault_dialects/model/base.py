@@ -168,8 +168,8 @@ def described_by_docstrings(
         handler: Resolves references.
     """
     properties = handler.resolve_ref_schema(schema)["properties"]
-    for each in reversed(kind.__mro__):
-        for name, docstring in _field_docstrings(each):
+    for item in reversed(kind.__mro__):
+        for name, docstring in _field_docstrings(item):
             if name in members:
                 properties[members[name]]["description"] = docstring
     return schema
@@ -193,7 +193,7 @@ def _definitions(module: str) -> Mapping[str, ast.ClassDef]:
     if module.partition(".")[0] in _WITHOUT_DOCSTRINGS:
         return {}
     tree = ast.parse(inspect.getsource(sys.modules[module]))
-    return {each.name: each for each in tree.body if isinstance(each, ast.ClassDef)}
+    return {field.name: field for field in tree.body if isinstance(field, ast.ClassDef)}
 
 
 # Replacements for messages of pydantic that quote the input or name Python types. `{…}` is filled

@@ -46,7 +46,7 @@ class Frontier(WireModel):
     def up_to(self, seq: int) -> "Frontier":
         """Return the frontier limited to entries up to `seq`."""
         levels = {name: min(place, seq) for name, place in self if isinstance(place, int)}
-        orphans = tuple(each for each in self.orphans if each <= seq)
+        orphans = tuple(orphan for orphan in self.orphans if orphan <= seq)
         return self.model_copy(update={**levels, "orphans": orphans})
 
 

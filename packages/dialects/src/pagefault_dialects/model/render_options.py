@@ -188,14 +188,16 @@ class RenderOptions(RecordRenderOptions):
 
 def describe_option(name: str) -> tuple[int, int, str]:
     """Return the least and the greatest value of an option that is a number, and its text."""
-    kind = next(each.type for each in fields(RenderOptions) if each.name == name)
+    kind = next(field.type for field in fields(RenderOptions) if field.name == name)
     _, interval, text = get_args(kind)
     return interval.ge, interval.le, text.documentation
 
 
 def changed_options(options: RecordRenderOptions) -> dict[str, Any]:
     """Return the options that differ from their defaults, by their names."""
-    values = ((each.name, getattr(options, each.name), each.default) for each in fields(options))
+    values = (
+        (field.name, getattr(options, field.name), field.default) for field in fields(options)
+    )
     return {name: value for name, value, default in values if value != default}
 
 

@@ -79,7 +79,8 @@ def manifest_line(
 def manifest_lines(entries: Iterable[ManifestEntry]) -> list[str]:
     """Return a line for each page."""
     return [
-        manifest_line(each.page_id, each.fields, each.levels, each.size_tokens) for each in entries
+        manifest_line(entry.page_id, entry.fields, entry.levels, entry.size_tokens)
+        for entry in entries
     ]
 
 

@@ -28,7 +28,7 @@ def language_of(page: Page) -> str | None:
         return None
     media = page.full.media
     claimed = (page.fields.mime_type, media.mime_type if media else None)
-    types = [(each or "").partition(";")[0].strip().lower() for each in claimed]
+    types = [(item or "").partition(";")[0].strip().lower() for item in claimed]
     named = (find_language(page.fields.metadata.get("language")), *map(language_of_type, types))
     language = next(filter(None, named), None)
     if language is not None or not _PROSE.isdisjoint(types):

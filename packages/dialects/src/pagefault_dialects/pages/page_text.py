@@ -138,7 +138,7 @@ def level_with_text(page: Page, level: Level) -> Level:
     if level >= Level.ABSTRACT or (level is Level.FULL and _stored_passages(page)):
         return level
     higher = (Level.REDUCED, Level.ABSTRACT)
-    return next((each for each in higher if page.at(each) is not None), level)
+    return next((item for item in higher if page.at(item) is not None), level)
 
 
 def passages(page: Page, level: Level) -> list[Passage]:

@@ -59,12 +59,12 @@ class Pointer:
                 break
             untold.append(here)
             here = here._parent
-        for each in reversed(untold):
-            token = str(each._token)
+        for item in reversed(untold):
+            token = str(item._token)
             is_cut = is_cut or len(text) + len(token) >= _MAX_POINTER_CHARS
             if not is_cut:
                 text = child_pointer(text, without_lone_surrogates(token))
-            each._text, each._is_cut = text, is_cut
+            item._text, item._is_cut = text, is_cut
         return text
 
 

@@ -252,9 +252,9 @@ class _Normalizing:
         answers = open_results(result)
         if len(answers) < 2:
             return answers[0] if answers else None
-        if self._call_id is None or all(each.call_id is None for each in answers):
+        if self._call_id is None or all(answer.call_id is None for answer in answers):
             return None
-        found = [each for each in answers if each.call_id == self._call_id]
+        found = [answer for answer in answers if answer.call_id == self._call_id]
         if len(found) == 1:
             self._collector.warn(
                 "other-answers",
@@ -336,11 +336,11 @@ def _content_parts(content: Content, place: ReadContext) -> list[NormalizedPart]
         return read_content_list(value, place)
     if isinstance(value, list) and content.reading == "media":
         parts: list[NormalizedPart] = []
-        for index, each in enumerate(value):
+        for index, item in enumerate(value):
             there = place.inside(index)
-            is_medium = isinstance(each, str) or is_handle(each)
+            is_medium = isinstance(item, str) or is_handle(item)
             claim = MediaClaim("image")
-            parts += declared_parts(each, claim, there) if is_medium else read_content(each, there)
+            parts += declared_parts(item, claim, there) if is_medium else read_content(item, there)
         return parts
     return read_content(value, place)
 

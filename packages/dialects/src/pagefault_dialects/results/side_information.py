@@ -78,10 +78,10 @@ def _respelled(members: JsonBlock, *, is_protocol: bool) -> JsonBlock:
 
 
 def _respell_members(members: JsonBlock) -> JsonBlock:
-    present = {key: each for key, each in members.items() if each is not None}
+    present = {key: member for key, member in members.items() if member is not None}
     named = {
-        key if _SPELLINGS.get(key, key) in present else _SPELLINGS[key]: each
-        for key, each in present.items()
+        key if _SPELLINGS.get(key, key) in present else _SPELLINGS[key]: value
+        for key, value in present.items()
     }
     return {name: named[name] for name in _in_order(named, _OTHER_MEMBERS)}
 

@@ -123,7 +123,7 @@ def _compact(value: JsonValue) -> str | None:
         return None
     if '"\\u0000' in text:
         return None
-    if any(each.search(text) for each in _TO_BE_REWRITTEN):
+    if any(item.search(text) for item in _TO_BE_REWRITTEN):
         pieces = _STRING.split(text)
         pieces[::2] = map(_with_canonical_numbers, pieces[::2])
         return "".join(pieces)
@@ -242,8 +242,8 @@ def _open_array(node: list[JsonValue], stack: list[JsonValue]) -> None:
 def _is_plain(members: list[JsonValue]) -> bool:
     """Return whether an array has only scalar members without long strings."""
     return not any(
-        isinstance(each, dict | list) or (isinstance(each, str) and len(each) >= _SHORT_CHARS)
-        for each in members
+        isinstance(member, dict | list) or (isinstance(member, str) and len(member) >= _SHORT_CHARS)
+        for member in members
     )
 
 

@@ -55,7 +55,9 @@ class JsonEscapes:
     @property
     def escaped(self) -> bytes:
         """Return the spellings that are escapes, joined; line breaks are not counted."""
-        return b"".join(sorted(each for each in self.spellings.values() if len(each) > 1))
+        return b"".join(
+            sorted(spelling for spelling in self.spellings.values() if len(spelling) > 1)
+        )
 
     def read(self, raw: bytes) -> tuple[bytes, "JsonEscapes"]:
         """Return the text of raw JSON, and the escapes with those that occur in it.
@@ -94,7 +96,7 @@ class JsonEscapes:
 
     def _unescaped(self, raw: bytes) -> tuple[bytes, "JsonEscapes"]:
         text, spellings = raw, dict(self.spellings)
-        known = [(char, each) for char, each in spellings.items() if each != char]
+        known = [(char, spelling) for char, spelling in spellings.items() if spelling != char]
         for chars, escape in (*known, *_BREAK_ESCAPES, *_OPTIONAL_ESCAPES):
             replaced = text.replace(escape, chars)
             if len(replaced) < len(text) and chars in _OPTIONALLY_ESCAPED:

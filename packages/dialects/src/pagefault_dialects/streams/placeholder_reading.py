@@ -69,7 +69,9 @@ def read_with_placeholders(
             if not as_text:
                 return result, placeholders
         placeholders = {
-            number: each for number, each in placeholders.items() if number not in as_text
+            number: placeholder
+            for number, placeholder in placeholders.items()
+            if number not in as_text
         }
 
 
@@ -90,10 +92,10 @@ def stream_digest(
     """
     strings = json.long_strings
     named: dict[str, dict[str, None]] = {}
-    for number, each in placeholders.items():
+    for number, placeholder in placeholders.items():
         # Strings with the same mark may differ in a character that the placeholder lacks.
-        named.setdefault(each.text, {})[strings[number].name()] = None
-    names = {text: "".join(each) for text, each in named.items()}
+        named.setdefault(placeholder.text, {})[strings[number].name()] = None
+    names = {text: "".join(item) for text, item in named.items()}
     body_bytes = None if strings else json.kept_bytes
     return json_digest(value, prefix=prefix, body_bytes=body_bytes, names=names)
 

@@ -62,9 +62,9 @@ class PlaceholderMarks:
         """
         found = {*_following(text, self._token, _NUMBER_DIGITS)}
         found |= {
-            pybase64.b64decode(each, validate=True).decode("latin-1")
-            for each in _following(text, self._encoded, _NUMBER_CHARS)
-            if _ENCODED_NUMBER.fullmatch(each)
+            pybase64.b64decode(item, validate=True).decode("latin-1")
+            for item in _following(text, self._encoded, _NUMBER_CHARS)
+            if _ENCODED_NUMBER.fullmatch(item)
         }
         firsts = (int(digits) for digits in found if _NUMBER.fullmatch(digits))
         return {number for first in firsts for number in self._sharing.get(first, ())}
@@ -92,7 +92,7 @@ def numbers_in(value: object, marks: PlaceholderMarks) -> set[int]:
 @cache
 def _field_names(kind: Hashable) -> tuple[str, ...]:
     """Return the names of the fields of a dataclass, or none for another type."""
-    return tuple(each.name for each in fields(cast(Any, kind))) if is_dataclass(kind) else ()
+    return tuple(field.name for field in fields(cast(Any, kind))) if is_dataclass(kind) else ()
 
 
 def _following(text: str, word: str, chars: int) -> Iterator[str]:

@@ -138,7 +138,7 @@ def _is_known(block: JsonValue) -> bool:
 
 def _are_blocks_of(role: JsonValue, blocks: Sequence[JsonValue]) -> bool:
     """Return whether a role may have these blocks: thoughts are the assistant's."""
-    kinds = {each.get("type") for each in blocks if isinstance(each, dict)}
+    kinds = {block.get("type") for block in blocks if isinstance(block, dict)}
     return role == "assistant" or kinds.isdisjoint(_THOUGHTS)
 
 
@@ -166,7 +166,7 @@ def _are_answers_sound(content: Sequence[JsonValue]) -> bool:
             continue
         answer = block.get("content")
         blocks = answer if isinstance(answer, list) else []
-        is_text = all(isinstance(each, dict) and each.get("type") == "text" for each in blocks)
+        is_text = all(isinstance(item, dict) and item.get("type") == "text" for item in blocks)
         if is_behind or (block.get("is_error") and not (is_text and answer)):
             return False
     return True

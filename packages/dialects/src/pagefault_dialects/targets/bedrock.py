@@ -116,7 +116,7 @@ def write(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail) 
     for is_native, run in groupby(turns, lambda turn: turn.written is not None):
         for are_answers, group in groupby(run, lambda turn: turn.role == "tool"):
             if is_native:
-                written += (each for turn in group for each in writer.sent(turn))
+                written += (item for turn in group for item in writer.sent(turn))
             elif are_answers:
                 written.append(("user", writer.answers(group)))
             else:
@@ -129,7 +129,7 @@ def write(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail) 
             spoken.append((role, blocks))
     return [
         {"role": role, "content": [block for _, blocks in run for block in blocks]}
-        for role, run in groupby(spoken, lambda each: each[0])
+        for role, run in groupby(spoken, lambda item: item[0])
     ]
 
 
@@ -164,7 +164,7 @@ def _is_sound(block: JsonValue) -> bool:
         return True
     answer_content = answer.get("content")
     blocks = answer_content if isinstance(answer_content, list) else []
-    return bool(blocks) and all(isinstance(each, dict) and "text" in each for each in blocks)
+    return bool(blocks) and all(isinstance(item, dict) and "text" in item for item in blocks)
 
 
 def mark_cached(message: Node) -> Node:
@@ -196,7 +196,7 @@ class _Writer:
         # A mark after the calls was read before them.
         end = len(turn.items) - sum(1 for _ in takewhile(is_cache_mark, reversed(turn.items)))
         blocks = self._blocks(turn.items[:end], turn.origin)
-        marks = [own_block(each) for each in turn.items[end:] if is_cache_mark(each)]
+        marks = [own_block(item) for item in turn.items[end:] if is_cache_mark(item)]
         for call in turn.calls:
             use: Node = {
                 "toolUseId": self._profile.call_id.fit(call.call_id),

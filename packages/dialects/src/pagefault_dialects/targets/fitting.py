@@ -104,7 +104,7 @@ class Fitting:
         """Return the types that an image may be encoded as, the preferred ones first."""
         rule = self._profile.media.get("image")
         made = ("image/jpeg", "image/png", "image/webp")
-        return tuple(each for each in made if rule and rule.takes(each) and self._accepts(each))
+        return tuple(item for item in made if rule and rule.takes(item) and self._accepts(item))
 
     def most(self, kind: MediaClass) -> int | None:
         """Return the most media of a class."""
@@ -368,7 +368,7 @@ def _recipe(
     most_bytes = None if most is None else most // 4 * 3
     if fitting.is_too_small(medium):
         # A PNG of few pixels is small, and lossless.
-        exact = tuple(each for each in types if each == "image/png") or types
+        exact = tuple(mime_type for mime_type in types if mime_type == "image/png") or types
         return ImageRecipe(exact, fitting.most_side, most_bytes, fitting.least_side)
     if room is None:
         return ImageRecipe(types, fitting.most_side, most_bytes)

@@ -119,8 +119,8 @@ def _is_sampling(content: JsonValue) -> bool:
     """Return whether a content has calls, or results as only MCP's sampling spells them."""
     blocks = content if isinstance(content, list) else []
     return bool(blocks) and all(
-        isinstance(each, dict) and (each.get("type") == "tool_use" or "toolUseId" in each)
-        for each in blocks
+        isinstance(block, dict) and (block.get("type") == "tool_use" or "toolUseId" in block)
+        for block in blocks
     )
 
 

@@ -167,7 +167,7 @@ def hold_to_count(choices: Sequence[Choice], kind: MediaClass, most: int | None)
     """Replace the oldest media of a class by text until at most `most` are left."""
     if most is None:
         return
-    attached = [each for each in choices if each.attachment and each.place.media_class == kind]
+    attached = [item for item in choices if item.attachment and item.place.media_class == kind]
     obstacle = Obstacle(
         "too-many-media", f"At most {most} of this kind ({kind}) may be there; the newest stay."
     )

@@ -69,7 +69,7 @@ def label_line(label: BlockLabel, text: str) -> str | None:
     """
     head = text[:_HEAD_CHARS]
     named = (label.name, label.uri)
-    labels = [bracketed_name(each)[:_LONGEST_LABEL] for each in named if each and each not in head]
+    labels = [bracketed_name(item)[:_LONGEST_LABEL] for item in named if item and item not in head]
     return f"[{', '.join(dict.fromkeys(labels))}]" if labels else None
 
 

@@ -96,7 +96,7 @@ def read_chat(message: JsonObject, pointer: str) -> SidedMessage:
     )
     for place, call in _objects(message.get("tool_calls"), f"{pointer}/tool_calls"):
         called = next(
-            (each for name in ("function", "custom") if isinstance(each := call.get(name), dict)),
+            (value for name in ("function", "custom") if isinstance(value := call.get(name), dict)),
             call,
         )
         # A custom tool accepts any text.
@@ -184,7 +184,7 @@ def read_bedrock(message: JsonObject, pointer: str) -> SidedMessage:
         elif isinstance(answer := block.get("toolResult"), dict):
             content = _objects(answer.get("content"), place)
             kinds = frozenset(
-                "text" if each.keys() <= {"text", "json"} else "other" for _, each in content
+                "text" if item.keys() <= {"text", "json"} else "other" for _, item in content
             )
             call_id, is_error = answer.get("toolUseId"), answer.get("status") == "error"
             parts.append(_answer(place, call_id, is_error=is_error, kinds=kinds))
@@ -202,7 +202,7 @@ def read_vercel(message: JsonObject, pointer: str) -> SidedMessage:
     side = _side(text_member(message, "role"))
     content = message.get("content")
     blocks = [*_objects(content, f"{pointer}/content")]
-    run = [each.get("toolCallId") for _, each in blocks if each.get("type") == "tool-result"]
+    run = [call.get("toolCallId") for _, call in blocks if call.get("type") == "tool-result"]
     parts: list[MessagePart] = []
     for place, block in blocks:
         kind, call_id = text_member(block, "type"), block.get("toolCallId")
@@ -340,6 +340,6 @@ def _text_or_none(value: JsonValue) -> str | None:
 
 def _objects(value: JsonValue, pointer: str) -> Iterator[tuple[str, JsonObject]]:
     listed: Sequence[JsonValue] = value if isinstance(value, list) else ()
-    for index, each in enumerate(listed):
-        if isinstance(each, dict):
-            yield f"{pointer}/{index}", each
+    for index, item in enumerate(listed):
+        if isinstance(item, dict):
+            yield f"{pointer}/{index}", item

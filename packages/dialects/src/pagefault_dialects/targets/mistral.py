@@ -62,7 +62,7 @@ def write(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail) 
 def accepts_block(block: JsonObject, role: TurnRole) -> bool:
     """Return whether requests accept a block: only thoughts of the assistant."""
     is_thought = role == "assistant" and fits(block, _THINKING)
-    return is_thought and all(is_listed(each, _THINKING_ITEMS) for each in block["thinking"])
+    return is_thought and all(is_listed(item, _THINKING_ITEMS) for item in block["thinking"])
 
 
 def _call(call: TurnCall, profile: Profile) -> Node:

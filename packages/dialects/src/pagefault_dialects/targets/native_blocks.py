@@ -50,16 +50,16 @@ class TurnBlocks:
         if isinstance(item, DataItem | SyntheticNote) or id(block) in self._lost:
             return []
         self._lost.add(id(block))
-        known = {each.what for each in self.turn.items if isinstance(each, Omission)} | _WORDS
+        known = {value.what for value in self.turn.items if isinstance(value, Omission)} | _WORDS
         names = dict.fromkeys(name for name in block.members if name not in known)
         notes = [Omission(item.pointer, name, "no-place", _REASON, seq=item.seq) for name in names]
         return [
             loss_entry(
-                *(each, each.pointer, each.what, each.to),
-                record_path(self.turn, each),
-                each.seq or self.turn.seq,
+                *(note, note.pointer, note.what, note.to),
+                record_path(self.turn, note),
+                note.seq or self.turn.seq,
             )
-            for each in notes
+            for note in notes
         ]
 
 
@@ -109,7 +109,7 @@ def _written(
     items = turn.items[places.start : places.stop]
     blocks = [block_of(item) for item in items]
     first = blocks[0]
-    is_whole = all(each is first for each in blocks)
+    is_whole = all(block is first for block in blocks)
     if first is None or not is_whole or first.items != len(items):
         return None
     is_taken = profile.accepts_block is not None and profile.accepts_block(first.value, turn.role)

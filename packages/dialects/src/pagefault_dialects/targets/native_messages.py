@@ -180,7 +180,7 @@ def has_place_for(run: NativeRun, media: MediaByResource) -> bool:
     """Return whether each stored medium has its place in the messages of a run."""
     if not media:
         return True
-    found = {each for native, _ in run.messages for each in references(native.message)}
+    found = {reference for native, _ in run.messages for reference in references(native.message)}
     return media.keys() <= found
 
 
@@ -213,9 +213,9 @@ def write_runs(
 
 def _with_blocks_of(message: Node, following: Node, content: str) -> Node:
     """Return a message with the blocks of the next one appended."""
-    both = [each for each in (message, following) if isinstance(each, dict)]
-    contents = [each[content] for each in both]
-    blocks = [block for each in contents if isinstance(each, list) for block in each]
+    both = [item for item in (message, following) if isinstance(item, dict)]
+    contents = [item[content] for item in both]
+    blocks = [block for item in contents if isinstance(item, list) for block in item]
     return {**both[0], content: blocks}
 
 
@@ -238,11 +238,11 @@ def members_of_request(
 def are_own_blocks(blocks: Sequence[JsonValue]) -> bool:
     """Return whether all blocks are typed, with types that no other dialect uses."""
     return bool(blocks) and all(
-        isinstance(each, dict)
-        and isinstance(kind := each.get("type"), str)
+        isinstance(block, dict)
+        and isinstance(kind := block.get("type"), str)
         and kind not in _OF_OTHERS
-        and (kind not in _SOURCED or isinstance(each.get("source"), dict))
-        for each in blocks
+        and (kind not in _SOURCED or isinstance(block.get("source"), dict))
+        for block in blocks
     )
 
 
@@ -375,9 +375,9 @@ def write_node(value: JsonValue, media: MediaByResource, name: str = "", depth: 
     if is_deep or name in _WRITTEN:
         return JsonLeaf(value)
     if isinstance(value, list):
-        return [write_node(each, media, name, depth + 1) for each in value]
+        return [write_node(item, media, name, depth + 1) for item in value]
     members: dict[str, Any] = value
-    return {key: write_node(each, media, key, depth + 1) for key, each in members.items()}
+    return {key: write_node(member, media, key, depth + 1) for key, member in members.items()}
 
 
 def _bytes(attachment: MediaItem, name: str) -> Node:

@@ -162,7 +162,7 @@ def _items(turns: Sequence[ResolvedTurn], profile: Profile, detail: ImageDetail)
             continue
         for is_item, group in groupby(turn.items, _is_item):
             if is_item:
-                items += (own_block(each) for each in group if isinstance(each, ProviderBlock))
+                items += (own_block(item) for item in group if isinstance(item, ProviderBlock))
             elif content := content_of([*group], partial(_input, detail=detail), _input_text):
                 items.append({"type": "message", "role": turn.role, "content": content})
         for call in turn.calls:

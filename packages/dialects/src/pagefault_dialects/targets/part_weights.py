@@ -62,14 +62,14 @@ def part_weight(
     places = places_of(turns)
     fitting = Fitting(profile, options, places)
     attached = [i for turn in resolved.turns for i in turn.items if isinstance(i, MediaItem)]
-    made = sum(base64_length(each.size_bytes) for each in attached if each.address is None)
+    made = sum(base64_length(item.size_bytes) for item in attached if item.address is None)
     sources = [place.medium.source for place in places]
     return PartWeight(
         request_text_bytes(turns) - _NOTHING_BYTES,
         Counter(place.media_class for place in places),
         max(made, sum(map(fitting.base64_chars, places))),
-        sum(not isinstance(each, Address | StoredBytes) for each in sources),
-        tuple(each.url for each in sources if isinstance(each, Address)),
+        sum(not isinstance(source, Address | StoredBytes) for source in sources),
+        tuple(source.url for source in sources if isinstance(source, Address)),
     )
 
 

@@ -27,13 +27,13 @@ def fits(value: JsonValue, shape: Shape) -> bool:
     if isinstance(shape, type):
         return isinstance(value, shape)
     if isinstance(shape, tuple):
-        return any(fits(value, each) for each in shape)
+        return any(fits(value, item) for item in shape)
     if isinstance(shape, re.Pattern):
         return isinstance(value, str) and shape.fullmatch(value) is not None
     return isinstance(value, dict) and all(
         (name.endswith("?") and value.get(name[:-1]) is None)
-        or fits(value.get(name.rstrip("?")), each)
-        for name, each in shape.items()
+        or fits(value.get(name.rstrip("?")), item)
+        for name, item in shape.items()
     )
 
 

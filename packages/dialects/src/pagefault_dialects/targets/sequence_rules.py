@@ -202,7 +202,7 @@ def sequence_faults(
     order = {message.pointer: index for index, message in enumerate(sent)}
     for message in sent:
         order |= dict.fromkeys((part.pointer for part in message.parts), order[message.pointer])
-    return sorted(faults, key=lambda each: order[each.pointer])
+    return sorted(faults, key=lambda fault: order[fault.pointer])
 
 
 def _grouped(sent: Iterable[SidedMessage], *, merges_sides: bool) -> Iterator[SidedMessage]:
@@ -269,7 +269,7 @@ def _unanswered(waiting: Iterable[MessagePart], open_calls: Collection[str]) -> 
 def _calls(sent: Sequence[SidedMessage], rules: SequenceRules) -> Iterator[Finding]:
     """Yield calls with an invalid id, name or arguments, and those with a used id."""
     used: set[str | None] = set()
-    for part in (each for message in sent for each in message.parts):
+    for part in (item for message in sent for item in message.parts):
         if part.kind not in ("call", "answer"):
             continue
         yield from _names(part, rules)
@@ -360,7 +360,9 @@ def _thoughts(groups: Sequence[SidedMessage], rules: SequenceRules) -> Iterator[
         thoughts = group.of_kind("thought")
         if rules.has_signed_thoughts:
             yield from (
-                found("unsigned-thought", each.pointer) for each in thoughts if not each.is_signed
+                found("unsigned-thought", thought.pointer)
+                for thought in thoughts
+                if not thought.is_signed
             )
         is_ended = index < len(groups) - 1 and group.parts[-1:] == (*thoughts[-1:],)
         is_misplaced = group.side != "assistant" or is_ended

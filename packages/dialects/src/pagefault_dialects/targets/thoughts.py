@@ -28,7 +28,7 @@ def is_same_model(name: str, other: str) -> bool:
     Requests name a model as `claude-sonnet-4-5`, responses name its snapshot. A prefix is the
     provider's name.
     """
-    found, other_match = (_MODEL.fullmatch(each.rpartition("/")[2]) for each in (name, other))
+    found, other_match = (_MODEL.fullmatch(item.rpartition("/")[2]) for item in (name, other))
     if found is None or other_match is None or found["name"] != other_match["name"]:
         return name == other
     snapshots = (found["snapshot"], other_match["snapshot"])

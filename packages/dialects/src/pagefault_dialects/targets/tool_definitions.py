@@ -38,10 +38,10 @@ def _openapi(schema: _Written) -> _Written:
         elif key == "type":
             written["type"] = str(value).upper()
         elif key == "enum" and isinstance(value, list):
-            written["enum"] = [each for each in value if each is not None]
+            written["enum"] = [item for item in value if item is not None]
         elif key == "properties" and isinstance(value, dict):
             written[key] = {
-                name: _openapi(each) for name, each in value.items() if isinstance(each, dict)
+                name: _openapi(item) for name, item in value.items() if isinstance(item, dict)
             }
         elif key != "additionalProperties":
             written[key] = value
@@ -79,5 +79,5 @@ _WRITERS: Mapping[str, Callable[[ToolDefinition], _Written]] = MappingProxyType(
 
 def write_tools(target: str, definitions: Sequence[ToolDefinition]) -> list[JsonValue]:
     """Return definitions in the dialect of a target, for its request."""
-    written: list[JsonValue] = [_WRITERS[target](each) for each in definitions]
+    written: list[JsonValue] = [_WRITERS[target](definition) for definition in definitions]
     return [{"functionDeclarations": written}] if target == "gemini" else written

@@ -100,7 +100,7 @@ class MediaPlaces:
         """Return the text in pieces: bytes first and last, and a medium between each two."""
         first, *rest = text.split(f"{self._mark}:".encode())
         split: list[JsonPiece] = [first]
-        for each in rest:
-            number, _, following = each.partition(b";")
+        for item in rest:
+            number, _, following = item.partition(b";")
             split += [self._media[int(number)], following]
         return split

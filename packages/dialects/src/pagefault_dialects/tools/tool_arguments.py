@@ -148,8 +148,8 @@ def read_call(name: str, arguments: JsonValue) -> ToolArguments:
         WrongArgumentsError: The tool is unknown, or the arguments are invalid.
     """
     # A host may add a prefix.
-    names = (name, *(name.rpartition(each)[2] for each in (".", "__", "/", ":")))
-    tool = next((each for each in names if each in TOOLS), None)
+    names = (name, *(name.rpartition(word)[2] for word in (".", "__", "/", ":")))
+    tool = next((item for item in names if item in TOOLS), None)
     if tool is None:
         raise WrongArgumentsError(f"There is no such tool. There are {', '.join(TOOLS)}.")
     accepted = f"{tool} takes {', '.join(TOOLS[tool].model_fields)}."
@@ -207,9 +207,9 @@ def _wrong_arguments(tool: str, takes: type[BaseModel], error: ValidationError) 
     """Return the errors in the arguments of a call: `limit has to be a whole number …; …`."""
     schema = takes.model_json_schema()
     faults: dict[str, str] = {}
-    for each in error.errors(include_url=False, include_input=False):
-        name = str(each["loc"][0]) if each["loc"] else ""
-        faults.setdefault(name, _fault(tool, name, each["type"], schema))
+    for item in error.errors(include_url=False, include_input=False):
+        name = str(item["loc"][0]) if item["loc"] else ""
+        faults.setdefault(name, _fault(tool, name, item["type"], schema))
     listed = list(faults.values())[:_SHOWN_FAULTS]
     more = len(faults) - len(listed)
     return "; ".join(listed) + (f"; and {more} more" if more else "")
@@ -228,7 +228,7 @@ def _fault(tool: str, name: str, kind: str, schema: Mapping[str, Any]) -> str:
 def _allowed(argument: Mapping[str, Any], named: Mapping[str, Any]) -> Iterator[str]:
     """Yield the words for the allowed values of an argument."""
     choices = argument.get("anyOf", ())
-    inner = next((each for each in choices if each.get("type") != "null"), argument)
+    inner = next((choice for choice in choices if choice.get("type") != "null"), argument)
     inner = named[inner["$ref"].rpartition("/")[2]] if "$ref" in inner else inner
     if "enum" in inner:
         yield f"one of {', '.join(inner['enum'])}"

@@ -101,4 +101,4 @@ _DEFINITIONS = (
 
 def definitions(only: Sequence[str] | None = None) -> Sequence[ToolDefinition]:
     """Return the definitions of the tools, or of those named, in their order."""
-    return [each for each in _DEFINITIONS if only is None or each.name in only]
+    return [definition for definition in _DEFINITIONS if only is None or definition.name in only]

@@ -90,7 +90,7 @@ class AnsweredTurn:
 
     def ordered_answers(self) -> Iterator[tuple[int, ComposedTurn]]:
         """Yield the answers: those of separate entries in the order of calls, others as sent."""
-        apart = deque(sorted((each for each in self.answers if each[1].is_apart), key=_index_of))
+        apart = deque(sorted((item for item in self.answers if item[1].is_apart), key=_index_of))
         for index, answer in self.answers:
             if answer.is_apart:
                 continue
@@ -121,7 +121,7 @@ class EarlyAnswers:
 
     def seal(self) -> frozenset[str]:
         """Mark all places as final, and return the tools of the answers without an id."""
-        for call_id in (each for each, tools in self._by_id.items() if tools):
+        for call_id in (key for key, tools in self._by_id.items() if tools):
             self._calls.note(call_id, self._calls.of(call_id)._replace(is_early=True))
         return self._nameless | {name for name, groups in self._by_name.items() if groups}
 
@@ -155,7 +155,7 @@ class EarlyAnswers:
         """Return the group of the answer with the call's id, if its tool is the same or unknown."""
         by_tool = self._by_id.get(call.call_id, {})
         tools = [call.name, ""] if call.name else [*by_tool][:1]
-        name = next((each for each in tools if each in by_tool), None)
+        name = next((tool for tool in tools if tool in by_tool), None)
         if name is None:
             return None
         group = by_tool[name].popleft()

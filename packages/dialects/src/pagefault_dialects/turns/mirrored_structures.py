@@ -91,11 +91,11 @@ def is_mirrored(
     for uri, digest in resources.items():
         uris.setdefault(digest, []).append(uri)
     items: list[_ComparedItem] = []
-    for each in reversed([*parts]):
-        if isinstance(each.item, TextItem | DataItem | Medium):
-            items.append(_ComparedItem(each, items[-1] if items else None, uris))
+    for part in reversed([*parts]):
+        if isinstance(part.item, TextItem | DataItem | Medium):
+            items.append(_ComparedItem(part, items[-1] if items else None, uris))
     items.reverse()
-    return any(_match_all(items, each) for each in _unwrap(value))
+    return any(_match_all(items, item) for item in _unwrap(value))
 
 
 class _ComparedItem:
@@ -168,7 +168,7 @@ class _ComparedItem:
 
     def _has_member(self, name: str, member: JsonValue) -> bool:
         if name in _NAMES:
-            names = (self._members.get(each) for each in _NAMES)
+            names = (self._members.get(item) for item in _NAMES)
             filename = self.item.filename if isinstance(self.item, Medium) else None
             return member in (*names, filename) or self._has_line(member)
         if name == "size":
@@ -178,9 +178,9 @@ class _ComparedItem:
         if isinstance(member, dict) and isinstance(own, dict):
             # The service may have added members of its own.
             return all(
-                each in own and canonical(member[each]) == canonical(own[each])
-                for each in member
-                if member[each] is not None
+                item in own and canonical(member[item]) == canonical(own[item])
+                for item in member
+                if member[item] is not None
             )
         return self._has_line(member) or (own is not None and canonical(own) == canonical(member))
 
@@ -204,7 +204,7 @@ class _ComparedItem:
     def _has_line(self, line: JsonValue) -> bool:
         """Return whether the text of a link has its address and another text as lines."""
         text, uri = f"\n{self.text or ''}\n", self._members.get("uri")
-        return all(isinstance(each, str) and f"\n{each}\n" in text for each in (uri, line))
+        return all(isinstance(name, str) and f"\n{name}\n" in text for name in (uri, line))
 
 
 class _ComparedValue:
@@ -265,12 +265,14 @@ def _match_all(items: Sequence[_ComparedItem], value: JsonValue) -> bool:
     if value is None or value in ({}, []):
         return True
     whole = _ComparedValue(value)
-    if any(each.matches(whole) for each in items):
+    if any(item.matches(whole) for item in items):
         return True
     if not isinstance(value, list):
         return False
     following = iter(items)
-    return all(any(each.matches(item) for each in following) for item in map(_ComparedValue, value))
+    return all(
+        any(entry.matches(item) for entry in following) for item in map(_ComparedValue, value)
+    )
 
 
 def _read(block: Mapping[str, JsonValue]) -> tuple[str | None, Sequence[_Member]]:
@@ -281,7 +283,7 @@ def _read(block: Mapping[str, JsonValue]) -> tuple[str | None, Sequence[_Member]
     kind, resource = block.get("type"), block.get("resource")
     if kind == "resource" and isinstance(resource, dict):
         text, members = _read_payload(resource)
-        return text, [*members, *(each for each in _members(block) if each[0] != "resource")]
+        return text, [*members, *(member for member in _members(block) if member[0] != "resource")]
     is_medium = isinstance(kind, str) and kind in _MEDIA
     is_block = kind == "text" or is_medium or not block.keys().isdisjoint(TYPE_NAMES)
     return _read_payload(block) if is_block else (None, ())
@@ -290,7 +292,7 @@ def _read(block: Mapping[str, JsonValue]) -> tuple[str | None, Sequence[_Member]
 def _read_payload(block: Mapping[str, JsonValue]) -> tuple[str | None, Sequence[_Member]]:
     name = next((name for name in _PAYLOADS if block.get(name) is not None), "")
     payload = block.get(name)
-    members = [each for each in _members(block) if each[0] != name]
+    members = [member for member in _members(block) if member[0] != name]
     return (payload, members) if isinstance(payload, str) else (None, ())
 
 

@@ -300,7 +300,7 @@ class Pairing:
         for index, _ in early:
             del group.waiting[index]
         group.left_out |= {index for index, answer in early if answer.seq in self._kept}
-        group.answers[:0] = [each for each in early if each[0] not in group.left_out]
+        group.answers[:0] = [item for item in early if item[0] not in group.left_out]
 
 
 def _without_repeated_calls(turn: ComposedTurn) -> ComposedTurn:

@@ -93,7 +93,7 @@ def tool_result_turn(
     """
     record = parse_stored_json(sanitized)
     meta = record["meta"]
-    resources = {each["uri"]: each for each in record["resources"]}
+    resources = {resource["uri"]: resource for resource in record["resources"]}
     items = [
         _of_audience(part, f"/sanitized/parts/{index}", audience, resources)
         for index, part in enumerate(record["parts"])
@@ -246,7 +246,7 @@ def _structured(
             replace(item, text="") if isinstance(item, TextItem) and item.text == "null" else item
             for item in items
         ]
-    digests = {each["uri"]: _digest(each) for each in record["resources"]}
+    digests = {resource["uri"]: _digest(resource) for resource in record["resources"]}
     parts = [
         RenderedPart(item, part, _whole_digest(item, digests))
         for part, item in zip(record["parts"], items, strict=True)
@@ -261,7 +261,7 @@ def _structured(
     # A part with the same text was shortened as well.
     digest = _digest(kept)
     structured = (apart[digest],) if digest in apart else None
-    is_visible = any(each.digest == digest for each in parts)
+    is_visible = any(part.digest == digest for part in parts)
     if structured is not None and not is_visible:
         is_visible = is_mirrored(structured[0], parts, digests)
     reason = "It is too long for the record, and kept as a resource."
@@ -276,7 +276,9 @@ def _structured(
 def _resource_of(record: dict[str, Any], value: JsonValue) -> dict[str, Any] | None:
     """Return the resource of the record that replaces a value, if there is one."""
     moved = parse_resource_id(value) if isinstance(value, str) else None
-    return next((each for each in record["resources"] if each["uri"] == f"blob:{moved}"), None)
+    return next(
+        (resource for resource in record["resources"] if resource["uri"] == f"blob:{moved}"), None
+    )
 
 
 def _whole_digest(item: Item, digests: Mapping[str, str]) -> str:

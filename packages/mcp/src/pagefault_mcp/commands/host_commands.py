@@ -106,7 +106,7 @@ def _read_server(
     from pagefault_mcp.service_client.running_service import parse_header
     from pagefault_mcp.upstreams.server_connections import Upstream
 
-    headers = [parse_header(each) for each in header or ()]
+    headers = [parse_header(item) for item in header or ()]
     return command or Upstream(_check_upstream(str(upstream)), headers, transport)
 
 
@@ -274,7 +274,7 @@ def serve_mcp(
         from pagefault_mcp.service_client.running_service import parse_header
 
         _refuse_beside_url({"--project": project, "--data-dir": data_dir, "--env-file": env_file})
-        headers = [parse_header(each) for each in header or ()]
+        headers = [parse_header(item) for item in header or ()]
         check_session(session)
         if (problem := run_bridge(url, session, headers, print_error)) is not None:
             raise _failure(problem)

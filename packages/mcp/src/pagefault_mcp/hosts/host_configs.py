@@ -54,8 +54,14 @@ def describe_difference(path: Path, before: bytes, after: bytes) -> str:
         if old.values != new.values:
             before_lines, after_lines = list(_describe_server(old)), list(_describe_server(new))
             lines.append(f"  {json.dumps(old.name, ensure_ascii=False)}")
-            lines += [f"-   {each}" for each in before_lines if each not in after_lines]
-            lines += [f"+   {each}" for each in after_lines if each not in before_lines]
+            lines += [
+                f"-   {before_line}"
+                for before_line in before_lines
+                if before_line not in after_lines
+            ]
+            lines += [
+                f"+   {after_line}" for after_line in after_lines if after_line not in before_lines
+            ]
     return "".join(f"{one_line(line)}\n" for line in lines)
 
 
@@ -80,7 +86,7 @@ def _describe_arguments(server: HostServer, command: str) -> Iterator[str]:
     if not server.is_behind_proxy:
         yield from _mask_words(command, args)
         return
-    end = min((args.index(each) for each in ("--", "--upstream") if each in args), default=None)
+    end = min((args.index(name) for name in ("--", "--upstream") if name in args), default=None)
     proxy_args, server_args = args[:end], args[len(args) if end is None else end :]
     for previous, word in pairwise(["", *proxy_args]):
         yield _mask_unknown(_PROXY_VALUE if previous in _PROXY_OPTIONS else _OPTION, word, "proxy")
@@ -146,10 +152,10 @@ class Wrapping:
             ConfigError: It is not the configuration of a host.
         """
         servers = list(read_servers(text))
-        bare = [each for each in servers if not (each.is_behind_proxy or each.reason_to_leave)]
+        bare = [item for item in servers if not (item.is_behind_proxy or item.reason_to_leave)]
         with_tools = None
-        if not any(each.brings_tools for each in servers):
-            with_tools = next((each for each in bare if each.is_enabled), next(iter(bare), None))
+        if not any(item.brings_tools for item in servers):
+            with_tools = next((item for item in bare if item.is_enabled), next(iter(bare), None))
         edits: list[_Edit] = []
         for server in bare:
             is_without = server is not with_tools and "--no-tools" not in self.options
@@ -169,7 +175,7 @@ class Wrapping:
         if values.get("command") is None:
             yield from self._edits_of_url(text, server, replaces_all=replaces_all)
             return
-        members = {each.name: each.value for each in server.places}
+        members = {place.name: place.value for place in server.places}
         ours = _json(["proxy", *self.options, "--", values["command"], *server.args])
         written = _json(self.command)
         if "args" in members:
@@ -196,8 +202,8 @@ class Wrapping:
             return
         written = b'"command": ' + _json(self.command) + b', "args": ' + _json(args)
         # VS Code and Cursor require a type, although a command implies it.
-        yield from ((each.value, b'"stdio"') for each in server.places if each.name == "type")
-        first, *further = (each for each in server.places if each.name in _LOCATORS)
+        yield from ((field.value, b'"stdio"') for field in server.places if field.name == "type")
+        first, *further = (field for field in server.places if field.name in _LOCATORS)
         yield Span(first.key.start, first.value.end), written
         for place in further:
             end, suffix = place.value.end, text[place.value.end : place.end + 1].lstrip()
@@ -207,7 +213,7 @@ class Wrapping:
             elif place is not server.places[-1]:
                 end = place.end + 1
             else:
-                before = next(each for each in reversed(server.places) if each not in further)
+                before = next(item for item in reversed(server.places) if item not in further)
                 yield Span(before.end, before.end + 1), b""
             yield _with_blanks(text, Span(place.key.start, end)), b""
 
@@ -302,9 +308,9 @@ def _is_current_backup(backup: bytes, now: bytes) -> bool:
 
     If no server of the backup is behind the proxy now, the file was restored by hand.
     """
-    behind = {each.name for each in read_servers(now) if each.is_behind_proxy}
+    behind = {server.name for server in read_servers(now) if server.is_behind_proxy}
     try:
-        bare = {each.name for each in read_servers(backup) if not each.is_behind_proxy}
+        bare = {server.name for server in read_servers(backup) if not server.is_behind_proxy}
     except ConfigError:
         return bool(behind)
     return not behind.isdisjoint(bare)
@@ -315,7 +321,7 @@ def _undo_edits(now: bytes, backup: Path) -> bytes:
         raise ConfigError(f"there is no {backup.name}: this file was not changed here")
     before = backup.read_bytes()
     # The command lines now in the file have the options that each server was wrapped with.
-    wrapped = {each.name: each for each in read_servers(now) if each.is_behind_proxy}
+    wrapped = {field.name: field for field in read_servers(now) if field.is_behind_proxy}
     for replaces_all in (False, True):
         edits: list[_Edit] = []
         for server in read_servers(before):

@@ -61,7 +61,7 @@ class HostServer:
     def url(self) -> str | None:
         """Its URL, unless it is run by a command."""
         urls = (self.values[key] for key in URLS if key in self.values)
-        return next((each for each in urls if isinstance(each, str)), None)
+        return next((item for item in urls if isinstance(item, str)), None)
 
     @property
     def is_behind_proxy(self) -> bool:
@@ -72,7 +72,7 @@ class HostServer:
     def own_options(self) -> Sequence[str]:
         """The options of the `pagefault` command that starts it."""
         words = self._own_words[1:]
-        ends = [words.index(each) for each in ("--", "--upstream") if each in words]
+        ends = [words.index(name) for name in ("--", "--upstream") if name in words]
         return words[: min(ends, default=len(words))]
 
     @property
@@ -151,7 +151,7 @@ def _is_header(name: str, value: str) -> bool:
 
 
 def _is_list_of_strings(value: object) -> TypeGuard[list[str]]:
-    return isinstance(value, list) and all(isinstance(each, str) for each in value)
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
 def _words_behind_pagefault(command: str, args: list[str]) -> list[str]:
@@ -186,13 +186,13 @@ def read_servers(text: bytes) -> Iterator[HostServer]:
     spans = [_find_object(plain, path) for path in paths if isinstance(root, dict)]
     # Prefer an object with members, since a file may also have an empty one.
     servers = max(
-        filter(None, spans), key=lambda each: bool(_read_members(plain, each)), default=None
+        filter(None, spans), key=lambda span: bool(_read_members(plain, span)), default=None
     )
     if servers is None:
         raise ConfigError("has no mcpServers and no servers: it is no configuration of a host")
     # Hosts read the last of two members with the same name.
     for name, (_, _, place, _) in {
-        each.name: each for each in _read_members(plain, servers)
+        member.name: member for member in _read_members(plain, servers)
     }.items():
         values = json.loads(plain[place.start : place.end])
         if isinstance(values, dict):
@@ -216,7 +216,7 @@ def _find_object(text: bytes, path: Sequence[str]) -> Span | None:
     span: Span | None = Span(0, len(text))
     for name in path:
         members = [] if span is None else _read_members(text, span)
-        span = next((each.value for each in reversed(members) if each.name == name), None)
+        span = next((member.value for member in reversed(members) if member.name == name), None)
     return span
 
 

@@ -57,7 +57,7 @@ from pagefault_mcp.upstreams.server_connections import Connect
 SESSION = "mcp-session-id"
 LAST_EVENT = "last-event-id"
 HANDSHAKE_REVISIONS: tuple[str, ...] = tuple(
-    each for each in get_args(McpRevision.__value__) if each not in REVISIONS
+    argument for argument in get_args(McpRevision.__value__) if argument not in REVISIONS
 )
 """Revisions with sessions, which begin with `initialize`."""
 
@@ -268,7 +268,9 @@ class HostEndpoint:
     async def _new_session(self, message: dict[str, Any]) -> HostSession:
         async with self._opening:
             self._sessions = {
-                key: each for key, each in self._sessions.items() if not each.ended.is_set()
+                key: session
+                for key, session in self._sessions.items()
+                if not session.ended.is_set()
             }
             if len(self._sessions) >= _MAX_SESSIONS and not self._end_longest_idle(_IDLE_SECONDS):
                 raise RequestRefusedError(
@@ -290,7 +292,11 @@ class HostEndpoint:
 
     def _end_longest_idle(self, idle_seconds: float) -> bool:
         """End the session that has been idle the longest, if for at least so many seconds."""
-        idle = [(each.last_used_at, key) for key, each in self._sessions.items() if each.is_idle]
+        idle = [
+            (session.last_used_at, key)
+            for key, session in self._sessions.items()
+            if session.is_idle
+        ]
         last_used_at, key = min(idle, default=(anyio.current_time(), ""))
         if anyio.current_time() - last_used_at < idle_seconds:
             return False
@@ -346,13 +352,16 @@ def _read(body: bytes, *, max_depth: int) -> _Posted:
     messages = value if isinstance(value, list) else [value]
     if len(messages) > _MAX_MESSAGES:
         raise RequestRefusedError(413, f"a batch has at most {_MAX_MESSAGES} messages")
-    if not messages or not all(isinstance(each, dict) for each in messages):
+    if not messages or not all(isinstance(message, dict) for message in messages):
         raise RequestRefusedError(400, "a message is a JSON object, or a list of them")
-    ids = [each["id"] for each in messages if "method" in each and "id" in each]
-    if not all(is_id(each) and not isinstance(each, float) for each in ids):
+    ids = [message["id"] for message in messages if "method" in message and "id" in message]
+    if not all(is_id(identifier) and not isinstance(identifier, float) for identifier in ids):
         raise RequestRefusedError(400, "the id of a request is a string or a whole number")
-    tokens = [member(each, "params", "_meta", "progressToken") for each in messages]
-    if any(isinstance(each, str) and len(each) > LONGEST_ID_CHARS for each in (*ids, *tokens)):
+    tokens = [member(message, "params", "_meta", "progressToken") for message in messages]
+    if any(
+        isinstance(identifier, str) and len(identifier) > LONGEST_ID_CHARS
+        for identifier in (*ids, *tokens)
+    ):
         # Ids and tokens are kept in memory while the request is open.
         raise RequestRefusedError(
             400, f"an id or a token has at most {LONGEST_ID_CHARS} characters"
@@ -362,7 +371,7 @@ def _read(body: bytes, *, max_depth: int) -> _Posted:
 
 def _read_accepted(request: Request) -> set[str]:
     accepted = request.headers.get("accept", "*/*").lower().split(",")
-    ranges = {each.partition(";")[0].strip() for each in accepted}
+    ranges = {item.partition(";")[0].strip() for item in accepted}
     if "*/*" in ranges:
         ranges |= {"application/json", "text/event-stream"}
     return ranges

@@ -90,7 +90,7 @@ class HostSession:
     @property
     def is_idle(self) -> bool:
         """True if the host has no open request or stream."""
-        is_open = any(each.is_attached for each in self._exchanges)
+        is_open = any(exchange.is_attached for exchange in self._exchanges)
         return not is_open and self.stream is None
 
     async def run(self, connect: Connect, *, task_status: anyio.abc.TaskStatus[str | None]) -> None:
@@ -212,7 +212,7 @@ class HostSession:
 
     def _forget(self, exchange: Exchange) -> None:
         for exchanges in (self._exchanges_by_id, self._exchanges_by_token):
-            for key in [key for key, each in exchanges.items() if each is exchange]:
+            for key in [key for key, value in exchanges.items() if value is exchange]:
                 del exchanges[key]
         exchange.close()
         if exchange in self._exchanges:
@@ -231,7 +231,7 @@ class HostSession:
         exchange.is_attached = False
         self.last_used_at = anyio.current_time()
         self._keep_unsent(exchange)
-        broken = [each for each in self._exchanges if not each.is_attached]
+        broken = [item for item in self._exchanges if not item.is_attached]
         for oldest in broken[: max(0, len(broken) - _MAX_BROKEN)]:
             self._forget(oldest)
 
@@ -254,7 +254,7 @@ class HostSession:
         name, missed = self.sent.after(event_id)
         self.last_used_at = anyio.current_time()
         streams = [*self._exchanges, *([self.stream] if self.stream else [])]
-        exchange = next((each for each in streams if each.name == name), None)
+        exchange = next((stream for stream in streams if stream.name == name), None)
         if exchange is None and name == self._stream_name:
             exchange = self.open_stream(name)
         return missed, exchange
@@ -293,16 +293,16 @@ class HostSession:
         """Deliver a line of the proxy to its exchange."""
         answered = set(answered_ids(line.messages))
         exchange = next(
-            (self._exchanges_by_id[each] for each in answered if each in self._exchanges_by_id),
+            (self._exchanges_by_id[item] for item in answered if item in self._exchanges_by_id),
             None,
         )
         if not answered:
             exchange = self._exchange_for(line)
         elif exchange is not None:
-            self.has_succeeded |= any("result" in each.members for each in line.messages)
+            self.has_succeeded |= any("result" in message.members for message in line.messages)
             exchange.waiting -= answered
-            for each in answered:
-                self._exchanges_by_id.pop(each, None)
+            for item in answered:
+                self._exchanges_by_id.pop(item, None)
         if exchange is None:
             # An answer without an open request.
             line.close()
@@ -323,7 +323,7 @@ class HostSession:
             return self._exchanges_by_token[token]
         if is_id(subscription) and subscription in self._exchanges_by_id:
             return self._exchanges_by_id[subscription]
-        open_exchanges = [each for each in self._exchanges if each.waiting]
+        open_exchanges = [exchange for exchange in self._exchanges if exchange.waiting]
         if len(open_exchanges) == 1:
             return open_exchanges[0]
         if self._is_shared:
@@ -344,7 +344,7 @@ def _rename_request(
     line.close()
     names: dict[Span | None, str] = {}
     # From the end, so that earlier positions stay valid.
-    for own, place in sorted(places, key=lambda each: each[1] or (0, 0), reverse=True):
+    for own, place in sorted(places, key=lambda place: place[1] or (0, 0), reverse=True):
         if not is_id(own) or place is None:
             continue
         name = f"pf-{uuid4().hex}"

@@ -104,11 +104,13 @@ class SentEvents:
         dropped = self._dropped.get(stream)
         if dropped is None or not dropped <= number <= self._last_number:
             raise NoSuchEventError
-        missed = [each for each in self._events if each.stream == stream and each.number > number]
+        missed = [
+            event for event in self._events if event.stream == stream and event.number > number
+        ]
         return stream, missed
 
     def _forget(self, stream: str) -> None:
-        if stream in self._ended and all(each.stream != stream for each in self._events):
+        if stream in self._ended and all(event.stream != stream for event in self._events):
             del self._dropped[stream]
             self._ended.discard(stream)
 

@@ -71,7 +71,7 @@ def _find_places(schema: JsonValue, takes_paths: bool) -> Iterator[FileArgument]
         form = _form(schema_node, _name_of(path), takes_paths)
         if path and form is not None:
             yield FileArgument(path, form)
-        inner = ((each, (*path, *steps)) for each, steps in _inner(schema_node, schema))
+        inner = ((item, (*path, *steps)) for item, steps in _inner(schema_node, schema))
         queue.extend(islice(inner, max(0, _MAX_SCHEMAS - len(queue))))
 
 

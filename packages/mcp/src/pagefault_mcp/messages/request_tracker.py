@@ -464,5 +464,5 @@ def _state(line: Message, params: Mapping[str, Span]) -> str | None:
 
 def nearest_revision(revision: JsonValue) -> McpRevision:
     """Return the newest known revision that is not newer than the negotiated one."""
-    known = [each for each in _REVISIONS if isinstance(revision, str) and each <= revision]
+    known = [item for item in _REVISIONS if isinstance(revision, str) and item <= revision]
     return known[-1] if known else _REVISIONS[0]

@@ -83,7 +83,7 @@ def has_only_handles(line: Message, result: Span) -> bool:
         isinstance(content, list)
         and bool(content)
         and all(
-            member(each, "type") == "text" and is_handle(member(each, "text")) for each in content
+            member(item, "type") == "text" and is_handle(member(item, "text")) for item in content
         )
     )
 
@@ -155,9 +155,9 @@ def rewrite_line(line: Line, changed: Sequence[list[Piece] | None]) -> Iterator[
         line: The line.
         changed: The pieces of each message; `None` for an unchanged one.
     """
-    if not any(each is None or each for each in changed):
+    if not any(item is None or item for item in changed):
         return
-    is_changed_batch = line.batch and any(each is not None for each in changed)
+    is_changed_batch = line.batch and any(item is not None for item in changed)
     pieces = _with_items(line, changed) if is_changed_batch else changed[0]
     for piece in [line.whole] if pieces is None else pieces:
         if isinstance(piece, bytes):

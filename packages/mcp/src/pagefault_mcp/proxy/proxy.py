@@ -148,7 +148,9 @@ class Proxy:
                 async for line in read_lines(pieces):
                     with line:
                         await find_members(line)
-                        changed = [await self._take_request(each, group) for each in line.messages]
+                        changed = [
+                            await self._take_request(message, group) for message in line.messages
+                        ]
                         for piece in rewrite_line(line, changed):
                             await self.write_to_server(piece)
             except (anyio.BrokenResourceError, anyio.ClosedResourceError):
@@ -236,8 +238,8 @@ class Proxy:
         async with anyio.create_task_group() as group:
             async for line in read_lines(pieces):
                 await find_members(line)
-                answered = [self._take_answer(each) for each in line.messages]
-                if any(isinstance(each, CallAnswer) for each in answered):
+                answered = [self._take_answer(message) for message in line.messages]
+                if any(isinstance(item, CallAnswer) for item in answered):
                     await self._answers.acquire()
                     group.start_soon(self._answer, answered, line)
                     continue
@@ -292,9 +294,9 @@ class Proxy:
         if not ours:
             return None
         tools = [
-            {**each, "name": name}
-            for name, each in zip(ours, write_tools("mcp", list(ours.values())), strict=True)
-            if isinstance(each, dict)
+            {**tool, "name": name}
+            for name, tool in zip(ours, write_tools("mcp", list(ours.values())), strict=True)
+            if isinstance(tool, dict)
         ]
         return with_tools(line, line.members["result"], tools)
 

@@ -109,7 +109,7 @@ class MemoryServer:
         caller = self.caller_of(context)
         if caller.scope == "project":
             written = [_with_session(tool, caller.session_id) for tool in written]
-        return types.ListToolsResult(tools=[types.Tool.model_validate(each) for each in written])
+        return types.ListToolsResult(tools=[types.Tool.model_validate(item) for item in written])
 
     async def _call_tool(
         self, context: Context, params: types.CallToolRequestParams
@@ -158,7 +158,7 @@ class MemoryServer:
                 pages, following = await services[PageLists].list(
                     project_id, PageFilters(), cursor=cursor or None, limit=_LISTED
                 )
-                listed = [_page_resource(each) for each in pages]
+                listed = [_page_resource(page) for page in pages]
                 return types.ListResourcesResult(
                     resources=listed,
                     next_cursor=f"pages:{following}" if following else "resources:",
@@ -171,12 +171,12 @@ class MemoryServer:
         return types.ListResourcesResult(
             resources=[
                 types.Resource(
-                    uri=RESOURCES + each.resource_id,
-                    name=each.filename or each.resource_id,
-                    mime_type=each.mime_type,
-                    size=each.size_bytes,
+                    uri=RESOURCES + resource.resource_id,
+                    name=resource.filename or resource.resource_id,
+                    mime_type=resource.mime_type,
+                    size=resource.size_bytes,
                 )
-                for each in found
+                for resource in found
             ],
             next_cursor=f"resources:{following}" if following else None,
         )

@@ -56,6 +56,6 @@ def _error(start: Message, body: bytes) -> JSONResponse:
         code = PARSE_ERROR
     error = {"code": code, "message": problem["detail"], "data": problem}
     answer = JSONResponse({"jsonrpc": "2.0", "id": None, "error": error}, status)
-    kept = [each for each in start["headers"] if each[0] not in _OWN_HEADERS]
+    kept = [header for header in start["headers"] if header[0] not in _OWN_HEADERS]
     answer.raw_headers.extend(kept)
     return answer

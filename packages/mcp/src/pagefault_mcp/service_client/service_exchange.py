@@ -190,7 +190,7 @@ def limited_message(text: Line) -> LinePiece | None:
         ValueError, KeyError, RecursionError: As for `rendered_message`.
     """
     message = rendered_message(text)
-    if any(parse_member(each, each.members["code"]) in _LIMITS for each in _items(text, "loss")):
+    if any(parse_member(item, item.members["code"]) in _LIMITS for item in _items(text, "loss")):
         return message
     text.close()
     return None
@@ -228,4 +228,4 @@ def _items(owner: Message, name: str) -> Iterator[LinePiece]:
 
 def _parts(record: LinePiece) -> Iterator[Any]:
     # Integers may have more digits than Python converts.
-    return (json.loads(each.read(), parse_int=str) for each in _items(record, "parts"))
+    return (json.loads(item.read(), parse_int=str) for item in _items(record, "parts"))

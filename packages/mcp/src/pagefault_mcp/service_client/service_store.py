@@ -126,12 +126,12 @@ class ServiceStore:
         copy: JsonValue = json.loads(json_text(arguments))
         mentions = list(islice(find_mentions(copy, places), _MAX_MENTIONS))
         values: dict[tuple[str, Form], str | None] = {}
-        for each in mentions:
-            key = (each.resource_id, each.form)
+        for mention in mentions:
+            key = (mention.resource_id, mention.form)
             if key not in values:
-                values[key] = await self._write_tool_file(each, server)
+                values[key] = await self._write_tool_file(mention, server)
             if (text := values[key]) is not None:
-                each.holder[each.key] = text
+                mention.holder[mention.key] = text
         return copy if any(text is not None for text in values.values()) else None
 
     async def _write_tool_file(self, mention: Mention, server: object) -> str | None:
@@ -311,4 +311,4 @@ def detail_of(answer: httpx.Response) -> str | None:
         ]
     except (ValueError, KeyError, TypeError, RecursionError):
         return None
-    return "".join(each if each.isprintable() else " " for each in detail)
+    return "".join(character if character.isprintable() else " " for character in detail)

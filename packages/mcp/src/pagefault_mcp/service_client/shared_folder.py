@@ -90,9 +90,9 @@ def make_folder(folder: Path) -> None:
         OSError: It cannot be created.
     """
     # `Path.mkdir` would create parents, such as the data directory, that others can read.
-    for each in (*reversed(folder.parents), folder):
-        if not each.exists():
-            each.mkdir(mode=0o700, exist_ok=True)
+    for parent in (*reversed(folder.parents), folder):
+        if not parent.exists():
+            parent.mkdir(mode=0o700, exist_ok=True)
     folder.chmod(0o700)
 
 

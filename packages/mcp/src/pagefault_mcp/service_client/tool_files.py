@@ -92,9 +92,9 @@ class ToolFiles:
 
 def _create(folder: Path, name: str) -> tuple[Path, BinaryIO]:
     """Create a new file, with a number before its name if the name exists."""
-    for each in chain([name], (f"{number}-{name}" for number in count(2))):
+    for item in chain([name], (f"{number}-{name}" for number in count(2))):
         # The number may make the name too long.
-        path = folder / (safe_file_name(each) or each)
+        path = folder / (safe_file_name(item) or item)
         with suppress(FileExistsError):
             # `O_EXCL` also refuses a symbolic link.
             opened = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

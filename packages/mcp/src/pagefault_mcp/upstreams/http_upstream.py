@@ -115,9 +115,9 @@ class HttpUpstream:
                 async with anyio.create_task_group() as self._answers:
                     yield
                     self._answers.cancel_scope.deadline = anyio.current_time() + _LAST_SECONDS
-                    for each in [*self._open.values()]:
-                        if not each.waiting and not each.is_writing_answer:
-                            each.scope.cancel()
+                    for item in [*self._open.values()]:
+                        if not item.waiting and not item.is_writing_answer:
+                            item.scope.cancel()
                 if self._sse is not None:
                     await self._sse.wait_for_answers(_LAST_SECONDS)
                 await self._to_host.aclose()

@@ -70,9 +70,9 @@ class ServerEvent:
             return set(answered_ids(self.data))
         value = self._parse()
         return {
-            each["id"]
-            for each in (value if isinstance(value, list) else [value])
-            if isinstance(each, dict) and "method" not in each and is_id(each.get("id"))
+            item["id"]
+            for item in (value if isinstance(value, list) else [value])
+            if isinstance(item, dict) and "method" not in item and is_id(item.get("id"))
         }
 
 

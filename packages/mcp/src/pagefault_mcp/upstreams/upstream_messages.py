@@ -46,9 +46,9 @@ def parse_sent_line(line: bytes) -> SentLine:
         value = {}
     messages = value if isinstance(value, list) else [value]
     ids = {
-        each["id"]
-        for each in messages
-        if isinstance(each, dict) and "method" in each and is_id(each.get("id"))
+        message["id"]
+        for message in messages
+        if isinstance(message, dict) and "method" in message and is_id(message.get("id"))
     }
     return SentLine(line, value if isinstance(value, dict) else {}, ids)
 
@@ -94,7 +94,7 @@ def is_stream(answer: httpx.Response) -> bool:
 def answers(line: Line) -> tuple[bool, set[object]]:
     """Return whether a line is a message or a batch, and the ids of the requests it answers."""
     messages = line.messages
-    return any(each.members for each in messages), set(answered_ids(messages))
+    return any(message.members for message in messages), set(answered_ids(messages))
 
 
 class Refusal:
@@ -127,7 +127,7 @@ def _find_reason(answer: httpx.Response, error: Mapping[str, Any], text: bytes) 
     text_line = reason.strip()[:_LONGEST_REASON_CHARS] if isinstance(reason, str) else ""
     for value in _secrets_of(answer.request):
         text_line = text_line.replace(value, _MASK)
-    return "".join(each if each.isprintable() else " " for each in text_line)
+    return "".join(character if character.isprintable() else " " for character in text_line)
 
 
 def _host_of(answer: httpx.Response) -> str:
