@@ -129,9 +129,9 @@ torture: $(VENV)/dev.stamp web nginx pgbouncer ## Run the long forms of the test
 	  printf '\n%s, commit %s\n\n' $$(date -u +%F) $$(git rev-parse --short HEAD); cat $(VENV)/torture.md; exit $$status
 PIN := uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet
 lock: ## Pin every dependency anew (needs uv)
-	$(PIN) pyproject.toml --extra dev --extra mcp --output-file requirements/dev.lock
-	$(PIN) pyproject.toml --extra build --extra mcp --constraint requirements/dev.lock --output-file requirements/runtime.lock
-	$(PIN) pyproject.toml --extra web --extra mcp --constraint requirements/dev.lock --output-file requirements/web.lock
+	$(PIN) pyproject.toml --extra dev --extra mcp --extra otel --output-file requirements/dev.lock
+	$(PIN) pyproject.toml --extra build --extra mcp --extra otel --constraint requirements/dev.lock --output-file requirements/runtime.lock
+	$(PIN) pyproject.toml --extra web --extra mcp --extra otel --constraint requirements/dev.lock --output-file requirements/web.lock
 	for name in peers/requirements-new peers/requirements-old peers/requirements-dialects $(CLIENT)/requirements-test requirements/website \
 	  requirements/release requirements/deploy clients/check/requirements; do $(PIN) $$name.in --output-file $$name.lock || exit 1; done
 	$(PIN) $(CLIENT)/requirements-run.in --constraint $(CLIENT)/requirements-test.lock --output-file $(CLIENT)/requirements-run.lock

@@ -1,6 +1,6 @@
 """Puts the application together: lifespan, middleware, error handlers, routers."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
@@ -8,16 +8,18 @@ from fastapi.middleware.cors import CORSMiddleware
 
 from app.config.setting_values import host_names
 from app.config.settings import Settings
-from app.features import find_features, open_services
+from app.features import Feature, find_features, open_services
 from app.http import tus
 from app.http.browser_guard import BrowserGuard
 from app.http.content_host import ContentHost
 from app.http.docs_page import get_api_page
 from app.http.openapi import install_openapi
 from app.http.problems import install_problem_handlers
-from app.http.request_context import RequestContextMiddleware
+from app.http.request_context import RequestContextMiddleware, is_quiet
 from app.routers import page_levels, resources, viewer
+from app.telemetry.exports import export_metrics, export_traces, exporter_names
 from app.telemetry.logs import configure_logging, flush_logs
+from app.telemetry.metrics import Metrics
 from app.version import VERSION
 from app.wiring.services import Services
 
@@ -47,11 +49,16 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     """
     settings = settings or Settings()
     features = find_features(settings.features)
+    is_traced = bool(exporter_names("traces"))
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[dict[str, Services]]:
-        configure_logging(settings.log_format, settings.log_level)
-        async with open_services(settings, features) as services:
+        configure_logging(settings.log_format, settings.log_level, has_traces=is_traced)
+        async with (
+            export_traces(),
+            open_services(settings, features) as services,
+            export_metrics(services[Metrics]),
+        ):
             # Requests read it from `request.state`.
             yield {"services": services}
         flush_logs()
@@ -63,9 +70,16 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         description="Takes in whatever a tool returned, keeps every medium once, and gives back "
         "one clean, typed, small record, today and after a restart, byte for byte the same.",
         lifespan=lifespan,
-        # Requests are logged by `app.telemetry.logs` only: the telemetry of FastAPI sends paths and
-        # tracebacks to the address in the environment.
-        telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
+        # Spans of requests; `app.telemetry` exports them, without paths and queries, and logs and
+        # counts requests itself.
+        telemetry={
+            "tracing": is_traced,
+            "metrics": False,
+            "logs": False,
+            "operation_spans": False,
+            "auto_configure": False,
+            "exclude": is_quiet,
+        },
         redirect_slashes=False,
         # Both load scripts of another host.
         docs_url=None,
@@ -73,12 +87,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     )
     install_problem_handlers(app)
     install_openapi(app)
-    app.add_route("/docs/plain", get_api_page, methods=["GET"], include_in_schema=False)
-    routers = [router for feature in features for router in feature.load(feature.routers)]
-    routes = [route for router in routers for route in router.routes]
-    viewing = viewer.viewer_router(settings.viewer_dir, settings.content_url)
-    # Included, they would be made anew for each application, while its first request waits.
-    app.router.routes += [*routes, *viewing.routes, *page_levels.odd_ids_router.routes]
+    _add_routes(app, settings, features)
     _give_content_its_host(app, settings)
     _add_middleware(app, settings)
     for feature in features:
@@ -86,6 +95,15 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         for middleware in feature.load(feature.middleware):
             app.add_middleware(middleware)
     return app
+
+
+def _add_routes(app: FastAPI, settings: Settings, features: Iterable[Feature]) -> None:
+    app.add_route("/docs/plain", get_api_page, methods=["GET"], include_in_schema=False)
+    routers = [router for feature in features for router in feature.load(feature.routers)]
+    routes = [route for router in routers for route in router.routes]
+    viewing = viewer.viewer_router(settings.viewer_dir, settings.content_url)
+    # Included, they would be made anew for each application, while its first request waits.
+    app.router.routes += [*routes, *viewing.routes, *page_levels.odd_ids_router.routes]
 
 
 def _add_middleware(app: FastAPI, settings: Settings) -> None:

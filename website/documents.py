@@ -71,9 +71,9 @@ does not use that folder's settings. The file may hold secrets, so make it reada
 service only (`chmod 600`).
 
 The file is read by [python-dotenv](https://pypi.org/project/python-dotenv/); variables in values
-are not expanded. It may also set `AWS_*`, which the client of the object store reads. Other names
-are ignored. The service does not start if a setting is misspelt or set twice, or if a line is not
-`NAME=value`.
+are not expanded. It may also set `AWS_*`, which the client of the object store reads, and
+`OTEL_*`, for [OpenTelemetry](telemetry.md#opentelemetry). Other names are ignored. The service does
+not start if a setting is misspelt or set twice, or if a line is not `NAME=value`.
 
 ## All settings
 

@@ -18,8 +18,8 @@ from app.config.settings import PREFIX, RAW_RESULTS, Settings, misspelt
 DATA_DIR = "PAGEFAULT_DATA_DIR"
 DEFAULT_DATA_DIR = Path("data")
 FILE_NAME = ".env"
-# The client of the object store reads its own variables.
-_PREFIXES = (PREFIX, "AWS_")
+# The client of the object store and the SDK of OpenTelemetry read their own variables.
+_PREFIXES = (PREFIX, "AWS_", "OTEL_")
 
 
 class EnvFileError(Exception):

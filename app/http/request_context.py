@@ -188,6 +188,11 @@ class ClientPresence:
         await asyncio.get_running_loop().create_future()
 
 
+def is_quiet(scope: MutableMapping[str, Any]) -> bool:
+    """Return whether a request is a probe, which is neither logged nor traced."""
+    return scope.get("path") in _QUIET_ROUTES
+
+
 async def _refuse(scope: Scope, receive: Receive, send: Send) -> None:
     answer = problem_response(
         OverloadedError(), instance=scope["path"], request_id=scope["state"]["request_id"]

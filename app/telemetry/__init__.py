@@ -1,1 +1,1 @@
-"""Telemetry for operators: log lines and metrics."""
+"""Telemetry for operators: log lines, metrics and traces."""

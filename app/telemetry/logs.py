@@ -8,6 +8,7 @@ import asyncio
 import logging
 import sys
 import time
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from datetime import UTC, datetime
 from json.encoder import encode_basestring_ascii
@@ -21,14 +22,22 @@ from app.telemetry.json_output import is_json_only, log_stream, redirect_streams
 _REQUESTS = "pagefault.requests"
 _requests = logging.getLogger(_REQUESTS)
 _ADDRESSES = logging.getLogger("pagefault.address")
-_Answered: TypeAlias = tuple[str, str, str, int, float, float]
+_Answered: TypeAlias = tuple[str, str, str, int, float, float, str]
 # Lines of requests are written together after this time, or once there are this many.
 _BUFFER_SECONDS = 0.05
 _MAX_BUFFERED = 1_000
 
 
-def configure_logging(log_format: Literal["json", "console"] | None, level: str) -> None:
-    """Send every log line of the process, the libraries' too, through one formatter."""
+def configure_logging(
+    log_format: Literal["json", "console"] | None, level: str, *, has_traces: bool = False
+) -> None:
+    """Send every log line of the process, the libraries' too, through one formatter.
+
+    Args:
+        log_format: The format; `None` for `console` at a terminal and `json` elsewhere.
+        level: The level from which lines are logged.
+        has_traces: Add the ids of the current span.
+    """
     chosen = log_format or ("console" if sys.stderr.isatty() else "json")
     shared: list[Processor] = [
         structlog.contextvars.merge_contextvars,
@@ -36,6 +45,12 @@ def configure_logging(log_format: Literal["json", "console"] | None, level: str)
         structlog.stdlib.add_logger_name,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
+    ids_of_span: Callable[[], Mapping[str, str]] = dict
+    if has_traces:
+        # Commands do not load it.
+        from app.telemetry.spans import add_span_ids, ids_of_span  # noqa: PLC0415
+
+        shared.append(add_span_ids)
     last: list[Processor] = (
         # Never with local variables: among them are keys and pieces of bodies.
         [
@@ -48,7 +63,8 @@ def configure_logging(log_format: Literal["json", "console"] | None, level: str)
         else [structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)]
     )
     stream = log_stream()
-    handler = _JsonLines(stream) if chosen == "json" else logging.StreamHandler(stream)
+    is_json = chosen == "json"
+    handler = _JsonLines(stream, ids_of_span) if is_json else logging.StreamHandler(stream)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=shared,
@@ -104,7 +120,7 @@ def log_request(
         return
     handlers = logging.root.handlers
     if len(handlers) == 1 and isinstance(handlers[0], _JsonLines):
-        handlers[0].buffer((request_id, method, route, status, milliseconds, time.time()))
+        handlers[0].buffer(request_id, method, route, status, milliseconds)
         return
     structlog.get_logger(_REQUESTS).info(
         "request",
@@ -124,13 +140,17 @@ class _JsonLines(logging.StreamHandler[TextIO]):
     these lines are written together, up to 50 ms late, and always before a later line.
     """
 
-    def __init__(self, stream: TextIO) -> None:
+    def __init__(self, stream: TextIO, ids_of_span: Callable[[], Mapping[str, str]]) -> None:
         super().__init__(stream)
+        self._ids_of_span = ids_of_span
         self._buffered: list[_Answered] = []
 
-    def buffer(self, answered: _Answered) -> None:
+    def buffer(
+        self, request_id: str, method: str, route: str, status: int, milliseconds: float
+    ) -> None:
         """Buffer the line of a request. Call it only in the thread of the event loop."""
-        self._buffered.append(answered)
+        span = "".join(f', "{name}": "{value}"' for name, value in self._ids_of_span().items())
+        self._buffered.append((request_id, method, route, status, milliseconds, time.time(), span))
         if len(self._buffered) == 1:
             asyncio.get_running_loop().call_later(_BUFFER_SECONDS, self.flush)
         elif len(self._buffered) >= _MAX_BUFFERED:
@@ -151,7 +171,7 @@ class _JsonLines(logging.StreamHandler[TextIO]):
 
 
 def _request_line(
-    request_id: str, method: str, route: str, status: int, milliseconds: float, at: float
+    request_id: str, method: str, route: str, status: int, milliseconds: float, at: float, span: str
 ) -> str:
     """Return the line of a request in the form of the processors."""
     timestamp = datetime.fromtimestamp(at, UTC).isoformat().replace("+00:00", "Z")
@@ -159,7 +179,7 @@ def _request_line(
         f'{{"request_id": "{request_id}", "method": "{method}", '
         f'"route": {encode_basestring_ascii(route)}, "status": {status}, '
         f'"milliseconds": {milliseconds}, "event": "request", "level": "info", '
-        f'"logger": "{_REQUESTS}", "timestamp": "{timestamp}"}}\n'
+        f'"logger": "{_REQUESTS}", "timestamp": "{timestamp}"{span}}}\n'
     )
 
 

@@ -40,6 +40,17 @@ class Metrics:
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
         self.labels: dict[str, tuple[str, ...]] = {}
+        # Read the sources of gauges, and set them.
+        self._watches: list[Callable[[], None]] = []
+        # Requests that are answered and not counted yet.
+        self._uncounted: list[tuple[str, str, int, float | None]] = []
+        self._is_shared = "PROMETHEUS_MULTIPROC_DIR" in os.environ
+        self._add_requests()
+        self._add_streams()
+        self._add_stores()
+        ProcessCollector(registry=self._registry)
+
+    def _add_requests(self) -> None:
         self._requests = self._counter(
             "requests", "Requests answered.", "method", "route", "status"
         )
@@ -54,21 +65,6 @@ class Metrics:
             "saved_bytes", "Bytes by which records are smaller than the bodies of tool results."
         )
         self._stages = self._histogram("stage", "Time of a stage of ingest.", "stage")
-        self._streams = self._gauge("event_streams", "Open event streams.")
-        self._streams_ended = self._counter(
-            "event_streams_ended", "Event streams that have ended, by the reason.", "reason"
-        )
-        self._event_delay = self._histogram(
-            "event_delay",
-            "Time from the creation of an event to its delivery to the streams of a process.",
-        )
-        self._scrubbed_blobs = self._counter(
-            "scrubbed_blobs", "Stored files that the scrub has read."
-        )
-        self._scrubbed_bytes = self._counter("scrubbed_bytes", "Bytes that the scrub has read.")
-        self._scrub_faults = self._counter(
-            "scrub_faults", "Stored files that are damaged or missing, as the scrub found.", "kind"
-        )
         self._memory_held = self._gauge(
             "memory_held_bytes",
             "Memory of the budget that is reserved for bodies, answers, images and queued events.",
@@ -77,14 +73,21 @@ class Metrics:
             "memory_refusals",
             "Requests that were refused because the budget had too little free memory.",
         )
-        self._connections = self._gauge(
-            "database_connections", "Connections to the database.", "pool", "state"
+        self._moves = self._counter(
+            "frontier_moves", "Attempts to move a named frontier, by their result.", "result"
         )
-        self._most_connections = self._gauge(
-            "database_connections_max", "Connections that a pool may open.", "pool"
+        self._timed = {name: self._stages.labels(name) for name in STAGES}
+        for result in get_args(MoveResult):
+            self._moves.labels(result)
+
+    def _add_streams(self) -> None:
+        self._streams = self._gauge("event_streams", "Open event streams.")
+        self._streams_ended = self._counter(
+            "event_streams_ended", "Event streams that have ended, by the reason.", "reason"
         )
-        self._waiting = self._gauge(
-            "database_waiting", "Callers that wait for a connection of a pool.", "pool"
+        self._event_delay = self._histogram(
+            "event_delay",
+            "Time from the creation of an event to its delivery to the streams of a process.",
         )
         self._feed_lag = self._gauge(
             "event_feed_lag_events",
@@ -97,8 +100,18 @@ class Metrics:
             "Events that wait in the queue of the listener that is furthest behind.",
             mode="livemax",
         )
-        self._moves = self._counter(
-            "frontier_moves", "Attempts to move a named frontier, by their result.", "result"
+        for reason in get_args(EndReason):
+            self._streams_ended.labels(reason)
+
+    def _add_stores(self) -> None:
+        self._connections = self._gauge(
+            "database_connections", "Connections to the database.", "pool", "state"
+        )
+        self._most_connections = self._gauge(
+            "database_connections_max", "Connections that a pool may open.", "pool"
+        )
+        self._waiting = self._gauge(
+            "database_waiting", "Callers that wait for a connection of a pool.", "pool"
         )
         self._backlog = self._gauge(
             "search_backlog_entries", "Entries that wait for the search index.", mode="livemax"
@@ -108,19 +121,15 @@ class Metrics:
             "Time that the oldest entry which waits for the search index has waited.",
             mode="livemax",
         )
-        # Read the sources of gauges, and set them.
-        self._watches: list[Callable[[], None]] = []
-        # Requests that are answered and not counted yet.
-        self._uncounted: list[tuple[str, str, int, float | None]] = []
-        self._is_shared = "PROMETHEUS_MULTIPROC_DIR" in os.environ
-        self._timed = {name: self._stages.labels(name) for name in STAGES}
-        for reason in get_args(EndReason):
-            self._streams_ended.labels(reason)
+        self._scrubbed_blobs = self._counter(
+            "scrubbed_blobs", "Stored files that the scrub has read."
+        )
+        self._scrubbed_bytes = self._counter("scrubbed_bytes", "Bytes that the scrub has read.")
+        self._scrub_faults = self._counter(
+            "scrub_faults", "Stored files that are damaged or missing, as the scrub found.", "kind"
+        )
         for kind in get_args(FaultKind):
             self._scrub_faults.labels(kind)
-        for result in get_args(MoveResult):
-            self._moves.labels(result)
-        ProcessCollector(registry=self._registry)
 
     def _counter(self, name: str, about: str, *labels: str) -> Counter:
         self.labels[f"pagefault_{name}"] = labels

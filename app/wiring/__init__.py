@@ -7,5 +7,6 @@ media_services      those for media, which not every command loads
 open_stores         both stores, for the service, and the keys of links and tickets
 stores              database, blobs and broker alone
 brokers             wake event streams when another process has written
+tracing             metrics and stores that record spans, if traces are exported
 startup_errors      errors that keep the service from opening
 """

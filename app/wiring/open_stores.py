@@ -26,6 +26,7 @@ from app.wiring.stores import (
     open_broker,
     open_checked_database,
 )
+from app.wiring.tracing import trace_database
 
 
 def signing_keys(settings: Settings) -> Sequence[SigningKey]:
@@ -105,7 +106,8 @@ async def open_stores(settings: Settings) -> AsyncIterator[dict[type[Any], objec
         engines = await stack.enter_async_context(open_checked_database(settings))
         blobs = open_blob_store(settings.blobs, settings.data_dir)
         broker = await stack.enter_async_context(open_broker(settings, engines))
-        records = Records(engines, blob_size=blobs.size, announce=broker.announce)
+        database = trace_database(engines)
+        records = Records(database, blob_size=blobs.size, announce=broker.announce)
         await check_blob_store(blobs)
         await blobs.sweep_temporary(_ABANDONED_UPLOAD_SECONDS)
         links = LinkSigner(await anyio.to_thread.run_sync(signing_keys, settings))

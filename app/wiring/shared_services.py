@@ -21,17 +21,20 @@ from app.stores.records.records import Records
 from app.telemetry.metrics import Metrics
 from app.wiring.open_stores import Stores
 from app.wiring.services import Provider, Services
+from app.wiring.tracing import create_metrics, trace_blobs
 
 
 def _blobs(services: Services) -> BlobStore:
     stores = services[Stores]
-    if stores.storage_quota is None:
-        return stores.blobs
-    return QuotaBlobStore(stores.blobs, stores.storage_quota)
+    blobs = stores.blobs
+    if stores.storage_quota is not None:
+        blobs = QuotaBlobStore(blobs, stores.storage_quota)
+    return trace_blobs(blobs)
 
 
 def _metrics(services: Services) -> Metrics:
-    metrics, memory = Metrics(), services[MemoryBudget]
+    metrics = create_metrics()
+    memory = services[MemoryBudget]
     metrics.watch_memory(lambda: memory.held_bytes)
     metrics.watch_connections(services[Records].database.pools)
     return metrics

@@ -13,14 +13,13 @@ from urllib.parse import urlsplit
 import httpx
 import psycopg
 import pytest
-import yaml
 
 from app.config.settings import Settings
 from tests.kit.event_streams import WAIT_SECONDS, listening
 from tests.kit.loaded_command import LoadedCommand
 from tests.kit.media import png
 from tests.kit.plain_http import TRUSTS_NOBODY
-from tests.kit.process import ROOT, PagefaultProcess
+from tests.kit.process import PagefaultProcess
 from tests.kit.servers import Backends, LiveService, serving
 
 MARKER = "zzmarkerzz"
@@ -153,26 +152,6 @@ def test_database_that_went_away_ends_readiness_and_nothing_else(
             assert_unready(answer, "store-misconfigured")
             assert answer.json()["cause"] == "missing-database"
         assert client.get("/healthz").status_code == 200
-
-
-@pytest.mark.engines("embedded")
-def test_example_for_prometheus_reads_figures_that_there_are(service: LiveService) -> None:
-    examples = ROOT / "examples"
-    read = yaml.safe_load((examples / "prometheus.yml").read_text())
-    assert read.keys() == {"global", "rule_files", "scrape_configs"}
-    (job,) = read["scrape_configs"]
-    with anyone(service) as client:
-        samples(client)
-        scraped = client.get(job["metrics_path"]).text
-    named = set(re.findall(r"^# TYPE (\w+) ", scraped, re.MULTILINE))
-    (rules,) = (yaml.safe_load((examples / name).read_text()) for name in read["rule_files"])
-    (group,) = rules["groups"]
-    for rule in group["rules"]:
-        assert rule.keys() - {"for"} == {"alert", "expr", "annotations"}
-        used = re.findall(r"\b(up|pagefault_\w+)\b", rule["expr"].replace("_bucket", ""))
-        assert used
-        assert set(used) <= named | {"up"}
-        assert f'job="{job["job_name"]}"' in rule["expr"] or "up" not in used
 
 
 def test_metrics_are_named_and_labelled_by_route(

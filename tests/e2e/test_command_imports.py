@@ -18,7 +18,7 @@ from tests.kit.process import (
 )
 
 _SERVER = frozenset({"fastapi", "starlette", "uvicorn", "websockets", "httptools"})
-_SERVICES = _SERVER | {"PIL", "httpx", "tinytag", "alembic", "psycopg"}
+_SERVICES = _SERVER | {"PIL", "httpx", "tinytag", "alembic", "psycopg", "opentelemetry"}
 _STORES = _SERVICES | {"sqlalchemy", "obstore"}
 NEVER = frozenset({"av", "numpy"})
 HELP = _STORES | {"pydantic", "pydantic_settings", "structlog", "prometheus_client", "anyio"}

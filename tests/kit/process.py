@@ -36,7 +36,7 @@ _URL = re.compile(r"Pagefault is at (http://\S+)")
 # What would change settings, colour the output or have each start compile all modules anew, were it
 # to come from whoever runs the tests.
 _NOT_INHERITED = re.compile(
-    "(PAGEFAULT_|PROMETHEUS_|AWS_|DECTO_).*|.*_COLORS?|.*_proxy|COLUMNS|GITHUB_ACTIONS"
+    "(PAGEFAULT_|PROMETHEUS_|OTEL_|AWS_|DECTO_).*|.*_COLORS?|.*_proxy|COLUMNS|GITHUB_ACTIONS"
     "|PYTHONDONTWRITEBYTECODE|MAKE.*|MFLAGS",
     re.IGNORECASE,
 )

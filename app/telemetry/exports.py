@@ -1,0 +1,88 @@
+"""Exports of traces and metrics, switched on by the standard variables `OTEL_*`.
+
+The SDK of OpenTelemetry reads these variables itself. It is in the extra `otel`, and is imported
+only if one of them names an exporter or a collector. If the extra is missing, an error is logged
+and the service starts: a memory that is not observed is better than none.
+"""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import anyio
+import anyio.to_thread
+import structlog
+
+from app.telemetry.metrics import Metrics
+
+if TYPE_CHECKING:
+    from opentelemetry.sdk.metrics import MeterProvider
+    from opentelemetry.sdk.trace import TracerProvider
+
+Signal: TypeAlias = Literal["traces", "metrics"]
+_log = structlog.get_logger(__name__)
+# How long each signal may delay the end of the process, if its collector does not answer.
+_FLUSH_SECONDS = 3.0
+
+
+def exporter_names(signal: Signal) -> tuple[str, ...]:
+    """Return the names of a signal's exporters in the environment; none if it is off."""
+    if os.environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
+        return ()
+    upper = signal.upper()
+    named = os.environ.get(f"OTEL_{upper}_EXPORTER")
+    if not named:
+        endpoints = ("OTEL_EXPORTER_OTLP_ENDPOINT", f"OTEL_EXPORTER_OTLP_{upper}_ENDPOINT")
+        named = "otlp" if any(map(os.environ.get, endpoints)) else "none"
+    names = (name.strip() for name in named.split(","))
+    return tuple(name for name in names if name not in ("", "none"))
+
+
+@asynccontextmanager
+async def export_traces() -> AsyncIterator[None]:
+    """Export the traces of this process for the length of the block, if they are on."""
+
+    def open_provider(names: tuple[str, ...]) -> "TracerProvider":
+        from app.telemetry.trace_export import open_tracer_provider  # noqa: PLC0415 - an extra
+
+        return open_tracer_provider(names)
+
+    async with _exporting("traces", open_provider):
+        yield
+
+
+@asynccontextmanager
+async def export_metrics(metrics: Metrics) -> AsyncIterator[None]:
+    """Export metrics of this process for the length of the block, if they are on."""
+    loop = asyncio.get_running_loop()
+
+    def open_provider(names: tuple[str, ...]) -> "MeterProvider":
+        from app.telemetry.metric_export import open_meter_provider  # noqa: PLC0415 - an extra
+
+        return open_meter_provider(metrics, loop, names)
+
+    async with _exporting("metrics", open_provider):
+        yield
+
+
+@asynccontextmanager
+async def _exporting(
+    signal: Signal, open_provider: "Callable[[tuple[str, ...]], TracerProvider | MeterProvider]"
+) -> AsyncIterator[None]:
+    names = exporter_names(signal)
+    provider = None
+    if names:
+        try:
+            provider = open_provider(names)
+        except ImportError as exc:
+            _log.error("not exported", signal=signal, missing=exc.name, install="pagefault[otel]")
+        except Exception as exc:  # noqa: BLE001 - the SDK raises many for invalid variables
+            _log.error("not exported", signal=signal, exc_info=exc)
+    try:
+        yield
+    finally:
+        if provider is not None:
+            with anyio.CancelScope(shield=True), anyio.move_on_after(_FLUSH_SECONDS):
+                await anyio.to_thread.run_sync(provider.shutdown, abandon_on_cancel=True)

@@ -1,0 +1,95 @@
+"""Exports spans, without anything that may be secret.
+
+Spans of requests are those of FastAPI, spans of calls to other servers those of the instrumentation
+of httpx. Both record URLs with paths and queries, which may have keys, tokens and names of
+sessions. So only the listed attributes are exported, and no texts of errors.
+"""
+
+import os
+from collections.abc import Iterable
+
+from opentelemetry import trace
+from opentelemetry.context import Context
+from opentelemetry.instrumentation.httpx import HTTPXClientInstrumentor
+from opentelemetry.metrics import NoOpMeterProvider
+from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor, TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor
+from opentelemetry.trace import Status
+
+from app.telemetry.exporters import exporter_class, service_resource
+
+_EXPORTED = frozenset(
+    {
+        "db.system.name",
+        "error.type",
+        "http.request.method",
+        "http.response.status_code",
+        "http.route",
+        "network.protocol.name",
+        "network.protocol.version",
+        "server.address",
+        "server.port",
+        "url.scheme",
+    }
+)
+
+
+class SafeSpans(SpanProcessor):
+    """Passes spans on with the listed attributes only, and without events and texts of errors.
+
+    Args:
+        processor: The next processor.
+    """
+
+    def __init__(self, processor: SpanProcessor) -> None:
+        self._processor = processor
+
+    def on_start(self, span: Span, parent_context: Context | None = None) -> None:
+        """Pass the start of a span on."""
+        self._processor.on_start(span, parent_context)
+
+    def on_end(self, span: ReadableSpan) -> None:
+        """Pass a copy of a span on."""
+        attributes = span.attributes or {}
+        self._processor.on_end(
+            ReadableSpan(
+                name=span.name,
+                context=span.get_span_context(),
+                parent=span.parent,
+                resource=span.resource,
+                attributes={name: attributes[name] for name in _EXPORTED & attributes.keys()},
+                kind=span.kind,
+                status=Status(span.status.status_code),
+                start_time=span.start_time,
+                end_time=span.end_time,
+                instrumentation_scope=span.instrumentation_scope,
+            )
+        )
+
+    def shutdown(self) -> None:
+        """Export the spans that wait, and end."""
+        self._processor.shutdown()
+
+    def force_flush(self, timeout_millis: int = 30_000) -> bool:
+        """Export the spans that wait."""
+        return self._processor.force_flush(timeout_millis)
+
+
+def open_tracer_provider(names: Iterable[str]) -> TracerProvider:
+    """Return the tracer provider of this process with some exporters, and instrument httpx.
+
+    Raises:
+        ValueError: There is no exporter of a name.
+    """
+    exporters = [exporter_class("traces", name)() for name in names]
+    # It ends with the lifespan, while the log is still there.
+    provider = TracerProvider(resource=service_resource(), shutdown_on_exit=False)
+    for exporter in exporters:
+        provider.add_span_processor(SafeSpans(BatchSpanProcessor(exporter)))
+    trace.set_tracer_provider(provider)
+    # The stable names of attributes, which FastAPI uses as well.
+    os.environ.setdefault("OTEL_SEMCONV_STABILITY_OPT_IN", "http")
+    HTTPXClientInstrumentor().instrument(
+        tracer_provider=provider, meter_provider=NoOpMeterProvider()
+    )
+    return provider

@@ -1,0 +1,37 @@
+"""Stores and metrics, which record spans if traces are exported.
+
+The code that records spans is not loaded otherwise.
+"""
+
+from app.stores.blobs.store import BlobStore
+from app.stores.records.database import Database
+from app.stores.records.engine import Engines
+from app.telemetry.exports import exporter_names
+from app.telemetry.metrics import Metrics
+
+
+def create_metrics() -> Metrics:
+    """Return the metrics of a process."""
+    if not exporter_names("traces"):
+        return Metrics()
+    from app.telemetry.traced_services import TracedMetrics  # noqa: PLC0415
+
+    return TracedMetrics()
+
+
+def trace_database(engines: Engines) -> Database:
+    """Return the database."""
+    if not exporter_names("traces"):
+        return engines
+    from app.telemetry.traced_services import TracedDatabase  # noqa: PLC0415
+
+    return TracedDatabase(engines, engines.writer.dialect.name)
+
+
+def trace_blobs(blobs: BlobStore) -> BlobStore:
+    """Return the blob store."""
+    if not exporter_names("traces"):
+        return blobs
+    from app.telemetry.traced_services import TracedBlobStore  # noqa: PLC0415
+
+    return TracedBlobStore(blobs)
