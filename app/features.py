@@ -55,14 +55,14 @@ class Feature:
 FEATURES = (
     Feature(
         name="shared",
-        services=("app.wiring.shared_services:SERVICES", "app.wiring.media_services:SERVICES"),
+        services=("app.wiring.shared_services:SERVICES", "app.wiring.ingest_services:MEDIA"),
         repositories=("app.stores.records.idempotency:IdempotencyRecords",),
     ),
     Feature(name="access", commands={"keys": "app.cli.commands:keys"}),
     Feature(
         name="results",
         routers=("app.routers.tool_results:router",),
-        services=("app.wiring.result_services:SERVICES",),
+        services=("app.wiring.ingest_services:RESULTS",),
         repositories=("app.stores.records.tool_results:ToolResultRecords",),
         commands={"ingest": "app.cli.commands:commands"},
     ),
@@ -114,7 +114,7 @@ FEATURES = (
             "app.routers.messages:router",
             "app.routers.interactions:router",
         ),
-        services=("app.wiring.session_services:SERVICES",),
+        services=("app.wiring.ingest_services:SESSIONS",),
         repositories=(
             "app.stores.records.sessions:SessionRecords",
             "app.stores.records.history:SessionHistory",

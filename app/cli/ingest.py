@@ -19,7 +19,7 @@ from app.config.settings import Settings
 from app.services.access.callers import Access
 from app.services.tool_results.prepared_results import Ingested
 from app.services.tool_results.tool_results import ToolResults
-from app.wiring import media_services, result_services, session_services, shared_services
+from app.wiring import ingest_services, shared_services
 from app.wiring.open_stores import Stores, open_storage_quota
 from app.wiring.services import Services
 from app.wiring.stores import open_records
@@ -137,9 +137,9 @@ async def _ingest(
     """Store the result under a call id that exists already, or else under the first one."""
     providers = (
         *shared_services.SERVICES,
-        *media_services.SERVICES,
-        *session_services.SERVICES,
-        *result_services.SERVICES,
+        *ingest_services.MEDIA,
+        *ingest_services.SESSIONS,
+        *ingest_services.RESULTS,
     )
     async with (
         open_records(settings) as (records, blobs),

@@ -33,15 +33,12 @@ class _Commands(TyperGroup):
             found = find_commands()
             # Typer suggests similar names from all commands.
             for where in [found[name]] if name in found else set(found.values()):
-                self._load_commands(where)
+                group = get_group(resolve_name(where))
+                if group.name:
+                    self.add_command(group)
+                else:
+                    self.commands.update(group.commands)
         return self.commands.get(name)
-
-    def _load_commands(self, where: str) -> None:
-        group = get_group(resolve_name(where))
-        if group.name:
-            self.add_command(group)
-        else:
-            self.commands.update(group.commands)
 
 
 cli = typer.Typer(

@@ -62,7 +62,9 @@ class CountedResponse(Response):
             if message["type"] != "http.response.body" or message.get("more_body", False):
                 await send(message)
                 return
-            pieces = _pieces(message.pop("body", b""))
+            body = message.pop("body", b"")
+            starts = range(0, len(body), PIECE_BYTES)
+            pieces = deque(body[start : start + PIECE_BYTES] for start in starts)
             # No other reference is left, so each piece is freed when it was sent.
             self._response.body = b""
             left_bytes = sum(map(len, pieces))
@@ -145,7 +147,3 @@ def _take_memory(scope: Scope, body_bytes: int) -> ResponseMemory:
         if scope["method"] in _READING:
             raise
         return room.take(0)
-
-
-def _pieces(body: bytes) -> deque[bytes]:
-    return deque(body[start : start + PIECE_BYTES] for start in range(0, len(body), PIECE_BYTES))

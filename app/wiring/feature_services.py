@@ -17,11 +17,8 @@ from app.services.agents.tool_calls import ToolCalls
 from app.services.concurrency.large_work import LargeWork
 from app.services.fetching import Fetcher
 from app.services.images.derived_images import DerivedImages
-from app.services.images.image_work import ImageWork
 from app.services.images.posters import Posters
 from app.services.media.media_checks import MediaChecks
-from app.services.memory_budget.budget import MemoryBudget
-from app.services.memory_budget.responses import ResponseBudget
 from app.services.pages.accesses import AccessCounts
 from app.services.pages.changes import PageChanges
 from app.services.pages.downloads import PageDownloads
@@ -30,6 +27,7 @@ from app.services.pages.manifests import PageManifests
 from app.services.pages.page_answers import PageReading
 from app.services.pages.page_lists import PageLists
 from app.services.pages.page_preparer import PagePreparer
+from app.services.pages.page_views import PageViews
 from app.services.pages.page_writer import PageWriter
 from app.services.pages.pages import Pages
 from app.services.renders.answer_renders import AnswerRenders
@@ -42,7 +40,6 @@ from app.services.renders.session_windows import SessionWindows
 from app.services.renders.turn_cache import TurnCache
 from app.services.renders.turn_resolver import TurnResolver
 from app.services.renders.working_sets import WorkingSets
-from app.services.requests.streamed_requests import StreamedRequests
 from app.services.requests.whole_bodies import RequestBodies
 from app.services.resources.aliases import Aliases
 from app.services.resources.content_sources import ContentSources, OffloadRules
@@ -72,32 +69,10 @@ RESOURCES = (
         lambda services: ContentSources(services[Stores].blobs, services[OffloadRules]),
     ),
     Provider(Resources, _resources),
-    Provider(
-        ResourceTexts,
-        lambda services: ResourceTexts(
-            services[Resources],
-            services[BlobStore],
-            work=services[LargeWork],
-            memory=services[MemoryBudget],
-            limits=services[Limits],
-        ),
-    ),
-    Provider(Aliases, lambda services: Aliases(services[Records], services[BlobStore])),
-    Provider(
-        DerivedImages,
-        lambda services: DerivedImages(
-            services[Records],
-            services[BlobStore],
-            images=services[ImageWork],
-            limits=services[Limits],
-        ),
-    ),
-    Provider(
-        Posters,
-        lambda services: Posters(
-            services[BlobStore], services[DerivedImages], memory=services[MemoryBudget]
-        ),
-    ),
+    Provider(ResourceTexts),
+    Provider(Aliases),
+    Provider(DerivedImages),
+    Provider(Posters),
 )
 
 
@@ -109,69 +84,18 @@ def _fetcher(services: Services) -> Fetcher:
 
 
 PAGES = (
-    Provider(
-        AccessCounts,
-        lambda services: AccessCounts(services[Records]),
-        running=lambda services: services[AccessCounts].flushing(),
-    ),
-    Provider(
-        PagePreparer,
-        lambda services: PagePreparer(
-            services[Records],
-            services[BlobStore],
-            images=services[ImageWork],
-            limits=services[Limits],
-        ),
-    ),
-    Provider(PageWriter, lambda services: PageWriter(services[Records])),
-    Provider(
-        PageReading,
-        lambda services: PageReading(
-            services[Records],
-            services[BlobStore],
-            accesses=services[AccessCounts],
-            checks=services[MediaChecks],
-            limits=services[Limits],
-        ),
-    ),
-    Provider(
-        Pages,
-        lambda services: Pages(
-            services[Records],
-            services[PagePreparer],
-            services[PageWriter],
-            bodies=services[StreamedRequests],
-            accesses=services[AccessCounts],
-            limits=services[Limits],
-        ),
-    ),
-    Provider(
-        PageChanges,
-        lambda services: PageChanges(
-            services[Records],
-            services[PagePreparer],
-            services[PageWriter],
-            bodies=services[RequestBodies],
-            requests=services[StreamedRequests],
-            accesses=services[AccessCounts],
-            limits=services[Limits],
-        ),
-    ),
+    Provider(AccessCounts, running=lambda services: services[AccessCounts].flushing()),
+    Provider(PagePreparer),
+    Provider(PageWriter),
+    Provider(PageReading),
+    Provider(Pages),
+    Provider(PageChanges),
     Provider(Fetcher, _fetcher),
-    Provider(
-        PageDownloads,
-        lambda services: PageDownloads(
-            services[Records],
-            services[BlobStore],
-            services[PageReading],
-            services[Fetcher],
-            limits=services[Limits],
-            memory=services[MemoryBudget],
-        ),
-    ),
-    Provider(PageFaults, lambda services: PageFaults(services[Records], services[PageReading])),
-    Provider(PageLists, lambda services: PageLists(services[Records], services[AccessCounts])),
-    Provider(PageManifests, lambda services: PageManifests(services[Records])),
+    Provider(PageViews, lambda services: services[PageReading]),
+    Provider(PageDownloads),
+    Provider(PageFaults),
+    Provider(PageLists),
+    Provider(PageManifests),
 )
 
 
@@ -181,7 +105,7 @@ SEARCH = (
         lambda services: SearchIndexing(services[Records], services[Metrics]),
         running=lambda services: services[SearchIndexing].running(),
     ),
-    Provider(Search, lambda services: Search(services[Records], services[SearchIndexing])),
+    Provider(Search),
 )
 
 
@@ -214,31 +138,16 @@ def _session_renders(services: Services) -> SessionRenders:
 
 RENDERS = (
     Provider(TurnResolver, _resolver),
-    Provider(
-        AnswerRenders,
-        lambda services: AnswerRenders(
-            services[Records], services[BlobStore], services[TurnResolver]
-        ),
-    ),
+    Provider(AnswerRenders),
     Provider(SessionRenders, _session_renders),
-    Provider(
-        Renders,
-        lambda services: Renders(
-            services[PageReading], services[AnswerRenders], services[SessionRenders]
-        ),
-    ),
-    Provider(WorkingSets, lambda services: WorkingSets(services[SessionRenders])),
-    Provider(
-        Outlines,
-        lambda services: Outlines(
-            services[Records], services[ResponseBudget], services[WorkingSets]
-        ),
-    ),
+    Provider(Renders),
+    Provider(WorkingSets),
+    Provider(Outlines),
 )
 
 
 TOOLS = (
-    Provider(HistoryTexts, lambda services: HistoryTexts(services[Records], services[BlobStore])),
+    Provider(HistoryTexts),
     Provider(
         ReferenceResolver,
         lambda services: ReferenceResolver(
@@ -252,67 +161,18 @@ TOOLS = (
             limits=services[Limits],
         ),
     ),
-    Provider(
-        MemoryTools,
-        lambda services: MemoryTools(
-            services[Records],
-            services[BlobStore],
-            faults=services[PageFaults],
-            lists=services[PageLists],
-            pages=services[Pages],
-            reader=services[TextReader],
-            search=services[Search],
-        ),
-    ),
-    Provider(
-        TextReader,
-        lambda services: TextReader(
-            services[Records],
-            services[BlobStore],
-            faults=services[PageFaults],
-            texts=services[ResourceTexts],
-            entries=services[HistoryTexts],
-        ),
-    ),
+    Provider(MemoryTools),
+    Provider(TextReader),
     Provider(
         CallPreparer,
         lambda services: CallPreparer(
             services[MemoryTools], services[SessionMessages], services[ToolResults]
         ),
     ),
-    Provider(
-        ToolCalls,
-        lambda services: ToolCalls(
-            services[Records],
-            services[CallPreparer],
-            renders=services[AnswerRenders],
-            bodies=services[RequestBodies],
-            limits=services[Limits],
-        ),
-    ),
-    Provider(
-        SessionTurns,
-        lambda services: SessionTurns(
-            services[Records],
-            messages=services[SessionMessages],
-            results=services[ToolResults],
-            calls=services[CallPreparer],
-            renders=services[SessionRenders],
-            bodies=services[RequestBodies],
-            limits=services[Limits],
-        ),
-    ),
-    Provider(
-        ConversationPuts,
-        lambda services: ConversationPuts(
-            services[Records],
-            messages=services[SessionMessages],
-            stored=StoredConversations(services[Records]),
-            renders=services[SessionRenders],
-            bodies=services[StreamedRequests],
-            limits=services[Limits],
-        ),
-    ),
+    Provider(ToolCalls),
+    Provider(SessionTurns),
+    Provider(StoredConversations),
+    Provider(ConversationPuts),
 )
 
 

@@ -6,8 +6,6 @@ from app.config.settings import Settings
 from app.services.maintenance.fsck import StoreCheck
 from app.services.maintenance.scrub import ReadingPace, Scrub, SlicedPeriod
 from app.services.maintenance.sweep import Sweep
-from app.stores.blobs.store import BlobStore
-from app.stores.records.records import Records
 from app.telemetry.metrics import Metrics
 from app.wiring.open_stores import Stores
 from app.wiring.services import Provider, Services
@@ -45,5 +43,5 @@ SERVICES = (
         ),
     ),
     Provider(Scrub, _scrub, running=lambda services: services[Scrub].running()),
-    Provider(StoreCheck, lambda services: StoreCheck(services[Records], services[BlobStore])),
+    Provider(StoreCheck),
 )

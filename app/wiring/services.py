@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any, Generic, TypeVar, cast
 
 _Service = TypeVar("_Service")
@@ -14,8 +15,8 @@ class Provider(Generic[_Service]):
 
     kind: type[_Service]
     """The type of the service, which is its key."""
-    make: Callable[["Services"], _Service]
-    """Creates the service from others."""
+    make: Callable[["Services"], _Service] | None = None
+    """Creates the service from others; by default, from those of the types of its parameters."""
     running: Callable[["Services"], AbstractAsyncContextManager[object]] | None = None
     """Returns the background work of the service, as a context manager."""
 
@@ -41,8 +42,14 @@ class Services:
             KeyError: There is no factory for this type.
         """
         if kind not in self._made:
-            self._made[kind] = self._providers[kind].make(self)
+            make = self._providers[kind].make
+            self._made[kind] = self._create(kind) if make is None else make(self)
         return cast(_Service, self._made[kind])
+
+    def _create(self, kind: type[_Service]) -> _Service:
+        parameters = signature(kind, eval_str=True).parameters.values()
+        required = (each for each in parameters if each.default is each.empty)
+        return kind(**{each.name: self[each.annotation] for each in required})
 
     @asynccontextmanager
     async def running(self, *kinds: type[Any]) -> AsyncIterator[None]:

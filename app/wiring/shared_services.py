@@ -67,9 +67,7 @@ SERVICES = (
         running=lambda services: run_beside(trim_freed_memory(services[MemoryBudget])),
     ),
     Provider(
-        GarbageCollector,
-        lambda _: GarbageCollector(),
-        running=lambda services: run_beside(services[GarbageCollector].run()),
+        GarbageCollector, running=lambda services: run_beside(services[GarbageCollector].run())
     ),
     Provider(BlobStore, _blobs),
     Provider(
@@ -78,11 +76,9 @@ SERVICES = (
             services[MemoryBudget], text_limit_bytes=services[Limits].text_bytes
         ),
     ),
-    Provider(ResponseBudget, lambda services: ResponseBudget(services[MemoryBudget])),
-    Provider(LargeWork, lambda services: LargeWork(services[Limits])),
-    Provider(
-        RequestBodies, lambda services: RequestBodies(services[LargeWork], services[BodyBudget])
-    ),
+    Provider(ResponseBudget),
+    Provider(LargeWork),
+    Provider(RequestBodies),
     Provider(
         StreamedBodies,
         lambda services: StreamedBodies(
@@ -92,7 +88,7 @@ SERVICES = (
             limit_bytes=services[Limits].medium_bytes,
         ),
     ),
-    Provider(StreamedRequests, lambda services: StreamedRequests(services[StreamedBodies])),
+    Provider(StreamedRequests),
     Provider(
         RawResults,
         lambda services: RawResults(is_enabled=services[Settings].debug_tool_result_raw),

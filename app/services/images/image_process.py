@@ -39,7 +39,9 @@ def main(tasks: BinaryIO, answers: BinaryIO) -> None:
         answers.flush()
         del made
         limit_process(seconds=_IDLE_SECONDS)
-        _trim()
+        # Freed memory is returned to the system, so that the idle worker is small.
+        if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):
+            trim(0)
 
 
 def _work(task: ImageTask, data: bytes) -> tuple[ImageAnswer, bytes]:
@@ -55,12 +57,6 @@ def _work(task: ImageTask, data: bytes) -> tuple[ImageAnswer, bytes]:
         return ImageAnswer("same", 0, made.mime_type, made.is_first_picture), b""
     answer = ImageAnswer("made", len(made.data), made.mime_type, made.is_first_picture)
     return answer, made.data
-
-
-def _trim() -> None:
-    """Return freed memory to the system, so that the idle worker is small."""
-    if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):
-        trim(0)
 
 
 if __name__ == "__main__":

@@ -193,7 +193,9 @@ def _fitted(
         return FittedImage(data, source_type, is_first_picture=False)
     upright = _upright(image, min(side, _most_side(image.size)), orientation)
     if _is_to_be_enlarged(upright.size, least_side, side):
-        upright = _enlarged(upright, least_side)
+        shorter = min(upright.size)
+        width, height = (round(length * least_side / shorter) for length in upright.size)
+        upright = upright.resize((width, height), Image.Resampling.LANCZOS)
     mime_type = _type_of(upright, recipe.types)
     made = _within(upright, mime_type, recipe.most_bytes) if mime_type else None
     return FittedImage(made, mime_type, has_more) if made and mime_type else None
@@ -264,12 +266,6 @@ def _is_to_be_enlarged(size: tuple[int, int], least_side: int, side: int) -> boo
     """Return whether the shorter side is too short, and the longer one stays within `side`."""
     shorter, longer = sorted(size)
     return shorter < least_side and longer * least_side <= side * shorter
-
-
-def _enlarged(image: Image.Image, least_side: int) -> Image.Image:
-    shorter = min(image.size)
-    width, height = (round(length * least_side / shorter) for length in image.size)
-    return image.resize((width, height), Image.Resampling.LANCZOS)
 
 
 def _type_of(image: Image.Image, types: tuple[str, ...]) -> str | None:

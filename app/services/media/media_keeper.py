@@ -68,7 +68,9 @@ class MediaKeeper:
         for identity, medium in zip(identities, media, strict=True):
             if identity in self._kept or identity in to_store:
                 continue
-            examined = _with_type(medium)
+            source, filename = medium.source, safe_file_name(medium.filename)
+            mime_type = detect_type(source.head(HEAD_BYTES), source.declared_mime_type, filename)
+            examined = _ExaminedMedium(source, mime_type, filename)
             if _may_stay_inline(medium, examined.mime_type):
                 self._kept[identity] = examined.inline()
             else:
@@ -150,12 +152,6 @@ def _identity(medium: NormalizedMedia) -> _Identity:
     # Results repeat icons and thumbnails; each is written once.
     data = source.head(source.size_bytes) if is_small else source
     return data, source.declared_mime_type, medium.filename, medium.must_be_stored
-
-
-def _with_type(medium: NormalizedMedia) -> _ExaminedMedium:
-    source, filename = medium.source, safe_file_name(medium.filename)
-    mime_type = detect_type(source.head(HEAD_BYTES), source.declared_mime_type, filename)
-    return _ExaminedMedium(source, mime_type, filename)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,6 @@
 """Services of the feature bundles."""
 
 from app.models.limits import Limits
-from app.services.pages.accesses import AccessCounts
 from app.stores.blobs.store import BlobStore
 from app.stores.records.records import Records
 from app.wiring.open_stores import Stores
@@ -10,12 +9,7 @@ from pagefault_bundles.bundle_exports import BundleExports
 from pagefault_bundles.bundle_imports import BundleImports
 
 SERVICES = (
-    Provider(
-        BundleExports,
-        lambda services: BundleExports(
-            services[Records], services[BlobStore], services[AccessCounts]
-        ),
-    ),
+    Provider(BundleExports),
     Provider(
         BundleImports,
         lambda services: BundleImports(

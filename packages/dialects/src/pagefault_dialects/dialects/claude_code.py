@@ -103,11 +103,8 @@ def _name(members: JsonObject, member: str) -> str:
 
 def _message_id(line: JsonObject) -> str:
     """Return the id of the reply that a line belongs to, if any."""
-    return _name(line["message"], "id") if _is_reply(line) else ""
-
-
-def _is_reply(line: JsonObject) -> bool:
-    return _is_message(line) and line["type"] == "assistant"
+    is_reply = _is_message(line) and line["type"] == "assistant"
+    return _name(line["message"], "id") if is_reply else ""
 
 
 def _only_answers(line: JsonObject) -> bool:

@@ -212,7 +212,11 @@ def _found_encoding(sample: bytes) -> str | None:
     western = next((match for match in matches if _may_be_western(match)), None)
     if western is not None and _is_central_or_equal(best, western):
         return _WESTERN
-    alike = [match for match in matches if _is_alike(match, best)]
+    alike = [
+        match
+        for match in matches
+        if match.chaos == best.chaos and match.coherence >= best.coherence
+    ]
     return _clearest(alike) if len(alike) > 1 else best.encoding
 
 
@@ -226,10 +230,6 @@ def _is_central_or_equal(best: "CharsetMatch", western: "CharsetMatch") -> bool:
         return True
     is_better = best.coherence - western.coherence > _CLEARLY_BETTER
     return best.encoding == _CENTRAL and not is_better
-
-
-def _is_alike(match: "CharsetMatch", best: "CharsetMatch") -> bool:
-    return match.chaos == best.chaos and match.coherence >= best.coherence
 
 
 def _clearest(alike: "list[CharsetMatch]") -> str | None:

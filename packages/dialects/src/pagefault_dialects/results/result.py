@@ -216,7 +216,8 @@ class _Normalizing:
         parts: list[NormalizedPart] = []
         for content in contents:
             here = self._opened_place(dialect, content)
-            result_of_mcp = _call_tool_result(content)
+            value = content.value
+            result_of_mcp = read_call_tool_result(value) if isinstance(value, dict) else None
             if result_of_mcp is None:
                 parts += _content_parts(content, here)
                 continue
@@ -318,11 +319,6 @@ def _without_display(result: object, place: ReadContext) -> tuple[object, ReadCo
     if not isinstance(result, dict) or result.get("_display") is None:
         return None, there, result
     return result["_display"], there, {key: result[key] for key in result if key != "_display"}
-
-
-def _call_tool_result(content: Content) -> CallToolResult | None:
-    value = content.value
-    return read_call_tool_result(value) if isinstance(value, dict) else None
 
 
 def _content_parts(content: Content, place: ReadContext) -> list[NormalizedPart]:

@@ -280,7 +280,8 @@ def _parts(content: JsonValue, pointer: str, *, is_block_alone: bool = False) ->
 def _block(block: JsonObject, pointer: str) -> MessagePart:
     kind = text_member(block, "type")
     if kind in _TEXTS:
-        return MessagePart("text", pointer, text=text_member(block, "text") or _refusal(block))
+        text = text_member(block, "text") or text_member(block, "refusal")
+        return MessagePart("text", pointer, text=text)
     if kind in _THOUGHTS:
         is_signed = kind != "thinking" or bool(block.get("signature"))
         return MessagePart("thought", pointer, is_signed=is_signed)
@@ -293,10 +294,6 @@ def _block(block: JsonObject, pointer: str) -> MessagePart:
         answered = block.get("tool_use_id", block.get("toolUseId"))
         return _answer(pointer, answered, is_error=is_error, kinds=kinds)
     return MessagePart("other", pointer)
-
-
-def _refusal(block: JsonObject) -> str:
-    return text_member(block, "refusal")
 
 
 def _call(

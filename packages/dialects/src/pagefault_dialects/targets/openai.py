@@ -282,13 +282,10 @@ def chat_request(native: NativeMessage, options: RenderOptions) -> JsonObject | 
         is_own = bool(content) or (not blocks.isdisjoint(("refusal",)) and content in (None, ""))
     if calls is None:
         request.pop("tool_calls", None)
-        return request if is_own and (content or _says_more(request)) else None
+        has_more = request.get("refusal") or request.get("audio")
+        return request if is_own and (content or has_more) else None
     is_own = is_own and isinstance(calls, list) and bool(calls)
     return request if is_own and all(map(_is_call, calls)) else None
-
-
-def _says_more(request: JsonObject) -> bool:
-    return any(request.get(name) for name in ("refusal", "audio"))
 
 
 def accepts_block(block: JsonObject, role: TurnRole) -> bool:

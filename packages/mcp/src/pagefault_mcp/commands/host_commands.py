@@ -56,13 +56,8 @@ def proxy(  # noqa: PLR0913, PLR0917 - one for each option
     _check_config(config, for_server, {"--undo": undo, "--dry-run": dry_run})
     if config is not None and undo:
         return _rewrite_config(config, {}, [], undo=True, dry_run=dry_run)
-    limits = RenderOptions(
-        max_bytes=max_bytes,
-        max_images=max_images,
-        max_tokens=max_tokens,
-        max_text=max_text,
-        max_image_pixels=max_image_pixels,
-    )
+    limits = RenderOptions(max_bytes=max_bytes, max_images=max_images, max_tokens=max_tokens)
+    limits = replace(limits, max_text=max_text, max_image_pixels=max_image_pixels)
     memory = _Memory(_require_session(session), url, project, data_dir, env_file)
     memory.check({"--listen": listen})
     if config is not None:
@@ -70,10 +65,7 @@ def proxy(  # noqa: PLR0913, PLR0917 - one for each option
             **memory.options(),
             "--files": files and files.resolve(),
             "--prefix": prefix or None,
-            **{
-                f"--{name.replace('_', '-')}": value
-                for name, value in changed_options(limits).items()
-            },
+            **_limit_options(limits),
         }
         flags = [] if tools else ["--no-tools"]
         return _rewrite_config(config, option_values, flags, undo=False, dry_run=dry_run)
@@ -86,6 +78,10 @@ def proxy(  # noqa: PLR0913, PLR0917 - one for each option
     rendering = replace(limits, audience="everyone", handles=True)
     host = Host(rendering, prefix if tools else None, tool_files)
     raise SystemExit(memory.run_proxy(server, host, listen))
+
+
+def _limit_options(limits: RenderOptions) -> dict[str, object]:
+    return {f"--{name.replace('_', '-')}": most for name, most in changed_options(limits).items()}
 
 
 def _require_session(session: str | None) -> str:

@@ -1,17 +1,34 @@
-"""Services of the feature results: tool results, through the three stages."""
+"""Services of media, sessions and tool results, all that `pagefault ingest` needs."""
 
 from app.models.limits import Limits
 from app.services.concurrency.large_work import LargeWork
 from app.services.events.raw_results import RawResults
+from app.services.images.image_work import ImageWork
 from app.services.media.media_checks import MediaChecks
 from app.services.media.media_keeper import MediaKeepers
 from app.services.requests.streamed_bodies import StreamedBodies
+from app.services.sessions.forks import SessionForks
+from app.services.sessions.history import History
+from app.services.sessions.interactions import Interactions
 from app.services.sessions.messages import SessionMessages
+from app.services.sessions.sessions import Sessions
 from app.services.tool_results.tool_results import ToolResults
 from app.stores.blobs.store import BlobStore
 from app.stores.records.records import Records
 from app.telemetry.metrics import Metrics
 from app.wiring.services import Provider, Services
+
+MEDIA = (
+    Provider(ImageWork, running=lambda services: services[ImageWork].running()),
+    Provider(MediaChecks),
+)
+SESSIONS = (
+    Provider(Sessions),
+    Provider(SessionForks, running=lambda services: services[SessionForks].running()),
+    Provider(SessionMessages),
+    Provider(History),
+    Provider(Interactions),
+)
 
 
 def _tool_results(services: Services) -> ToolResults:
@@ -28,4 +45,4 @@ def _tool_results(services: Services) -> ToolResults:
     )
 
 
-SERVICES = (Provider(ToolResults, _tool_results),)
+RESULTS = (Provider(ToolResults, _tool_results),)
