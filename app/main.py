@@ -17,9 +17,10 @@ from app.http.openapi import install_openapi
 from app.http.problems import install_problem_handlers
 from app.http.request_context import RequestContextMiddleware, is_quiet
 from app.routers import page_levels, resources, viewer
-from app.telemetry.exports import export_metrics, export_traces, exporter_names
+from app.telemetry.exports import export_metrics, export_traces
 from app.telemetry.logs import configure_logging, flush_logs
 from app.telemetry.metrics import Metrics
+from app.telemetry.signals import exporter_names
 from app.version import VERSION
 from app.wiring.services import Services
 

@@ -11,12 +11,12 @@ from app.version import VERSION
 _PROTOCOLS = {"http/protobuf": "otlp_proto_http", "grpc": "otlp_proto_grpc"}
 
 
-def service_resource() -> Resource:
+def service_resource(name: str = "pagefault") -> Resource:
     """Return the attributes of this process; those in the environment replace ours.
 
     `service.instance.id` is another one in each process.
     """
-    own = Resource.create({"service.name": "pagefault", "service.version": VERSION})
+    own = Resource.create({"service.name": name, "service.version": VERSION})
     return own.merge(OTELResourceDetector().detect())
 
 

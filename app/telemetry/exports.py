@@ -6,38 +6,24 @@ and the service starts: a memory that is not observed is better than none.
 """
 
 import asyncio
-import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING
 
 import anyio
 import anyio.to_thread
 import structlog
 
 from app.telemetry.metrics import Metrics
+from app.telemetry.signals import Signal, exporter_names
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.metrics import MeterProvider
     from opentelemetry.sdk.trace import TracerProvider
 
-Signal: TypeAlias = Literal["traces", "metrics"]
 _log = structlog.get_logger(__name__)
 # How long each signal may delay the end of the process, if its collector does not answer.
 _FLUSH_SECONDS = 3.0
-
-
-def exporter_names(signal: Signal) -> tuple[str, ...]:
-    """Return the names of a signal's exporters in the environment; none if it is off."""
-    if os.environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
-        return ()
-    upper = signal.upper()
-    named = os.environ.get(f"OTEL_{upper}_EXPORTER")
-    if not named:
-        endpoints = ("OTEL_EXPORTER_OTLP_ENDPOINT", f"OTEL_EXPORTER_OTLP_{upper}_ENDPOINT")
-        named = "otlp" if any(map(os.environ.get, endpoints)) else "none"
-    names = (name.strip() for name in named.split(","))
-    return tuple(name for name in names if name not in ("", "none"))
 
 
 @asynccontextmanager

@@ -18,6 +18,7 @@ from opentelemetry.trace import Status
 
 from app.telemetry.exporters import exporter_class, service_resource
 
+_NAMES = "OTEL_SEMCONV_STABILITY_OPT_IN"
 _EXPORTED = frozenset(
     {
         "db.system.name",
@@ -75,21 +76,32 @@ class SafeSpans(SpanProcessor):
         return self._processor.force_flush(timeout_millis)
 
 
-def open_tracer_provider(names: Iterable[str]) -> TracerProvider:
+def open_tracer_provider(names: Iterable[str], service: str = "pagefault") -> TracerProvider:
     """Return the tracer provider of this process with some exporters, and instrument httpx.
+
+    Args:
+        names: The names of the exporters.
+        service: The name of the service, unless the environment has one.
 
     Raises:
         ValueError: There is no exporter of a name.
     """
     exporters = [exporter_class("traces", name)() for name in names]
     # It ends with the lifespan, while the log is still there.
-    provider = TracerProvider(resource=service_resource(), shutdown_on_exit=False)
+    provider = TracerProvider(resource=service_resource(service), shutdown_on_exit=False)
     for exporter in exporters:
         provider.add_span_processor(SafeSpans(BatchSpanProcessor(exporter)))
     trace.set_tracer_provider(provider)
-    # The stable names of attributes, which FastAPI uses as well.
-    os.environ.setdefault("OTEL_SEMCONV_STABILITY_OPT_IN", "http")
+    _instrument_httpx(provider)
+    return provider
+
+
+def _instrument_httpx(provider: TracerProvider) -> None:
+    given = os.environ.get(_NAMES)
+    # The stable names of attributes, which FastAPI uses as well. Child processes do not inherit it.
+    os.environ[_NAMES] = given or "http"
     HTTPXClientInstrumentor().instrument(
         tracer_provider=provider, meter_provider=NoOpMeterProvider()
     )
-    return provider
+    if given is None:
+        del os.environ[_NAMES]

@@ -6,8 +6,8 @@ The code that records spans is not loaded otherwise.
 from app.stores.blobs.store import BlobStore
 from app.stores.records.database import Database
 from app.stores.records.engine import Engines
-from app.telemetry.exports import exporter_names
 from app.telemetry.metrics import Metrics
+from app.telemetry.signals import exporter_names
 
 
 def create_metrics() -> Metrics:

@@ -6,7 +6,8 @@ import sys
 import pytest
 from structlog.testing import capture_logs
 
-from app.telemetry.exports import export_traces, exporter_names
+from app.telemetry.exports import export_traces
+from app.telemetry.signals import exporter_names
 
 _ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT"
 _URL = "http://collector:4318"

@@ -1,6 +1,7 @@
 """The commands `pagefault proxy` and `pagefault mcp`, which hosts of MCP start."""
 
 import os
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib.util import find_spec
@@ -187,13 +188,20 @@ def _run_proxy(
     service: "Service", server: "Server", host: "Host", serve: "Serve | None" = None
 ) -> int:
     from app.cli.error_output import print_error
+    from app.telemetry.signals import exporter_names
     from pagefault_mcp.proxy.proxy_process import run_proxy
     from pagefault_mcp.upstreams.server_connections import CannotStartError
 
     # A host runs a proxy for each of its servers.
     release_freed_memory()
+    traces: AbstractContextManager[None] = nullcontext()
+    if exporter_names("traces"):
+        from app.telemetry.client_traces import client_traces
+
+        traces = client_traces("pagefault-proxy", print_error)
     try:
-        return run_proxy(service, server, host, print_error, serve)
+        with traces:
+            return run_proxy(service, server, host, print_error, serve)
     except CannotStartError as exc:
         raise _failure(str(exc)) from exc
 
