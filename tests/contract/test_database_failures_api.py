@@ -115,8 +115,8 @@ def test_process_has_no_more_connections_than_the_documents_count(
             counted = backends.postgres.execute(
                 f"SELECT count(*) FROM pg_stat_activity WHERE datname = '{database}'"  # noqa: S608
             )
-    # The pool, the one that writes, and the one that listens for events.
-    assert counted == [(4,)]
+    # The pool, the one that writes, and the two that notify of events and listen for them.
+    assert counted == [(5,)]
 
 
 @pytest.mark.parametrize(

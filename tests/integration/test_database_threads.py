@@ -22,6 +22,7 @@ from app.stores.records.database import PoolUse, Written
 from app.stores.records.database_threads import DatabaseThreads
 from app.stores.records.engine import Engines
 from app.wiring.stores import migrate_database, open_database
+from tests.integration.log_processes import engines_over
 from tests.kit.servers import Engine
 
 pytestmark = pytest.mark.anyio
@@ -261,21 +262,26 @@ async def test_error_that_no_caller_can_be_told_is_told_as_a_mistake(error: Base
     await threads.close()
 
 
-async def test_those_who_wait_for_others_leave_half_of_the_threads_alone() -> None:
-    threads = DatabaseThreads(4, PATIENCE_SECONDS)
-    may_end = threading.Event()
-    async with anyio.create_task_group() as tasks:
-        for _ in range(4):
-            tasks.start_soon(partial(threads.run, may_end.wait, is_waiting=True))
-        await anyio.wait_all_tasks_blocked()
-        # They wait for each other, so both have a thread.
-        met = threading.Barrier(2, timeout=PATIENCE_SECONDS)
-        async with anyio.create_task_group() as others:
-            for _ in range(2):
-                others.start_soon(threads.run, met.wait)
-        assert not may_end.is_set()
-        may_end.set()
-    await threads.close()
+@pytest.mark.engines("server")
+async def test_changes_that_wait_for_locks_leave_half_of_the_connections_to_others(
+    engines: Engines, settings: Settings
+) -> None:
+    def touch(connection: Connection) -> Written[None]:
+        connection.execute(text("UPDATE t SET k = k WHERE k = 1"))
+        return NOTHING
+
+    await engines.write(insert(1), is_alone=False)
+    async with engines_over(settings) as others, anyio.create_task_group() as tasks:
+        with others.writer.connect() as connection:
+            connection.exec_driver_sql("BEGIN")
+            touch(connection)
+            for _ in range(2 * CONNECTIONS):
+                tasks.start_soon(partial(engines.write, touch, is_alone=False))
+            # One of them waits for the lock, and the others for its thread.
+            with anyio.fail_after(PATIENCE_SECONDS):
+                while engines.pools()[0].waiting < 2 * CONNECTIONS - CONNECTIONS // 2:
+                    await anyio.lowlevel.checkpoint()
+            assert await engines.read(keys) == [1]
 
 
 async def test_caller_who_is_cancelled_while_he_waits_for_a_thread_takes_none() -> None:

@@ -95,7 +95,7 @@ async def run(engines: Engines, *statements: Executable, is_alone: bool = False)
             connection.execute(statement)
         return NOTHING
 
-    await group_of(engines).run(work, is_alone=is_alone)
+    await group_of(engines).write(work, is_alone=is_alone)
 
 
 @asynccontextmanager
@@ -109,7 +109,7 @@ async def somebody_writes(engines: Engines) -> AsyncIterator[None]:
         return NOTHING
 
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(partial(group_of(engines).run, hold, is_alone=True))
+        tasks.start_soon(partial(group_of(engines).write, hold, is_alone=True))
         await anyio.to_thread.run_sync(begun.wait)
         try:
             yield
@@ -264,7 +264,7 @@ async def test_who_was_refused_for_what_is_lost_is_told_that_it_is_lost(engines:
     async with anyio.create_task_group() as tasks, somebody_writes(engines):
         for work in (
             partial(insert, engines, 1),
-            partial(group_of(engines).run, refuse_twin),
+            partial(group_of(engines).write, refuse_twin),
             partial(insert, engines, 2, "ROLLBACK", "SELECT missing FROM t"),
         ):
             tasks.start_soon(write, work)
@@ -304,7 +304,7 @@ async def test_commit_that_fails_fails_for_all_and_for_nobody_else(engines: Engi
 async def test_first_of_a_group_that_gives_up_takes_nobody_with_it(engines: Engines) -> None:
     async def write_given_up() -> None:
         with pytest.raises(GivenUpError):
-            await group_of(engines).run(give_up)
+            await group_of(engines).write(give_up)
 
     def give_up(connection: Connection) -> Written[None]:
         connection.execute(text("INSERT INTO t VALUES (1)"))
@@ -335,7 +335,7 @@ async def test_group_is_made_again_only_where_one_has_failed_for_what_may_be_oth
 
     async def write(work: Callable[[Connection], Any]) -> None:
         with suppress(GivenUpError):
-            await group_of(engines).run(work)
+            await group_of(engines).write(work)
 
     async def makes(*works: Callable[[Connection], Any]) -> str:
         made.clear()
@@ -432,7 +432,7 @@ async def test_change_that_has_begun_is_made_though_its_caller_is_cancelled(
 
     async def write_cancelled() -> None:
         with cancelled:
-            await group_of(engines).run(work)
+            await group_of(engines).write(work)
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(write_cancelled)
@@ -495,9 +495,9 @@ async def test_nobody_waits_for_what_is_closed(engines: Engines) -> None:
         await anyio.wait_all_tasks_blocked()
         tasks.start_soon(write, 3)
         await anyio.wait_all_tasks_blocked()
-        assert refused == [2, 3]
+        assert sorted(refused) == [2, 3]
     await write(4)
-    assert (refused, await keys(engines)) == ([2, 3, 4], [1])
+    assert (sorted(refused), await keys(engines)) == ([2, 3, 4], [1])
 
 
 async def test_each_waits_for_its_own_time(tmp_path: Path) -> None:
@@ -558,6 +558,6 @@ async def test_group_is_synced_if_anything_in_it_is_to_last(engines: Engines) ->
 
     async with anyio.create_task_group() as tasks, somebody_writes(engines):
         for is_durable in (False, True, False):
-            tasks.start_soon(partial(group_of(engines).run, look, is_durable=is_durable))
+            tasks.start_soon(partial(group_of(engines).write, look, is_durable=is_durable))
         await anyio.wait_all_tasks_blocked()
     assert seen == [2, 2, 2]

@@ -4,108 +4,49 @@ They are daemon threads: a server that does not answer does not keep the process
 """
 
 import asyncio
-from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from queue import SimpleQueue
-from threading import Thread
-from typing import Any, TypeAlias, TypeVar
-
-import anyio
+from threading import Lock, Thread
+from typing import Any, Generic, TypeVar
 
 from app.errors import StoreUnavailableError
 from app.stores.records.database_errors import unavailable
 
 _Result = TypeVar("_Result")
-_Job: TypeAlias = tuple[asyncio.Future[Any], Callable[[], Any]]
 
 
-class DatabaseThreads:
-    """Threads for one event loop, one for each connection; each is started when it is needed.
+class Job(Generic[_Result]):
+    """A function that waits for a thread, and the future of its result.
 
-    Args:
-        most: The number of threads.
-        timeout_seconds: How long `run` waits for a free thread, and `close` for running functions.
+    The thread that runs it and the event loop, which gives it up, compete for it by `begin`.
     """
 
-    def __init__(self, most: int, timeout_seconds: float) -> None:
-        self._most = most
-        self._free = anyio.Semaphore(most, fast_acquire=True)
-        self._free_to_wait = anyio.Semaphore(max(1, most // 2), fast_acquire=True)
-        self._timeout_seconds = timeout_seconds
-        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
-        self._running: set[asyncio.Future[Any]] = set()
-        self._started = 0
-        self._is_closed = False
+    def __init__(self, work: Callable[[], _Result]) -> None:
+        self._work = work
+        self._begun = Lock()
+        self.future: asyncio.Future[_Result]
 
     @property
-    def waiting(self) -> int:
-        """The number of callers that wait for a free thread."""
-        places = (self._free, self._free_to_wait)
-        return sum(place.statistics().tasks_waiting for place in places)
+    def is_waiting(self) -> bool:
+        """True until it has begun or was given up."""
+        return not self._begun.locked()
 
-    async def run(self, work: Callable[[], _Result], *, is_waiting: bool = False) -> _Result:
-        """Run a function in a thread. If the caller is cancelled, a running function goes on.
+    def begin(self) -> bool:
+        """Return true once."""
+        return self._begun.acquire(blocking=False)
 
-        Args:
-            work: The function.
-            is_waiting: It waits for locks. At most half of the threads run such functions.
+    def give_up(self, error: StoreUnavailableError) -> None:
+        """Raise an error to the caller, unless the function has begun."""
+        if self.begin():
+            self.future.set_exception(error)
 
-        Raises:
-            StoreUnavailableError: No thread became free in time.
-        """
-        places = [self._free_to_wait, self._free] if is_waiting else [self._free]
-        with ExitStack() as acquired:
-            for place in places:
-                try:
-                    with anyio.fail_after(self._timeout_seconds):
-                        await place.acquire()
-                except TimeoutError as exc:
-                    raise unavailable("busy") from exc
-                acquired.callback(place.release)
-            running = self.start(work)
-            release = acquired.pop_all()
-        running.add_done_callback(lambda _: release.close())
-        return await asyncio.shield(running)
-
-    def start(self, work: Callable[[], _Result]) -> asyncio.Future[_Result]:
-        """Run a function in the next thread that is free; return the future of its result.
-
-        Raises:
-            StoreUnavailableError: The threads are closed, or none can be started.
-        """
-        if self._is_closed:
-            raise StoreUnavailableError("database")
-        if self._started < min(self._most, len(self._running) + 1):
-            try:
-                Thread(target=_serve, args=(self._jobs,), name="database", daemon=True).start()
-                self._started += 1
-            except RuntimeError as exc:
-                # The threads that were started before run it, if there are any.
-                if not self._started:
-                    raise StoreUnavailableError("database") from exc
-        future: asyncio.Future[_Result] = asyncio.get_running_loop().create_future()
-        self._running.add(future)
-        future.add_done_callback(self._running.discard)
-        self._jobs.put((future, work))
-        return future
-
-    async def close(self) -> None:
-        """Wait for running functions, up to the time-out, and refuse new ones."""
-        self._is_closed = True
-        for _ in range(self._started):
-            self._jobs.put(None)
-        self._started = 0
-        if self._running:
-            await asyncio.wait(self._running, timeout=self._timeout_seconds)
-
-
-def _serve(jobs: SimpleQueue[_Job | None]) -> None:
-    while (job := jobs.get()) is not None:
-        future, work = job
+    def complete(self) -> None:
+        """Run the function, and return its outcome to the caller, from a thread."""
         error: BaseException | None = None
-        result = None
+        result: Any = None
         try:
-            result = work()
+            result = self._work()
         except (StopIteration, asyncio.CancelledError) as exc:
             # A future does not raise these as they are.
             error = RuntimeError(repr(exc))
@@ -113,12 +54,95 @@ def _serve(jobs: SimpleQueue[_Job | None]) -> None:
             error = exc
         # The event loop may be closed by now.
         with suppress(RuntimeError):
-            future.get_loop().call_soon_threadsafe(_complete, future, result, error)
-        # An idle thread keeps no references.
-        del job, future, work, result, error
+            self.future.get_loop().call_soon_threadsafe(_resolve, self.future, result, error)
 
 
-def _complete(future: asyncio.Future[Any], result: object, error: BaseException | None) -> None:
+class DatabaseThreads:
+    """Threads for one event loop, one for each connection; each is started when it is needed.
+
+    Args:
+        most: The number of threads.
+        timeout_seconds: How long a function waits for a thread, and `close` for running functions.
+    """
+
+    def __init__(self, most: int, timeout_seconds: float) -> None:
+        self._most = most
+        self._timeout_seconds = timeout_seconds
+        self._queue: SimpleQueue[Any] = SimpleQueue()
+        self._jobs: dict[asyncio.Future[Any], Job[Any]] = {}
+        self._started = 0
+        self._is_closed = False
+
+    @property
+    def waiting(self) -> int:
+        """The number of functions that wait for a thread."""
+        return sum(job.is_waiting for job in self._jobs.values())
+
+    async def run(self, work: Callable[[], _Result]) -> _Result:
+        """Run a function in a thread. If the caller is cancelled, a running function goes on.
+
+        Raises:
+            StoreUnavailableError: No thread became free in time, or the threads are closed.
+        """
+        return await self._submit(Job(work))
+
+    async def close(self) -> None:
+        """Refuse waiting functions, and wait for running ones up to the time-out."""
+        self._is_closed = True
+        for job in self._jobs.values():
+            job.give_up(StoreUnavailableError("database"))
+        for _ in range(self._started):
+            self._queue.put(None)
+        self._started = 0
+        if self._jobs:
+            await asyncio.wait([*self._jobs], timeout=self._timeout_seconds)
+
+    async def _submit(self, job: Job[_Result]) -> _Result:
+        if self._is_closed:
+            raise StoreUnavailableError("database")
+        loop = asyncio.get_running_loop()
+        job.future = loop.create_future()
+        self._jobs[job.future] = job
+        job.future.add_done_callback(self._jobs.pop)
+        self._queue.put(job)
+        self._start_thread(job)
+        timer = loop.call_later(self._timeout_seconds, lambda: job.give_up(unavailable("busy")))
+        try:
+            return await asyncio.shield(job.future)
+        finally:
+            timer.cancel()
+            # A cancelled caller takes its function along, unless it has begun.
+            if job.begin():
+                job.future.cancel()
+
+    def _start_thread(self, job: Job[Any]) -> None:
+        if self._started < min(self._most, len(self._jobs)):
+            try:
+                Thread(target=self._serve, name="database", daemon=True).start()
+                self._started += 1
+            except RuntimeError:
+                # The threads that were started before run it, if there are any.
+                if not self._started:
+                    job.give_up(StoreUnavailableError("database"))
+
+    def _serve(self) -> None:
+        while jobs := self._take():
+            if begun := [job for job in jobs if job.begin()]:
+                self._run_jobs(begun)
+            # An idle thread keeps no references.
+            del jobs, begun
+
+    def _take(self) -> Sequence[Job[Any]]:
+        """Wait for the next jobs of a thread; there are none if the threads are closed."""
+        job = self._queue.get()
+        return [] if job is None else [job]
+
+    def _run_jobs(self, jobs: Sequence[Any]) -> None:
+        for job in jobs:
+            job.complete()
+
+
+def _resolve(future: asyncio.Future[Any], result: object, error: BaseException | None) -> None:
     if future.done():
         return
     if error is None:

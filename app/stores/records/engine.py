@@ -15,7 +15,6 @@ import sqlite3
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, closing
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from select import POLLIN, poll
@@ -40,21 +39,12 @@ from app.shipped_files import MIGRATIONS
 from app.stores.records.database import PoolUse, Work
 from app.stores.records.database_address import DatabaseAddress
 from app.stores.records.database_errors import (
-    database_error,
     mark_lost_connection,
     run_over_connection,
     translated_errors,
-    unconfirmed,
 )
 from app.stores.records.database_threads import DatabaseThreads
-from app.stores.records.group_commits import (
-    ContendedError,
-    GroupCommits,
-    UnconfirmedError,
-    begin,
-    commit,
-    write_events,
-)
+from app.stores.records.group_commits import ContendedError, GroupCommits, begin, commit_alone
 from app.stores.records.loop_reader import LoopReader
 from app.stores.records.statements import NotAtOnceError
 
@@ -78,21 +68,37 @@ _WAIT_SECONDS = 0.01
 _READER_PRAGMAS = ("query_only=ON", "cache_size=-8192")
 
 
-@dataclass(frozen=True, slots=True)
 class Engines:
     """An open database: `writer` runs transactions, `reader` runs single statements outside of any.
 
-    `threads` are those of the connections in the pool. `group` commits short changes together, and
-    all changes of a SQLite file. `loop` reads lookups of such a file without a thread.
+    Args:
+        address: The address.
+        writer: The engine of transactions.
+        reader: The engine of statements outside of any; the same as `writer` on PostgreSQL.
+        group: Commits short changes together, and all changes of a SQLite file.
+        pool_size: How many connections `reader` has.
+        timeout_seconds: How long a connection, a turn to write or a lock is waited for.
+        loop: Reads lookups of a SQLite file without a thread.
     """
 
-    address: DatabaseAddress
-    writer: Engine
-    reader: Engine
-    threads: DatabaseThreads
-    group: GroupCommits
-    lock_timeout_ms: int
-    loop: LoopReader | None = None
+    def __init__(
+        self,
+        address: DatabaseAddress,
+        writer: Engine,
+        reader: Engine,
+        group: GroupCommits,
+        *,
+        pool_size: int,
+        timeout_seconds: float,
+        loop: LoopReader | None = None,
+    ) -> None:
+        self.address = address
+        self.writer, self.reader = writer, reader
+        self.group, self.loop = group, loop
+        self._timeout_ms = int(timeout_seconds * 1_000)
+        self._threads = DatabaseThreads(pool_size, timeout_seconds)
+        # Changes that wait for locks leave half of the connections to others.
+        self._contended = DatabaseThreads(max(1, pool_size // 2), timeout_seconds)
 
     @property
     def is_postgresql(self) -> bool:
@@ -108,30 +114,30 @@ class Engines:
     ) -> _Result:
         """See `Database.read`."""
         if is_snapshot:
-            return await self.threads.run(partial(_read_snapshot, self, work))
+            return await self._threads.run(partial(_read_snapshot, self, work))
         if self.loop is not None and tries_event_loop:
             try:
                 return self.loop.read(work)
             except NotAtOnceError:
                 pass
-        return await self.threads.run(partial(_read, self.reader, work))
+        return await self._threads.run(partial(_read, self.reader, work))
 
     async def write(
         self, work: Work[_Result], *, is_alone: bool, is_durable: bool = True
     ) -> tuple[_Result, int | None]:
         """See `Database.write`, and `GroupCommits`."""
-        alone = partial(_write_alone, self, work, is_durable=is_durable)
+        alone = partial(commit_alone, self.writer, work, self._timeout_ms, is_durable=is_durable)
         if is_alone and self.is_postgresql:
-            return await self.threads.run(alone)
+            return await self._threads.run(alone)
         try:
-            return await self.group.run(work, is_alone=is_alone, is_durable=is_durable)
+            return await self.group.write(work, is_alone=is_alone, is_durable=is_durable)
         except ContendedError:
-            return await self.threads.run(alone, is_waiting=True)
+            return await self._contended.run(alone)
 
     def pools(self) -> Sequence[PoolUse]:
         """See `Database.pools`: `commits` writes short changes, `main` does everything else."""
         return [
-            _pool_use("main", self.reader, self.threads.waiting),
+            _pool_use("main", self.reader, self._threads.waiting + self._contended.waiting),
             _pool_use("commits", self.group.engine, self.group.waiting),
         ]
 
@@ -140,7 +146,8 @@ class Engines:
         if self.loop is not None:
             self.loop.close()
         await self.group.close()
-        await self.threads.close()
+        await self._threads.close()
+        await self._contended.close()
         self.writer.dispose()
         self.reader.dispose()
 
@@ -161,10 +168,9 @@ def open_engines(
         transaction_pooler: True if a pooler may run each transaction over another connection to
             PostgreSQL; `None` to recognize a pooler on each new connection.
     """
-    threads = DatabaseThreads(pool_size, timeout_seconds)
     pool = {"pool_size": pool_size, "max_overflow": 0, "pool_timeout": timeout_seconds}
     if address.url.get_backend_name() == "sqlite":
-        return _open_sqlite(address, threads, pool, timeout_seconds)
+        return _open_sqlite(address, pool, timeout_seconds)
     options = {**_POSTGRESQL_OPTIONS, **address.parameters}
     opened = partial(_create_engine, address.url, connect_args=options)
     engine, group_writer = opened(**pool), opened(pool_size=1, max_overflow=0)
@@ -173,14 +179,13 @@ def open_engines(
         event.listen(item, "checkout", _check_not_ended)
         event.listen(item, "handle_error", mark_lost_connection)
     group = GroupCommits(group_writer, timeout_seconds)
-    return Engines(address, engine, engine, threads, group, int(timeout_seconds * 1_000))
+    return Engines(
+        address, engine, engine, group, pool_size=pool_size, timeout_seconds=timeout_seconds
+    )
 
 
 def _open_sqlite(
-    address: DatabaseAddress,
-    threads: DatabaseThreads,
-    pool: Mapping[str, Any],
-    timeout_seconds: float,
+    address: DatabaseAddress, pool: Mapping[str, Any], timeout_seconds: float
 ) -> Engines:
     url = address.url
     # A connection is used by one thread at a time, but not always by the same.
@@ -198,7 +203,15 @@ def _open_sqlite(
         event.listen(at_once, "connect", partial(_run_pragmas, ("query_only=ON",)))
         loop = LoopReader(at_once)
     group = GroupCommits(writer, timeout_seconds)
-    return Engines(address, writer, reader, threads, group, int(timeout_seconds * 1_000), loop)
+    return Engines(
+        address,
+        writer,
+        reader,
+        group,
+        pool_size=pool["pool_size"],
+        timeout_seconds=timeout_seconds,
+        loop=loop,
+    )
 
 
 def _create_engine(url: URL, **options: Any) -> Engine:  # noqa: ANN401 - as SQLAlchemy's
@@ -309,26 +322,6 @@ def _read_snapshot(engines: Engines, work: Callable[[Connection], _Result]) -> _
         return work(connection)
 
     return _read(engines.reader, read_in_transaction)
-
-
-def _write_alone(
-    engines: Engines, work: Work[_Result], *, is_durable: bool
-) -> tuple[_Result, int | None]:
-    def write() -> tuple[_Result, int | None]:
-        with engines.writer.connect() as connection:
-            begin(connection, is_durable=is_durable, lock_timeout_ms=engines.lock_timeout_ms)
-            written = work(connection)
-            last_event = write_events(
-                connection, written.project_id, written.events, engines.lock_timeout_ms
-            )
-            commit(connection)
-            return written.result, last_event
-
-    with translated_errors():
-        try:
-            return run_over_connection(write)
-        except UnconfirmedError as exc:
-            raise unconfirmed(database_error(exc.__cause__ or exc)) from exc
 
 
 @asynccontextmanager

@@ -17,28 +17,26 @@ On PostgreSQL a row may be locked by another transaction. A group waits only a m
 this change is rolled back, and made in a transaction of its own, which waits longer.
 """
 
-import asyncio
-from collections import deque
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import partial
-from typing import Any, Generic, TypeVar
+from collections.abc import Sequence
+from contextlib import suppress
+from queue import Empty
+from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import SQLAlchemyError
 
 from app.crash_points import CrashPoint, reached
 from app.errors import StoreUnavailableError
-from app.models.event import NewEvent
 from app.stores.records.database import Work, Written
 from app.stores.records.database_errors import (
     database_error,
     is_fault,
     is_lost,
-    unavailable,
+    run_over_connection,
+    translated_errors,
     unconfirmed,
 )
-from app.stores.records.database_threads import DatabaseThreads
+from app.stores.records.database_threads import DatabaseThreads, Job
 from app.stores.records.events import EventRecords
 from app.stores.records.unit_of_work import UnitOfWork
 
@@ -46,8 +44,8 @@ from app.stores.records.unit_of_work import UnitOfWork
 _MAX_TOGETHER = 32
 # How long a group waits for a lock; far below what PostgreSQL takes for a deadlock.
 _LOCK_TIMEOUT_MS = 50
-# The same once one of the group has waited for so long.
-_NO_LOCK_TIMEOUT_MS = 1
+# The same behind savepoints, where several changes may wait one after the other.
+_SHORT_LOCK_TIMEOUT_MS = 1
 # The SQLSTATEs of a lock that was not acquired in time, and of a deadlock.
 _CONTENTION = frozenset({"55P03", "40P01"})
 _Result = TypeVar("_Result")
@@ -64,30 +62,39 @@ class UnconfirmedError(Exception):
     """The outcome of a commit is unknown; the cause is the error of the database."""
 
 
-@dataclass(eq=False)
-class _Change(Generic[_Result]):
-    """The work of one caller, and its outcome."""
+class Change(Job[tuple[_Result, int | None]]):
+    """The function of one caller, and its outcome: its result, and the number of its last event."""
 
-    work: Work[_Result]
-    is_alone: bool
-    is_durable: bool
-    future: asyncio.Future[tuple[_Result, int | None]]
-    written: Written[_Result] | None = None
-    last_event: int | None = None
-    error: BaseException | None = None
+    def __init__(
+        self, work: Work[_Result], *, is_alone: bool = False, is_durable: bool = True
+    ) -> None:
+        super().__init__(self.outcome)
+        self._change = work
+        self.is_alone = is_alone
+        self.is_durable = is_durable
+        self.written: Written[_Result] | None = None
+        self.last_event: int | None = None
+        self.error: BaseException | None = None
 
-    def complete(self) -> None:
-        """Return or raise the outcome to the caller, unless it was cancelled."""
-        if self.future.done():
-            return
+    def make(self, connection: Connection) -> BaseException | None:
+        """Run the function; return its error, of which the caller gets a translation."""
+        self.error = None
+        try:
+            self.written = self._change(connection)
+        except BaseException as exc:  # noqa: BLE001 - the caller raises it
+            self.error = _translate(exc)
+            return exc
+        return None
+
+    def outcome(self) -> tuple[_Result, int | None]:
+        """Return or raise the outcome, once the transaction is over."""
         if self.error is not None or self.written is None:
-            self.future.set_exception(self.error or StoreUnavailableError("database"))
-        else:
-            self.future.set_result((self.written.result, self.last_event))
+            raise self.error or StoreUnavailableError("database")
+        return self.written.result, self.last_event
 
 
-class GroupCommits:
-    """Writes over one connection, for one event loop, in the order of the calls.
+class GroupCommits(DatabaseThreads):
+    """A thread that writes over one connection, in the order of the calls.
 
     Args:
         engine: Opens the connection.
@@ -95,21 +102,14 @@ class GroupCommits:
     """
 
     def __init__(self, engine: Engine, timeout_seconds: float) -> None:
+        super().__init__(1, timeout_seconds)
         self.engine = engine
-        self._timeout_seconds = timeout_seconds
-        self._waiting: deque[_Change[Any]] = deque()
-        self._task: asyncio.Task[None] | None = None
-        self._thread = DatabaseThreads(1, timeout_seconds)
-        self._is_closed = False
+        # Was taken from the queue, and is not committed with those before it.
+        self._next: Change[Any] | None = None
         # True if something failed in the last group, as it then may in the next one.
         self._uses_savepoints = False
 
-    @property
-    def waiting(self) -> int:
-        """The number of changes that wait for their transaction to begin."""
-        return len(self._waiting)
-
-    async def run(
+    async def write(
         self, work: Work[_Result], *, is_alone: bool = False, is_durable: bool = True
     ) -> tuple[_Result, int | None]:
         """Run a function in a transaction, as `Database.write` does.
@@ -121,161 +121,156 @@ class GroupCommits:
             ContendedError: It has to be made alone; nothing was changed.
             StoreUnavailableError: It had no turn in time, or the transaction failed.
         """
-        if self._is_closed:
-            raise StoreUnavailableError("database")
-        loop = asyncio.get_running_loop()
-        change = _Change(work, is_alone, is_durable, loop.create_future())
-        self._waiting.append(change)
-        if self._task is None or self._task.done():
-            self._task = loop.create_task(self._commit_groups())
-        timer = loop.call_later(self._timeout_seconds, self._give_up, change)
-        try:
-            return await change.future
-        finally:
-            timer.cancel()
-            self._give_up(change)
-
-    def _give_up(self, change: _Change[Any]) -> None:
-        """Refuse a change that is still waiting."""
-        if change in self._waiting:
-            self._waiting.remove(change)
-            change.error = unavailable("busy")
-            change.complete()
+        return await self._submit(Change(work, is_alone=is_alone, is_durable=is_durable))
 
     async def close(self) -> None:
         """Refuse waiting changes, and close the connection after the running transaction."""
-        self._is_closed = True
-        while self._waiting:
-            self._waiting.popleft().complete()
-        await self._thread.close()
+        await super().close()
         self.engine.dispose()
 
-    async def _commit_groups(self) -> None:
-        while self._waiting:
-            changes = self._next_group()
-            try:
-                committed = self._thread.start(partial(self._commit_group, changes))
-            except BaseException:
-                _complete_all(changes)
-                raise
-            # A callback completes them even if this task is cancelled when the process ends.
-            committed.add_done_callback(partial(_complete_all, changes))
-            await asyncio.shield(committed)
-
-    def _next_group(self) -> list[_Change[Any]]:
-        changes = [self._waiting.popleft()]
-        while (
-            self._waiting
-            and len(changes) < _MAX_TOGETHER
-            and not (changes[0].is_alone or self._waiting[0].is_alone)
-        ):
-            changes.append(self._waiting.popleft())
+    def _take(self) -> Sequence[Change[Any]]:
+        first, self._next = self._next or self._queue.get(), None
+        changes = [] if first is None else [first]
+        with suppress(Empty):
+            while changes and len(changes) < _MAX_TOGETHER and not first.is_alone:
+                change = self._queue.get_nowait()
+                if change is None:
+                    self._queue.put(None)
+                    break
+                if change.is_alone:
+                    self._next = change
+                    break
+                changes.append(change)
         return changes
 
-    def _commit_group(self, changes: Sequence[_Change[Any]]) -> None:
-        """Make changes in one transaction, and commit it. Sets the errors of those that fail."""
+    def _run_jobs(self, jobs: Sequence[Change[Any]]) -> None:
         try:
-            with self.engine.connect() as connection:
-                try:
-                    self._make_all(changes, connection)
-                    made = [change for change in changes if change.error is None]
-                    self._write_events(made, connection)
-                    reached(CrashPoint.SHARED_ROWS_WRITTEN)
-                    commit(connection)
-                except BaseException:
-                    # Its state is unknown.
-                    connection.invalidate()
-                    raise
-            reached(CrashPoint.SHARED_COMMITTED)
-        except BaseException as exc:  # noqa: BLE001 - every caller raises it
-            for change in changes:
-                # Changes that failed before may have failed because of others that are now lost.
-                # Callers add to their error, so each gets one of its own.
-                if not isinstance(change.error, ContendedError):
-                    change.error = _translate(exc)
+            self._commit(jobs)
+        except Exception as exc:  # noqa: BLE001 - every caller raises it, and the thread goes on
+            for change in jobs:
+                change.error = exc
+        super()._run_jobs(jobs)
 
-    def _make_all(self, changes: Sequence[_Change[Any]], connection: Connection) -> None:
-        """Make changes in a transaction, and undo those that fail."""
-        is_durable = any(change.is_durable for change in changes)
-        begin_group = partial(begin, connection, is_durable=is_durable)
-        pending, timeout_ms = list(changes), _LOCK_TIMEOUT_MS
-        if not self._uses_savepoints:
-            begin_group(lock_timeout_ms=timeout_ms)
-            failed = _make_together(pending, connection)
+    def _commit(self, jobs: Sequence[Change[Any]]) -> None:
+        """Make changes in one transaction, and again behind savepoints if one of them fails."""
+        pending, events_timeout_ms = list(jobs), int(self._timeout_seconds * 1_000)
+        # One change alone needs no savepoint.
+        if len(jobs) == 1 or not self._uses_savepoints:
+            failed = commit_changes(self.engine, jobs, _LOCK_TIMEOUT_MS, events_timeout_ms)
             if failed is None:
-                return
-            connection.rollback()
-            is_contended = isinstance(failed.error, ContendedError)
-            timeout_ms = _NO_LOCK_TIMEOUT_MS if is_contended else timeout_ms
-            if is_contended or failed is pending[0]:
+                pending = []
+            elif failed is pending[0] or isinstance(failed.error, ContendedError):
                 # It has not failed because of others.
                 pending.remove(failed)
-            else:
-                failed.error = None
         if pending:
-            begin_group(lock_timeout_ms=timeout_ms)
-        for change in pending:
-            _make_behind_savepoint(change, connection)
-            if isinstance(change.error, ContendedError):
-                _set_lock_timeout(connection, _NO_LOCK_TIMEOUT_MS)
-        if len(changes) > 1:
+            commit_changes(
+                self.engine,
+                pending,
+                _SHORT_LOCK_TIMEOUT_MS,
+                events_timeout_ms,
+                has_savepoints=True,
+            )
             self._uses_savepoints = any(change.error is not None for change in pending)
 
-    def _write_events(self, changes: Iterable[_Change[Any]], connection: Connection) -> None:
-        """Write the events of changes, project by project."""
-        by_project: dict[str, list[_Change[Any]]] = {}
+
+def commit_alone(
+    engine: Engine, work: Work[_Result], timeout_ms: int, *, is_durable: bool
+) -> tuple[_Result, int | None]:
+    """Make a change in a transaction of its own, which waits for locks.
+
+    Raises:
+        StoreUnavailableError: A lock was not acquired in time, or the transaction failed.
+    """
+    change = Change(work, is_durable=is_durable)
+
+    def commit_change() -> tuple[_Result, int | None]:
+        commit_changes(engine, [change], timeout_ms, timeout_ms)
+        if isinstance(change.error, ContendedError):
+            raise change.error.args[0]
+        return change.outcome()
+
+    with translated_errors():
+        return run_over_connection(commit_change)
+
+
+def commit_changes(
+    engine: Engine,
+    changes: Sequence[Change[Any]],
+    lock_timeout_ms: int,
+    events_timeout_ms: int,
+    *,
+    has_savepoints: bool = False,
+) -> Change[Any] | None:
+    """Make changes in one transaction, and commit it; each gets its outcome.
+
+    Without savepoints, nothing is committed if a change fails, and that change is returned. If the
+    transaction fails, all changes have its error.
+    """
+    try:
+        with engine.connect() as connection:
+            try:
+                is_durable = any(change.is_durable for change in changes)
+                begin(connection, is_durable=is_durable, lock_timeout_ms=lock_timeout_ms)
+                for change in changes:
+                    if has_savepoints:
+                        _make_behind_savepoint(change, connection)
+                    elif change.make(connection) is not None:
+                        return change
+                _write_events(changes, connection, events_timeout_ms)
+                reached(CrashPoint.SHARED_ROWS_WRITTEN)
+                commit(connection)
+            except BaseException:
+                # Its state is unknown.
+                connection.invalidate()
+                raise
+        reached(CrashPoint.SHARED_COMMITTED)
+    except BaseException as exc:  # noqa: BLE001 - every caller raises it
         for change in changes:
-            if change.written is not None and change.written.events:
-                by_project.setdefault(change.written.project_id, []).append(change)
-        timeout_ms = int(self._timeout_seconds * 1_000)
-        # Last, because the number of an event locks out other writers until the commit; and in one
-        # order, so that there are no deadlocks.
-        for project_id, in_project in sorted(by_project.items()):
-            events = [event for item in in_project if item.written for event in item.written.events]
-            last_event = write_events(connection, project_id, events, timeout_ms)
-            for change in in_project:
-                change.last_event = last_event
-
-
-def _make_together(changes: Sequence[_Change[Any]], connection: Connection) -> _Change[Any] | None:
-    """Make changes, up to one that fails; return that one."""
-    for change in changes:
-        try:
-            change.written = change.work(connection)
-        except BaseException as exc:  # noqa: BLE001 - the caller raises it
-            change.error = _translate(exc)
-            return change
+            # Changes that failed before may have failed because of others that are now lost.
+            # Callers add to their error, so each gets one of its own.
+            if not isinstance(change.error, ContendedError):
+                change.error = _translate(exc)
     return None
 
 
-def _make_behind_savepoint(change: _Change[Any], connection: Connection) -> None:
-    """Make a change; if it fails, undo it and set its error.
+def _make_behind_savepoint(change: Change[Any], connection: Connection) -> None:
+    """Make a change; if it fails, undo it.
 
     Raises:
         SQLAlchemyError: The database has ended the transaction, and with it all other changes.
     """
     savepoint = connection.begin_nested()
-    try:
-        change.written = change.work(connection)
-    except BaseException as exc:  # noqa: BLE001 - the caller raises it
-        change.error = _translate(exc)
-        try:
-            savepoint.rollback()
-        except SQLAlchemyError as lost:
-            raise (exc if is_fault(exc) else lost) from lost
-    else:
+    error = change.make(connection)
+    if error is None:
         savepoint.commit()
+        return
+    try:
+        savepoint.rollback()
+    except SQLAlchemyError as lost:
+        raise (error if is_fault(error) else lost) from lost
 
 
-def write_events(
-    connection: Connection, project_id: str, events: Iterable[NewEvent], lock_timeout_ms: int
-) -> int | None:
-    """Write events as the last statements before a commit; see `EventRecords.flush`."""
-    unit = UnitOfWork(connection, project_id, {})
-    unit.new_events.extend(events)
-    last_event = unit[EventRecords].flush(lock_timeout_ms=lock_timeout_ms)
-    reached(CrashPoint.ROWS_WRITTEN)
-    return last_event
+def _write_events(
+    changes: Sequence[Change[Any]], connection: Connection, lock_timeout_ms: int
+) -> None:
+    """Write the events of changes, project by project, as the last statements before the commit.
+
+    Last, because the number of an event locks out other writers until the commit; and in one order,
+    so that there are no deadlocks.
+    """
+    by_project: dict[str, list[Change[Any]]] = {}
+    for change in changes:
+        if change.error is None and change.written is not None and change.written.events:
+            by_project.setdefault(change.written.project_id, []).append(change)
+    for project_id, in_project in sorted(by_project.items()):
+        unit = UnitOfWork(connection, project_id, {})
+        unit.new_events.extend(
+            event for change in in_project if change.written for event in change.written.events
+        )
+        last_event = unit[EventRecords].flush(lock_timeout_ms=lock_timeout_ms)
+        for change in in_project:
+            change.last_event = last_event
+        reached(CrashPoint.ROWS_WRITTEN)
 
 
 def begin(
@@ -307,11 +302,6 @@ def begin(
     connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 
-def _set_lock_timeout(connection: Connection, timeout_ms: int) -> None:
-    if connection.dialect.name == "postgresql":
-        connection.exec_driver_sql(f"SET LOCAL lock_timeout = {timeout_ms}")
-
-
 def commit(connection: Connection) -> None:
     """Commit a transaction.
 
@@ -337,12 +327,4 @@ def _translate(error: BaseException) -> BaseException:
         return ContendedError(error)
     if isinstance(error, UnconfirmedError):
         return unconfirmed(database_error(error.__cause__ or error))
-    if isinstance(error, StopIteration | asyncio.CancelledError):
-        # A future does not raise these as they are.
-        return RuntimeError(repr(error))
     return database_error(error) if is_fault(error) else error
-
-
-def _complete_all(changes: Iterable[_Change[Any]], _: object = None) -> None:
-    for change in changes:
-        change.complete()

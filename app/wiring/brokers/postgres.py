@@ -64,7 +64,7 @@ class PostgresBroker(EventBroker):
     def announce(self, project_id: str, number: int) -> None:
         """See EventBroker."""
         super().announce(project_id, number)
-        # With so many projects, a notification names none of them.
+        # A notification of so many projects has no names.
         if len(self._unsent) < _MAX_PROJECTS:
             self._unsent[project_id] = max(number, self._unsent.get(project_id, 0))
         self._is_due.set()
