@@ -165,7 +165,7 @@ FEATURES = (
         services=("app.wiring.maintenance_services:SERVICES",),
         repositories=("app.stores.records.project_totals:ProjectTotalRecords",),
         commands=dict.fromkeys(
-            ("serve", "migrate", "gc", "fsck", "stats"), "app.cli.commands:commands"
+            ("serve", "migrate", "status", "gc", "fsck", "stats"), "app.cli.commands:commands"
         ),
     ),
 )

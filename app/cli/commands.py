@@ -37,6 +37,21 @@ def migrate(data_dir: options.DataDir = None, env_file: options.EnvFile = None) 
     migrate_stores(data_dir, env_file)
 
 
+@commands.command()
+def status(
+    as_json: options.Json = False,
+    data_dir: options.DataDir = None,
+    env_file: options.EnvFile = None,
+) -> None:
+    """Report the state of the stores, with or without a running server.
+
+    Ends with status 1 if anything needs attention.
+    """
+    from app.cli.status import show_status
+
+    show_status(data_dir, env_file, as_json=as_json)
+
+
 @commands.command("gc")
 def sweep(
     grace: Annotated[

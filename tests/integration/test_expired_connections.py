@@ -105,9 +105,9 @@ def test_connections_that_the_server_has_ended_are_replaced(
     backends: Backends, database: str, tmp_path: Path
 ) -> None:
     def end_connections() -> None:
-        others = _OTHERS.format(database=database)
+        connections = _OTHERS.format(database=database)
         backends.postgres.execute(
-            f"SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE {others}"  # noqa: S608
+            f"SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE {connections}"  # noqa: S608
         )
 
     settings = settings_at(backends.postgres.url(database), backends, tmp_path)
@@ -132,9 +132,9 @@ def test_connections_of_the_pooler_that_the_server_has_ended_are_replaced(
     backends: Backends, database: str, tmp_path: Path
 ) -> None:
     def end_connections() -> None:
-        others = _OTHERS.format(database=database)
+        connections = _OTHERS.format(database=database)
         backends.postgres.execute(
-            f"SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE {others}"  # noqa: S608
+            f"SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE {connections}"  # noqa: S608
         )
 
     with (

@@ -29,7 +29,7 @@ class ExpiringProxy:
         self._open: set[socket.socket] = set()
         self._forgotten: set[socket.socket] = set()
         self.resets = 0
-        """How many forgotten connections a client has used."""
+        """The number of forgotten connections that were used."""
 
     def __enter__(self) -> "ExpiringProxy":
         threading.Thread(target=self._accept, daemon=True).start()

@@ -50,6 +50,7 @@ from app.stores.records.statements import NotAtOnceError
 
 _Result = TypeVar("_Result")
 _POSTGRESQL_OPTIONS = {
+    "fallback_application_name": "pagefault",
     "connect_timeout": 2,
     # A server that does not answer is detected within half a minute.
     "keepalives_idle": 10,

@@ -1,0 +1,152 @@
+"""`pagefault status`: the state of the stores on one page, its problems first."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import anyio
+from pydantic.alias_generators import to_camel
+from rich.filesize import decimal
+
+from app.cli.terminal import count_of, existing_store_settings, one_line, print_line, truncate
+from app.services.maintenance.status import Pooler, Quotas, StatusReport, find_problems
+from app.stores.records.database_status import QueueStatus, ServerStatus
+from app.telemetry.logs import configure_logging
+from app.wiring.store_status import read_status
+from pagefault_dialects.json.values import json_text
+from pagefault_dialects.model.moments import rfc3339
+
+_QUERY_CHARS = 120
+_UNKNOWN = "not known, see the problems"
+_WIDTH = 14
+
+
+def show_status(data_dir: Path | None, env_file: Path | None, *, as_json: bool) -> None:
+    """Print the report.
+
+    Raises:
+        SystemExit: With status 1, if anything needs attention.
+    """
+    settings = existing_store_settings(data_dir, env_file)
+    # The report names what failed.
+    configure_logging(settings.log_format, "critical")
+    report = anyio.run(read_status, settings)
+    problems = [*find_problems(report)]
+    if as_json:
+        members = {"problems": problems, **_members(asdict(report))}
+        print_line(json_text(members | {"searchBacklogSeconds": report.backlog_seconds}))
+    else:
+        for line in _lines(report, problems):
+            print_line(one_line(line))
+    if problems:
+        raise SystemExit(1)
+
+
+def _members(value: Any) -> Any:  # noqa: ANN401 - any part of a report
+    """Return a value as JSON has it."""
+    if isinstance(value, Mapping):
+        return {to_camel(name): _members(member) for name, member in value.items()}
+    if isinstance(value, list | tuple):
+        return [_members(each) for each in value]
+    return rfc3339(value) if isinstance(value, datetime) else value
+
+
+def _lines(report: StatusReport, problems: Sequence[str]) -> Iterator[str]:
+    verdict = count_of(len(problems), "problem") if problems else "no problems"
+    yield f"Pagefault {report.version} at {report.read_at:%Y-%m-%d %H:%M:%S} UTC: {verdict}"
+    yield from (f"  ! {problem}" for problem in problems)
+    yield ""
+    for name, text in _rows(report):
+        yield f"{name + ':' if name else '':<{_WIDTH}}{text}"
+
+
+def _rows(report: StatusReport) -> Iterator[tuple[str, str]]:
+    database, revision, disk = report.database, report.revision, report.disk
+    yield "database", f"{_database(report)}, {report.database_place}"
+    yield "schema", f"{revision.current}, needs {revision.needed}" if revision else _UNKNOWN
+    yield "pooler", _pooler(report)
+    yield "files", f"{'FAILED' if 'files' in report.failures else 'ok'}, {report.blobs_place}"
+    yield "disk", f"{decimal(disk.free_bytes)} free of {decimal(disk.size_bytes)}"
+    yield from _queue_rows(report)
+    yield "quotas", _quotas(report.quotas)
+    if database is None:
+        yield "statements", _UNKNOWN
+    elif database.server is None:
+        yield "statements", "not available: SQLite keeps no times of statements"
+    else:
+        yield from _statement_rows(database.server)
+    yield "Python", report.python
+
+
+def _database(report: StatusReport) -> str:
+    if report.database is None:
+        return "FAILED"
+    version, server = report.database.version, report.database.server
+    size = decimal(report.database.size_bytes)
+    if server is None:
+        return f"SQLite {version}, {size}"
+    used = f"{server.connections} of {server.max_connections} connections"
+    return f"PostgreSQL {version}, {size}, {used}"
+
+
+def _pooler(report: StatusReport) -> str:
+    pooler = report.pooler
+    if pooler is None:
+        return "none, SQLite has none" if report.database else _UNKNOWN
+    if not pooler.is_recognized:
+        return "none" if pooler.is_set is None else "none, by PAGEFAULT_DB__TRANSACTION_POOLER"
+    return f"yes, statements are not prepared; {_listening(pooler)}"
+
+
+def _listening(pooler: Pooler) -> str:
+    if pooler.has_listen_url:
+        return "events by PAGEFAULT_DB__LISTEN_URL"
+    return "without PAGEFAULT_DB__LISTEN_URL events of other processes are up to a second late"
+
+
+def _queue_rows(report: StatusReport) -> Iterator[tuple[str, str]]:
+    queues, age = report.queues, report.backlog_seconds
+    if queues is None:
+        yield "queues", _UNKNOWN
+        return
+    waiting = f"{count_of(queues.search_entries, 'record')} to index"
+    yield "search", waiting if age is None else f"{waiting}, the oldest for {age:,.0f} s"
+    yield "uploads", f"{queues.open_uploads:,} open"
+    yield "projects", f"{queues.projects:,}, with {count_of(queues.events, 'event')} in their logs"
+    yield from _stored_rows(queues, report.quotas.stored_bytes)
+
+
+def _stored_rows(queues: QueueStatus, quota: int) -> Iterator[tuple[str, str]]:
+    """Yield the largest projects; bytes are counted only if there is a quota."""
+    for place, project in enumerate(queues.largest if quota else ()):
+        share = f"{project.stored_bytes / quota:.0%} of {decimal(quota)}"
+        yield "" if place else "stored", f"{share}, project {project.project_id}"
+
+
+def _quotas(quotas: Quotas) -> str:
+    texts = {
+        f"{quotas.requests_per_minute:,} requests a minute and key": quotas.requests_per_minute,
+        f"{decimal(quotas.body_bytes_per_day)} a day and key": quotas.body_bytes_per_day,
+        f"{decimal(quotas.stored_bytes)} stored by a project": quotas.stored_bytes,
+    }
+    return ", ".join(text for text, quota in texts.items() if quota) or "none"
+
+
+def _statement_rows(server: ServerStatus) -> Iterator[tuple[str, str]]:
+    if not server.running:
+        yield "transactions", "none open"
+    for place, each in enumerate(server.running):
+        waits = f", waits for {each.waits_for}" if each.waits_for else ""
+        query = truncate(each.query, _QUERY_CHARS)
+        yield (
+            "transactions" if not place else "",
+            f"{each.seconds:.1f} s {each.state}{waits}: {query}",
+        )
+    if server.slow is None:
+        yield "statements", "not available: the database has no pg_stat_statements"
+    for place, slow in enumerate(server.slow or ()):
+        times = f"{slow.mean_seconds * 1_000:,.1f} ms on average, {slow.calls:,} times"
+        query = truncate(slow.query, _QUERY_CHARS)
+        yield "" if place else "statements", f"{times}: {query}"

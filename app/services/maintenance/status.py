@@ -1,0 +1,144 @@
+"""The state of a service as its stores show it, and its problems, for an operator.
+
+It is read from the stores, so that it is there when no server answers.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from app.stores.records.database_status import DatabaseStatus, QueueStatus
+
+# As the alert about the backlog.
+_OLD_BACKLOG_SECONDS = 300.0
+_LONG_TRANSACTION_SECONDS = 60.0
+_FULL_SHARE = 0.9
+_LEAST_FREE_SHARE = 0.05
+# A sweep of a server removes uploads some hours after they expire.
+_SWEPT_AFTER_SECONDS = 24 * 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """The revision of the schema of the database, and the one that this version needs."""
+
+    current: str | None
+    needed: str
+
+
+@dataclass(frozen=True, slots=True)
+class Disk:
+    """The disk of the data directory."""
+
+    free_bytes: int
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pooler:
+    """A pooler between the service and PostgreSQL, and the settings for it."""
+
+    is_recognized: bool
+    """True if statements are not prepared because of it."""
+    is_set: bool | None
+    """The setting."""
+    has_listen_url: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Quotas:
+    """The quotas of a key and of a project; 0 for none."""
+
+    requests_per_minute: int
+    body_bytes_per_day: int
+    stored_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class StatusReport:
+    """The state of a service. `None` is not known."""
+
+    read_at: datetime
+    version: str
+    python: str
+    database_place: str
+    """The file, or the hosts and the name of the database."""
+    blobs_place: str
+    """The directory or bucket of the files."""
+    disk: Disk
+    quotas: Quotas
+    failures: Mapping[str, str]
+    """For a store that does not answer, the reason: `database` or `files`."""
+    revision: Revision | None = None
+    database: DatabaseStatus | None = None
+    pooler: Pooler | None = None
+    queues: QueueStatus | None = None
+
+    @property
+    def backlog_seconds(self) -> float | None:
+        """The age of the oldest entry that waits for the search index."""
+        oldest = self.queues.oldest_entry if self.queues else None
+        return None if oldest is None else (self.read_at - oldest).total_seconds()
+
+
+def find_problems(report: StatusReport) -> Iterator[str]:
+    """Yield a sentence for each thing that needs the operator, the most urgent first."""
+    yield from report.failures.values()
+    yield from _schema_problems(report.revision)
+    if report.disk.free_bytes < _LEAST_FREE_SHARE * report.disk.size_bytes:
+        yield (
+            "the disk of the data directory is nearly full: docs/operations.md, A full disk, has "
+            "the remedies"
+        )
+    yield from _server_problems(report.database)
+    yield from _queue_problems(report)
+
+
+def _schema_problems(revision: Revision | None) -> Iterator[str]:
+    if revision is not None and revision.current != revision.needed:
+        yield (
+            f"the schema is at revision {revision.current or 'none'}, and this version needs "
+            f"{revision.needed}: run `pagefault migrate` of the newer version"
+        )
+
+
+def _server_problems(database: DatabaseStatus | None) -> Iterator[str]:
+    server = database.server if database else None
+    if server is None:
+        return
+    if server.is_replica:
+        yield "the database is a replica, which takes no writes: name the primary server"
+    if server.connections > _FULL_SHARE * server.max_connections:
+        yield (
+            f"the database has {server.connections} of {server.max_connections} connections: "
+            "lower PAGEFAULT_DB__POOL_SIZE, or use PgBouncer"
+        )
+    if server.waiting:
+        yield f"connections that wait for a lock: {server.waiting}; see the open transactions below"
+    if server.running and server.running[0].seconds > _LONG_TRANSACTION_SECONDS:
+        yield (
+            f"a transaction has been open for {server.running[0].seconds:.0f} s: it keeps locks, "
+            "and old rows from being removed"
+        )
+
+
+def _queue_problems(report: StatusReport) -> Iterator[str]:
+    queues, age = report.queues, report.backlog_seconds
+    if queues is None:
+        return
+    if age is not None and age > _OLD_BACKLOG_SECONDS:
+        yield (
+            f"the search index is {age / 60:.0f} min behind: no server runs, or its log has "
+            "`not indexed for searches`"
+        )
+    if queues.oldest_expiry is not None:
+        overdue = (report.read_at - queues.oldest_expiry).total_seconds()
+        if overdue > _SWEPT_AFTER_SECONDS:
+            yield "uploads have expired for more than a day: no sweep runs; run `pagefault gc`"
+    quota = report.quotas.stored_bytes
+    for project in queues.largest:
+        if quota and project.stored_bytes > _FULL_SHARE * quota:
+            yield (
+                f"project {project.project_id} has used {project.stored_bytes / quota:.0%} of its "
+                "quota of stored bytes"
+            )

@@ -1,0 +1,110 @@
+"""Read the state of the stores as they are: nothing is migrated, and either of them may be down."""
+
+import platform
+import shutil
+from collections.abc import Awaitable, Callable
+
+import anyio
+import anyio.to_thread
+
+from app.config.settings import Settings
+from app.errors import StoreUnavailableError
+from app.models.identity import utc_now
+from app.services.maintenance.status import Disk, Pooler, Quotas, Revision, StatusReport
+from app.stores.records.database_status import (
+    DatabaseStatus,
+    QueueStatus,
+    read_database_status,
+    read_queue_status,
+)
+from app.stores.records.engine import Engines, current_revision, is_pooled, newest_revision
+from app.version import VERSION
+from app.wiring.stores import open_blob_store, open_database
+
+_ANSWER_SECONDS = 15.0
+
+
+async def read_status(settings: Settings) -> StatusReport:
+    """Return the state of the service; a store that fails is one of its failures.
+
+    Raises:
+        SettingError: A setting is invalid.
+    """
+    reader = _Reader(settings, open_database(settings))
+    try:
+        await reader.read("database", reader.read_database)
+        await reader.read("files", reader.read_files)
+    finally:
+        with anyio.move_on_after(_ANSWER_SECONDS):
+            await reader.engines.close()
+    return reader.report()
+
+
+class _Reader:
+    """The parts of a report that were read.
+
+    Args:
+        settings: The settings of the stores.
+        engines: The database.
+    """
+
+    def __init__(self, settings: Settings, engines: Engines) -> None:
+        self._settings = settings
+        self.engines = engines
+        self._failures: dict[str, str] = {}
+        self._revision: Revision | None = None
+        self._database: DatabaseStatus | None = None
+        self._pooler: Pooler | None = None
+        self._queues: QueueStatus | None = None
+
+    async def read(self, name: str, read_store: Callable[[], Awaitable[None]]) -> None:
+        """Read a store, and keep the reason if it fails."""
+        try:
+            with anyio.fail_after(_ANSWER_SECONDS):
+                await read_store()
+        except StoreUnavailableError as exc:
+            self._failures[name] = exc.cause.sentence if exc.cause else str(exc)
+        except TimeoutError:
+            self._failures[name] = f"{name}: no answer within {_ANSWER_SECONDS:.0f} s"
+
+    async def read_database(self) -> None:
+        """Read the database; its queues only if this version knows their tables."""
+        current = await anyio.to_thread.run_sync(
+            current_revision, self.engines.reader, abandon_on_cancel=True
+        )
+        self._revision = Revision(current, newest_revision())
+        self._database = await self.engines.read(read_database_status)
+        if self.engines.is_postgresql:
+            is_recognized = await anyio.to_thread.run_sync(
+                is_pooled, self.engines.reader, abandon_on_cancel=True
+            )
+            db = self._settings.db
+            self._pooler = Pooler(is_recognized, db.transaction_pooler, db.listen_url is not None)
+        if self._revision.current == self._revision.needed:
+            self._queues = await self.engines.read(read_queue_status)
+
+    async def read_files(self) -> None:
+        """Read and write a file."""
+        await open_blob_store(self._settings.blobs, self._settings.data_dir).check()
+
+    def report(self) -> StatusReport:
+        """Return the report."""
+        settings, quotas = self._settings, self._settings.quotas
+        folders = (settings.data_dir, *settings.data_dir.absolute().parents)
+        disk = shutil.disk_usage(next(folder for folder in folders if folder.exists()))
+        return StatusReport(
+            read_at=utc_now(),
+            version=VERSION,
+            python=platform.python_version(),
+            database_place=self.engines.address.place,
+            blobs_place=settings.blobs.url or str(settings.data_dir / "blobs"),
+            disk=Disk(disk.free, disk.total),
+            quotas=Quotas(
+                quotas.requests_per_minute, quotas.body_bytes_per_day, quotas.stored_bytes
+            ),
+            failures=self._failures,
+            revision=self._revision,
+            database=self._database,
+            pooler=self._pooler,
+            queues=self._queues,
+        )
