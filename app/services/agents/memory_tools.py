@@ -248,7 +248,6 @@ class MemoryTools:
         return await find_inline_medium(self.records, self.blobs, place, ref)
 
     async def _find_resource(self, place: ToolPlace, ref: str) -> Resource:
-        """Return the resource of a handle."""
         resource = await find_resource(self.records, place, ref)
         if resource is None:
             raise missing_ref_error(ref)

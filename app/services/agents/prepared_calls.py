@@ -225,7 +225,6 @@ def _has_call_message(unit: UnitOfWork, session_id: str, call_id: str) -> bool:
 
 
 def _call_message(request: ToolCall) -> JsonValue:
-    """Return the assistant message of a call."""
     arguments = request.arguments
     text = arguments if isinstance(arguments, str) else json_text(arguments or {})
     function = {"name": request.name, "arguments": text}
@@ -234,7 +233,6 @@ def _call_message(request: ToolCall) -> JsonValue:
 
 
 def _result_body(session_id: str, request: ToolCall, answer: ToolAnswer) -> JsonValue:
-    """Return the tool result of a call."""
     return {
         "toolName": request.name,
         "toolCallId": request.id,

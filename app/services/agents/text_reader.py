@@ -157,7 +157,6 @@ class TextReader:
         request: ReadTextArguments,
         query: TextQuery | None,
     ) -> str:
-        """Return a piece of a list of entries."""
         start = await self._measure(place, entries)
         if query is None and not request.offset:
             return await self._first_lines(place, entries, request.limit)

@@ -160,7 +160,6 @@ class ContentResolver:
         return await self._resolve_text_with_media(content)
 
     async def _resolve_text_with_media(self, content: str) -> ResolvedContent:
-        """Resolve a text, and move the media in it."""
         spans = await run_in_loop_if(self.is_quick, media_in_text, content)
         if not spans:
             self._check_length(content)
@@ -170,7 +169,6 @@ class ContentResolver:
         return ResolvedContent(Body("text", moved.value), moved.forms, moved.resources)
 
     async def _resolve_reference(self, modality: Modality, content: str) -> ResolvedContent:
-        """Resolve the reference to a medium."""
         resource = await self.media.find(content)
         if resource is None:
             raise InvalidPayloadError(

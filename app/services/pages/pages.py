@@ -154,7 +154,6 @@ class Pages:
     def _request(
         self, project_id: str, body: AsyncIterator[bytes], page_id: str | None
     ) -> AbstractAsyncContextManager[StreamedRequest[PageDraft]]:
-        """Read the body of a request for one page."""
         parse = partial(parse_page_body, limits=self.limits)
         read = partial(read_page_draft, page_id=page_id)
         return self.bodies.read(project_id, body, parse, read, media_of=media_of_page)

@@ -202,7 +202,6 @@ class _Persisting:
         return PersistedPart(media, (resource,))
 
     async def _meta_value(self, value: JsonValue, key: str) -> JsonValue:
-        """Return a value of `meta` with references in it."""
         if value is None:
             return None
         filled, text = await anyio.to_thread.run_sync(self._written, value)

@@ -214,7 +214,6 @@ def place_result(
 
 
 def _message_has_call(request: ToolResultRequest) -> bool:
-    """Return whether the message of the request has the call."""
     message = request.call_message
     if message is None:
         return False

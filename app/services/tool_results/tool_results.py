@@ -322,7 +322,6 @@ class ToolResults:
 
 
 def _previous(unit: UnitOfWork, received: _Received) -> StoredToolResult | None:
-    """Return the result if it exists."""
     existing = place_result(unit, received.request, received.identity).existing
     return None if existing is None else unit[ToolResultRecords].find(existing.entry_id)
 

@@ -27,6 +27,11 @@ _BY_CAUSE: tuple[tuple[type[Exception], str], ...] = (
 )
 
 
+def one_line(text: str) -> str:
+    """Return a text with control characters replaced by spaces."""
+    return "".join(character if character.isprintable() else " " for character in text)
+
+
 def reason_of(error: BaseException) -> str:
     """Return the text of an error; of a group, that of the first."""
     while isinstance(error, BaseExceptionGroup):

@@ -107,7 +107,6 @@ def _calls(value: JsonObject) -> Iterator[tuple[str, JsonValue]]:
 
 
 def _read_result(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
-    """Yield the message of the event of a result."""
     answers = [*reader.read_blocks(value, "")]
     if answers != [("", value)]:
         yield compose_message("tool", answers, pointer)

@@ -68,7 +68,6 @@ def read_conversation(value: JsonValue) -> ConversationReading:
 def _read_entries(
     messages: Sequence[tuple[str, JsonValue]] | None,
 ) -> list[tuple[str, JsonObject, EntryReading]]:
-    """Return messages with their readings."""
     if messages is None:
         raise InvalidPayloadError(
             "There is no conversation in this: send a list of messages, the request of a provider, "

@@ -17,8 +17,11 @@ from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.json.values import JsonObject, JsonValue
 from pagefault_dialects.messages.message_calls import as_answer
 from pagefault_dialects.messages.message_turns import MessageEntry, is_cache_block, message_turns
-from pagefault_dialects.messages.native_blocks import with_native_blocks
-from pagefault_dialects.messages.native_messages import keep_for_provider, native_message
+from pagefault_dialects.messages.native_messages import (
+    keep_for_provider,
+    native_message,
+    with_native_blocks,
+)
 from pagefault_dialects.model.conversation import (
     ComposedTurn,
     Item,

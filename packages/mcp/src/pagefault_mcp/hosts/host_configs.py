@@ -22,6 +22,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TypeAlias
 
+from pagefault_mcp.errors import one_line
 from pagefault_mcp.hosts.host_servers import URLS, ConfigError, HostServer, read_servers
 from pagefault_mcp.messages.json_spans import Span
 
@@ -40,11 +41,6 @@ _PROXY_OPTIONS = frozenset(
     | {"--max-bytes", "--max-images", "--max-tokens", "--max-text", "--max-image-pixels"}
 )
 _PROXY_VALUE = re.compile(r"(?:https?://)?[\w.:/\\ ~-]*")
-
-
-def one_line(text: str) -> str:
-    """Return text without control characters."""
-    return "".join(c if c.isprintable() else " " for c in text)
 
 
 def describe_difference(path: Path, before: bytes, after: bytes) -> str:

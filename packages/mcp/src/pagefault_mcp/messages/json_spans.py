@@ -100,7 +100,6 @@ class MemberScanner:
         self._position += len(piece)
 
     def _process(self, character: int, position: int) -> None:
-        """Process one structural character."""
         if character == _QUOTE:
             self._in_string = True
             self._string_start = position

@@ -20,7 +20,7 @@ import httpx
 
 from pagefault_dialects.json.values import JsonValue, json_bytes, json_text
 from pagefault_dialects.model.render_options import McpRevision, RenderOptions, changed_options
-from pagefault_mcp.errors import unreachable_reason
+from pagefault_mcp.errors import one_line, unreachable_reason
 from pagefault_mcp.messages.argument_handles import FileArgument, Form, Mention, find_mentions
 from pagefault_mcp.messages.json_spans import Span
 from pagefault_mcp.messages.lines import Line, LinePiece, Message, member
@@ -311,4 +311,4 @@ def detail_of(answer: httpx.Response) -> str | None:
         ]
     except (ValueError, KeyError, TypeError, RecursionError):
         return None
-    return "".join(character if character.isprintable() else " " for character in detail)
+    return one_line(detail)

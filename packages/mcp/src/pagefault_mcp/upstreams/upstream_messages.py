@@ -11,6 +11,7 @@ from urllib.request import Request
 import anyio
 import httpx
 
+from pagefault_mcp.errors import one_line
 from pagefault_mcp.messages.lines import Line, answered_ids, is_id, join_lines, member
 
 CANCELLED: Final = "notifications/cancelled"
@@ -127,7 +128,7 @@ def _find_reason(answer: httpx.Response, error: Mapping[str, Any], text: bytes) 
     text_line = reason.strip()[:_LONGEST_REASON_CHARS] if isinstance(reason, str) else ""
     for value in _secrets_of(answer.request):
         text_line = text_line.replace(value, _MASK)
-    return "".join(character if character.isprintable() else " " for character in text_line)
+    return one_line(text_line)
 
 
 def _host_of(answer: httpx.Response) -> str:
