@@ -77,6 +77,8 @@ def configure_logging(
     logging.getLogger("uvicorn.error").addFilter(_is_not_logged_yet)
     for quiet in ("uvicorn.access", "httpx", "alembic"):
         logging.getLogger(quiet).setLevel(logging.WARNING)
+    # It warns of each of several tries, and logs an error if the last one fails.
+    logging.getLogger("opentelemetry.exporter").setLevel(logging.ERROR)
     structlog.configure(
         processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
         logger_factory=structlog.stdlib.LoggerFactory(),

@@ -230,6 +230,7 @@ def test_collector_that_does_not_answer_stops_neither_requests_nor_the_end(
             for _ in range(20):
                 post_result(client)
             assert process.stop() in (0, -15)
+            assert "Transient error" not in process.logs
 
 
 @pytest.mark.parametrize(
