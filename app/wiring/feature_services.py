@@ -131,7 +131,6 @@ def _session_renders(services: Services) -> SessionRenders:
         pages=services[PageManifests],
         new_entries=NewEntries(records, blobs, resolver, turns),
         windows=SessionWindows(records, blobs, resolver, turns),
-        known_turns=turns,
         metrics=services[Metrics],
     )
 

@@ -12,28 +12,22 @@ from app.services.renders.interaction_turns import answer_turn, attached_ids, in
 from app.services.renders.prompt_turns import prompt_model, prompt_turns, with_prompt
 from app.services.renders.structured_contents import read_apart
 from app.services.renders.turn_cache import TurnCache
-from app.services.requests.validation import require_found
 from app.services.resources.link_files import read_links
 from app.stores.blobs.store import BlobStore
-from app.stores.records.history import HistoryHead, SessionHistory
+from app.stores.records.history import SessionHistory
 from app.stores.records.records import Records
 from app.stores.records.resources import ResourceRecords
-from app.stores.records.session_prompts import SessionPromptRecords
 from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_dialects.context.folded_fronts import NO_FRONT, FrontFacts
-from pagefault_dialects.errors import PayloadTooLargeError
 from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.messages.entry_reading import join_turns
 from pagefault_dialects.messages.message_content import ContentReading
 from pagefault_dialects.model.conversation import ComposedTurn
+from pagefault_dialects.model.frontier import Frontier
 from pagefault_dialects.model.render_options import Audience, RenderOptions
 from pagefault_dialects.model.resource import Resource
 from pagefault_dialects.turns.pairing import paired
 from pagefault_dialects.turns.record_turns import kept_apart, tool_result_turn
-
-_ENTRIES_AT_ONCE = 200
-MAX_TEXT_BYTES = 16 * 1024 * 1024
-"""The limit of the text of one rendered history."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +62,9 @@ class LoadedSession:
         """The `seq` of answers before the entries that have an added call: none."""
         return ()
 
-    def up_to(self, seq: int | None) -> "LoadedSession":
-        """Return the session up to an entry; with `None`, all of it."""
-        if seq is None:
-            return self
-        entries = [entry for entry in self.entries if entry.seq <= seq]
-        return replace(self, entries=entries, last_seq=min(seq, self.last_seq))
+    def start(self, frontier: Frontier) -> Frontier:
+        """Return a frontier as far as it has to be moved for the session to be read."""
+        return frontier
 
     def with_model(self, options: RenderOptions) -> RenderOptions:
         """Return options with the model of the prompt, unless they have one."""
@@ -143,30 +134,6 @@ class LoadedSession:
         return [replace(turn, answer_number=entry.answer_number, is_apart=is_apart)]
 
 
-async def load_session(
-    records: Records,
-    blobs: BlobStore,
-    project_id: str,
-    session_id: str,
-    known: TurnCache | None = None,
-) -> LoadedSession:
-    """Load a whole history, without reading the entries that are `known`.
-
-    Raises:
-        NotFoundError: The project has no such session.
-        PayloadTooLargeError: It is too long to be rendered at once.
-        StoreUnavailableError: A store did not answer.
-    """
-    known = known or TurnCache()
-    entries, resources, last_seq, prompt = await records.read_snapshot(
-        project_id, lambda unit: _all_entries(unit, session_id, known)
-    )
-    results = [entry.sanitized for entry in entries if isinstance(entry, StoredMessage)]
-    apart = await read_apart(blobs, project_id, results)
-    links = await read_links(blobs, project_id, resources)
-    return LoadedSession(session_id, entries, resources, apart, known, last_seq, prompt, links)
-
-
 async def load_entry(
     records: Records, blobs: BlobStore, project_id: str, session_id: str, seq: int
 ) -> LoadedSession:
@@ -189,64 +156,6 @@ async def load_entry(
     apart = await read_apart(blobs, project_id, results)
     links = await read_links(blobs, project_id, resources)
     return LoadedSession(session_id, entries, resources, apart, known, links=links)
-
-
-def _all_entries(
-    unit: UnitOfWork, session_id: str, known: TurnCache
-) -> tuple[Sequence[StoredEntry], Mapping[str, Resource], int, bytes | None]:
-    """Read a history, the resources that its messages refer to, its last `seq`, its prompt."""
-    head = require_found(unit[SessionHistory].history_head(session_id), "session")
-    entries = read_entries(unit, session_id, head, known, after_seq=0, to_seq=head.last_seq)
-    resources = unit[ResourceRecords].find_in_session(referred(entries, known), session_id)
-    prompt = unit[SessionPromptRecords].find(session_id)
-    return entries, resources, head.last_seq, prompt.prompt if prompt else None
-
-
-def read_entries(
-    unit: UnitOfWork,
-    session_id: str,
-    head: HistoryHead,
-    known: TurnCache,
-    *,
-    after_seq: int,
-    to_seq: int,
-    since: int = 0,
-) -> Sequence[StoredEntry]:
-    """Read the entries of a history from behind a `seq` up to another one, except known ones.
-
-    Raises:
-        PayloadTooLargeError: The entries behind `since` are too long to be rendered at once.
-    """
-    incarnation = head.incarnation
-    entries: list[StoredEntry] = []
-    if incarnation is not None:
-        entries += known.entries(incarnation, after_seq=after_seq, to_seq=to_seq)
-    size_bytes = _size_bytes(entries, since)
-    after_seq += len(entries)
-    while after_seq < to_seq:
-        limit = min(_ENTRIES_AT_ONCE, to_seq - after_seq)
-        page = unit[SessionHistory].entries(session_id, after_seq=after_seq, limit=limit)
-        read = [entry for entry in page if entry.seq <= to_seq]
-        size_bytes += _size_bytes(read, since)
-        if size_bytes > MAX_TEXT_BYTES:
-            break
-        for item in read:
-            if incarnation is not None and isinstance(item, StoredMessage | StoredHistoryMessage):
-                known.put(incarnation, item)
-        entries += read
-        if len(read) < len(page) or not read:
-            break
-        after_seq = read[-1].seq
-    if size_bytes > MAX_TEXT_BYTES:
-        raise PayloadTooLargeError(
-            f"The session has more than {MAX_TEXT_BYTES} bytes beside its media, which "
-            "is more than any model reads. Render its tool results one by one."
-        )
-    return entries
-
-
-def _size_bytes(entries: Sequence[StoredEntry], since: int) -> int:
-    return sum(entry_size_bytes(entry) for entry in entries if entry.seq > since)
 
 
 def referred(entries: Sequence[StoredEntry], known: TurnCache) -> set[str]:

@@ -10,8 +10,9 @@ from functools import partial
 
 from app.models.identity import utc_now
 from app.models.message import StoredEntry, StoredMessage
-from app.services.renders.loaded_sessions import LoadedSession, read_entries, referred
+from app.services.renders.loaded_sessions import LoadedSession, referred
 from app.services.renders.prefix_cache import PrefixCache, RenderedAs, SessionKey
+from app.services.renders.session_entries import read_entries, stretch_end
 from app.services.renders.structured_contents import MAX_APART_BYTES, kept_sizes, read_apart
 from app.services.renders.turn_cache import TurnCache
 from app.services.renders.turn_resolver import TurnResolver
@@ -32,9 +33,6 @@ from pagefault_dialects.targets.profile import Profile
 from pagefault_dialects.turns.answered_turns import PrefixChangedError
 from pagefault_dialects.turns.pairing import Pairing
 from pagefault_dialects.turns.sealed_turns import seal_turns
-
-# The number of entries by which a prefix is extended at once.
-_ENTRIES_AT_ONCE = 1_000
 
 
 class _WholeNeededError(Exception):
@@ -150,7 +148,9 @@ class NewEntries:
         is_last = reads_rest or since - behind <= 2 * self.stride
         # Prefixes end at the same places however often they are extended.
         ends = (since // self.stride) * self.stride
-        to_seq = head.last_seq if is_last else min(ends, behind + _ENTRIES_AT_ONCE)
+        to_seq = head.last_seq
+        if not is_last:
+            to_seq = stretch_end(unit, session_id, after_seq=behind, to_seq=ends)
         entries = read_entries(
             *(unit, session_id, head, self.known), after_seq=behind, to_seq=to_seq, since=since
         )

@@ -1,21 +1,21 @@
 """Renderings of sessions: whole histories, within a budget, from a frontier on."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from app.errors import ConflictError
 from app.models.identity import utc_now
 from app.services.concurrency.project_slots import ProjectSlots
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.renders.answer_renders import AnswerRenders
-from app.services.renders.loaded_sessions import LoadedSession, load_session
+from app.services.renders.loaded_sessions import LoadedSession
 from app.services.renders.queries import RenderQuery
-from app.services.renders.turn_cache import TurnCache
 from app.services.renders.turn_resolver import TurnResolver
 from app.services.requests.validation import require_found
 from app.stores.records.frontier_moves import FrontierMoveRecords
 from app.stores.records.frontiers import FrontierRecords
+from app.stores.records.history import SessionHistory
 from app.stores.records.records import Records
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork
@@ -29,7 +29,6 @@ from pagefault_dialects.rendered_documents import equal_hashes, mark, session_do
 from pagefault_dialects.targets.base64_leaves import JsonLeaf, json_pieces
 from pagefault_dialects.targets.ladder import ResolvedTurns
 from pagefault_dialects.targets.profile import Profile
-from pagefault_dialects.turns.answered_turns import PrefixChangedError
 from pagefault_dialects.turns.pairing import orphans_in
 
 # Each rendering has a whole history in memory. The limit for a project leaves room for others.
@@ -37,6 +36,8 @@ _SESSIONS_AT_ONCE = 8
 _SESSIONS_OF_PROJECT = 2
 # Attempts to move a frontier that other requests move at the same time.
 _TRIES = 8
+
+_Result = TypeVar("_Result")
 
 
 class PageTexts(Protocol):
@@ -64,10 +65,17 @@ class PartRenders(Protocol):
 class Windows(Protocol):
     """Loads the parts of sessions that a frontier shows. See `SessionWindows`."""
 
-    async def load(
-        self, project_id: str, session_id: str, options: RenderOptions, frontier: Frontier
-    ) -> LoadedSession | None:
-        """Return the session without its folded entries; `None` if it has to be read whole."""
+    async def with_loaded(
+        self,
+        project_id: str,
+        session_id: str,
+        options: RenderOptions,
+        frontier: Frontier,
+        render: Callable[[LoadedSession], Awaitable[_Result]],
+        *,
+        up_to: int | None,
+    ) -> _Result:
+        """Return the result of a function of the part of a session that a frontier shows."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,8 +94,6 @@ class SessionRenders:
     """Renders new entries."""
     windows: Windows
     """Loads sessions without their folded entries."""
-    known_turns: TurnCache
-    """Caches entries and their turns."""
     metrics: FrontierMetrics
     """Counts the moves of frontiers."""
     slots: ProjectSlots = field(
@@ -137,46 +143,37 @@ class SessionRenders:
         profile = self.check(query, since=since, up_to=up_to)
         async with self.slots.slot(project_id):
             rendering = None
-            is_newest = up_to is None and query.at is None
-            if since and is_newest:
+            if since and up_to is None and query.at is None:
                 rendering = await self.new_entries.render(
                     project_id, session_id, profile, query.options, since
                 )
-            if rendering is None and query.options.frontier is not None and is_newest:
-                rendering = await self._behind_fold(
-                    project_id, session_id, profile, query, since=since, moves=moves
-                )
             if rendering is None:
-                loaded = (await self.load(project_id, session_id, at=query.at)).up_to(up_to)
-                rendering = await self.render_loaded(
-                    project_id, loaded, profile, query, since=since, moves=moves
+                rendering = await self.with_loaded(
+                    project_id,
+                    session_id,
+                    query,
+                    lambda loaded: self.render_loaded(
+                        project_id, loaded, profile, query, since=since, moves=moves
+                    ),
+                    up_to=up_to,
                 )
-                sequences, turns = [loaded.entries, *loaded.derived], len(loaded.entries)
-                del loaded
-                await self.resolver.free(sequences, turns=turns)
             return await self.answers.body(project_id, rendering)
 
-    async def _behind_fold(
+    async def with_loaded(
         self,
         project_id: str,
         session_id: str,
-        profile: Profile,
         query: RenderQuery,
+        render: Callable[[LoadedSession], Awaitable[_Result]],
         *,
-        since: int,
-        moves: bool,
-    ) -> Rendering | None:
-        """Render a session without its folded entries; return `None` if they are needed."""
-        stored = await self._stored_frontier(project_id, session_id, query.options, query.at)
-        loaded = await self.windows.load(project_id, session_id, query.options, stored.frontier)
-        if loaded is None:
-            return None
-        try:
-            return await self.render_loaded(
-                project_id, loaded, profile, query, since=since, moves=moves
-            )
-        except PrefixChangedError:
-            return None
+        up_to: int | None = None,
+    ) -> _Result:
+        """Return the result of a function of the part of a session that is shown; see `session`."""
+        options, end = query.options, query.at if up_to is None else up_to
+        stored = await self._stored_frontier(project_id, session_id, options, query.at)
+        return await self.windows.with_loaded(
+            project_id, session_id, options, stored.frontier, render, up_to=end
+        )
 
     async def render_loaded(
         self,
@@ -202,20 +199,6 @@ class SessionRenders:
             code="frontier-contended",
         )
 
-    async def load(
-        self, project_id: str, session_id: str, *, at: int | None = None
-    ) -> LoadedSession:
-        """Load a session, whole or up to an entry; see `session` for errors."""
-        loaded = await load_session(
-            self.records, self.answers.blobs, project_id, session_id, self.known_turns
-        )
-        if at is not None and at > loaded.last_seq:
-            raise InvalidPayloadError(
-                f"The newest entry of the session has the number {loaded.last_seq}.",
-                faults=[Fault("/query/at", f"is above {loaded.last_seq}")],
-            )
-        return loaded.up_to(at)
-
     async def fit(
         self, project_id: str, loaded: LoadedSession, profile: Profile, query: RenderQuery
     ) -> tuple[StoredFrontier, Sequence[ComposedTurn], ResolvedTurns, Frontier]:
@@ -239,7 +222,7 @@ class SessionRenders:
             turns = [memory, *turns]
         turns = await self.resolver.limit_texts(project_id, loaded.session_id, turns, options)
         resolved, frontier = await self.resolver.fit(
-            *(project_id, turns, profile, options, stored.frontier),
+            *(project_id, turns, profile, options, loaded.start(stored.frontier)),
             is_whole=True,
             front=loaded.front,
         )
@@ -302,10 +285,14 @@ class SessionRenders:
     ) -> StoredFrontier:
         """Return the frontier in the options; one without a name is not stored."""
         named = options.frontier
-        if not isinstance(named, str):
+        if not isinstance(named, str) and at is None:
             return StoredFrontier("", named or NOTHING_EVICTED)
 
         def find(unit: UnitOfWork) -> StoredFrontier:
+            if at is not None:
+                _check_entry(unit, session_id, at)
+            if not isinstance(named, str):
+                return StoredFrontier("", named or NOTHING_EVICTED)
             found = unit[FrontierRecords].find(session_id, named) or StoredFrontier(named)
             if at is None:
                 return found
@@ -337,3 +324,13 @@ class SessionRenders:
         if is_durable or not is_stored:
             self.metrics.count_move("moved" if is_stored else "contended")
         return is_stored
+
+
+def _check_entry(unit: UnitOfWork, session_id: str, at: int) -> None:
+    """Raise InvalidPayloadError if a session has no such entry yet."""
+    head = require_found(unit[SessionHistory].history_head(session_id), "session")
+    if at > head.last_seq:
+        raise InvalidPayloadError(
+            f"The newest entry of the session has the number {head.last_seq}.",
+            faults=[Fault("/query/at", f"is above {head.last_seq}")],
+        )

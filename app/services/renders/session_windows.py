@@ -3,45 +3,67 @@
 A rendering within a budget has one message for the folded steps. Their counts are cached (see
 `prefix_cache`), so their entries are not read. A window has the messages between these steps and
 all entries behind them. Its rendering is byte for byte that of the whole session.
+
+A session that is too long to be read at once is rendered in the same way. The fold then begins
+where the newest 4 MiB begin, and the entries before are read in stretches, for their facts alone.
+Budgets are smaller than that, so the frontier goes on from there to where it would have come from
+the beginning.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
-from typing import Self
+from itertools import groupby
+from typing import TypeVar
 
 from app.models.message import StoredEntry, StoredMessage
-from app.services.renders.loaded_sessions import LoadedSession, read_entries, referred
+from app.services.renders.loaded_sessions import LoadedSession, referred
 from app.services.renders.prefix_cache import PrefixCache, SessionKey
 from app.services.renders.prompt_turns import prompt_turns
+from app.services.renders.session_entries import (
+    MAX_TEXT_BYTES,
+    load_session,
+    read_entries,
+    stretch_end,
+)
 from app.services.renders.structured_contents import MAX_APART_BYTES, kept_sizes, read_apart
 from app.services.renders.turn_cache import TurnCache
 from app.services.renders.turn_resolver import TurnResolver
 from app.services.requests.validation import require_found
+from app.services.resources.link_files import read_links
 from app.stores.blobs.store import BlobStore
-from app.stores.records.history import SessionHistory
+from app.stores.records.history import HistoryHead, SessionHistory
+from app.stores.records.history_sizes import HistorySizes
 from app.stores.records.pinned_pages import PinnedPageRecords
 from app.stores.records.records import Records
 from app.stores.records.resources import ResourceRecords
 from app.stores.records.session_prompts import SessionPromptRecords
 from app.stores.records.unit_of_work import UnitOfWork
+from pagefault_dialects.context.eviction import chain_levels
 from pagefault_dialects.context.folded_fronts import (
-    FoldedFront,
-    FoldedRun,
     FrontFacts,
     FrontPassage,
+    NamedStep,
+    RecordedTurn,
     SaidEntry,
-    run_turns,
 )
+from pagefault_dialects.errors import PayloadTooLargeError
+from pagefault_dialects.folded_prefixes import NO_PREFIX, FoldedPrefix
 from pagefault_dialects.model.conversation import ComposedTurn
-from pagefault_dialects.model.frontier import Frontier
+from pagefault_dialects.model.frontier import NOTHING_EVICTED, Frontier
 from pagefault_dialects.model.render_options import Audience, RenderOptions
 from pagefault_dialects.model.resource import LINK_TYPE, Resource
 from pagefault_dialects.turns.answered_turns import PrefixChangedError
-from pagefault_dialects.turns.pairing import PairedPrefix, Pairing, orphans_in
 from pagefault_dialects.turns.sealed_turns import seal_turns
 
-_ENTRIES_AT_ONCE = 1_000
+_Result = TypeVar("_Result")
+
+_KEPT_PART = 4
+"""The part of the limit that is read of the newest entries of a longer session."""
+_MAX_SAID_CHARS = MAX_TEXT_BYTES // 4
+"""The limit of the messages between folded steps."""
+_LARGEST_STRETCH = 8
 _FOLDS = ("folds", RenderOptions())
 
 
@@ -50,61 +72,34 @@ class _WholeNeededError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class WindowPrefix:
-    """The facts of a final prefix, for frontiers that have folded its steps."""
-
-    seq: int
-    """The `seq` of its last entry."""
-    paired: PairedPrefix
-    """The state of pairing calls and answers."""
-    front: FoldedFront
-    """Counts of its steps, and the places of other messages."""
-    orphans: tuple[int, ...]
-    """The `seq` of its answers that have an added call."""
-    apart: Mapping[str, int]
-    """The sizes of structured contents that are stored as resources, by digest."""
-    number: int = 1
-    """Its place among the prefixes of its session, from 1."""
-
-    @property
-    def fact_count(self) -> int:
-        """The number of facts besides those of calls."""
-        front = self.front
-        return len(front.passages) + len(front.recalled) + len(self.orphans) + len(self.apart)
-
-    def with_paired(self, paired: PairedPrefix) -> Self:
-        """Return a copy with equal facts of calls, which it shares with other prefixes."""
-        return replace(self, paired=paired)
-
-
-_NOTHING = WindowPrefix(0, PairedPrefix(), FoldedFront(), (), {}, 0)
-
-
-@dataclass(frozen=True, slots=True)
 class SessionWindow(LoadedSession):
     """A session with the facts of a folded prefix; `entries` are those behind it."""
 
-    prefix: WindowPrefix = _NOTHING
+    prefix: FoldedPrefix = NO_PREFIX
     """The facts."""
     passages: Sequence[FrontPassage] = ()
     """The passages of the prefix for the frontier."""
-    messages: Mapping[int, StoredEntry] = field(default_factory=dict)
-    """The messages between its steps that the frontier shows, by `seq`."""
+    visible: Mapping[int, StoredEntry] = field(default_factory=dict)
+    """The entries of messages and steps of the prefix that the frontier shows, by `seq`."""
+    least: Frontier = NOTHING_EVICTED
+    """The levels that make the session short enough to be read."""
 
     @property
     def front(self) -> FrontFacts:
         """The facts of the runs of steps in the prefix."""
-        runs = {
-            run_turns(passage, number)[0].calls[0].call_id: passage.summary
-            for number, passage in enumerate(self.passages)
-            if isinstance(passage, FoldedRun)
-        }
-        return FrontFacts(runs, self.prefix.front.recalled)
+        return self.prefix.facts(self.passages)
 
     @property
     def orphans(self) -> Sequence[int]:
         """The `seq` of answers in the prefix that have an added call."""
         return self.prefix.orphans
+
+    def start(self, frontier: Frontier) -> Frontier:
+        """Return a frontier as far as it has to be moved for the session to be read."""
+        names = ("folded", "said_folded")
+        levels = {name: max(getattr(frontier, name), getattr(self.least, name)) for name in names}
+        is_same = self.least == NOTHING_EVICTED
+        return frontier if is_same else chain_levels(frontier.model_copy(update=levels))
 
     def turns(self, *, audience: Audience, kept: Collection[int] = ()) -> Sequence[ComposedTurn]:
         """Return the history as a conversation, with one step for each run of folded ones.
@@ -112,54 +107,60 @@ class SessionWindow(LoadedSession):
         Raises:
             PrefixChangedError: An entry behind the prefix changes it.
         """
-        if not {item for item in kept if item <= self.prefix.seq} <= {*self.prefix.orphans}:
-            raise PrefixChangedError
-        pairing = Pairing(kept, self.prefix.paired)
-        for turn in self.unpaired(audience):
-            pairing.add(turn)
-        following = pairing.turns()
-        late = [item.late_for for item in following if item.late_for is not None]
-        has_step = sum(bool(item.calls) for item in following) > len(late)
-        if not has_step or any(item <= self.prefix.seq for item in late):
-            # The newest step is not folded, and a late answer names the step of its call.
-            raise PrefixChangedError
-        return [*self._front_turns(audience), *following]
-
-    def _front_turns(self, audience: Audience) -> Sequence[ComposedTurn]:
-        origin = f"/api/sessions/{self.session_id}"
-        turns = [*prompt_turns(self.prompt, origin=origin)] if self.prompt is not None else []
-        for number, passage in enumerate(self.passages):
-            if isinstance(passage, SaidEntry):
-                turns.append(self.turns_of(self.messages[passage.seq], audience)[passage.index])
-            else:
-                turns += run_turns(passage, number)
-        return turns
+        recorded = {seq: self.turns_of(entry, audience) for seq, entry in self.visible.items()}
+        turns = self.prefix.turns(self.passages, recorded, self.unpaired(audience), kept)
+        if self.prompt is None:
+            return turns
+        return [*prompt_turns(self.prompt, origin=f"/api/sessions/{self.session_id}"), *turns]
 
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """A session and a frontier."""
+    """A session, a frontier, and the part of the session that it folds."""
 
     project_id: str
     session_id: str
     audience: Audience
     frontier: Frontier
+    folded: int
+    """The `seq` up to which the session is read for its facts alone."""
+    up_to: int | None
+    stride: int
+    _: KW_ONLY
+    is_long: bool = False
+    """True if the session is too long to be read at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class _VisiblePart:
+    """The passages of a prefix that a frontier shows."""
+
+    passages: Sequence[FrontPassage] = ()
+    entries: Sequence[StoredEntry] = ()
+    """The entries of messages and named steps among them."""
+    least: Frontier = NOTHING_EVICTED
+    """The levels that make the session short enough to be read."""
+
+
+_NOTHING_VISIBLE = _VisiblePart()
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """Entries of a session behind a cached prefix."""
+    """Entries of a session behind a prefix."""
 
     key: SessionKey
-    prefix: WindowPrefix
+    prefix: FoldedPrefix
     entries: Sequence[StoredEntry]
-    messages: Sequence[StoredEntry]
-    """The messages in the prefix that the frontier shows."""
+    visible: _VisiblePart
     resources: Mapping[str, Resource]
     last_seq: int
+    known: TurnCache
     _: KW_ONLY
     is_last: bool
     """True if these are the last entries."""
+    is_all: bool
+    """True if these are all entries that a prefix may have."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -176,130 +177,280 @@ class SessionWindows:
     """Caches entries and their turns."""
     stride: int = 32
     """The number of folded entries behind a prefix from which on it is extended."""
-    prefixes: PrefixCache[WindowPrefix] = field(default_factory=PrefixCache)
+    prefixes: PrefixCache[FoldedPrefix] = field(default_factory=PrefixCache)
     """Caches the facts of prefixes."""
+    most_bytes: int = MAX_TEXT_BYTES
+    """The size from which on a session is too long to be read at once."""
+
+    async def with_loaded(
+        self,
+        project_id: str,
+        session_id: str,
+        options: RenderOptions,
+        frontier: Frontier,
+        render: Callable[[LoadedSession], Awaitable[_Result]],
+        *,
+        up_to: int | None,
+    ) -> _Result:
+        """Return the result of a function of a session without its folded entries.
+
+        If they are needed, the function is called with the whole session.
+
+        Args:
+            project_id: The project.
+            session_id: The session.
+            options: The options of the rendering.
+            frontier: The frontier.
+            render: The function.
+            up_to: The last entry of an earlier state of the session.
+
+        Raises:
+            NotFoundError: The project has no such session.
+            PayloadTooLargeError: It is too long to be rendered.
+            StoreUnavailableError: A store did not answer.
+        """
+        load = partial(self.load, project_id, session_id, options, frontier, up_to=up_to)
+        window = await load()
+        if window is not None:
+            with suppress(PrefixChangedError):
+                return await render(window)
+        try:
+            loaded = await self.load_whole(project_id, session_id, up_to=up_to)
+        except PayloadTooLargeError:
+            window = await load(is_long=True) if options.max_tokens is not None else None
+            if window is None:
+                raise
+            with suppress(PrefixChangedError):
+                return await render(window)
+            raise
+        result = await render(loaded)
+        sequences, turns = [loaded.entries, *loaded.derived], len(loaded.entries)
+        del loaded
+        await self.resolver.free(sequences, turns=turns)
+        return result
+
+    async def load_whole(
+        self, project_id: str, session_id: str, *, up_to: int | None = None
+    ) -> LoadedSession:
+        """Return all of a session, or all up to an entry; see `with_loaded` for errors."""
+        return await load_session(
+            self.records, self.blobs, project_id, session_id, self.known, up_to=up_to
+        )
 
     async def load(
-        self, project_id: str, session_id: str, options: RenderOptions, frontier: Frontier
+        self,
+        project_id: str,
+        session_id: str,
+        options: RenderOptions,
+        frontier: Frontier,
+        *,
+        up_to: int | None = None,
+        is_long: bool = False,
     ) -> LoadedSession | None:
         """Return a session without its folded entries; `None` if it has to be read whole.
+
+        Args:
+            project_id: The project.
+            session_id: The session.
+            options: The options of the rendering.
+            frontier: The frontier.
+            up_to: The last entry of an earlier state of the session.
+            is_long: True if the session is too long to be read at once.
 
         Raises:
             NotFoundError: The project has no such session.
             PayloadTooLargeError: The entries behind the fold are too long to be rendered at once.
             StoreUnavailableError: A store did not answer.
         """
-        if frontier.folded <= 2 * self.stride or options.max_text is not None:
-            return None
-        request = _Request(project_id, session_id, options.audience, frontier)
+        is_short = frontier.folded <= 2 * self.stride or options.max_text is not None
+        folded = frontier.folded if up_to is None else min(up_to, frontier.folded)
+        request = _Request(
+            *(project_id, session_id, options.audience, frontier, folded, up_to, self.stride)
+        )
         try:
-            part = await self._load(request)
-            while not part.is_last:
-                further = await self._advance(request, part)
-                if further is not None:
-                    self.prefixes.put(part.key, _FOLDS, further)
-                part = await self._load(request, reads_rest=further is None)
-                if further is not None and part.prefix.seq < further.seq:
-                    # It was evicted from the cache, or has no room in it.
-                    raise _WholeNeededError
-            return await self._window(request, part)
+            if not is_long and not is_short:
+                try:
+                    return await self._window(request)
+                except PayloadTooLargeError:
+                    is_long = options.max_tokens is not None
+                    if not is_long:
+                        raise
+            return await self._window(await self._fold(request)) if is_long else None
         except (_WholeNeededError, PrefixChangedError):
             return None
 
-    async def _load(self, request: _Request, *, reads_rest: bool = False) -> _Part:
-        read = partial(self._read, request=request, reads_rest=reads_rest)
+    async def _fold(self, request: _Request) -> _Request:
+        """Return a request for the newest entries that can be read at once."""
+
+        def find(unit: UnitOfWork) -> int:
+            start = partial(
+                unit[HistorySizes].start_of_newest,
+                request.session_id,
+                after_seq=request.folded,
+                to=request.up_to,
+            )
+            is_short = start(most_bytes=self.most_bytes) == request.folded
+            return request.folded if is_short else start(most_bytes=self.most_bytes // _KEPT_PART)
+
+        folded = await self.records.read(request.project_id, find)
+        return replace(request, folded=folded, stride=0, is_long=True)
+
+    async def _window(self, request: _Request) -> SessionWindow:
+        """Read the entries behind the fold, and the facts of those before."""
+        part = await self._load(request, None)
+        times = 1
+        while not part.is_last:
+            further = await self._advance(request, part)
+            times = 1 if further is not None else 2 * times
+            if further is not None and part.key.incarnation:
+                self.prefixes.put(part.key, _FOLDS, further)
+            found = (part.key, further or part.prefix)
+            # A step that does not end in a stretch may end in a larger one.
+            is_last = further is None and (times > _LARGEST_STRETCH or part.is_all)
+            part = await self._load(request, found, times=times, reads_rest=is_last)
+        if not part.prefix.seq:
+            raise _WholeNeededError
+        loaded = await self._loaded(request, part)
+        return SessionWindow(
+            *(loaded.session_id, loaded.entries, loaded.resources, loaded.apart, loaded.known),
+            *(loaded.last_seq, loaded.prompt, loaded.links),
+            is_beginning=False,
+            prefix=part.prefix,
+            passages=part.visible.passages,
+            visible={each.seq: each for each in part.visible.entries},
+            least=part.visible.least,
+        )
+
+    async def _load(
+        self,
+        request: _Request,
+        found: tuple[SessionKey, FoldedPrefix] | None,
+        *,
+        times: int = 1,
+        reads_rest: bool = False,
+    ) -> _Part:
+        read = partial(self._read, request=request, found=found, times=times, reads_rest=reads_rest)
         return await self.records.read_snapshot(request.project_id, read)
 
-    def _read(self, unit: UnitOfWork, request: _Request, *, reads_rest: bool) -> _Part:
-        session_id, folded = request.session_id, request.frontier.folded
+    def _read(
+        self,
+        unit: UnitOfWork,
+        request: _Request,
+        found: tuple[SessionKey, FoldedPrefix] | None,
+        *,
+        times: int,
+        reads_rest: bool,
+    ) -> _Part:
+        session_id, folded, stride = request.session_id, request.folded, request.stride
         head = require_found(unit[SessionHistory].history_head(session_id), "session")
-        if head.incarnation is None:
+        key, prefix = self._find_prefix(unit, request, head, found)
+        last_seq = head.last_seq if request.up_to is None else min(request.up_to, head.last_seq)
+        is_last = reads_rest or folded - prefix.seq <= 2 * stride
+        to_seq = ends = last_seq if is_last else folded // max(1, stride) * max(1, stride)
+        known, visible = self.known, _NOTHING_VISIBLE
+        if is_last:
+            visible = self._read_visible(unit, request, head, prefix)
+        else:
+            to_seq = stretch_end(unit, session_id, after_seq=prefix.seq, to_seq=ends, times=times)
+            known = TurnCache() if request.is_long else self.known
+        entries = read_entries(unit, session_id, head, known, after_seq=prefix.seq, to_seq=to_seq)
+        resource_ids = referred([*entries, *visible.entries], known)
+        resources = unit[ResourceRecords].find_in_session(resource_ids, session_id)
+        has_links = any(each.mime_type == LINK_TYPE for each in resources.values())
+        if has_links and not request.is_long:
+            raise _WholeNeededError
+        return _Part(
+            *(key, prefix, entries, visible, resources, last_seq, known),
+            is_last=is_last,
+            is_all=to_seq == ends,
+        )
+
+    def _find_prefix(
+        self,
+        unit: UnitOfWork,
+        request: _Request,
+        head: HistoryHead,
+        found: tuple[SessionKey, FoldedPrefix] | None,
+    ) -> tuple[SessionKey, FoldedPrefix]:
+        """Return the longest known prefix, which may have no place in the cache."""
+        if head.incarnation is None and not request.is_long:
             # Sessions of older versions have none, so a new session of this name looks the same.
             raise _WholeNeededError
-        found = unit[SessionPromptRecords].find(session_id)
+        prompt = unit[SessionPromptRecords].find(request.session_id)
         key = SessionKey(
-            *(request.project_id, session_id, head.incarnation, request.audience),
-            found.prompt if found else None,
+            *(request.project_id, request.session_id, head.incarnation or "", request.audience),
+            prompt.prompt if prompt else None,
         )
-        prefix = self.prefixes.find(key, _FOLDS, up_to=folded) or _NOTHING
-        is_last = reads_rest or folded - prefix.seq <= 2 * self.stride
-        ends = (folded // self.stride) * self.stride
-        to_seq = head.last_seq if is_last else min(ends, prefix.seq + _ENTRIES_AT_ONCE)
-        entries = read_entries(
-            unit, session_id, head, self.known, after_seq=prefix.seq, to_seq=to_seq
-        )
-        messages = _read_messages(unit, request, prefix) if is_last else []
-        resource_ids = referred([*entries, *messages], self.known)
-        resources = unit[ResourceRecords].find_in_session(resource_ids, session_id)
-        if any(resource.mime_type == LINK_TYPE for resource in resources.values()):
-            raise _WholeNeededError
-        return _Part(key, prefix, entries, messages, resources, head.last_seq, is_last=is_last)
+        cached = self.prefixes.find(key, _FOLDS, up_to=request.folded) or NO_PREFIX
+        earlier = found[1] if found is not None and found[0] == key else NO_PREFIX
+        return key, max(cached, earlier, key=lambda each: each.seq)
 
-    async def _advance(self, request: _Request, part: _Part) -> WindowPrefix | None:
+    def _read_visible(
+        self, unit: UnitOfWork, request: _Request, head: HistoryHead, prefix: FoldedPrefix
+    ) -> _VisiblePart:
+        """Read the messages and the steps of a prefix that a frontier shows."""
+        front, frontier, least = prefix.front, request.frontier, NOTHING_EVICTED
+        if request.is_long:
+            said_folded = front.said_fold(_MAX_SAID_CHARS)
+            least = Frontier(folded=request.folded, said_folded=said_folded)
+            said_folded = max(said_folded, frontier.said_folded)
+            frontier = frontier.model_copy(update={"said_folded": said_folded})
+        pages = front.pages
+        pinned = unit[PinnedPageRecords].among(pages) if pages else ()
+        passages = front.passages_at(frontier, pinned)
+        messages = [each for each in passages if isinstance(each, SaidEntry)]
+        if not request.is_long and sum(each.chars for each in messages) > _MAX_SAID_CHARS:
+            raise PayloadTooLargeError("The messages between folded steps are too long.")
+        named = [each for each in passages if isinstance(each, NamedStep)]
+        if any(not each.turns and not each.pages.keys().isdisjoint(pinned) for each in named):
+            # The newest answer that contains a pinned page is never evicted.
+            raise _WholeNeededError
+        turns = [turn for each in named for turn in each.turns]
+        seqs = {each.seq for each in messages}
+        seqs |= {each.seq for each in turns if isinstance(each, RecordedTurn)}
+        read = partial(read_entries, unit, request.session_id, head, self.known)
+        ranges = _ranges(sorted(seqs))
+        entries = [
+            each for first, last in ranges for each in read(after_seq=first - 1, to_seq=last)
+        ]
+        return _VisiblePart(passages, entries, least)
+
+    async def _advance(self, request: _Request, part: _Part) -> FoldedPrefix | None:
         """Return an extended prefix; `None` if no further entries are final."""
         prefix, audience = part.prefix, request.audience
         loaded = await self._loaded(request, part)
 
-        def advance() -> WindowPrefix | None:
+        def advance() -> FoldedPrefix | None:
             begins = loaded.begins(audience)
             sealed = seal_turns(loaded.unpaired(audience), begins, prefix.paired)
             if sealed is None:
                 return None
             entries = [entry for entry in part.entries if entry.seq < sealed.next_seq]
             recorded = {entry.seq: loaded.turns_of(entry, audience) for entry in entries}
-            front = prefix.front.grown(sealed.turns, recorded)
-            if front is None:
-                raise _WholeNeededError
-            return WindowPrefix(
-                *(entries[-1].seq, sealed.paired, front),
-                (*prefix.orphans, *orphans_in(sealed.turns)),
-                {**prefix.apart, **kept_sizes(_results(entries))},
-                prefix.number + 1,
-            )
+            return prefix.grown(sealed, recorded, kept_sizes(_results(entries)))
 
         return await self.resolver.run(advance, turns=len(part.entries))
 
-    async def _window(self, request: _Request, part: _Part) -> SessionWindow:
-        if not part.prefix.seq:
-            raise _WholeNeededError
-        loaded = await self._loaded(request, part)
-        return SessionWindow(
-            *(loaded.session_id, loaded.entries, loaded.resources, loaded.apart, loaded.known),
-            *(loaded.last_seq, loaded.prompt),
-            is_beginning=False,
-            prefix=part.prefix,
-            passages=part.prefix.front.passages_at(request.frontier),
-            messages={message.seq: message for message in part.messages},
-        )
-
     async def _loaded(self, request: _Request, part: _Part) -> LoadedSession:
-        results = _results(part.entries)
+        results = _results([*part.visible.entries, *part.entries])
         apart = {**part.prefix.apart, **kept_sizes(results)}
-        if sum(apart.values()) > MAX_APART_BYTES:
+        if sum(apart.values()) > MAX_APART_BYTES and not request.is_long:
             raise _WholeNeededError
-        values = await read_apart(self.blobs, request.project_id, results) if apart else {}
+        project_id = request.project_id
+        values = await read_apart(self.blobs, project_id, results) if apart else {}
+        links = await read_links(self.blobs, project_id, part.resources)
         return LoadedSession(
-            *(request.session_id, part.entries, part.resources, values, self.known),
-            *(part.last_seq, part.key.prompt),
+            *(request.session_id, part.entries, part.resources, values, part.known),
+            *(part.last_seq, part.key.prompt, links),
             is_beginning=not part.prefix.seq,
         )
 
 
-def _read_messages(
-    unit: UnitOfWork, request: _Request, prefix: WindowPrefix
-) -> Sequence[StoredEntry]:
-    """Read the messages in a prefix that a frontier shows."""
-    pages = prefix.front.pages
-    if pages and unit[PinnedPageRecords].among(pages):
-        # The newest showing of a pinned page is never evicted, and may be in the prefix.
-        raise _WholeNeededError
-    passages = prefix.front.passages_at(request.frontier)
-    seqs = {passage.seq for passage in passages if isinstance(passage, SaidEntry)}
-    history = unit[SessionHistory]
-    found = (
-        history.entries(request.session_id, after_seq=seq - 1, limit=1) for seq in sorted(seqs)
-    )
-    return [entry for entries in found for entry in entries]
+def _ranges(seqs: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Yield the first and the last of each run of consecutive numbers."""
+    for _, run in groupby(enumerate(seqs), key=lambda each: each[1] - each[0]):
+        numbers = [seq for _, seq in run]
+        yield numbers[0], numbers[-1]
 
 
 def _results(entries: Sequence[StoredEntry]) -> Sequence[bytes]:

@@ -8,11 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from app.services.renders.loaded_sessions import LoadedSession
 from app.services.renders.queries import RenderQuery
 from app.services.renders.session_renders import SessionRenders
 from app.wire.outlines import Priority, StepLevel, WorkingSet, WorkingSetEntry, WorkingSetPage
 from pagefault_dialects.context.eviction import EvictableTurns, RenderedPassage
-from pagefault_dialects.context.recalls import RecalledObject
+from pagefault_dialects.context.folded_fronts import FrontFacts
+from pagefault_dialects.context.recalls import RAISED_AT, RecalledObject
 from pagefault_dialects.context.steps import FoldSummary
 from pagefault_dialects.model.conversation import (
     ComposedTurn,
@@ -97,12 +99,16 @@ class WorkingSets:
     async def _read(self, project_id: str, session_id: str, query: RenderQuery) -> "_Reading":
         renders, resolver = self.renders, self.renders.resolver
         profile, options = renders.check(query), query.options
-        async with renders.slots.slot(project_id):
-            loaded = await renders.load(project_id, session_id, at=query.at)
+
+        async def read(loaded: LoadedSession) -> _Reading:
             _, turns, resolved, frontier = await renders.fit(project_id, loaded, profile, query)
-            history = await resolver.history(project_id, turns, profile, options)
-        read = partial(_Reading, history, frontier, resolved.turns, profile)
-        return await resolver.run(read, turns=len(turns))
+            front = loaded.front
+            history = await resolver.history(project_id, turns, profile, options, front)
+            work = partial(_Reading, history, frontier, resolved.turns, profile, front)
+            return await resolver.run(work, turns=len(turns))
+
+        async with renders.slots.slot(project_id):
+            return await renders.with_loaded(project_id, session_id, query, read)
 
 
 class _Reading:
@@ -114,8 +120,10 @@ class _Reading:
         frontier: Frontier,
         resolved: Sequence[ResolvedTurn],
         profile: Profile,
+        front: FrontFacts,
     ) -> None:
         self.frontier, self.resolved, self.profile = frontier, resolved, profile
+        self._front = front
         self._history = history
         self._floor = history.floor.indexes
         self._passages = history.passages_at(frontier)
@@ -129,8 +137,9 @@ class _Reading:
             self._tokens[key] += profile.tokens.turn(turn)
             self._media[key] += sum(isinstance(item, MediaItem) for item in turn.items)
         self._calls: defaultdict[RecalledObject, list[int]] = defaultdict(list)
-        for recall in history.recalls.values():
-            self._calls[recall.target].append(recall.index)
+        for call_id, recall in history.recalls.items():
+            if call_id not in front.times:
+                self._calls[recall.target].append(recall.index)
 
     def entries(self) -> Iterator[WorkingSetEntry]:
         """Yield an entry for each turn in order; added turns count with their first one."""
@@ -206,14 +215,22 @@ class _Reading:
             if recall is not None and recall.target.kind == "page" and not turn.is_error:
                 level = _LEVELS.get(_step_level(self._rendered[index]) or "", Level.FULL)
                 answers[recall.target.name].append((index, max(recall.level, level)))
-        for page_id, levels in answers.items():
-            newest, _ = levels[-1]
+        folded = self._front.showings
+        recalled = (each.name for each in self._front.recalled if each.kind == "page")
+        for page_id in {**{each: () for each in recalled if each in folded}, **answers}:
+            levels = answers[page_id]
+            newest = levels[-1][0] if levels else None
+            target = RecalledObject("page", page_id)
+            times = self._front.recalled.get(target, 0)
+            is_raised = times >= RAISED_AT and self._history.options.adaptive
             yield WorkingSetPage(
                 page_id=page_id,
-                seq=self._history.turns[newest].seq,
-                level=min(level for _, level in levels).name,
-                faults=len(self._calls[RecalledObject("page", page_id)]),
-                priority=self._priority(newest),
+                seq=folded.get(page_id) if newest is None else self._history.turns[newest].seq,
+                level=min((level for _, level in levels), default=Level.REFERENCE).name,
+                faults=times + len(self._calls.get(target, ())),
+                priority=self._priority(newest)
+                if newest is not None
+                else ("raised" if is_raised else "normal"),
             )
 
     def _priority(self, index: int) -> Priority:
@@ -223,8 +240,11 @@ class _Reading:
 
     def _recalls(self, index: int) -> int:
         """Count the later calls that recall something in a turn."""
-        names = set(_recall_names(self._history, self._history.turns[index]))
-        return sum(at > index for what in names for at in self._calls.get(what, ()))
+        turn, front = self._history.turns[index], self._front
+        names = set(_recall_names(self._history, turn))
+        is_in_front = turn.seq is not None and turn.seq <= front.last_seq
+        folded = sum(front.recalled.get(each, 0) for each in names) if is_in_front else 0
+        return folded + sum(at > index for what in names for at in self._calls.get(what, ()))
 
 
 def _recall_names(history: EvictableTurns, turn: ComposedTurn) -> Iterator[RecalledObject]:

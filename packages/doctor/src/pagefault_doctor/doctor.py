@@ -14,7 +14,8 @@ from app.models.limits import Limits
 from app.models.message import StoredHistoryMessage
 from app.services.calls.stored_message_turns import stored_message_turns, stored_reading
 from app.services.inline_media.json_with_media import RenderedBody
-from app.services.renders.loaded_sessions import MAX_TEXT_BYTES, LoadedSession, load_session
+from app.services.renders.loaded_sessions import LoadedSession
+from app.services.renders.session_entries import MAX_TEXT_BYTES, load_session
 from app.services.renders.turn_resolver import TurnResolver
 from app.services.requests.whole_bodies import RequestBodies
 from app.stores.blobs.store import BlobStore

@@ -8,6 +8,8 @@ the call that returns it.
 Source: `context`, "Budget".
 """
 
+from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -55,6 +57,15 @@ class Levels(NamedTuple):
     folded: bool = False
 
 
+class LateStep(NamedTuple):
+    """A step with a call that was answered late."""
+
+    passage: int
+    """The number of its passage, which may be a folded run."""
+    step: int
+    """The number of the step."""
+
+
 @dataclass(frozen=True, slots=True)
 class RenderedPassage:
     """A passage as it is rendered at a frontier, or the fold of a run of passages."""
@@ -91,8 +102,8 @@ class EvictableTurns:
     """The target."""
     options: RenderOptions
     """The limits, and the order of eviction."""
-    late: Mapping[int, int]
-    """The numbers of steps with late answers, each with the number of the step that called."""
+    late: Mapping[int, LateStep]
+    """The steps that called for late answers, by the numbers of the passages with the answers."""
     pinned_steps: frozenset[int]
     """The numbers of the steps with the newest answers that contain pinned pages."""
     old_steps: Sequence[int]
@@ -128,7 +139,7 @@ class EvictableTurns:
             if at_floor:
                 pairs = zip(indexes_of(passage), turns, strict=True)
                 turns = tuple(at_floor.get(at, turn) for at, turn in pairs)
-            if number in self.late and self.levels(self.late[number], frontier).folded:
+            if number in self.late and self.levels(self.late[number].passage, frontier).folded:
                 turns = self._late_results(number, turns)
             rendered.append(RenderedPassage(number, number + 1, turns, levels))
         return [*rendered, *self._folds(run)]
@@ -148,7 +159,8 @@ class EvictableTurns:
         is_old = number not in self.in_progress
         is_cut = is_old and place <= frontier.floor
         # A late result repeats its call, which is cut where it was made.
-        made_at = self.passages[self.late.get(number, number)].place
+        caller = self.late.get(number)
+        made_at = place if caller is None else self.passages[caller.passage].place
         return Levels(
             media=place <= frontier.tool_media,
             texts=is_cut or place <= frontier.tool_texts,
@@ -171,7 +183,7 @@ class EvictableTurns:
         """Return the counts of a passage."""
         passage = self.passages[number]
         turns = self.turns[passage.start : passage.stop]
-        if turns[0].calls and (run := self.folded.get(turns[0].calls[0].call_id)) is not None:
+        if (run := _run_of(self.turns, passage, self.folded)) is not None:
             return run
         step = passage.number if isinstance(passage, Step) else 0
         return summary_of(turns, step, is_late=number in self.late)
@@ -270,7 +282,7 @@ class EvictableTurns:
 
     def _late_results(self, number: int, turns: Sequence[ComposedTurn]) -> tuple[ComposedTurn, ...]:
         """Return the answers to folded calls, as messages of the user."""
-        called = self.summary(self.late[number]).first_step
+        called = self.late[number].step
         return tuple(late_result(turn, called) for turn in turns if turn.role == "tool")
 
 
@@ -310,10 +322,14 @@ def history_of(
         front: The facts about folded runs, each of which is one step of the conversation.
     """
     passages = [*passages_in(turns, front.runs)]
-    recalls = find_recalls(turns, front.recalled)
-    late = dict(_late_steps(turns, passages))
-    steps = [number for number, passage in enumerate(passages) if isinstance(passage, Step)]
-    newest = max((step for step in steps if step not in late), default=min(steps, default=0))
+    recalls = find_recalls(turns, front.recalled, front.times)
+    late = dict(_late_steps(turns, passages, front))
+    steps = [
+        number
+        for number, each in enumerate(passages)
+        if isinstance(each, Step) and _run_of(turns, each, front.runs) is None
+    ]
+    newest = max((each for each in steps if each not in late), default=min(steps, default=0))
     in_progress = frozenset(
         step for step in steps if step >= newest or _is_waiting(turns, passages[step])
     )
@@ -372,11 +388,22 @@ def _is_waiting(turns: Sequence[ComposedTurn], step: Passage) -> bool:
     return len(turns[step.start].calls) > step.stop - step.start - 1
 
 
+def _run_of(
+    turns: Sequence[ComposedTurn], passage: Passage, runs: Mapping[str, FoldSummary]
+) -> FoldSummary | None:
+    """Return the counts of a folded run, if a passage replaces one."""
+    calls = turns[passage.start].calls
+    return runs.get(calls[0].call_id) if calls else None
+
+
 def _late_steps(
-    turns: Sequence[ComposedTurn], passages: Sequence[Passage]
-) -> Iterator[tuple[int, int]]:
-    """Yield the number of each step with a late answer, and that of the step that called first."""
-    callers: dict[int | None, list[int]] = {}
+    turns: Sequence[ComposedTurn], passages: Sequence[Passage], front: FrontFacts
+) -> Iterator[tuple[int, LateStep]]:
+    """Yield the number of each passage with a late answer, and the step that called first."""
+    callers: defaultdict[int | None, list[tuple[int, Collection[str]]]] = defaultdict(list)
+    for seq, steps in front.calling.items():
+        callers[seq] += ((each.number, each.tools) for each in steps)
+    ends = [(each.number, number) for number, each in enumerate(passages) if isinstance(each, Step)]
     for number, passage in enumerate(passages):
         if not isinstance(passage, Step):
             continue
@@ -384,12 +411,11 @@ def _late_steps(
         answer = turns[passage.stop - 1]
         if answer.late_for is not None and answer.role == "tool":
             tool = calling.calls[0].name
-            found = callers.get(answer.late_for, [])
-            named = [
-                item
-                for item in found
-                if any(call.name == tool for call in turns[passages[item].start].calls)
-            ]
-            yield from ((number, item) for item in (named or found)[:1])
-        else:
-            callers.setdefault(calling.seq, []).append(number)
+            found = [step for step, _ in callers[answer.late_for]]
+            named = [step for step, tools in callers[answer.late_for] if tool in tools]
+            for step in (named or found)[:1]:
+                # A run has the number of its last step.
+                at = ends[bisect_left(ends, (step, -1))][1]
+                yield number, LateStep(at, step)
+        elif _run_of(turns, passage, front.runs) is None:
+            callers[calling.seq].append((passage.number, [call.name for call in calling.calls]))

@@ -1,17 +1,22 @@
 """The folded beginning of a history as counts, so that a rendering need not read its entries.
 
 A fold renders the counts of its steps, which can be added. Messages between steps are evicted much
-later; they are named by their entries, and read one by one.
+later, and the newest step and the newest answers with pinned pages are never folded. They are named
+by their entries, and read one by one.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
-from pagefault_dialects.context.recalls import RecalledObject, find_recalls
+from pagefault_dialects.context.recalls import Recall, RecalledObject, find_recalls
 from pagefault_dialects.context.steps import FoldSummary, SaidTurn, Step, passages_in, summary_of
-from pagefault_dialects.model.conversation import ComposedTurn, Turn, TurnCall
+from pagefault_dialects.model.conversation import ComposedTurn, SyntheticNote, Turn, TurnCall
 from pagefault_dialects.model.frontier import Frontier
+from pagefault_dialects.targets.base64_leaves import text_of
+
+_Place: TypeAlias = tuple[int, int] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,11 +24,35 @@ class SaidEntry:
     """A message, by its entry and its index among the turns of the entry."""
 
     seq: int
-    index: int
+    index: int | None
+    """`None` if the message differs from its record."""
     place: int
     is_user: bool
     origin: str
     summary: FoldSummary
+    chars: int
+    """The length of its texts."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedTurn:
+    """A turn of a step, by its entry and its index among the turns of the entry."""
+
+    seq: int
+    index: int
+    call_id: str
+    tool_name: str
+    calls: tuple[tuple[str, str, _Place], ...]
+    """The id, the tool and the place of each call, which may differ from the record."""
+
+    def of(self, recorded: Sequence[ComposedTurn]) -> ComposedTurn:
+        """Return the turn, given the turns of the entry as they were recorded."""
+        turn = recorded[self.index]
+        calls = tuple(
+            replace(call, call_id=call_id, name=name, place=place)
+            for call, (call_id, name, place) in zip(turn.calls, self.calls, strict=True)
+        )
+        return replace(turn, call_id=self.call_id, tool_name=self.tool_name, calls=calls)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +66,29 @@ class FoldedRun:
     summary: FoldSummary
 
 
-FrontPassage = SaidEntry | FoldedRun
+@dataclass(frozen=True, slots=True)
+class NamedStep(FoldedRun):
+    """A step whose turns can be read again."""
+
+    turns: tuple[RecordedTurn | ComposedTurn, ...]
+    """Its turns; a written answer is kept as it is. Empty if a turn differs from its record."""
+    pages: Mapping[str, int | None]
+    """The pages in its answers, each with the `seq` of the answer."""
+    times: Mapping[str, int]
+    """The `times` of its recalls, by the ids of their calls."""
+    is_late: bool
+    """It repeats a call whose answer came late."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallingStep:
+    """A step of an entry with calls that have no answer."""
+
+    number: int
+    tools: frozenset[str]
+
+
+FrontPassage: TypeAlias = SaidEntry | FoldedRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,49 +96,67 @@ class FoldedFront:
     """The facts about a final beginning, for frontiers that have folded its steps."""
 
     passages: tuple[FrontPassage, ...] = ()
-    """Its passages in order; no two runs are adjacent."""
+    """Its passages in order. Steps are joined to runs, except the newest one, and those with the
+    newest answer that contains a page."""
     recalled: Mapping[RecalledObject, int] = field(default_factory=dict)
     """The number of recalls of each object."""
     steps: int = 0
     """The number of its steps."""
+    calling: Mapping[int, Sequence[CallingStep]] = field(default_factory=dict)
+    """The steps of entries with calls that may be answered late, by the `seq` of the entry."""
 
     @property
     def pages(self) -> set[str]:
         """The pages that were faulted in."""
         return {item.name for item in self.recalled if item.kind == "page"}
 
+    @property
+    def showings(self) -> Mapping[str, int | None]:
+        """The `seq` of the newest answer with each page, by page."""
+        named = (each for each in self.passages if isinstance(each, NamedStep))
+        return {page_id: seq for each in named for page_id, seq in each.pages.items()}
+
     def grown(
         self, turns: Sequence[ComposedTurn], recorded: Mapping[int, Sequence[ComposedTurn]]
-    ) -> "FoldedFront | None":
+    ) -> "FoldedFront":
         """Return the facts about a longer beginning.
 
         Args:
             turns: The turns that follow, calls and answers paired.
             recorded: The turns of each entry as it was recorded.
-
-        Returns:
-            The facts; `None` if a message differs from its record.
         """
         passages, steps = [*self.passages], self.steps
+        recalls = find_recalls(turns, self.recalled)
+        by_entry: defaultdict[int, list[tuple[CallingStep, bool]]] = defaultdict(list)
         for passage in passages_in(turns):
             part = turns[passage.start : passage.stop]
             if isinstance(passage, Step):
                 steps += 1
-                summary = summary_of(part, steps, is_late=part[-1].late_for is not None)
-                passages.append(FoldedRun(passage.place, part[0].origin, summary))
+                step = _named_step(passage, part, steps, recalls, recorded)
+                passages.append(step)
+                if not step.is_late and part[0].seq is not None:
+                    tools = frozenset(call.name for call in part[0].calls)
+                    is_open = any(map(_is_written_answer, part))
+                    by_entry[part[0].seq].append((CallingStep(steps, tools), is_open))
             elif part[0].seq is not None:
-                entry = _said_entry(passage, part[0], recorded.get(part[0].seq, ()))
-                if entry is None:
-                    return None
-                passages.append(entry)
+                passages.append(_said_entry(passage, part[0], recorded.get(part[0].seq, ())))
         recalled = Counter(self.recalled)
-        recalled.update(recall.target for recall in find_recalls(turns).values())
-        return FoldedFront(tuple(_merged(passages)), dict(recalled), steps)
+        recalled.update(each.target for each in recalls.values())
+        calling = {
+            seq: [step for step, _ in found]
+            for seq, found in by_entry.items()
+            if any(is_open for _, is_open in found)
+        }
+        named = _merged(passages, _names_needed(passages))
+        return FoldedFront(tuple(named), dict(recalled), steps, {**self.calling, **calling})
 
-    def passages_at(self, frontier: Frontier) -> Sequence[FrontPassage]:
+    def passages_at(
+        self, frontier: Frontier, pinned: Collection[str] = ()
+    ) -> Sequence[FrontPassage]:
         """Return the passages at a frontier; runs without messages between them are joined.
 
-        Everything up to the first message of the user, and the newest one, is always rendered.
+        Everything up to the first message of the user, and the newest one, is always rendered, as
+        are the newest step and those with `pinned` pages.
         """
         users = [
             at
@@ -95,14 +164,32 @@ class FoldedFront:
             if isinstance(passage, SaidEntry) and passage.is_user
         ]
         between = range(users[0] + 1, users[-1]) if users else range(0)
+        needed = {
+            at
+            for at, each in enumerate(self.passages)
+            if isinstance(each, NamedStep) and not each.pages.keys().isdisjoint(pinned)
+        }
+        needed.update(_newest_steps(self.passages)[:1])
         return _merged(
-            FoldedRun(passage.place, passage.origin, passage.summary)
-            if isinstance(passage, SaidEntry)
-            and at in between
-            and passage.place <= frontier.said_folded
-            else passage
-            for at, passage in enumerate(self.passages)
+            (
+                FoldedRun(each.place, each.origin, each.summary)
+                if isinstance(each, SaidEntry)
+                and at in between
+                and each.place <= frontier.said_folded
+                else each
+                for at, each in enumerate(self.passages)
+            ),
+            needed,
         )
+
+    def said_fold(self, most_chars: int) -> int:
+        """Return the position up to which messages have more than `most_chars` behind them."""
+        for each in reversed(self.passages):
+            if isinstance(each, SaidEntry):
+                most_chars -= each.chars
+                if most_chars < 0:
+                    return each.place
+        return 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +199,15 @@ class FrontFacts:
     runs: Mapping[str, FoldSummary] = field(default_factory=dict)
     """The runs, each by the id of the call of the step that replaces it."""
     recalled: Mapping[RecalledObject, int] = field(default_factory=dict)
-    """The number of recalls of each object in them."""
+    """The number of recalls of each object in them, and in the named steps between them."""
+    times: Mapping[str, int] = field(default_factory=dict)
+    """The `times` of the recalls of those steps, by the ids of their calls."""
+    calling: Mapping[int, Sequence[CallingStep]] = field(default_factory=dict)
+    """The steps of entries with calls that may be answered late, by the `seq` of the entry."""
+    showings: Mapping[str, int | None] = field(default_factory=dict)
+    """The `seq` of the newest answer with each page, by page."""
+    last_seq: int = 0
+    """The `seq` of their last entry."""
 
 
 NO_FRONT = FrontFacts()
@@ -135,22 +230,91 @@ def run_turns(run: FoldedRun, number: int) -> tuple[ComposedTurn, ComposedTurn]:
 
 def _said_entry(
     passage: SaidTurn, turn: ComposedTurn, recorded: Sequence[ComposedTurn]
-) -> SaidEntry | None:
-    indexes = [at for at, item in enumerate(recorded) if item == turn]
-    if not indexes or turn.seq is None:
-        return None
-    place, is_user = passage.place, turn.role == "user"
-    return SaidEntry(turn.seq, indexes[0], place, is_user, turn.origin, summary_of([turn], 0))
+) -> SaidEntry:
+    index = next((at for at, each in enumerate(recorded) if each == turn), None)
+    place, is_user, summary = passage.place, turn.role == "user", summary_of([turn], 0)
+    chars = sum(len(text_of(item) or "") for item in turn.items)
+    return SaidEntry(turn.seq or 0, index, place, is_user, turn.origin, summary, chars)
 
 
-def _merged(passages: Iterable[FrontPassage]) -> Sequence[FrontPassage]:
-    """Return passages with adjacent runs joined."""
+def _named_step(
+    passage: Step,
+    part: Sequence[ComposedTurn],
+    number: int,
+    recalls: Mapping[str, Recall],
+    recorded: Mapping[int, Sequence[ComposedTurn]],
+) -> NamedStep:
+    is_late = part[-1].late_for is not None
+    turns = tuple(_recorded_turn(each, recorded.get(each.seq or 0, ())) for each in part)
+    readable = tuple(each for each in turns if each is not None)
+    answers = [turn for turn in part if turn.role == "tool" and not turn.is_error]
+    recalled = [(recalls[turn.call_id], turn.seq) for turn in answers if turn.call_id in recalls]
+    return NamedStep(
+        *(passage.place, part[0].origin, summary_of(part, number, is_late=is_late)),
+        readable if len(readable) == len(turns) else (),
+        {each.target.name: seq for each, seq in recalled if each.target.kind == "page"},
+        {
+            call.call_id: recalls[call.call_id].times
+            for call in part[0].calls
+            if call.call_id in recalls
+        },
+        is_late,
+    )
+
+
+def _recorded_turn(
+    turn: ComposedTurn, recorded: Sequence[ComposedTurn]
+) -> RecordedTurn | ComposedTurn | None:
+    """Return where a turn can be read again; `None` if it differs from its record."""
+    if _is_written_answer(turn):
+        return turn
+    calls = tuple((call.call_id, call.name, call.place) for call in turn.calls)
+    for index, each in enumerate(recorded):
+        if len(each.calls) == len(calls):
+            found = RecordedTurn(turn.seq or 0, index, turn.call_id, turn.tool_name, calls)
+            if found.of(recorded) == turn:
+                return found
+    return None
+
+
+def _is_written_answer(turn: ComposedTurn) -> bool:
+    return turn.role == "tool" and any(isinstance(item, SyntheticNote) for item in turn.items)
+
+
+def _newest_steps(passages: Sequence[FrontPassage]) -> Sequence[int]:
+    """Return the indexes of named steps, the newest first, that repeat no earlier call."""
+    return [
+        at
+        for at in reversed(range(len(passages)))
+        if isinstance(each := passages[at], NamedStep) and not each.is_late
+    ]
+
+
+def _names_needed(passages: Sequence[FrontPassage]) -> Collection[int]:
+    """Return the indexes of the newest step, and of those with the newest answers with a page."""
+    newest = {
+        page_id: at
+        for at, each in enumerate(passages)
+        if isinstance(each, NamedStep)
+        for page_id in each.pages
+    }
+    return {*_newest_steps(passages)[:1], *newest.values()}
+
+
+def _merged(
+    passages: Iterable[FrontPassage], needed: Collection[int] = ()
+) -> Sequence[FrontPassage]:
+    """Return passages with adjacent runs joined, except the steps at the `needed` indexes."""
     merged: list[FrontPassage] = []
-    for passage in passages:
-        before = merged[-1] if merged else None
-        if isinstance(passage, FoldedRun) and isinstance(before, FoldedRun):
+    is_open = False
+    for at, passage in enumerate(passages):
+        before = merged[-1] if merged and is_open else None
+        is_open = at not in needed
+        if not isinstance(passage, FoldedRun) or not is_open:
+            merged.append(passage)
+        elif isinstance(before, FoldedRun):
             summary = before.summary + passage.summary
             merged[-1] = FoldedRun(passage.place, before.origin, summary)
         else:
-            merged.append(passage)
+            merged.append(FoldedRun(passage.place, passage.origin, passage.summary))
     return merged

@@ -12,7 +12,12 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal, TypeAlias
 
-from pagefault_dialects.context.eviction import EvictableTurns, Levels, chain_levels
+from pagefault_dialects.context.eviction import (
+    EvictableTurns,
+    Levels,
+    RenderedPassage,
+    chain_levels,
+)
 from pagefault_dialects.context.steps import Step
 from pagefault_dialects.context.weighing import Load, Weighing
 from pagefault_dialects.model.frontier import Frontier
@@ -36,6 +41,8 @@ _OF_SAID: Mapping[Level, str] = {
     "texts": "said_texts",
     "folded": "said_folded",
 }
+# Each level of steps implies the ones before it; see `chain_levels`.
+_CHAIN: Sequence[Level] = ("media", "texts", "results", "arguments")
 # The levels that shorten protected turns, in order.
 _SHORTENING = (
     ("floor",),
@@ -70,6 +77,23 @@ def advance_frontier(
     moves = _Moves(history, frontier, excess, weighing)
     moves.move()
     return moves.frontier
+
+
+def estimate_tokens(history: EvictableTurns, frontier: Frontier, weighing: Weighing) -> int:
+    """Return the tokens of a conversation at a frontier, as moves count them.
+
+    Equal positions have equal tokens, whatever was folded before.
+    """
+
+    def tokens(passage: RenderedPassage) -> int:
+        if passage.fold is not None:
+            return _FOLD_TOKENS
+        # A late result counts with its call, whether that is folded or not.
+        is_late = passage.first in history.late
+        turns = history.form(passage.first, passage.levels) if is_late else passage.turns
+        return weighing.turns(turns).tokens
+
+    return sum(map(tokens, history.passages_at(frontier)))
 
 
 def shorten_protected(history: EvictableTurns, frontier: Frontier) -> Frontier:
@@ -268,7 +292,8 @@ class _Moves:
             return Load()
         turns = history.form(number, levels)
         if level != "folded":
-            return weighing.saving(turns, history.form(number, levels._replace(**{level: True})))
+            reached = dict.fromkeys(self._implied(number, level), True)
+            return weighing.saving(turns, history.form(number, levels._replace(**reached)))
         if number in history.pinned_steps:
             return Load()
         folded_neighbours = (number - 1 in self._folded) + (number + 1 in self._folded)
@@ -280,6 +305,11 @@ class _Moves:
         missing = self._missing
         wants_media = missing.media > 0 or missing.base64_chars > 0
         return missing.tokens <= 0 and not (wants_media and level == "media")
+
+    def _implied(self, number: int, level: Level) -> Sequence[Level]:
+        """Return a level with the weaker ones that its frontier has reached as well."""
+        is_chained = isinstance(self._history.passages[number], Step) and level in _CHAIN
+        return _CHAIN[: _CHAIN.index(level) + 1] if is_chained else [level]
 
     def _name(self, number: int, level: Level) -> str:
         is_step = isinstance(self._history.passages[number], Step)

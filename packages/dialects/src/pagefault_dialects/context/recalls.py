@@ -66,12 +66,14 @@ class Recall:
 def find_recalls(
     turns: Sequence[ComposedTurn],
     earlier_counts: Mapping[RecalledObject, int] = MappingProxyType({}),
+    earlier_times: Mapping[str, int] = MappingProxyType({}),
 ) -> Mapping[str, Recall]:
     """Return the recalls of a conversation in order, by the ids of their calls.
 
     Args:
         turns: The conversation.
         earlier_counts: The number of recalls of each object before the conversation.
+        earlier_times: The `times` of recalls that are among those, by the ids of their calls.
     """
     counts = Counter(earlier_counts)
     recalls: dict[str, Recall] = {}
@@ -79,9 +81,12 @@ def find_recalls(
         for call in turn.calls:
             target = _recalled_object(call)
             if target is not None:
-                counts[target] += 1
+                times = earlier_times.get(call.call_id)
+                if times is None:
+                    counts[target] += 1
+                    times = counts[target]
                 level = _level(call.arguments.get("target_level"))
-                recalls[call.call_id] = Recall(target, level, counts[target], index)
+                recalls[call.call_id] = Recall(target, level, times, index)
     return recalls
 
 

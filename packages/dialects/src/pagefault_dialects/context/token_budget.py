@@ -6,7 +6,11 @@ Source: `context`, "Budget" and "A prefix that stays".
 from dataclasses import replace
 
 from pagefault_dialects.context.eviction import EvictableTurns
-from pagefault_dialects.context.frontier_moves import advance_frontier, shorten_protected
+from pagefault_dialects.context.frontier_moves import (
+    advance_frontier,
+    estimate_tokens,
+    shorten_protected,
+)
 from pagefault_dialects.context.weighing import Load, Weighing
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.model.frontier import Frontier
@@ -53,6 +57,11 @@ def next_frontier(history: EvictableTurns, frontier: Frontier, resolved: Resolve
     excess = _excess(resolved, load, history.options)
     if excess == Load():
         return frontier
+    if excess.tokens > 0:
+        # The same positions follow from any earlier frontier, so those of old steps are not needed.
+        estimate = estimate_tokens(history, frontier, weighing)
+        estimated = excess.tokens - load.tokens + estimate
+        excess = replace(excess, tokens=estimated if estimated > 0 else excess.tokens)
     if excess.tokens > 0 and _is_floor_too_large(history, frontier, weighing):
         return shorten_protected(history, frontier)
     further = advance_frontier(history, frontier, excess, weighing)

@@ -3,8 +3,10 @@
 Source: `context`, "Budget".
 """
 
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from pagefault_dialects.json.values import json_text
 from pagefault_dialects.model.conversation import (
@@ -15,6 +17,7 @@ from pagefault_dialects.model.conversation import (
     Medium,
     ProviderBlock,
     ResolvedTurn,
+    TextItem,
     TurnCall,
 )
 from pagefault_dialects.model.render_options import base64_length
@@ -49,6 +52,8 @@ class Load:
         )
 
 
+_Place: TypeAlias = tuple[int | None, str, str]
+
 _LINE = Load(24)
 """The load of the line for a medium that the target does not support."""
 
@@ -65,7 +70,7 @@ class Weighing:
     def __init__(self, profile: Profile, resolved: Sequence[ResolvedTurn] | None = None) -> None:
         self._profile = profile
         self._rule = profile.tokens
-        self._attached = None if resolved is None else _attached(resolved)
+        self._resolved = None if resolved is None else _items_by_place(resolved)
 
     def total(self, resolved: Sequence[ResolvedTurn]) -> Load:
         """Return the load of a resolved conversation."""
@@ -111,24 +116,31 @@ class Weighing:
             return Load(self._rule.text(text_of(item) or ""))
         if item.is_evicted:
             return Load(self._rule.text(item.instead or ""))
-        if self._attached is None:
+        if self._resolved is None:
             is_taken = self._profile.rule(item.kind) is not None
             return Load(self._rule.medium(_as_attached(item)), 1) if is_taken else _LINE
-        attached = self._attached.get((item.seq or turn.seq, turn.call_id, item.pointer))
-        if attached is None:
-            return Load()
-        return Load(self._rule.medium(attached), 1, _base64_chars(attached))
+        resolved = self._resolved.get((item.seq or turn.seq, turn.call_id, item.pointer), ())
+        return sum(map(self._resolved_item, resolved), Load())
+
+    def _resolved_item(self, item: TextItem | MediaItem) -> Load:
+        if isinstance(item, TextItem):
+            return Load(self._rule.text(item.text))
+        return Load(self._rule.medium(item), 1, _base64_chars(item))
 
 
-def _attached(
+def _items_by_place(
     resolved: Sequence[ResolvedTurn],
-) -> dict[tuple[int | None, str, str], MediaItem]:
-    return {
-        (item.medium.seq or turn.seq, turn.call_id, item.medium.pointer): item
-        for turn in resolved
-        for item in turn.items
-        if isinstance(item, MediaItem)
-    }
+) -> Mapping[_Place, Sequence[TextItem | MediaItem]]:
+    """Return texts and media by their places; the lines of a medium have its place."""
+    items: defaultdict[_Place, list[TextItem | MediaItem]] = defaultdict(list)
+    for turn in resolved:
+        for item in turn.items:
+            if isinstance(item, MediaItem):
+                place = (item.medium.seq or turn.seq, turn.call_id, item.medium.pointer)
+                items[place].append(item)
+            elif isinstance(item, TextItem):
+                items[item.seq or turn.seq, turn.call_id, item.pointer].append(item)
+    return items
 
 
 def _as_attached(medium: Medium) -> MediaItem:

@@ -1,0 +1,135 @@
+"""The entries of sessions, read whole or in stretches."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from app.models.message import StoredEntry, StoredHistoryMessage, StoredMessage
+from app.services.renders.loaded_sessions import LoadedSession, entry_size_bytes, referred
+from app.services.renders.structured_contents import read_apart
+from app.services.renders.turn_cache import TurnCache
+from app.services.requests.validation import require_found
+from app.services.resources.link_files import read_links
+from app.stores.blobs.store import BlobStore
+from app.stores.records.history import HistoryHead, SessionHistory, Stretch
+from app.stores.records.records import Records
+from app.stores.records.resources import ResourceRecords
+from app.stores.records.session_prompts import SessionPromptRecords
+from app.stores.records.unit_of_work import UnitOfWork
+from pagefault_dialects.errors import PayloadTooLargeError
+from pagefault_dialects.model.resource import Resource
+
+_ENTRIES_AT_ONCE = 200
+_STRETCH_ENTRIES = 1_000
+_STRETCH_BYTES = 2 * 1024 * 1024
+MAX_TEXT_BYTES = 16 * 1024 * 1024
+"""The limit of the text of one rendered history."""
+
+
+async def load_session(
+    records: Records,
+    blobs: BlobStore,
+    project_id: str,
+    session_id: str,
+    known: TurnCache | None = None,
+    *,
+    up_to: int | None = None,
+) -> LoadedSession:
+    """Load a history, whole or up to an entry, without reading the entries that are `known`.
+
+    Raises:
+        NotFoundError: The project has no such session.
+        PayloadTooLargeError: It is too long to be rendered at once.
+        StoreUnavailableError: A store did not answer.
+    """
+    known = known or TurnCache()
+    entries, resources, last_seq, prompt = await records.read_snapshot(
+        project_id, lambda unit: _all_entries(unit, session_id, known, up_to)
+    )
+    results = [entry.sanitized for entry in entries if isinstance(entry, StoredMessage)]
+    apart = await read_apart(blobs, project_id, results)
+    links = await read_links(blobs, project_id, resources)
+    return LoadedSession(session_id, entries, resources, apart, known, last_seq, prompt, links)
+
+
+def _all_entries(
+    unit: UnitOfWork, session_id: str, known: TurnCache, up_to: int | None
+) -> tuple[Sequence[StoredEntry], Mapping[str, Resource], int, bytes | None]:
+    """Read a history, the resources that its messages refer to, its last `seq`, its prompt."""
+    head = require_found(unit[SessionHistory].history_head(session_id), "session")
+    last_seq = head.last_seq if up_to is None else min(up_to, head.last_seq)
+    entries = read_entries(unit, session_id, head, known, after_seq=0, to_seq=last_seq)
+    resources = unit[ResourceRecords].find_in_session(referred(entries, known), session_id)
+    prompt = unit[SessionPromptRecords].find(session_id)
+    return entries, resources, last_seq, prompt.prompt if prompt else None
+
+
+def read_entries(
+    unit: UnitOfWork,
+    session_id: str,
+    head: HistoryHead,
+    known: TurnCache,
+    *,
+    after_seq: int,
+    to_seq: int,
+    since: int = 0,
+) -> Sequence[StoredEntry]:
+    """Read the entries of a history from behind a `seq` up to another one, except known ones.
+
+    Raises:
+        PayloadTooLargeError: The entries behind `since` are too long to be rendered at once.
+    """
+    incarnation = head.incarnation
+    entries: list[StoredEntry] = []
+    if incarnation is not None:
+        entries += known.entries(incarnation, after_seq=after_seq, to_seq=to_seq)
+    stretches: list[Stretch] = []
+    size_bytes = _size_bytes(entries, since)
+    after_seq += len(entries)
+    while after_seq < to_seq:
+        limit = min(_ENTRIES_AT_ONCE, to_seq - after_seq)
+        found = unit[SessionHistory].stretch(session_id, after_seq=after_seq, limit=limit)
+        rows = [row for row in found.rows if row.seq <= to_seq]
+        if not rows:
+            break
+        size_bytes += sum(row.size_bytes for row in rows if row.seq > since)
+        if size_bytes > MAX_TEXT_BYTES:
+            break
+        stretches.append(replace(found, rows=rows))
+        after_seq = rows[-1].seq
+    if size_bytes > MAX_TEXT_BYTES:
+        raise PayloadTooLargeError(
+            f"The session has more than {MAX_TEXT_BYTES} bytes beside its media, which is more "
+            "than any model reads. Render it within a budget (`maxTokens`), or read its entries in "
+            f"parts: GET /api/sessions/{session_id}/messages lists them."
+        )
+    for stretch in stretches:
+        for entry in (read := stretch.entries()):
+            if incarnation is not None and isinstance(entry, StoredMessage | StoredHistoryMessage):
+                known.put(incarnation, entry)
+        entries += read
+    return entries
+
+
+def stretch_end(
+    unit: UnitOfWork, session_id: str, *, after_seq: int, to_seq: int, times: int = 1
+) -> int:
+    """Return the last entry of a stretch of a history that is small enough to be read at once.
+
+    Args:
+        unit: Reads the history.
+        session_id: The session.
+        after_seq: The entry before the stretch.
+        to_seq: The last entry that it may have.
+        times: A factor for the size of the stretch.
+    """
+    limit, most_bytes = times * _STRETCH_ENTRIES, times * _STRETCH_BYTES
+    rows = (
+        unit[SessionHistory]
+        .stretch(session_id, after_seq=after_seq, limit=limit, most_bytes=most_bytes)
+        .rows
+    )
+    return min(to_seq, rows[-1].seq) if rows else to_seq
+
+
+def _size_bytes(entries: Sequence[StoredEntry], since: int) -> int:
+    return sum(entry_size_bytes(entry) for entry in entries if entry.seq > since)

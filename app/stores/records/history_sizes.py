@@ -1,0 +1,43 @@
+"""The sizes of the entries of a session, without their records."""
+
+from sqlalchemy import BigInteger, bindparam, func
+
+from app.stores.records.statements import scoped_select
+from app.stores.records.tables import history_entries, sessions
+from app.stores.records.unit_of_work import Repository
+
+_LAST_SEQ = scoped_select(sessions, sessions.c.last_seq, by=["session_id"]).scalar_subquery()
+_NEWEST = (
+    scoped_select(
+        history_entries, history_entries.c.seq, history_entries.c.size_bytes, by=["session_id"]
+    )
+    .where(
+        history_entries.c.seq > bindparam("after_seq"),
+        history_entries.c.seq <= func.coalesce(bindparam("to", type_=BigInteger()), _LAST_SEQ),
+    )
+    .order_by(history_entries.c.seq.desc())
+    .limit(1_000)
+)
+
+
+class HistorySizes(Repository):
+    """The sizes of the entries of one project's sessions."""
+
+    def start_of_newest(
+        self, session_id: str, *, after_seq: int, to: int | None, most_bytes: int
+    ) -> int:
+        """Return the `seq` behind which the newest entries fit a size.
+
+        Args:
+            session_id: The session.
+            after_seq: The result if all entries behind it fit.
+            to: The last entry; by default the last of the session.
+            most_bytes: The size of the records of those entries.
+        """
+        while rows := self._scope.all(_NEWEST, session_id=session_id, after_seq=after_seq, to=to):
+            for row in rows:
+                most_bytes -= row.size_bytes
+                if most_bytes < 0:
+                    return int(row.seq)
+            to = rows[-1].seq - 1
+        return after_seq
