@@ -44,6 +44,14 @@ CONDITIONS = {"if-match", "if-none-match", "if-modified-since", "if-unmodified-s
 SCALARS = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
 # Modules whose blocking version cannot be derived.
 WRITTEN_BY_HAND = {"content_files.py", "tool_wrapper.py"}
+# Classes for keyword arguments: their bases and docstrings.
+OPTIONS = {
+    "RenderOptions": (
+        "TypedDict",
+        "The options of a rendering; documented in `docs/targets.md` of the service.",
+    ),
+    "SessionRenderOptions": ("RenderOptions", "The options of the rendering of a session."),
+}
 # Replacements for `_sync/`, in this order, each between word boundaries.
 WORDS = {
     "AsyncIterable": "Iterable",
@@ -89,7 +97,7 @@ def generate_files() -> dict[str, str]:
     version = re.search(r'VERSION = "(.+)"', (ROOT / "app" / "version.py").read_text())
     assert version, "app/version.py has no version"
     files = {
-        "models.py": models(document["components"]["schemas"]),
+        "models.py": models(document["components"]["schemas"], document["paths"]),
         "operations.py": operations(document),
         "_version.py": f'"""The version, that of the service."""\n\nVERSION = "{version[1]}"\n',
     }
@@ -125,7 +133,7 @@ def remove_async(text: str) -> str:
 # ------------------------------------------------------------------------------------- models
 
 
-def models(schemas: Mapping[str, Any]) -> str:
+def models(schemas: Mapping[str, Any], paths: Mapping[str, Any]) -> str:
     """Return the module of types, each after the types that it refers to."""
     blocks = [
         '"""The types of the service\'s JSON, with its member names."""\n\n'
@@ -133,8 +141,25 @@ def models(schemas: Mapping[str, Any]) -> str:
         "from typing import Any, Literal, NotRequired, TypeAlias, TypedDict\n"
     ]
     blocks += [model(name, schemas[name]) for name in sort_schemas(schemas)]
-    names = "".join(f"    {name!r},\n" for name in sorted(schemas))
+    blocks += render_options(schemas["SessionRenderRequest"], paths)
+    names = "".join(f"    {name!r},\n" for name in sorted([*schemas, *OPTIONS]))
     return "\n\n".join([*blocks, f"__all__ = [\n{names}]\n"])
+
+
+def render_options(request: Mapping[str, Any], paths: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the classes of the keyword arguments of renderings, of any record and of a session."""
+    query = paths["/api/tool-results/{tool_result_id}/render"]["get"]["parameters"]
+    of_record = {parameter["name"] for parameter in query}
+    options = {
+        python_name({"name": name}): (type_of(schema).removesuffix(" | None"), name in of_record)
+        for name, schema in request["properties"].items()
+        if name not in {"target", "since"}
+    }
+    for is_for_record, (name, (base, text)) in zip((True, False), OPTIONS.items(), strict=True):
+        fields = (
+            f"    {field}: {kind}\n" for field, (kind, of) in options.items() if of is is_for_record
+        )
+        yield f'class {name}({base}, total=False):\n    """{text}"""\n\n{"".join(fields)}'
 
 
 def sort_schemas(schemas: Mapping[str, Any]) -> list[str]:

@@ -1808,6 +1808,35 @@ class WorkingSet(TypedDict):
     pages: list[WorkingSetPage]
 
 
+class RenderOptions(TypedDict, total=False):
+    """The options of a rendering; documented in `docs/targets.md` of the service."""
+
+    accept: list[str]
+    media: MediaDelivery
+    detail: ImageDetail
+    max_bytes: int
+    max_images: int
+    audience: Audience
+    protocol_version: McpRevision
+    handles: bool
+    max_tokens: int
+    max_text: int
+    max_image_pixels: int
+    count_tokens: bool
+
+
+class SessionRenderOptions(RenderOptions, total=False):
+    """The options of the rendering of a session."""
+
+    memory: list[MemoryPart]
+    memory_tokens: int
+    frontier: FrontierChoice
+    evict_batch: int
+    cache_markers: bool
+    adaptive: bool
+    model: str
+
+
 __all__ = [
     "AliasDraft",
     "AliasPage",
@@ -1932,6 +1961,7 @@ __all__ = [
     "ReferenceForm",
     "RefusedCall",
     "ReleasedResource",
+    "RenderOptions",
     "RenderRequest",
     "RenderedRecord",
     "RenderedToolResult",
@@ -1962,6 +1992,7 @@ __all__ = [
     "SessionImportedFrame",
     "SessionPage",
     "SessionRecord",
+    "SessionRenderOptions",
     "SessionRenderRequest",
     "SignedUrl",
     "SignedUrlRequest",

@@ -5,7 +5,7 @@ import platform
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias, TypedDict
+from typing import Any, TypeAlias
 
 import httpx
 
@@ -17,36 +17,9 @@ USER_AGENT = f"pagefault-client/{VERSION} python/{platform.python_version()}"
 
 Target: TypeAlias = models.Target
 Level: TypeAlias = models.LevelInput
+RenderOptions: TypeAlias = models.RenderOptions
+SessionRenderOptions: TypeAlias = models.SessionRenderOptions
 _LEVELS: tuple[models.LevelName, ...] = ("FULL", "REDUCED", "ABSTRACT", "REFERENCE")
-
-
-class RenderOptions(TypedDict, total=False):
-    """The options of a rendering; documented in `docs/targets.md` of the service."""
-
-    accept: list[str]
-    media: models.MediaDelivery
-    detail: models.ImageDetail
-    max_bytes: int
-    max_images: int
-    max_tokens: int
-    max_text: int
-    max_image_pixels: int
-    count_tokens: bool
-    audience: models.Audience
-    protocol_version: models.McpRevision
-    handles: bool
-
-
-class SessionRenderOptions(RenderOptions, total=False):
-    """The options of the rendering of a session."""
-
-    memory: list[models.MemoryPart]
-    memory_tokens: int
-    frontier: str | models.Frontier
-    evict_batch: int
-    cache_markers: bool
-    adaptive: bool
-    model: str
 
 
 @dataclass(frozen=True, slots=True)
