@@ -16,8 +16,8 @@ from structlog.testing import capture_logs
 
 from app.config.settings import DatabaseSettings, QuotaSettings, Settings
 from app.errors import StoreMisconfiguredError
-from app.stores.records.engine import is_pooled
-from app.wiring.stores import open_checked_database, open_database
+from app.stores.records.engine import current_revision, is_pooled
+from app.wiring.stores import migrate_database, open_checked_database, open_database
 from tests.kit.pgbouncer import PgBouncer
 from tests.kit.servers import Backends, LiveService, serving
 
@@ -167,3 +167,33 @@ async def test_option_that_the_pooler_refuses_is_named(
             pass
     assert refused.value.cause is not None
     assert refused.value.cause.name == "refused-option"
+
+
+@pytest.mark.anyio
+async def test_schema_is_migrated_through_the_pooler(
+    backends: Backends, pgbouncer: PgBouncer, tmp_path: Path
+) -> None:
+    url = SecretStr(pgbouncer.url(backends.postgres.new_database()))
+    settings = Settings(data_dir=tmp_path, db=DatabaseSettings(url=url))
+    _, after = await migrate_database(settings)
+    async with open_checked_database(settings) as engines:
+        assert current_revision(engines.reader) == after
+
+
+def test_request_that_finds_no_connection_in_the_pooler_is_a_503_with_the_cause(
+    backends: Backends, tmp_path: Path
+) -> None:
+    with PgBouncer(backends.postgres, {"query_wait_timeout": "1"}) as pooler:
+        settings = settings_behind(pooler, backends, tmp_path)
+        assert settings.db.url is not None
+        url = settings.db.url.get_secret_value()
+        with (
+            serving(settings) as service,
+            service.client() as client,
+            psycopg.connect(url) as first,
+            psycopg.connect(url) as second,
+        ):
+            for connection in (first, second):
+                connection.execute("SELECT 1")
+            refused = client.get("/readyz")
+    assert (refused.status_code, refused.json()["cause"]) == (503, "pooler-busy")

@@ -1,4 +1,4 @@
-"""A real PgBouncer in front of a private PostgreSQL, by default in transaction mode."""
+"""A real PgBouncer in front of a private PostgreSQL, configured as the example in `deploy/`."""
 
 import os
 import re
@@ -8,24 +8,33 @@ import subprocess
 import tempfile
 import threading
 from collections.abc import Mapping
+from configparser import ConfigParser
 from pathlib import Path
 from types import TracebackType
 
+from tests.kit.process import ROOT
 from tests.kit.servers import Postgres
 
 _WAIT_SECONDS = 30.0
 _PORT = 6432
 _PLACES = f"{os.environ.get('PATH', '')}:/usr/sbin"
-# Debian's defaults, except that the pool is so small that clients take turns on its connections.
-_SETTINGS = {
-    "pool_mode": "transaction",
+_EXAMPLE = ROOT / "deploy" / "pgbouncer" / "pgbouncer.ini"
+# Clients take turns on two connections, and reach them over a Unix socket, without passwords.
+_CHANGES = {
     "default_pool_size": "2",
-    "max_client_conn": "200",
     "auth_type": "any",
+    "auth_file": "",
     "admin_users": "postgres",
     "listen_addr": "",
     "listen_port": str(_PORT),
 }
+
+
+def _example() -> dict[str, str]:
+    """The settings of the example."""
+    parser = ConfigParser(interpolation=None)
+    parser.read(_EXAMPLE)
+    return dict(parser["pgbouncer"])
 
 
 class PgBouncer:
@@ -40,7 +49,8 @@ class PgBouncer:
         # The user of the server has to reach it.
         self._folder = Path(tempfile.mkdtemp(prefix="pgbouncer-", dir=postgres.folder))
         self._cluster = postgres.folder / "cluster"
-        self._settings = {**_SETTINGS, "unix_socket_dir": str(self._folder), **(settings or {})}
+        changes = {**_CHANGES, "unix_socket_dir": str(self._folder), **(settings or {})}
+        self._settings = _example() | changes
         self._process: subprocess.Popen[str] | None = None
         self._lines: list[str] = []
         self._news = threading.Condition()
