@@ -18,7 +18,7 @@ DATA_DIR_OPTION := --data-dir "$${PAGEFAULT_DATA_DIR:-data}"
 # Without a network, `make run` starts after seconds and not after npm's own retries.
 HASTY := npm_config_fetch_retries=1 npm_config_fetch_retry_mintimeout=1000 npm_config_fetch_timeout=20000
 # Load, crashes, full disks and hostile texts: `make check` runs them, and `make test` does not.
-STRESS := tests/faults tests/security tests/e2e/test_kill.py
+STRESS := tests/faults tests/security tests/e2e/test_kill.py tests/cluster/test_stores.py
 # The viewer is built together with the packages it consists of.
 WEB_SOURCES := $(shell find web $(CLIENTS_TS)/client/src $(CLIENTS_TS)/react/src \( -name node_modules -o -name dist -o -name generated -o -name check \) -prune -o -type f -print 2>/dev/null)
 
@@ -124,7 +124,7 @@ cluster: $(VENV)/dev.stamp nginx pgbouncer ## Try faults of two processes behind
 torture: $(VENV)/dev.stamp web nginx pgbouncer ## Run the long forms of the tests, an hour or more; TORTURE_PERCENT=10 for a part
 	@printf '| tried | found |\n|---|---|\n' >$(VENV)/torture.md
 	@TORTURE=long KILL_ROUNDS=long TORTURE_FIGURES=$(CURDIR)/$(VENV)/torture.md $(PYTEST) -n 2 --dist loadgroup --durations 20 \
-	  $(STRESS) tests/cluster tests/integration/test_sweep_race.py tests/integration/test_migrations.py \
+	  $(STRESS) tests/cluster/test_faults.py tests/integration/test_sweep_race.py tests/integration/test_migrations.py \
 	  packages/dialects/tests/context packages/dialects/tests/messages/test_healing.py packages/dialects/tests/targets/test_home.py; status=$$?; \
 	  printf '\n%s, commit %s\n\n' $$(date -u +%F) $$(git rev-parse --short HEAD); cat $(VENV)/torture.md; exit $$status
 PIN := uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet

@@ -8,6 +8,7 @@ import contextlib
 import http.client
 import socket
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import count
@@ -34,6 +35,7 @@ class Load:
 
     acknowledged: dict[str, bytes] = field(default_factory=dict)
     unexpected: list[str] = field(default_factory=list)
+    statuses: Counter[int] = field(default_factory=Counter)
     heard: list[list[int]] = field(default_factory=lambda: [[] for _ in range(LISTENERS)])
     news: threading.Condition = field(default_factory=threading.Condition)
 
@@ -41,6 +43,7 @@ class Load:
         """Record an answer; return whether the call is acknowledged."""
         with self.news:
             self.news.notify_all()
+            self.statuses[answer.status_code] += 1
             if answer.status_code in (200, 201):
                 self.acknowledged[answer.headers["location"]] = answer.content
                 return True
@@ -53,6 +56,12 @@ class Load:
         with self.news:
             enough = len(self.acknowledged) + MORE_ANSWERS
             assert self.news.wait_for(lambda: len(self.acknowledged) >= enough, WAIT_SECONDS)
+
+    def wait_for_status(self, status: int) -> None:
+        """Return when a further answer has this status."""
+        with self.news:
+            before = self.statuses[status]
+            assert self.news.wait_for(lambda: self.statuses[status] > before, WAIT_SECONDS)
 
 
 class Cluster:
@@ -67,7 +76,7 @@ class Cluster:
         # Without keys, the name of the upstream has to be listed.
         env = {**env, "PAGEFAULT_ALLOWED_HOSTS": "pagefault"}
         # Each keeps its port, so that nginx finds it when it is there again.
-        self._ports = [_free_port() for _ in range(2)]
+        self._ports = [free_port() for _ in range(2)]
         self.processes = [
             PagefaultProcess(folder / f"{port}", options=("--port", f"{port}"), env=env)
             for port in self._ports
@@ -109,27 +118,24 @@ class Cluster:
         load, is_over = Load(), threading.Event()
         last: list[str] = []
         writers = [
-            threading.Thread(target=self._write, args=(load, is_over, number))
+            threading.Thread(target=self._write, args=(load, is_over, number), daemon=True)
             for number in range(WRITERS)
         ]
         listeners = [
-            threading.Thread(target=self._listen, args=(load, last, number))
+            threading.Thread(target=self._listen, args=(load, last, number), daemon=True)
             for number in range(LISTENERS)
         ]
         for thread in (*listeners, *writers):
             thread.start()
-        try:
-            load.wait_for_more()
-            yield load
-            load.wait_for_more()
-        finally:
-            is_over.set()
-            _join(writers)
-            with self.client() as client:
-                last.append(
-                    client.post("/api/pages", json={"content": "the end"}).json()["page_id"]
-                )
-            _join(listeners)
+        # If the block fails, the cluster may be away for ever, and nothing is waited for.
+        load.wait_for_more()
+        yield load
+        load.wait_for_more()
+        is_over.set()
+        _join(writers)
+        with self.client() as client:
+            last.append(client.post("/api/pages", json={"content": "the end"}).json()["page_id"])
+        _join(listeners)
         self._check(load)
 
     def _write(self, load: Load, is_over: threading.Event, writer: int) -> None:
@@ -191,7 +197,8 @@ def _entries(client: httpx.Client, session_id: str) -> Iterator[dict[str, Any]]:
         query["cursor"] = page["nextCursor"]
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """Return a port of loopback that nothing listens on."""
     with socket.create_server(("127.0.0.1", 0)) as listening_socket:
         port: int = listening_socket.getsockname()[1]
         return port

@@ -27,20 +27,31 @@ class SmallDisk:
     Args:
         directory: Where it is seen; made if need be.
         size_bytes: All that it holds, the names of its files aside.
+        user: The user that it belongs to, if not that of the tests.
     """
 
-    def __init__(self, directory: Path, *, size_bytes: int) -> None:
+    def __init__(self, directory: Path, *, size_bytes: int, user: int | None = None) -> None:
         self.directory = directory
         self._size_bytes = size_bytes
+        self._user = user
         self._holder: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> "SmallDisk":
         self.directory.mkdir(parents=True, exist_ok=True)
         self._holder = subprocess.Popen(  # noqa: S603 - our own words
-            [*_unshare(), "sh", "-c", _MOUNT, "sh", str(self._size_bytes), str(self.directory)],
+            [
+                *_unshare(self._user),
+                "sh",
+                "-c",
+                _MOUNT,
+                "sh",
+                str(self._size_bytes),
+                str(self.directory),
+            ],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
+            user=self._user,
         )
         assert self._holder.stdout is not None
         if self._holder.stdout.readline() != b"mounted\n":
@@ -92,6 +103,7 @@ class SmallDisk:
         return self._holder
 
 
-def _unshare() -> Sequence[str]:
-    mapped = ("--map-root-user",) if "--user" in _NAMESPACES else ()
-    return ("unshare", *_NAMESPACES, *mapped)
+def _unshare(user: int | None) -> Sequence[str]:
+    if user is None and "--user" not in _NAMESPACES:
+        return ("unshare", *_NAMESPACES)
+    return ("unshare", "--user", "--mount", "--map-root-user")
