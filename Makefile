@@ -22,7 +22,7 @@ STRESS := tests/faults tests/security tests/e2e/test_kill.py tests/cluster/test_
 # The viewer is built together with the packages it consists of.
 WEB_SOURCES := $(shell find web $(CLIENTS_TS)/client/src $(CLIENTS_TS)/react/src \( -name node_modules -o -name dist -o -name generated -o -name check \) -prune -o -type f -print 2>/dev/null)
 
-.PHONY: help install run web web-check chromium nginx pgbouncer golang test stress test-all fmt lint types imports openapi pictures targets promises openapi-check migrate rooms bench bench-smoke torture cluster dialects-corpus peers-check clients-check clients-generated-check clients-python clients-python-check clients-typescript clients-typescript-check openapi-diff site release-check deploy-check check lock clean
+.PHONY: help install run web web-check chromium nginx pgbouncer redis golang test stress test-all fmt lint types imports openapi pictures targets promises openapi-check migrate rooms bench bench-smoke torture cluster dialects-corpus peers-check clients-check clients-generated-check clients-python clients-python-check clients-typescript clients-typescript-check openapi-diff site release-check deploy-check check lock clean
 
 # Only the make that `make test` starts installs side by side; under `-j`, this one would start the same installations.
 ifndef SIDE_BY_SIDE
@@ -39,7 +39,7 @@ run: install ## Serve on 127.0.0.1:8000 with SQLite and a local directory; PORT=
 	@$(HASTY) $(MAKE) --no-print-directory web >$(VENV)/web.log 2>&1 \
 	  || echo "The viewer could not be built, see $(VENV)/web.log; the API is served all the same." >&2
 	@PAGEFAULT_STARTED_BY="make run" $(BIN)/pagefault serve $(DATA_DIR_OPTION) $(if $(findstring command,$(origin PORT)),--port $(PORT))
-test: $(VENV)/python.stamp chromium nginx pgbouncer ## Run the tests of the service, PostgreSQL, S3 and a browser included
+test: $(VENV)/python.stamp chromium nginx pgbouncer redis ## Run the tests of the service, PostgreSQL, S3 and a browser included
 	@$(MAKE) -s --no-print-directory -j 3 SIDE_BY_SIDE=1 $(VENV)/dev.stamp web
 	$(PYTEST) -n 3 --dist loadgroup --no-loadscope-reorder tests packages $(STRESS:%=--ignore=%)
 test-all: test stress
@@ -129,9 +129,9 @@ torture: $(VENV)/dev.stamp web nginx pgbouncer ## Run the long forms of the test
 	  printf '\n%s, commit %s\n\n' $$(date -u +%F) $$(git rev-parse --short HEAD); cat $(VENV)/torture.md; exit $$status
 PIN := uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet
 lock: ## Pin every dependency anew (needs uv)
-	$(PIN) pyproject.toml --extra dev --extra mcp --extra otel --output-file requirements/dev.lock
-	$(PIN) pyproject.toml --extra build --extra mcp --extra otel --constraint requirements/dev.lock --output-file requirements/runtime.lock
-	$(PIN) pyproject.toml --extra web --extra mcp --extra otel --constraint requirements/dev.lock --output-file requirements/web.lock
+	$(PIN) pyproject.toml --extra dev --extra mcp --extra otel --extra redis --output-file requirements/dev.lock
+	$(PIN) pyproject.toml --extra build --extra mcp --extra otel --extra redis --constraint requirements/dev.lock --output-file requirements/runtime.lock
+	$(PIN) pyproject.toml --extra web --extra mcp --extra otel --extra redis --constraint requirements/dev.lock --output-file requirements/web.lock
 	for name in peers/requirements-new peers/requirements-old peers/requirements-dialects $(CLIENT)/requirements-test requirements/website \
 	  requirements/release requirements/deploy clients/check/requirements; do $(PIN) $$name.in --output-file $$name.lock || exit 1; done
 	$(PIN) $(CLIENT)/requirements-run.in --constraint $(CLIENT)/requirements-test.lock --output-file $(CLIENT)/requirements-run.lock
@@ -164,3 +164,5 @@ golang: ; @$(INSTALL) debian golang-go go
 # Unpacked and not installed: Debian would start it, on port 80.
 nginx: ; @$(INSTALL) debian nginx /usr/sbin/nginx --into $(VENV)/nginx
 pgbouncer: ; @$(INSTALL) debian pgbouncer /usr/sbin/pgbouncer
+# The program of Debian's redis-server, which would start it, on port 6379.
+redis: ; @$(INSTALL) debian redis-tools /usr/bin/redis-check-rdb

@@ -225,6 +225,10 @@ class ScrubSettings(SettingsGroup):
 class EventSettings(SettingsGroup):
     """Retention of events and limits of their listeners."""
 
+    redis_url: SecretStr | None = None
+    """`redis://user:password@host:6379/0` of a Redis server, over which processes with one
+    PostgreSQL database notify each other of events (`rediss://` for TLS); other databases take
+    other numbers. By default they do so over PostgreSQL."""
     keep_seconds: Annotated[float, Field(ge=0, le=3.2e9)] = 7 * 24 * 3600.0
     """Age from which a sweep removes an event."""
     keep_count: NonNegativeInt = 1_000_000

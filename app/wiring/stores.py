@@ -31,8 +31,8 @@ from app.stores.records.engine import (
     open_change_counter,
     open_engines,
 )
-from app.stores.records.events import CHANNEL
 from app.stores.records.records import Records
+from app.wiring.brokers.notifications import NotificationBroker, NotificationChannel
 from app.wiring.brokers.sqlite import SqliteBroker
 from app.wiring.bucket_urls import check_endpoint, parse_bucket_url
 from app.wiring.startup_errors import DataDirectoryError, OutdatedDatabaseError, SettingError
@@ -146,17 +146,34 @@ async def open_broker(settings: Settings, engines: Engines) -> AsyncIterator[Eve
         async with open_change_counter(engines) as count_changes:
             yield SqliteBroker(count_changes)
         return
-    # The driver takes a while to load, and SQLite does not need it.
-    from app.wiring.brokers.postgres import PostgresBroker  # noqa: PLC0415
+    broker = NotificationBroker(_notification_channel(settings, engines.address))
+    async with broker.sending():
+        yield broker
 
-    address = engines.address
+
+def _notification_channel(settings: Settings, address: DatabaseAddress) -> NotificationChannel:
+    # Both clients take a while to load.
+    if redis_url := settings.events.redis_url:
+        try:
+            from app.wiring.brokers.redis import RedisChannel  # noqa: PLC0415
+
+            return RedisChannel(redis_url.get_secret_value())
+        except ImportError as exc:
+            raise SettingError(
+                "PAGEFAULT_EVENTS__REDIS_URL needs the extra redis: pip install 'pagefault[redis]'"
+            ) from exc
+        except ValueError:
+            # The message of the error may contain a password.
+            raise SettingError(
+                "PAGEFAULT_EVENTS__REDIS_URL must look like redis://user:password@host:6379/0"
+            ) from None
+    from app.wiring.brokers.postgres import PostgresChannel  # noqa: PLC0415
+
     if settings.db.listen_url is not None:
         address = _parse_address(
             "PAGEFAULT_DB__LISTEN_URL", settings.db.listen_url, settings.data_dir
         )
-    broker = PostgresBroker(address.conninfo, CHANNEL)
-    async with broker.sending():
-        yield broker
+    return PostgresChannel(address.conninfo)
 
 
 def open_blob_store(settings: BlobSettings, data_dir: Path) -> BlobStore:

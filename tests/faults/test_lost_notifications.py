@@ -40,7 +40,7 @@ def post_until_dead(process: PagefaultProcess, call: int) -> float:
     "durability.md#the-process-dies",
     "If a process dies between a commit and the notification of it, listeners at other processes "
     "receive the event, whether they listened before or begin at that moment",
-    kept_by="app/wiring/brokers/postgres.py",
+    kept_by="app/wiring/brokers/notifications.py",
     tried="PostgreSQL, 3 deaths, waits of at most 1.2 s; long: 30",
 )
 async def test_event_that_was_not_notified_is_heard_within_a_second(

@@ -12,7 +12,7 @@ import pytest
 from pydantic import SecretStr
 
 from app.config.settings import DatabaseSettings, Settings
-from app.stores.records.events import CHANNEL
+from app.wiring.brokers.notifications import CHANNEL
 from app.wiring.stores import migrate_database, open_broker, open_checked_database
 from tests.kit.servers import Backends, Postgres, folder_in_memory
 

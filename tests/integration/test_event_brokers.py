@@ -16,10 +16,11 @@ from app.config.settings import Settings
 from app.errors import StoreUnavailableError
 from app.services.events.broker import EventBroker
 from app.stores.records.engine import Engines, open_change_counter
-from app.stores.records.events import CHANNEL, EventRecords
+from app.stores.records.events import EventRecords
 from app.stores.records.records import Records
 from app.stores.records.unit_of_work import UnitOfWork
-from app.wiring.brokers.postgres import PostgresBroker
+from app.wiring.brokers.notifications import CHANNEL, NotificationBroker
+from app.wiring.brokers.postgres import PostgresChannel
 from app.wiring.brokers.sqlite import SqliteBroker
 from app.wiring.stores import migrate_database
 from tests.integration.log_processes import (
@@ -92,7 +93,7 @@ async def broker_over(
         async with open_change_counter(engines) as count_changes:
             yield SqliteBroker(count_changes)
     else:
-        broker = PostgresBroker(engines.address.conninfo, CHANNEL)
+        broker = NotificationBroker(PostgresChannel(engines.address.conninfo))
         async with broker.sending():
             yield broker
 
@@ -321,7 +322,7 @@ async def test_counter_that_cannot_be_read_is_asked_again() -> None:
 async def test_server_that_is_away_keeps_no_process_from_hearing_itself() -> None:
     reader = Reader()
     with anyio.fail_after(WAIT_SECONDS):
-        broker = PostgresBroker("postgresql://nobody@127.0.0.1:1/nothing", CHANNEL)
+        broker = NotificationBroker(PostgresChannel("postgresql://nobody@127.0.0.1:1/nothing"))
         async with broker.listening(reader):
             broker.announce(PROJECT, 1)
             assert reader.woken == [(PROJECT, 1)]

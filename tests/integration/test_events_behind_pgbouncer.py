@@ -8,8 +8,8 @@ import pytest
 from pydantic import SecretStr
 
 from app.config.settings import Settings
-from app.stores.records.events import CHANNEL
-from app.wiring.brokers.postgres import PostgresBroker
+from app.wiring.brokers.notifications import NotificationBroker
+from app.wiring.brokers.postgres import PostgresChannel
 from app.wiring.stores import open_broker, open_database
 from tests.integration.log_processes import PROJECT
 from tests.integration.sweep_stores import environment_of
@@ -52,7 +52,7 @@ async def test_notifications_take_the_address_of_their_own(
     direct: Settings, pooled: Settings
 ) -> None:
     assert direct.db.url is not None
-    other = PostgresBroker(direct.db.url.get_secret_value(), CHANNEL)
+    other = NotificationBroker(PostgresChannel(direct.db.url.get_secret_value()))
     db = pooled.db.model_copy(update={"listen_url": direct.db.url})
     reader = Reader(is_any=False)
     async with (

@@ -49,9 +49,6 @@ from app.stores.records.tables import events, interactions, messages, projects, 
 from app.stores.records.unit_of_work import Repository, UnitOfWork
 from pagefault_dialects.json.values import json_text
 
-CHANNEL = "pagefault_events"
-"""The channel of PostgreSQL on which processes notify each other of new events."""
-
 _LOCK_TIMEOUT_MS = 10_000
 _DELETION: EventType = "session:deleted"
 _TABLES: dict[EventType, tuple[AnyTable, str]] = {

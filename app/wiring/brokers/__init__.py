@@ -3,6 +3,8 @@
 Both extend `app.services.events.broker.EventBroker`. They carry no events, which are read from the
 log.
 
-postgres    several processes over one server: LISTEN, and the NOTIFY of the log
-sqlite      several processes over one file: polls its change counter
+notifications   several processes over one server: they notify each other
+    postgres    by LISTEN and NOTIFY
+    redis       by SUBSCRIBE and PUBLISH
+sqlite          several processes over one file: polls its change counter
 """

@@ -1,0 +1,192 @@
+"""A broker for several processes that notify each other, whatever carries the notifications.
+
+Each process sends the numbers of its newest events after their commits, all at once, on a
+connection of its own. A notification is a hint. It is lost if the process dies before it is sent,
+or if a listener has no connection at that moment. So the log is read every second as well, while
+there are listeners. Each process also notifies itself regularly, to find out whether notifications
+arrive.
+"""
+
+import json
+import secrets
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from time import monotonic
+from typing import Protocol, TypeVar
+
+import anyio
+import structlog
+
+from app.services.concurrency.background import log_failures, run_beside
+from app.services.events.broker import EventBroker, Listener
+
+CHANNEL = "pagefault_events"
+"""The name under which processes notify each other."""
+ANSWER_SECONDS = 5.0
+"""Time-out for an answer of a server."""
+
+_log = structlog.get_logger(__name__)
+_SEND_SECONDS = 0.005
+_POLL_SECONDS = 1.0
+_CHECK_SECONDS = 5.0
+_FIRST_PAUSE_SECONDS = 0.2
+_MAX_PAUSE_SECONDS = 5.0
+# PostgreSQL takes 7,999 bytes.
+_MAX_PAYLOAD_CHARS = 7_000
+_MAX_PROJECTS = 1_000
+_Connection = TypeVar("_Connection")
+
+Send = Callable[[str], Awaitable[object]]
+Receive = Callable[[float], AsyncIterator[str]]
+
+
+class NotificationChannel(Protocol):
+    """Carries short texts from a process to all that receive at that moment, itself included."""
+
+    @property
+    def errors(self) -> tuple[type[Exception], ...]:
+        """The errors of a connection that is lost or refused."""
+
+    @property
+    def advice(self) -> str:
+        """Advice to the operator if notifications do not arrive."""
+
+    def sender(self) -> AbstractAsyncContextManager[Send]:
+        """Connect, and yield a function that sends a text."""
+
+    def receiver(self) -> AbstractAsyncContextManager[Receive]:
+        """Connect, and yield a function that yields what arrives within so many seconds."""
+
+
+class NotificationBroker(EventBroker):
+    """See EventBroker.
+
+    Args:
+        channel: Carries the notifications.
+    """
+
+    def __init__(self, channel: NotificationChannel) -> None:
+        super().__init__()
+        self._channel = channel
+        self._id = secrets.token_hex(8)
+        self._unsent: dict[str, int] = {}
+        self._is_due = anyio.Event()
+        self._is_echoed = False
+
+    @asynccontextmanager
+    async def sending(self) -> AsyncIterator[None]:
+        """Notify other processes of announced events for the length of the block."""
+        keep_sending = self._keep_connected(
+            self._channel.sender, self._send, "no notifications sent"
+        )
+        async with run_beside(keep_sending):
+            yield
+
+    def announce(self, project_id: str, number: int) -> None:
+        """See EventBroker."""
+        super().announce(project_id, number)
+        # A notification of so many projects has no names.
+        if len(self._unsent) < _MAX_PROJECTS:
+            self._unsent[project_id] = max(number, self._unsent.get(project_id, 0))
+        self._is_due.set()
+
+    async def _hear_others(self, listener: Listener) -> None:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_poll, listener)
+            await self._keep_connected(
+                self._channel.receiver,
+                lambda receive: self._listen(receive, listener),
+                "no notifications received",
+            )
+
+    async def _keep_connected(
+        self,
+        connect: Callable[[], AbstractAsyncContextManager[_Connection]],
+        use: Callable[[_Connection], Awaitable[None]],
+        failure: str,
+    ) -> None:
+        """Use a connection, and another one after each failure, which is logged."""
+        pause = _FIRST_PAUSE_SECONDS
+        while True:
+            began = monotonic()
+            with log_failures(_log, failure, expected=(*self._channel.errors, TimeoutError)):
+                async with connect() as connection:
+                    await use(connection)
+            if monotonic() - began > _MAX_PAUSE_SECONDS:
+                pause = _FIRST_PAUSE_SECONDS
+            await anyio.sleep(pause)
+            pause = min(pause * 2, _MAX_PAUSE_SECONDS)
+
+    async def _send(self, send: Send) -> None:
+        while True:
+            await self._is_due.wait()
+            await anyio.sleep(_SEND_SECONDS)
+            self._is_due = anyio.Event()
+            unsent, self._unsent = self._unsent, {}
+            try:
+                with anyio.fail_after(ANSWER_SECONDS):
+                    await send(self._payload(unsent))
+            except BaseException:
+                # Sent when there is a connection again.
+                self._unsent = unsent | self._unsent
+                self._is_due.set()
+                raise
+
+    def _payload(self, newest: Mapping[str, int]) -> str:
+        """Return a notification of the newest event of each project, or of all if that is long."""
+        if len(newest) < _MAX_PROJECTS:
+            payload = json.dumps({"sender": self._id, "newest": newest})
+            if len(payload) <= _MAX_PAYLOAD_CHARS:
+                return payload
+        return json.dumps({"sender": self._id, "newest": None})
+
+    async def _listen(self, receive: Receive, listener: Listener) -> None:
+        try:
+            # Notifications were missed until now.
+            listener.wake(None, None)
+            while True:
+                self._is_echoed = False
+                self._is_due.set()
+                async for payload in receive(_CHECK_SECONDS):
+                    self._take(payload, listener)
+                self._note(is_notified=self._is_echoed)
+        finally:
+            self.is_notified = False
+
+    def _take(self, payload: str, listener: Listener) -> None:
+        """Wake a listener. Any client of the database may have sent the notification."""
+        match _parse(payload):
+            case {"sender": sender, "newest": newest}:
+                if sender == self._id:
+                    self._is_echoed = True
+                    self._note(is_notified=True)
+                elif isinstance(newest, dict):
+                    for project_id, number in newest.items():
+                        listener.wake(project_id, number if isinstance(number, int) else None)
+                else:
+                    listener.wake(None, None)
+
+    def _note(self, *, is_notified: bool) -> None:
+        """Keep whether notifications arrive, and log a change."""
+        if is_notified and not self.is_notified:
+            _log.info("notifications arrive again")
+        elif self.is_notified and not is_notified:
+            _log.warning(
+                "notifications do not arrive",
+                advice=self._channel.advice,
+            )
+        self.is_notified = is_notified
+
+
+def _parse(payload: str) -> object:
+    try:
+        return json.loads(payload)
+    except (ValueError, RecursionError):
+        return None
+
+
+async def _poll(listener: Listener) -> None:
+    while True:
+        await anyio.sleep(_POLL_SECONDS)
+        if listener.is_any:
+            listener.wake(None, None)

@@ -1,0 +1,68 @@
+"""Notifications over Redis, by PUBLISH and SUBSCRIBE; needs the extra `redis`."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+from time import monotonic
+
+from redis.asyncio import Redis
+from redis.asyncio.client import PubSub
+from redis.asyncio.connection import parse_url
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+from redis.exceptions import RedisError
+
+from app.wiring.brokers.notifications import ANSWER_SECONDS, CHANNEL, Receive, Send
+
+
+class RedisChannel:
+    """See NotificationChannel.
+
+    Args:
+        url: The URL of the server, such as `redis://host:6379`.
+
+    Raises:
+        ValueError: The URL is invalid.
+    """
+
+    errors = (RedisError, OSError)
+    advice = (
+        "events of other processes come up to a second late; look whether the server of "
+        "PAGEFAULT_EVENTS__REDIS_URL runs and can be reached"
+    )
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        # Nothing is connected yet. Redis has one set of channels for all its databases.
+        database = parse_url(url).get("db", 0)
+        self._name = f"{CHANNEL}:{database}"
+
+    @asynccontextmanager
+    async def sender(self) -> AsyncIterator[Send]:
+        """See NotificationChannel."""
+        async with self._client() as client:
+            yield partial(client.publish, self._name)
+
+    @asynccontextmanager
+    async def receiver(self) -> AsyncIterator[Receive]:
+        """See NotificationChannel."""
+        async with self._client() as client, client.pubsub() as subscription:
+            await subscription.subscribe(self._name)
+            yield partial(_receive, subscription)
+
+    def _client(self) -> Redis:
+        # The broker connects again, and then wakes its listener.
+        return Redis.from_url(
+            self._url,
+            decode_responses=True,
+            retry=Retry(NoBackoff(), 0),
+            socket_connect_timeout=ANSWER_SECONDS,
+        )
+
+
+async def _receive(subscription: PubSub, seconds: float) -> AsyncIterator[str]:
+    end = monotonic() + seconds
+    while (timeout := end - monotonic()) > 0:
+        message = await subscription.get_message(ignore_subscribe_messages=True, timeout=timeout)
+        if message is not None:
+            yield message["data"]
