@@ -34,7 +34,7 @@ async def measure(scale: Scale) -> Sequence[Figure]:
             folder = Path(name)
             states: dict[str, StoredState] = {
                 "SQLite and a directory": EmbeddedState(folder / "SQLite and a directory"),
-                "PostgreSQL and S3": ServerState(Backends(postgres, object_store)),
+                "PostgreSQL and S3": ServerState(Backends(lambda: postgres, lambda: object_store)),
             }
             return [
                 await anyio.to_thread.run_sync(_measured, engine, state, folder, scale)

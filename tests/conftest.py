@@ -136,14 +136,15 @@ def anyio_backend() -> str:
 
 @pytest.fixture(scope="session")
 def backends(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Backends:
-    """PostgreSQL and an S3 server, each in a process of its own, for `tests` and `packages`."""
+    """PostgreSQL and an S3 server, each in a process that the first test which needs it starts."""
     if _BACKENDS not in pytestconfig.stash:
         stack = ExitStack()
         pytestconfig.add_cleanup(stack.close)
         folder = stack.enter_context(folder_in_memory(tmp_path_factory.mktemp("postgres")))
-        object_store = stack.enter_context(ObjectStoreServer())
-        postgres = stack.enter_context(Postgres(folder))
-        pytestconfig.stash[_BACKENDS] = Backends(postgres, object_store)
+        pytestconfig.stash[_BACKENDS] = Backends(
+            lambda: stack.enter_context(Postgres(folder)),
+            lambda: stack.enter_context(ObjectStoreServer()),
+        )
     return pytestconfig.stash[_BACKENDS]
 
 
@@ -154,7 +155,7 @@ def databases_of_one_test(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
         return
     backends: Backends = request.getfixturevalue("backends")
-    with backends.postgres.dropping():
+    with backends.dropping():
         yield
 
 

@@ -24,7 +24,7 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
 @pytest.fixture
 def env(backends: Backends, postgres: Postgres) -> dict[str, str]:
     """Settings of a new database of the server, and of a bucket."""
-    return ServerState(Backends(postgres, backends.object_store)).env
+    return ServerState(Backends(lambda: postgres, lambda: backends.object_store)).env
 
 
 @pytest.fixture

@@ -156,7 +156,7 @@ async def test_what_the_server_refuses_is_named_without_what_the_url_says(
     cause: str,
     error: type[StoreUnavailableError],
 ) -> None:
-    with backends.postgres.dropping():
+    with backends.dropping():
         found = await failure(refused(backends.postgres), tmp_path)
     assert found.cause is not None
     assert (found.cause.name, type(found), found.members) == (cause, error, {"cause": cause})
@@ -253,7 +253,7 @@ def test_connection_that_failed_is_named_by_what_the_driver_says(words: str, cau
 def test_statement_prepared_over_another_connection_is_named(
     backends: Backends, statement: str
 ) -> None:
-    with backends.postgres.dropping():
+    with backends.dropping():
         engine = create_engine(
             "postgresql+psycopg://",
             creator=partial(

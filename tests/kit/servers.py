@@ -15,7 +15,6 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -71,7 +70,7 @@ class Postgres:
         self._databases: list[str] = []
         self._template = self.new_database()
         settings = Settings(data_dir=folder / "data", db=self.settings(self._template))
-        anyio.run(migrate_database, settings)
+        _migrate(settings)
 
     def _promise_nothing(self) -> None:
         with psycopg.connect(self._server.get_uri(), autocommit=True) as connection:
@@ -136,15 +135,15 @@ class Postgres:
         self._databases.append(name)
         return name
 
-    @contextlib.contextmanager
-    def dropping(self) -> Iterator[None]:
-        """Drop, at the end of the block, the databases that were created in it."""
-        kept = len(self._databases)
-        try:
-            yield
-        finally:
-            while len(self._databases) > kept:
-                self.execute(f"DROP DATABASE IF EXISTS {self._databases.pop()} WITH (FORCE)")
+    @property
+    def databases(self) -> int:
+        """The number of databases, the template included."""
+        return len(self._databases)
+
+    def drop(self, kept: int) -> None:
+        """Drop the newest databases until so many are left."""
+        while len(self._databases) > kept:
+            self.execute(f"DROP DATABASE IF EXISTS {self._databases.pop()} WITH (FORCE)")
 
     def new_role(self, password: str, hba: str = "scram-sha-256") -> str:
         """Create a role that is let in by another line of pg_hba.conf; returns its name."""
@@ -190,12 +189,41 @@ def _started(folder: Path) -> PostgresServer:
     return get_server(folder, cleanup_mode="delete")
 
 
-@dataclass(frozen=True)
 class Backends:
-    """The servers behind the service in a test run."""
+    """The servers behind the service in a test run, each started when a test needs it.
 
-    postgres: Postgres
-    object_store: ObjectStoreServer
+    Args:
+        start_postgres: Starts the database server, or returns one.
+        start_object_store: Starts the object store, or returns one.
+    """
+
+    def __init__(
+        self,
+        start_postgres: Callable[[], Postgres],
+        start_object_store: Callable[[], ObjectStoreServer],
+    ) -> None:
+        self._start_postgres = start_postgres
+        self._start_object_store = start_object_store
+
+    @functools.cached_property
+    def postgres(self) -> Postgres:
+        """The database server."""
+        return self._start_postgres()
+
+    @functools.cached_property
+    def object_store(self) -> ObjectStoreServer:
+        """The object store."""
+        return self._start_object_store()
+
+    @contextlib.contextmanager
+    def dropping(self) -> Iterator[None]:
+        """Drop, at the end of the block, the databases that were created in it."""
+        kept = self.postgres.databases if "postgres" in vars(self) else 1
+        try:
+            yield
+        finally:
+            if "postgres" in vars(self):
+                self.postgres.drop(kept)
 
     def settings(
         self,
@@ -249,11 +277,14 @@ def migrated_data_dir() -> Path:
     """A data directory at the newest revision, to be copied; gone with this process."""
     folder = Path(tempfile.mkdtemp(prefix="pagefault-migrated-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    # In a thread of its own, since the loop of an asynchronous test runs in this one.
-    with ThreadPoolExecutor(1) as beside:
-        settings = Settings(data_dir=folder / "data")
-        beside.submit(anyio.run, migrate_database, settings).result()
+    _migrate(Settings(data_dir=folder / "data"))
     return folder / "data"
+
+
+def _migrate(settings: Settings) -> None:
+    # In a thread of its own, since the loop of an asynchronous test runs in this one.
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(anyio.run, migrate_database, settings).result()
 
 
 def with_a_database(data_dir: Path) -> Path:

@@ -4,7 +4,14 @@ from typing import Any
 
 import pytest
 
-from pagefault_dialects.json.pointers import child_pointer, follow, json_pointer, parse_json_pointer
+from pagefault_dialects.json.pointers import (
+    child_pointer,
+    first_difference,
+    follow,
+    json_pointer,
+    parse_json_pointer,
+)
+from pagefault_dialects.json.values import JsonValue
 
 DOCUMENT: dict[str, Any] = {
     "foo": ["bar", "baz"],
@@ -19,6 +26,7 @@ DOCUMENT: dict[str, Any] = {
     "m~n": 8,
     "~1": 9,
 }
+DEEP = "/a~1b/m~0n/1/y/0"
 
 
 @pytest.mark.parametrize(
@@ -65,3 +73,39 @@ def test_pointer_to_a_member_leads_to_it(key: str) -> None:
 )
 def test_pointer_that_is_written_is_read_as_the_same_names(keys: tuple[str | int, ...]) -> None:
     assert parse_json_pointer(json_pointer(keys)) == tuple(map(str, keys))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "pointer"),
+    [
+        *((1, 1, None), (1, 2, ""), ("a", "a", None), ("a", "b", ""), (None, None, None)),
+        *((True, 1, ""), (False, 0, ""), (None, 0, ""), ("1", 1, ""), (1, 1.0, None)),
+        *(([], {}, ""), ([], [], None), ({}, {}, None), ([0], 0, ""), ({"a": 0}, [0], "")),
+        ([1, 2], [1, 3], "/1"),
+        ([1, 2], [0, 3], "/0"),
+        # Items that both have are compared before the number of items is.
+        ([1], [1, 2], "/1"),
+        ([1, 2, 3], [1, 9], "/1"),
+        ([1, 2, 3], [1, 2], "/2"),
+        ({"a": 1, "b": 2}, {"b": 2, "a": 1}, None),
+        # Differences are in the order of the other value; members that are missing come first.
+        ({"a": 1, "b": 2}, {"b": 3, "a": 4}, "/b"),
+        ({"a": 1}, {"a": 2, "b": 3}, "/b"),
+        ({"a": 1, "b": 2}, {"a": 3}, "/b"),
+        ({"a/b": {"m~n": [{"x": 0}, {"y": [7]}]}}, {"a/b": {"m~n": [{"x": 0}, {"y": [8]}]}}, DEEP),
+    ],
+)
+def test_first_difference_is_a_pointer(
+    one: JsonValue, other: JsonValue, pointer: str | None
+) -> None:
+    assert first_difference(one, other) == pointer
+
+
+def _is_lower(one: JsonValue, other: JsonValue) -> bool:
+    return isinstance(one, str) and one.lower() == other
+
+
+def test_strings_that_count_as_equal_are_no_difference() -> None:
+    one, other = {"a": "A", "b": ["x"]}, {"a": "a", "b": ["y"]}
+    assert first_difference(one, other) == "/a"
+    assert first_difference(one, other, passed_over=_is_lower) == "/b/0"
