@@ -22,7 +22,7 @@ STRESS := tests/faults tests/security tests/e2e/test_kill.py tests/cluster/test_
 # The viewer is built together with the packages it consists of.
 WEB_SOURCES := $(shell find web $(CLIENTS_TS)/client/src $(CLIENTS_TS)/react/src \( -name node_modules -o -name dist -o -name generated -o -name check \) -prune -o -type f -print 2>/dev/null)
 
-.PHONY: help install run web web-check chromium nginx pgbouncer redis golang test stress test-all fmt lint types imports openapi pictures targets promises openapi-check migrate rooms bench bench-smoke torture cluster dialects-corpus peers-check clients-check clients-generated-check clients-python clients-python-check clients-typescript clients-typescript-check openapi-diff site release-check deploy-check check lock clean
+.PHONY: help install run web web-check chromium nginx pgbouncer redis golang test stress test-all fmt lint types imports openapi pictures targets promises openapi-check migrate rooms bench bench-smoke torture mutants cluster dialects-corpus peers-check clients-check clients-generated-check clients-python clients-python-check clients-typescript clients-typescript-check openapi-diff site release-check deploy-check check lock clean
 
 # Only the make that `make test` starts installs side by side; under `-j`, this one would start the same installations.
 ifndef SIDE_BY_SIDE
@@ -127,6 +127,8 @@ torture: $(VENV)/dev.stamp web nginx pgbouncer ## Run the long forms of the test
 	  $(STRESS) tests/cluster/test_faults.py tests/integration/test_sweep_race.py tests/integration/test_migrations.py \
 	  packages/dialects/tests/context packages/dialects/tests/messages/test_healing.py packages/dialects/tests/targets/test_home.py; status=$$?; \
 	  printf '\n%s, commit %s\n\n' $$(date -u +%F) $$(git rev-parse --short HEAD); cat $(VENV)/torture.md; exit $$status
+mutants: $(VENV)/dev.stamp $(VENV)/mutants.stamp ## Count the changes of the library and the records that tests notice; MODULE=json/pointers for one
+	$(BIN)/python -m tests.mutants $(MODULE)
 PIN := uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet
 lock: ## Pin every dependency anew (needs uv)
 	$(PIN) pyproject.toml --extra dev --extra mcp --extra otel --extra redis --output-file requirements/dev.lock
@@ -135,6 +137,7 @@ lock: ## Pin every dependency anew (needs uv)
 	for name in peers/requirements-new peers/requirements-old peers/requirements-dialects $(CLIENT)/requirements-test requirements/website \
 	  requirements/release requirements/deploy clients/check/requirements; do $(PIN) $$name.in --output-file $$name.lock || exit 1; done
 	$(PIN) $(CLIENT)/requirements-run.in --constraint $(CLIENT)/requirements-test.lock --output-file $(CLIENT)/requirements-run.lock
+	$(PIN) requirements/mutants.in --constraint requirements/dev.lock --output-file requirements/mutants.lock
 clean: ## Remove everything that was installed and built
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis web/dist
 	rm -rf web/node_modules website/node_modules clients/check/node_modules $(CLIENTS_TS)/node_modules $(CLIENTS_TS)/client/src/generated $(CLIENTS_TS)/*/dist
@@ -153,6 +156,8 @@ OWN_ENVIRONMENT = @$(INSTALL) pins --clear $(basename $@) $< && touch $@
 $(VENV)/peers-%.stamp: peers/requirements-%.lock | $(VENV)/runtime.stamp ; $(OWN_ENVIRONMENT)
 $(VENV)/client-%.stamp: $(CLIENT)/requirements-%.lock | $(VENV)/runtime.stamp ; $(OWN_ENVIRONMENT)
 $(VENV)/clients-check.stamp: clients/check/requirements.lock | $(VENV)/runtime.stamp ; $(OWN_ENVIRONMENT)
+$(VENV)/mutants.stamp: requirements/mutants.lock | $(VENV)/dev.stamp
+	@$(INSTALL) pins --clear $(VENV)/mutants $< $(foreach lock,runtime web dev,--without requirements/$(lock).lock) && touch $@
 $(VENV)/website.stamp $(VENV)/release.stamp $(VENV)/deploy.stamp: $(VENV)/%.stamp: requirements/%.lock | $(VENV)/runtime.stamp ; $(OWN_ENVIRONMENT)
 %/node_modules/.stamp: %/package.json %/package-lock.json $(VENV)/web.stamp
 	@$(NPM) --prefix $* ci --ignore-scripts --no-audit --no-fund --loglevel=error && touch $@

@@ -1,6 +1,7 @@
 """`docs/architecture.md` lists all folders of code in their own words, and draws their layers."""
 
 import ast
+import json
 import re
 import tomllib
 from itertools import pairwise
@@ -11,6 +12,7 @@ import pytest
 from tests.kit.process import ROOT
 
 DOCUMENT = ROOT / "docs" / "architecture.md"
+_MUTANTS = re.compile(r"(?<=<!-- mutants -->\n).*?(?=<!-- end of mutants -->)", re.DOTALL)
 _ROOMS = re.compile(r"(?<=<!-- rooms -->\n).*?(?=<!-- end of rooms -->)", re.DOTALL)
 _APP = ROOT / "app"
 # The library is first, being the lowest; the packages above the service are last.
@@ -47,6 +49,16 @@ def table(house: Path) -> str:
     return f"| room | content |\n|---|---|\n{lines}"
 
 
+def mutants() -> str:
+    """The table of the modules that `make mutants` has tried."""
+    figures = json.loads((ROOT / "tests" / "data" / "mutants.json").read_text())
+    rows = [
+        f"| `{module}` | {made} | {killed} | {100 * killed // made} % |\n"
+        for module, (made, killed) in figures.items()
+    ]
+    return "| module | mutants | killed | |\n|---|---|---|---|\n" + "".join(rows)
+
+
 def layers(container: str) -> list[list[str]]:
     """The layers that the import contracts have of a package, from the top."""
     linter = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
@@ -61,6 +73,15 @@ def test_every_room_is_in_the_table_and_nothing_else(pytestconfig: pytest.Config
         document = _ROOMS.sub(lambda _: made, document)
         DOCUMENT.write_text(document)
     assert _ROOMS.findall(document) == [made]
+
+
+def test_table_of_mutants_has_the_figures(pytestconfig: pytest.Config) -> None:
+    made = mutants()
+    document = DOCUMENT.read_text()
+    if pytestconfig.getoption("write_documents"):
+        document = _MUTANTS.sub(lambda _: made, document)
+        DOCUMENT.write_text(document)
+    assert _MUTANTS.findall(document) == [made]
 
 
 def test_every_room_says_what_is_in_it() -> None:

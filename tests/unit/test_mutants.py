@@ -1,0 +1,38 @@
+"""`make mutants` tries a module with the tests beside it."""
+
+import pytest
+
+from tests.kit.process import ROOT
+from tests.mutants import find_tests, modules
+
+
+@pytest.mark.parametrize(
+    ("name", "module", "tests"),
+    [
+        (
+            "json/pointers",
+            "packages/dialects/src/pagefault_dialects/json/pointers.py",
+            [
+                "packages/dialects/tests/json/test_pointer_scanner.py",
+                "packages/dialects/tests/json/test_pointers.py",
+            ],
+        ),
+        (
+            "records/database_threads",
+            "app/stores/records/database_threads.py",
+            ["tests/integration/test_database_threads.py"],
+        ),
+    ],
+)
+def test_module_is_tried_with_the_tests_that_import_it(
+    name: str, module: str, tests: list[str]
+) -> None:
+    (found,) = modules([name])
+    assert (str(found.relative_to(ROOT)), find_tests(found)) == (module, tests)
+
+
+def test_module_that_no_test_imports_is_tried_with_all_find_tests_it() -> None:
+    (module,) = modules(["json/spelling"])
+    folder = ROOT / "packages" / "dialects" / "tests" / "json"
+    every = [str(path.relative_to(ROOT)) for path in sorted(folder.glob("test_*.py"))]
+    assert find_tests(module) == every
