@@ -50,7 +50,7 @@ def database_of(env: dict[str, str]) -> str:
 def test_failover_to_a_synchronous_replica_loses_nothing(
     backends: Backends, own_postgres: Postgres, tmp_path: Path
 ) -> None:
-    env = ServerState(Backends(own_postgres, backends.object_store)).env
+    env = ServerState(Backends(lambda: own_postgres, lambda: backends.object_store)).env
     replica = own_postgres.folder / "replica"
     hosts = f"{server_folder(own_postgres)},{replica}"
     url = f"postgresql://postgres@/{database_of(env)}?host={hosts}"
@@ -129,7 +129,7 @@ def settings_with_tls(folder: Path, authority: Authority, port: int) -> dict[str
 def test_full_disk_of_the_database_loses_nothing(
     backends: Backends, own_postgres: Postgres, tmp_path: Path
 ) -> None:
-    env = ServerState(Backends(own_postgres, backends.object_store)).env
+    env = ServerState(Backends(lambda: own_postgres, lambda: backends.object_store)).env
     owner = server_folder(own_postgres).stat().st_uid
     directory = own_postgres.folder / "small"
     directory.mkdir()
