@@ -22,7 +22,7 @@ AGED_SECONDS = 60.0
 """The age of a backlog from which on indexing takes its largest share of the time."""
 # Seconds of pause after a second of work, with an age of 0 and from the age above on.
 _PAUSE, _PAUSE_IF_AGED = 4.0, 1.0
-_PAUSE_IF_BUSY, _PAUSE_IF_BUSY_AND_AGED = 24.0, 9.0
+_PAUSE_IF_BUSY, _PAUSE_IF_BUSY_AND_AGED = 24.0, 10.0
 
 
 class _Note(NamedTuple):
@@ -75,8 +75,8 @@ class BacklogGauge:
 def pause_seconds(worked_seconds: float, age_seconds: float, *, is_busy: bool) -> float:
     """Return the pause after a step: shorter for an older backlog, longer if requests need the CPU.
 
-    In a busy process indexing gets a 25th of the time at first, and a tenth when the oldest entry
-    has waited for a minute: a larger share would slow writes down by more than that.
+    In a busy process indexing gets a 25th of the time at first, and an 11th when the oldest entry
+    has waited for a minute: more than a tenth would slow writes down by as much.
     """
     first, last = (_PAUSE_IF_BUSY, _PAUSE_IF_BUSY_AND_AGED) if is_busy else (_PAUSE, _PAUSE_IF_AGED)
     return worked_seconds * (first + (last - first) * min(1.0, age_seconds / AGED_SECONDS))

@@ -44,9 +44,9 @@ def test_age_is_the_time_since_the_last_smaller_number(
         (60, False, 1),
         (86_400, False, 1),
         (0, True, 24),
-        (30, True, 16.5),
-        (60, True, 9),
-        (86_400, True, 9),
+        (30, True, 17),
+        (60, True, 10),
+        (86_400, True, 10),
     ],
 )
 def test_pauses_become_shorter_as_the_backlog_grows_older(
