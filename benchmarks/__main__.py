@@ -45,6 +45,7 @@ MODULES = {
     "context": "context",
     "dialects": "dialects",
     "conversations": "conversations",
+    "migrations": "online_migrations",
 }
 """By group, in the order in which they are run and written down, the module that measures it."""
 

@@ -22,7 +22,7 @@ from pathlib import Path
 import pytest
 
 from app.shipped_files import BUILT_VIEWER, MIGRATIONS
-from app.stores.records.engine import newest_revision
+from app.stores.records.migrations import newest_revision
 from app.version import VERSION
 from tests.kit.process import ROOT, WAIT_SECONDS, PagefaultProcess, environment, run_command
 

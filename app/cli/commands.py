@@ -30,11 +30,20 @@ def serve(
 
 
 @commands.command()
-def migrate(data_dir: options.DataDir = None, env_file: options.EnvFile = None) -> None:
-    """Bring the database to the schema this version needs."""
-    from app.cli.stores import migrate_stores
+def migrate(
+    data_dir: options.DataDir = None,
+    env_file: options.EnvFile = None,
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Print the statements and their locks, and stop.")
+    ] = False,
+) -> None:
+    """Bring the database to the schema this version needs, while others use it."""
+    from app.cli.stores import migrate_stores, print_migration_plan
 
-    migrate_stores(data_dir, env_file)
+    if plan:
+        print_migration_plan(data_dir, env_file)
+    else:
+        migrate_stores(data_dir, env_file)
 
 
 @commands.command()

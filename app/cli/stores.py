@@ -1,6 +1,7 @@
 """`pagefault migrate`, `gc` and `fsck`: migrate, sweep and check the stores."""
 
 import re
+from itertools import groupby
 from pathlib import Path
 
 import anyio
@@ -18,7 +19,7 @@ from app.telemetry.logs import configure_logging
 from app.wiring import maintenance_services
 from app.wiring.open_stores import Stores, open_storage_quota
 from app.wiring.services import Services
-from app.wiring.stores import migrate_database, open_records
+from app.wiring.stores import migrate_database, open_records, plan_database_migration
 
 _DURATION = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,6})?)([smhd]?)\Z")
 _SECONDS_OF_UNIT = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 24 * 3600}
@@ -44,6 +45,20 @@ def migrate_stores(data_dir: Path | None, env_file: Path | None) -> None:
         print_line(f"The database is up to date (revision {after}).")
     else:
         print_line(f"Migrated the database from {before or 'nothing'} to revision {after}.")
+
+
+def print_migration_plan(data_dir: Path | None, env_file: Path | None) -> None:
+    """Print the statements of a migration, their locks, and who would wait for them."""
+    planned = anyio.run(plan_database_migration, existing_store_settings(data_dir, env_file))
+    if not planned:
+        print_line("The database is up to date.")
+        return
+    for revision, statements in groupby(planned, key=lambda each: each.revision):
+        print_line(f"{revision}")
+        for each in statements:
+            rows = "" if each.rows is None else f", about {max(each.rows, 0):,} rows"
+            lock = f" [{each.lock}]" if each.lock else ""
+            print_line(f"  {each.statement} {each.table}{rows}{lock}: {each.waits}")
 
 
 def sweep_stores(

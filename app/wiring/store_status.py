@@ -17,7 +17,8 @@ from app.stores.records.database_status import (
     read_database_status,
     read_queue_status,
 )
-from app.stores.records.engine import Engines, current_revision, is_pooled, newest_revision
+from app.stores.records.engine import Engines, is_pooled
+from app.stores.records.migrations import current_revision, newest_revision
 from app.version import VERSION
 from app.wiring.stores import open_blob_store, open_database
 

@@ -23,13 +23,16 @@ from app.stores.blobs.temporary_file import DurableDirectories
 from app.stores.records.database_address import DATABASE_FILE, DatabaseAddress, parse_address
 from app.stores.records.engine import (
     Engines,
-    current_revision,
-    is_newest,
     is_pooled,
-    migrate,
-    newest_revision,
     open_change_counter,
     open_engines,
+)
+from app.stores.records.migration_plan import PlannedStatement, plan_migration
+from app.stores.records.migrations import (
+    current_revision,
+    is_newest,
+    migrate,
+    newest_revision,
 )
 from app.stores.records.records import Records
 from app.wiring.brokers.notifications import NotificationBroker, NotificationChannel
@@ -62,9 +65,20 @@ async def open_records(settings: Settings) -> AsyncIterator[tuple[Records, BlobS
 async def migrate_database(settings: Settings) -> tuple[str | None, str]:
     """Bring the database to this version's revision; returns the one before and the one after."""
     await anyio.to_thread.run_sync(make_data_dir, settings.data_dir)
-    engines = open_database(settings)
+    # One connection migrates, and one keeps others from it.
+    database = settings.db.model_copy(update={"pool_size": 2})
+    engines = open_database(settings.model_copy(update={"db": database}))
     try:
         return await anyio.to_thread.run_sync(migrate, engines.writer)
+    finally:
+        await engines.close()
+
+
+async def plan_database_migration(settings: Settings) -> list[PlannedStatement]:
+    """Return the statements that `migrate_database` would execute; nothing is locked or changed."""
+    engines = open_database(settings)
+    try:
+        return await anyio.to_thread.run_sync(plan_migration, engines.reader)
     finally:
         await engines.close()
 

@@ -1,4 +1,4 @@
-"""Count the entries of sessions; add interactions, resumable uploads and swept blobs."""
+"""Add counts and sizes of entries, interactions, resumable uploads and swept blobs."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -12,12 +12,14 @@ _COUNTED = ("tool_result", "page_fault", "message", "interaction", "answer")
 
 
 def upgrade() -> None:
-    _count_entries()
-    _size_entries()
-    op.create_index(
-        "ix_sessions_project_id_updated_at_session_id",
-        "sessions",
-        ["project_id", "updated_at", "session_id"],
+    for kind in _COUNTED:
+        op.add_column(
+            "sessions",
+            sa.Column(f"{kind}_count", sa.BigInteger(), nullable=False, server_default="0"),
+        )
+    op.add_column(
+        "history_entries",
+        sa.Column("size_bytes", sa.BigInteger(), nullable=False, server_default="0"),
     )
     op.add_column("resources", sa.Column("derived_in", sa.String(), nullable=True))
     op.add_column("messages", sa.Column("inline_form", sa.String(), nullable=True))
@@ -38,36 +40,6 @@ def _of_project(table: str) -> sa.ForeignKeyConstraint:
     return sa.ForeignKeyConstraint(
         ["project_id"], ["projects.project_id"], name=f"fk_{table}_projects"
     )
-
-
-def _count_entries() -> None:
-    for kind in _COUNTED:
-        op.add_column(
-            "sessions",
-            sa.Column(f"{kind}_count", sa.BigInteger(), nullable=False, server_default="0"),
-        )
-    for kind in ("tool_result", "page_fault"):
-        op.execute(
-            f"UPDATE sessions SET {kind}_count = (SELECT count(*) FROM history_entries h "  # noqa: S608
-            "WHERE h.project_id = sessions.project_id AND h.session_id = sessions.session_id "
-            f"AND h.kind = '{kind}')"
-        )
-
-
-def _size_entries() -> None:
-    op.add_column(
-        "history_entries",
-        sa.Column("size_bytes", sa.BigInteger(), nullable=False, server_default="0"),
-    )
-    for kind, table, key, text in (
-        ("tool_result", "tool_results", "tool_result_id", "sanitized"),
-        ("page_fault", "messages", "message_id", "message"),
-    ):
-        op.execute(
-            f"UPDATE history_entries SET size_bytes = COALESCE((SELECT length(t.{text}) "  # noqa: S608
-            f"FROM {table} t WHERE t.project_id = history_entries.project_id "
-            f"AND t.{key} = history_entries.entry_id), 0) WHERE kind = '{kind}'"
-        )
 
 
 def _create_interactions() -> None:
@@ -135,6 +107,5 @@ def downgrade() -> None:
     op.drop_column("messages", "inline_form")
     op.drop_column("resources", "derived_in")
     op.drop_column("history_entries", "size_bytes")
-    op.drop_index("ix_sessions_project_id_updated_at_session_id", "sessions")
     for kind in _COUNTED:
         op.drop_column("sessions", f"{kind}_count")

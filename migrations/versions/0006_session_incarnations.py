@@ -11,8 +11,6 @@ depends_on = None
 
 def upgrade() -> None:
     op.add_column("sessions", sa.Column("incarnation", sa.String(), nullable=True))
-    # Those that follow have random ones, so what there is may share its own.
-    op.execute("UPDATE sessions SET incarnation = 'first'")
 
 
 def downgrade() -> None:

@@ -20,13 +20,6 @@ def upgrade() -> None:
             ["project_id"], ["projects.project_id"], name="fk_ended_sessions_projects"
         ),
     )
-    # Of those that ended longer ago than events are kept, nothing is known any more.
-    op.execute(
-        "INSERT INTO ended_sessions (project_id, session_id, last_seq) "
-        "SELECT project_id, session_id, max(seq) FROM events "
-        "WHERE type = 'session:deleted' AND session_id IS NOT NULL AND seq IS NOT NULL "
-        "GROUP BY project_id, session_id"
-    )
 
 
 def downgrade() -> None:

@@ -1,9 +1,7 @@
 # ruff: noqa: S608 - the names in the statements are written here
 """Add search entries: records found by words beside pages, maintained by triggers of the database.
 
-Existing records and pages, which have no stems yet, wait to be indexed; the service indexes them
-while it runs. The words of pages are not changed, so an earlier version finds them after a
-downgrade.
+The words of pages are not changed, so an earlier version finds them after a downgrade.
 """
 
 import sqlalchemy as sa
@@ -79,27 +77,10 @@ def upgrade() -> None:
             ["project_id"], ["projects.project_id"], name="fk_stemless_pages_projects"
         ),
     )
-    _put_on_the_list()
     if op.get_bind().dialect.name == "postgresql":
         _create_on_postgresql()
     else:
         _create_on_sqlite()
-
-
-def _put_on_the_list() -> None:
-    rows = " UNION ALL ".join(
-        f"SELECT project_id, '{kind}' AS kind, {key} AS entry_id, created_at FROM {table} AS old "
-        f"WHERE {condition.format(row='old')}"
-        for kind, (table, key, condition) in _FOUND.items()
-    )
-    op.execute(
-        "INSERT INTO search_entries (project_id, kind, entry_id) SELECT project_id, kind, entry_id "
-        f"FROM ({rows}) AS found ORDER BY created_at, kind, entry_id"
-    )
-    op.execute(
-        "INSERT INTO stemless_pages (project_id, page_number) "
-        "SELECT project_id, page_number FROM pages"
-    )
 
 
 def _create_on_sqlite() -> None:

@@ -3,7 +3,7 @@
 from alembic import op
 
 revision = "0013"
-down_revision = "0012"
+down_revision = "0012a"
 branch_labels = None
 depends_on = None
 

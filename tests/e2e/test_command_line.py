@@ -12,17 +12,19 @@ from pathlib import Path
 
 import pytest
 
+from app.config.settings import Settings
 from app.version import VERSION
 from tests.e2e.stored_state import EmbeddedState
 from tests.kit import media
 from tests.kit.loaded_command import LoadedCommand
 from tests.kit.process import WAIT_SECONDS, PagefaultProcess, run_command
+from tests.kit.schemas import load_dump
 
 ESCAPE = "\x1b[2J\x1b[31m"
 
 OPTIONS = {
     "serve": ("--host", "--port", "--data-dir", "--env-file", "--workers"),
-    "migrate": ("--data-dir", "--env-file"),
+    "migrate": ("--data-dir", "--env-file", "--plan"),
     "ingest": (
         "--session",
         "--tool-name",
@@ -353,6 +355,22 @@ def test_migrating_twice_changes_nothing_the_second_time(
         *(0, f"Migrated the database from nothing to revision {revision}.\n"),
         *(0, f"The database is up to date (revision {revision}).\n"),
     )
+
+
+def test_plan_of_a_migration_shows_statements_and_changes_nothing(
+    pagefault: LoadedCommand, data_dir: Path
+) -> None:
+    data_dir.mkdir(exist_ok=True)
+    load_dump(Settings(data_dir=data_dir), "0001")
+    plan = pagefault.run("migrate", "--plan", "--data-dir", str(data_dir))
+    again = pagefault.run("migrate", "--plan", "--data-dir", str(data_dir))
+    line = "\n0003a\n  CREATE INDEX sessions, about 4 rows [writer]: writers wait while the rows"
+    assert line in plan.stdout
+    assert (plan.returncode, again.stdout) == (0, plan.stdout)
+    migrated = pagefault.run("migrate", "--data-dir", str(data_dir))
+    assert migrated.stdout.startswith("Migrated the database from 0001 to revision ")
+    current = pagefault.run("migrate", "--plan", "--data-dir", str(data_dir))
+    assert (current.returncode, current.stdout) == (0, "The database is up to date.\n")
 
 
 def test_ingesting_a_file_shows_its_parts_and_stores_it_once(

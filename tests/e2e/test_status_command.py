@@ -13,7 +13,7 @@ from pydantic import SecretStr
 from sqlalchemy import create_engine
 
 from app.config.settings import DatabaseSettings, Settings
-from app.stores.records.engine import newest_revision
+from app.stores.records.migrations import newest_revision
 from app.version import VERSION
 from app.wiring.stores import open_database
 from tests.integration.sweep_stores import environment_of

@@ -16,7 +16,8 @@ from structlog.testing import capture_logs
 
 from app.config.settings import DatabaseSettings, QuotaSettings, Settings
 from app.errors import StoreMisconfiguredError
-from app.stores.records.engine import current_revision, is_pooled
+from app.stores.records.engine import is_pooled
+from app.stores.records.migrations import current_revision
 from app.wiring.stores import migrate_database, open_checked_database, open_database
 from tests.kit.pgbouncer import PgBouncer
 from tests.kit.servers import Backends, LiveService, serving

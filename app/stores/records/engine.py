@@ -5,18 +5,13 @@ instead of letting them compete for the file's lock, and a pool of read-only con
 not wait for it (WAL). PostgreSQL has one for the connection of the thread that writes short
 changes, and a pool for everything else. A function that needs a connection of a pool runs in a
 thread.
-
-`serve` migrates the embedded database itself. A database of a server is migrated once, by
-`pagefault migrate`, before the new version starts. Alembic is imported only for this, because the
-import takes longer than everything else that a command does over a current database.
 """
 
 import sqlite3
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager
 from functools import partial
-from pathlib import Path
 from select import POLLIN, poll
 from typing import Any, TypeVar
 
@@ -29,13 +24,11 @@ from sqlalchemy import (
     QueuePool,
     create_engine,
     event,
-    inspect,
 )
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import DisconnectionError
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from app.shipped_files import MIGRATIONS
 from app.stores.records.database import PoolUse, Work
 from app.stores.records.database_address import DatabaseAddress
 from app.stores.records.database_errors import (
@@ -44,7 +37,7 @@ from app.stores.records.database_errors import (
     translated_errors,
 )
 from app.stores.records.database_threads import DatabaseThreads
-from app.stores.records.group_commits import ContendedError, GroupCommits, begin, commit_alone
+from app.stores.records.group_commits import ContendedError, GroupCommits, commit_alone
 from app.stores.records.loop_reader import LoopReader
 from app.stores.records.statements import NotAtOnceError
 
@@ -344,66 +337,3 @@ async def open_change_counter(engines: Engines) -> AsyncIterator[Callable[[], Aw
         yield partial(anyio.to_thread.run_sync, count)
     finally:
         connection.close()
-
-
-def newest_revision() -> str:
-    """Return the revision this version of the service needs: the number of its last migration.
-
-    Each file is named by its revision, `0001_first_schema.py`, and follows the one before it.
-    """
-    names = [path.name for path in (MIGRATIONS / "versions").glob("[0-9]*_*.py")]
-    if not names:
-        msg = f"no migrations under {MIGRATIONS}"
-        raise RuntimeError(msg)
-    return max(names).partition("_")[0]
-
-
-def is_newest(path: Path) -> bool:
-    """Return whether the database in a file is at the newest revision; false if there is none."""
-    try:
-        # Read only, so that a file that is not there is not made.
-        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
-            found = connection.execute("SELECT version_num FROM alembic_version").fetchone()
-    except sqlite3.Error:
-        return False
-    return found is not None and found[0] == newest_revision()
-
-
-def current_revision(engine: Engine) -> str | None:
-    """Return the revision a database is at; `None` if it was never migrated."""
-    with translated_errors(), engine.connect() as connection:
-        return _read_revision(connection)
-
-
-def migrate(engine: Engine) -> tuple[str | None, str]:
-    """Bring a database to the newest revision; returns the one before and the one after.
-
-    All in one transaction: an interrupted run leaves the database as it was, and run again it
-    completes. Two processes at the same time take turns.
-    """
-    with translated_errors(), engine.connect() as connection:
-        begin(connection)
-        before, after = _read_revision(connection), newest_revision()
-        if before != after:
-            _upgrade(connection)
-        connection.commit()
-        return before, after
-
-
-def _read_revision(connection: Connection) -> str | None:
-    if not inspect(connection).has_table("alembic_version"):
-        return None
-    found = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
-    return None if found is None else str(found)
-
-
-def _upgrade(connection: Connection) -> None:
-    from alembic import command  # noqa: PLC0415
-    from alembic.config import Config  # noqa: PLC0415
-
-    if connection.dialect.name == "postgresql":
-        # Any number will do as long as every version of the service uses the same.
-        connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7224012)")
-    config = Config(attributes={"connection": connection})
-    config.set_main_option("script_location", str(MIGRATIONS))
-    command.upgrade(config, "head")

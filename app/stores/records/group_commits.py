@@ -47,7 +47,7 @@ _LOCK_TIMEOUT_MS = 50
 # The same behind savepoints, where several changes may wait one after the other.
 _SHORT_LOCK_TIMEOUT_MS = 1
 # The SQLSTATEs of a lock that was not acquired in time, and of a deadlock.
-_CONTENTION = frozenset({"55P03", "40P01"})
+CONTENTION = frozenset({"55P03", "40P01"})
 _Result = TypeVar("_Result")
 
 
@@ -322,7 +322,7 @@ def commit(connection: Connection) -> None:
 
 def _translate(error: BaseException) -> BaseException:
     """Return the error that a caller gets: for a fault of the database, one of ours."""
-    is_locked = getattr(getattr(error, "orig", None), "sqlstate", None) in _CONTENTION
+    is_locked = getattr(getattr(error, "orig", None), "sqlstate", None) in CONTENTION
     if is_locked or is_lost(error):
         return ContendedError(error)
     if isinstance(error, UnconfirmedError):

@@ -1,0 +1,160 @@
+"""The plan of a migration: its statements, their locks, and the waits of others.
+
+The statements are those that Alembic writes without a database, so nothing is locked or changed.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from io import StringIO
+
+from sqlalchemy import Connection, Engine
+
+from app.stores.records.database_errors import translated_errors
+from app.stores.records.migrations import (
+    ALEMBIC,
+    alembic_config,
+    newest_revision,
+    read_revision,
+)
+
+NOBODY = "nobody waits"
+_WRITERS = "writers wait for a moment"
+_EVERYBODY = "readers and writers wait for a moment"
+_BATCH = "writers of the same rows wait for a batch"
+_ROWS_READ = "writers wait while the rows are read"
+_ROWS_WRITTEN = "writers of the same rows wait while all are written"
+_ALL_READ = "readers and writers wait while the rows are read"
+_WRITERS_BATCH = "writers wait for a batch"
+MOMENTS = frozenset({NOBODY, _WRITERS, _EVERYBODY, _BATCH, _WRITERS_BATCH})
+"""Waits of less than a second, however many rows there are."""
+
+_TEMPORARY = "CREATE TEMPORARY TABLE"
+_FOREIGN_KEY = "FOREIGN KEY to"
+_INSERT_BATCHES = "INSERT in batches"
+_NAME = r"(?:IF NOT EXISTS |IF EXISTS )?(?P<table>\w+)"
+_ON = r"(?:IF NOT EXISTS )?\w+ .*?\bON (?P<table>\w+)"
+# A pattern, the statement, its lock on PostgreSQL, and the waits of others.
+_RULES = [
+    (re.compile(pattern, re.DOTALL), statement, lock, waits)
+    for pattern, statement, lock, waits in (
+        (rf"CREATE TEMPORARY TABLE {_NAME}", _TEMPORARY, "", NOBODY),
+        (rf"CREATE (?:VIRTUAL )?TABLE {_NAME}", "CREATE TABLE", "", NOBODY),
+        (rf"DROP TABLE {_NAME}", "DROP TABLE", "ACCESS EXCLUSIVE", _EVERYBODY),
+        (
+            rf"CREATE (?:UNIQUE )?INDEX CONCURRENTLY {_ON}",
+            "CREATE INDEX CONCURRENTLY",
+            "SHARE UPDATE EXCLUSIVE",
+            NOBODY,
+        ),
+        (rf"CREATE (?:UNIQUE )?INDEX {_ON}", "CREATE INDEX", "SHARE", _ROWS_READ),
+        (rf"ALTER TABLE {_NAME} ADD COLUMN", "ADD COLUMN", "ACCESS EXCLUSIVE", _EVERYBODY),
+        (rf"ALTER TABLE {_NAME}", "ALTER TABLE", "ACCESS EXCLUSIVE", _ALL_READ),
+        (rf"CREATE TRIGGER {_ON}", "CREATE TRIGGER", "SHARE ROW EXCLUSIVE", _WRITERS),
+        (rf"/\* in batches \*/ SELECT 1 FROM {_NAME}", "LOCK in batches", "ROW SHARE", _BATCH),  # noqa: S608
+        (rf"/\* in batches \*/ UPDATE {_NAME}", "UPDATE in batches", "ROW EXCLUSIVE", _BATCH),
+        (rf"/\* in batches \*/ INSERT INTO {_NAME}", _INSERT_BATCHES, "ROW EXCLUSIVE", NOBODY),
+        (rf"(?:UPDATE|DELETE FROM) {_NAME}", "UPDATE", "ROW EXCLUSIVE", _ROWS_WRITTEN),
+        (rf"INSERT INTO {_NAME}", "INSERT", "ROW EXCLUSIVE", NOBODY),
+    )
+]
+_REVISION = re.compile(
+    r"-- Running upgrade \S* -> (\S+)\n(.*?)(?=-- Running upgrade|\Z)", re.DOTALL
+)
+_REFERENCES = re.compile(r"REFERENCES (\w+)")
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedStatement:
+    """A statement of a revision over a table, with its lock and the waits of others."""
+
+    revision: str
+    statement: str
+    table: str
+    rows: int | None
+    """An estimate; `None` for a new table."""
+    lock: str
+    waits: str
+
+
+def plan_migration(engine: Engine) -> list[PlannedStatement]:
+    """Return the statements that would migrate a database, without those over new tables."""
+    from alembic import command  # noqa: PLC0415
+
+    with ALEMBIC, translated_errors(), engine.connect() as connection:
+        current = read_revision(connection)
+        rows = _estimate_rows(connection)
+        if current == newest_revision():
+            return []
+        config = alembic_config(connection, is_online=True)
+        config.output_buffer = StringIO()
+        command.upgrade(config, f"{current or 'base'}:head", sql=True)
+        written = config.output_buffer.getvalue()
+        is_postgresql = connection.dialect.name == "postgresql"
+    planned = [
+        each if is_postgresql else _on_sqlite(each)
+        for revision, statements in _REVISION.findall(written)
+        for statement in statements.split(";\n")
+        for each in _read_statement(revision, statement.strip(), rows)
+        if is_postgresql or each.statement != _FOREIGN_KEY
+    ]
+    return list(dict.fromkeys(planned))
+
+
+def _estimate_rows(connection: Connection) -> Mapping[str, int]:
+    if connection.dialect.name == "postgresql":
+        statement = (
+            "SELECT relname, reltuples FROM pg_class WHERE relkind = 'r' "
+            "AND relnamespace = current_schema()::regnamespace"
+        )
+        return {row.relname: int(row.reltuples) for row in connection.exec_driver_sql(statement)}
+    names = connection.exec_driver_sql(
+        "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%' "
+        "AND sql NOT LIKE '%WITHOUT ROWID'"
+    ).scalars()
+    counted = {
+        name: connection.exec_driver_sql(f'SELECT max(rowid) FROM "{name}"').scalar()  # noqa: S608
+        for name in names.all()
+    }
+    return {name: count or 0 for name, count in counted.items()}
+
+
+def _read_statement(
+    revision: str, statement: str, rows: Mapping[str, int]
+) -> Iterator[PlannedStatement]:
+    for pattern, name, lock, waits in _RULES:
+        found = pattern.match(statement)
+        if found is None:
+            continue
+        table = found["table"]
+        if table not in rows:
+            if name in {"CREATE TABLE", _TEMPORARY, _INSERT_BATCHES}:
+                yield PlannedStatement(revision, name, table, None, lock, waits)
+                for other in sorted({*_REFERENCES.findall(statement)} & rows.keys()):
+                    yield PlannedStatement(
+                        revision,
+                        _FOREIGN_KEY,
+                        other,
+                        rows[other],
+                        "SHARE ROW EXCLUSIVE",
+                        _WRITERS,
+                    )
+        elif table != "alembic_version":
+            yield PlannedStatement(revision, name, table, rows[table], lock, waits)
+        return
+
+
+def _on_sqlite(planned: PlannedStatement) -> PlannedStatement:
+    """Return a statement as SQLite executes it: it locks out writers, but never readers."""
+    if planned.statement == _TEMPORARY:
+        return planned
+    waits = {
+        NOBODY: _WRITERS_BATCH if planned.statement == _INSERT_BATCHES else _WRITERS,
+        _EVERYBODY: _WRITERS,
+        _BATCH: _WRITERS_BATCH,
+        _ALL_READ: _ROWS_READ,
+        _ROWS_WRITTEN: "writers wait while all rows are written",
+    }.get(planned.waits, planned.waits)
+    return PlannedStatement(
+        planned.revision, planned.statement, planned.table, planned.rows, "writer", waits
+    )

@@ -1,0 +1,209 @@
+"""Migrations: a database is brought to the newest revision beside processes that use it.
+
+A new database gets all revisions in one transaction. One with data gets them one after the other:
+
+    most revisions    a short transaction. It waits 200 ms for a lock, since others queue behind
+                      it, and is tried again
+    `is_online`       statements outside of a transaction: an index that is built concurrently, or
+                      the batches of a back-fill. Repeated after an interruption, they continue
+
+`serve` migrates the embedded database itself. A database of a server is migrated once, by
+`pagefault migrate`, before the new version starts. Alembic is imported only for this, because the
+import takes longer than everything else that a command does over a current database.
+"""
+
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from secrets import SystemRandom
+from typing import TYPE_CHECKING
+
+import structlog
+from sqlalchemy import Connection, Engine, inspect
+from sqlalchemy.exc import OperationalError
+
+from app.shipped_files import MIGRATIONS
+from app.stores.records.database_errors import translated_errors
+from app.stores.records.group_commits import CONTENTION, begin
+
+if TYPE_CHECKING:
+    from alembic.config import Config
+
+_log = structlog.get_logger(__name__)
+_LOCK_TIMEOUT_MS = 200
+# For ten minutes, since a long transaction may have locked a table.
+_MOST_ATTEMPTS = 600
+_PAUSE_SECONDS = (0.5, 1.5)
+_SQLITE_PAUSE_SECONDS = 0.05
+# Any number will do as long as every version of the service uses the same.
+_LOCK = "SELECT pg_advisory_xact_lock(7224012)"
+_TRY_LOCK = "SELECT pg_try_advisory_xact_lock(7224012)"
+ALEMBIC = threading.Lock()
+"""Alembic keeps its state in a module, so it serves one thread of a process at a time."""
+
+
+def newest_revision() -> str:
+    """Return the revision this version of the service needs: the number of its last migration.
+
+    Each file is named by its revision, `0001_first_schema.py`, and follows the one before it.
+    """
+    names = [path.name for path in (MIGRATIONS / "versions").glob("[0-9]*_*.py")]
+    if not names:
+        msg = f"no migrations under {MIGRATIONS}"
+        raise RuntimeError(msg)
+    return max(names).partition("_")[0]
+
+
+def is_newest(path: Path) -> bool:
+    """Return whether the database in a file is at the newest revision; false if there is none."""
+    try:
+        # Read only, so that a file that is not there is not made.
+        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
+            found = connection.execute("SELECT version_num FROM alembic_version").fetchone()
+    except sqlite3.Error:
+        return False
+    return found is not None and found[0] == newest_revision()
+
+
+def current_revision(engine: Engine) -> str | None:
+    """Return the revision a database is at; `None` if it was never migrated."""
+    with translated_errors(), engine.connect() as connection:
+        return read_revision(connection)
+
+
+def migrate(engine: Engine) -> tuple[str | None, str]:
+    """Bring a database to the newest revision; returns the one before and the one after.
+
+    An interrupted run leaves the database at a revision in between, or as it was if it was new;
+    run again it completes. Two processes at the same time take turns. The engine has to have two
+    connections.
+    """
+    with ALEMBIC, translated_errors(), engine.connect() as connection:
+        before, after = read_revision(connection), newest_revision()
+        connection.rollback()
+        if before is None:
+            _create(connection)
+        elif before != after:
+            with _lock(engine):
+                _upgrade(connection)
+        return before, after
+
+
+def read_revision(connection: Connection) -> str | None:
+    """Return the revision of a database; `None` if it was never migrated."""
+    if not inspect(connection).has_table("alembic_version"):
+        return None
+    found = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
+    return None if found is None else str(found)
+
+
+def alembic_config(connection: Connection, *, is_online: bool) -> "Config":
+    """Return what Alembic is to be run with; see `app.stores.records.migration_steps`."""
+    from alembic.config import Config  # noqa: PLC0415
+
+    config = Config(attributes={"connection": connection, "is_online": is_online})
+    config.set_main_option("script_location", str(MIGRATIONS))
+    return config
+
+
+@contextmanager
+def _lock(engine: Engine) -> Iterator[None]:
+    """Keep other processes from migrating for the length of the block.
+
+    The lock is that of a transaction, since a session is not kept by a pooler. It is idle
+    meanwhile, and has no snapshot that an index which is built concurrently would wait for; a
+    statement that waits for the lock would have one, so it is asked for again and again. SQLite
+    needs no lock: a revision that another process has applied is skipped.
+    """
+    with engine.connect() as connection:
+        while connection.dialect.name == "postgresql":
+            begin(connection)
+            connection.exec_driver_sql("SET LOCAL idle_in_transaction_session_timeout = 0")
+            if connection.exec_driver_sql(_TRY_LOCK).scalar_one():
+                break
+            connection.rollback()
+            _pause()
+        yield
+        connection.rollback()
+
+
+def _create(connection: Connection) -> None:
+    from alembic import command  # noqa: PLC0415
+
+    begin(connection)
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql(_LOCK)
+    command.upgrade(alembic_config(connection, is_online=False), "head")
+    connection.commit()
+
+
+def _upgrade(connection: Connection) -> None:
+    from alembic.script import ScriptDirectory  # noqa: PLC0415
+
+    script = ScriptDirectory.from_config(alembic_config(connection, is_online=True))
+    # Another process may have migrated meanwhile.
+    current = read_revision(connection)
+    connection.rollback()
+    for revision in reversed([*script.iterate_revisions("head", current or "base")]):
+        is_online = getattr(revision.module, "is_online", False)
+        _apply(connection, current, revision.revision, is_online=is_online)
+        yield_to_others(connection, 0.0)
+        current = revision.revision
+
+
+def _apply_once(
+    connection: Connection, current: str | None, revision: str, *, is_online: bool
+) -> None:
+    """Apply a revision; no error if another process is faster.
+
+    Without a lock, on SQLite, two processes may execute the same steps outside of transactions.
+    """
+    from alembic import command  # noqa: PLC0415
+    from alembic.util import CommandError  # noqa: PLC0415
+
+    try:
+        command.upgrade(alembic_config(connection, is_online=is_online), revision)
+    except CommandError:
+        if read_revision(connection) == current:
+            raise
+
+
+def _apply(connection: Connection, current: str | None, revision: str, *, is_online: bool) -> None:
+    """Apply a revision, and try again while another transaction has locked a table."""
+    for attempt in range(1, _MOST_ATTEMPTS + 1):
+        try:
+            with connection.begin() if is_online else _transaction(connection):
+                if read_revision(connection) == current:
+                    _apply_once(connection, current, revision, is_online=is_online)
+        except OperationalError as exc:
+            is_contended = getattr(exc.orig, "sqlstate", None) in CONTENTION
+            if not is_contended or attempt == _MOST_ATTEMPTS:
+                raise
+            _log.warning("migration waits for a lock", revision=revision, attempt=attempt)
+            _pause()
+        else:
+            return
+
+
+@contextmanager
+def _transaction(connection: Connection) -> Iterator[None]:
+    begin(connection, lock_timeout_ms=_LOCK_TIMEOUT_MS)
+    try:
+        yield
+        connection.commit()
+    except BaseException:
+        connection.rollback()
+        raise
+
+
+def yield_to_others(connection: Connection, seconds: float) -> None:
+    """Pause as long as a step took; longer on SQLite, where others ask for a turn every 100 ms."""
+    is_sqlite = connection.dialect.name == "sqlite"
+    time.sleep(max(seconds, _SQLITE_PAUSE_SECONDS) if is_sqlite else seconds)
+
+
+def _pause() -> None:
+    time.sleep(SystemRandom().uniform(*_PAUSE_SECONDS))

@@ -1,0 +1,22 @@
+"""Give the sessions that there are an incarnation."""
+
+from app.stores.records.migration_steps import run_batches
+
+revision = "0006a"
+down_revision = "0006"
+branch_labels = None
+depends_on = None
+is_online = True
+
+
+def upgrade() -> None:
+    # Those that follow have random ones, so what there is may share its own.
+    run_batches(
+        "sessions",
+        ("project_id", "session_id"),
+        "UPDATE sessions SET incarnation = 'first' WHERE incarnation IS NULL AND {rows}",
+    )
+
+
+def downgrade() -> None:
+    """Do nothing: `0006` removes the column."""
