@@ -88,7 +88,7 @@ def _database(report: StatusReport) -> str:
     if server is None:
         return f"SQLite {version}, {size}"
     used = f"{server.connections} of {server.max_connections} connections"
-    return f"PostgreSQL {version}, {size}, {used}"
+    return f"PostgreSQL {version}, {size}, {used}, {server.of_service} of Pagefault"
 
 
 def _pooler(report: StatusReport) -> str:

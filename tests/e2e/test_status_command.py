@@ -69,7 +69,7 @@ def test_text_has_a_line_for_each_part(
     assert text.splitlines()[0].endswith("UTC: no problems")
 
 
-def test_report_beside_a_server_has_its_writes(
+def test_report_beside_a_server_has_its_writes_and_connections(
     pagefault: LoadedCommand, settings: Settings
 ) -> None:
     with serving(settings) as service, service.client() as client:
@@ -77,6 +77,8 @@ def test_report_beside_a_server_has_its_writes(
         call = {"toolName": "t", "toolCallId": "c", "sessionId": "s", "result": "r"}
         client.post("/api/tool-results", json=call).raise_for_status()
         status, report = read_status(pagefault, settings)
+        server = report["database"]["server"]
+        assert server is None or server["ofService"] > 0
     assert (status, report["queues"]["events"] > 0) == (0, True)
 
 
@@ -152,6 +154,15 @@ def test_project_near_its_quota_is_a_problem(pagefault: LoadedCommand, settings:
     assert report["problems"] == ["project p has used 95% of its quota of stored bytes"]
 
 
+@pytest.mark.promise(
+    "security.md#links-and-keys",
+    (
+        "`pagefault status` prints neither the password of the database nor values and passwords "
+        "in statements of others"
+    ),
+    kept_by="app/stores/records/database_status.py",
+    tried="3 forms of literals, a role's password in pg_stat_statements",
+)
 @pytest.mark.engines("server")
 def test_no_password_and_no_value_of_a_statement_is_printed(
     pagefault: LoadedCommand, settings: Settings, backends: Backends

@@ -12,6 +12,7 @@ import pytest
 from pydantic import SecretStr
 
 from app.config.settings import DatabaseSettings, Settings
+from app.errors import StoreUnavailableError
 from app.wiring.brokers.notifications import CHANNEL
 from app.wiring.stores import migrate_database, open_broker, open_checked_database
 from tests.kit.servers import Backends, Postgres, folder_in_memory
@@ -95,6 +96,16 @@ async def test_two_servers_in_any_form_migrate_serve_and_listen(
                     other.execute("SELECT pg_notify(%s, %s)", (CHANNEL, HINT))
                     with anyio.move_on_after(0.01):
                         await listener.arrived.wait()
+
+
+async def test_servers_of_which_none_takes_writes_are_named(
+    servers: TwoServers, tmp_path: Path
+) -> None:
+    url = SecretStr(keywords(servers.read_only, str(tmp_path), servers.database))
+    with pytest.raises(StoreUnavailableError) as raised:
+        await migrate_database(Settings(data_dir=tmp_path, db=DatabaseSettings(url=url)))
+    assert raised.value.cause is not None
+    assert raised.value.cause.name == "no-primary"
 
 
 async def test_server_that_is_down_is_passed_over(backends: Backends, tmp_path: Path) -> None:

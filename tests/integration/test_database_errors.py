@@ -233,6 +233,7 @@ WORDS = {
     'root certificate file "/root/.postgresql/root.crt" does not exist': "certificate",
     'FATAL:  no pg_hba.conf entry for host "10.0.0.2", user "a", no encryption': "not-admitted",
     "FATAL: no such database: name": "missing-database",
+    'definition of service "none" not found': "wrong-option",
     "FATAL:  unsupported startup parameter: options": "refused-option",
     "ВАЖНО:  пользователь не прошёл проверку подлинности": "failed",
 }

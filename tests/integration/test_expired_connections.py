@@ -158,6 +158,15 @@ def test_connections_are_replaced_after_a_restart_of_the_server(
             assert statuses_after(restart, service) == EXPECTED
 
 
+@pytest.mark.promise(
+    "durability.md#the-stores-fail",
+    (
+        "If the server of a connection becomes a replica, the write is made at the server among "
+        "those of the address that takes writes"
+    ),
+    kept_by="app/stores/records/database_errors.py",
+    tried="a write over a connection to a server that has become read-only",
+)
 def test_server_that_has_become_a_replica_is_left_for_the_one_that_takes_writes(
     backends: Backends, database: str, tmp_path_factory: pytest.TempPathFactory, tmp_path: Path
 ) -> None:

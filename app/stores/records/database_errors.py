@@ -71,6 +71,8 @@ ADVICE: Mapping[type[StoreUnavailableError], Mapping[str, str]] = {
         f"host in {_URL}",
         "timed-out": "did not answer in time: look whether it runs and can be reached",
         "connection-lost": "ended the connection: look at its own log if it does so again",
+        "no-primary": f"has no server that takes writes among those in {_URL}: a failover is under "
+        "way, or only replicas are named",
         "starting": "is starting, ending, or recovering from a crash",
         "not-accepting": "takes no connections now: see `ALTER DATABASE … ALLOW_CONNECTIONS`",
         "too-many-connections": "has no connection left: raise its max_connections, or lower "
@@ -136,9 +138,11 @@ _BY_WORDS: Mapping[str, str] = {
     r"too many (clients|connections)|connection slots are reserved": "too-many-connections",
     r"database system is": "starting",
     r"unsupported startup parameter": "refused-option",
+    r"session is read-only|server is in hot standby": "no-primary",
     r"does not support SSL": "no-tls",
     r"certificate|does not match host name": "certificate",
     r"SSL negotiation|expected authentication request|unsupported frontend": "not-postgresql",
+    r"definition of service|service file": "wrong-option",
     r"invalid (connection option|\S+ value|port number|integer value)": "wrong-option",
     r"resolve host|translate host name": "unresolved-name",
     r"Connection refused|No such file or directory": "connection-refused",

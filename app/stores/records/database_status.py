@@ -29,6 +29,8 @@ _SERVER = text("""
       pg_database_size(current_database()) AS size_bytes,
       current_setting('max_connections')::int AS max_connections,
       count(*) FILTER (WHERE datname IS NOT NULL) AS connections,
+      count(*) FILTER (WHERE datname = current_database() AND application_name = 'pagefault'
+        AND pid <> pg_backend_pid()) AS of_service,
       count(*) FILTER (WHERE datname = current_database() AND wait_event_type = 'Lock') AS waiting
     FROM pg_stat_activity
 """)
@@ -89,7 +91,10 @@ class ServerStatus:
 
     is_replica: bool
     connections: int
+    """Those of all clients."""
     max_connections: int
+    of_service: int
+    """Connections of processes of the service; 0 if none runs."""
     waiting: int
     """Connections to the database that wait for a lock."""
     running: Sequence[RunningStatement]

@@ -21,7 +21,7 @@ from app.stores.records.database_status import (
 )
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
-SERVER = ServerStatus(False, 90, 100, 0, [RunningStatement(59, "active", "", "")], None)
+SERVER = ServerStatus(False, 90, 100, 9, 0, [RunningStatement(59, "active", "", "")], None)
 DATABASE = DatabaseStatus("18.0", 1, SERVER)
 QUEUES = QueueStatus(
     projects=1,
