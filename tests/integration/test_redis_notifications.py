@@ -12,7 +12,6 @@ from app.config.settings import Settings
 from app.services.events.broker import EventBroker
 from app.wiring.brokers.notifications import NotificationBroker
 from app.wiring.brokers.postgres import PostgresChannel
-from app.wiring.startup_errors import SettingError
 from app.wiring.stores import open_broker, open_database
 from tests.integration.log_processes import (
     PROJECT,
@@ -104,10 +103,3 @@ async def test_events_arrive_while_redis_is_away_and_are_notified_when_it_is_bac
         with anyio.fail_after(WAIT_SECONDS):
             while not other[EventBroker].is_notified:
                 await anyio.lowlevel.checkpoint()
-
-
-@pytest.mark.parametrize("url", ["localhost:6379", "http://h", "redis://h:port"])
-async def test_url_that_is_none_of_redis_is_refused(settings: Settings, url: str) -> None:
-    with pytest.raises(SettingError, match="must look like redis://"):
-        async with broker_of(with_redis(settings, url)):
-            pass
