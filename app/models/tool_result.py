@@ -14,7 +14,7 @@ from typing_extensions import TypeAliasType
 from app.models.resource_descriptor import MediaKind, ResourceDescriptor
 from pagefault_dialects.json.values import JsonObject
 from pagefault_dialects.model.base import WireModel
-from pagefault_dialects.model.normalized import Warning
+from pagefault_dialects.model.normalized import BodyWarning
 from pagefault_dialects.model.resource import Resource
 
 _TRAILING_MEMBERS = ("annotations", "uri", "name", "_meta")
@@ -160,7 +160,7 @@ class PersistedToolResult:
     display: Any = None
     meta: JsonObject | None = None
     envelope: JsonObject | None = None
-    warnings: tuple[Warning, ...] = ()
+    warnings: tuple[BodyWarning, ...] = ()
 
     @property
     def resources(self) -> list[Resource]:

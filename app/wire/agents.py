@@ -8,9 +8,10 @@ from typing_extensions import TypeAliasType
 
 from app.models.call_ids import CallId
 from app.wire.renders import RenderedRecord, RenderFields, SinceMember, Target
-from app.wire.shape import BodyWarning, Shape, ShownAs
+from app.wire.shape import Shape, ShownAs
 from pagefault_dialects.json.values import JsonObject
 from pagefault_dialects.model.base import FrozenModel, JsonCount, WireModel
+from pagefault_dialects.model.normalized import BodyWarning
 from pagefault_dialects.model.render_options import Handles
 
 _TOOLS_EXAMPLE: JsonDict = {

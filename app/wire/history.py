@@ -16,10 +16,10 @@ from app.models.interaction import ChatMessage
 from app.models.stored_interaction import InputKind, StoredAnswer, StoredInteraction
 from app.wire.interactions import ShownInteraction, interaction
 from app.wire.page_blocks import Blocks
-from app.wire.shape import BodyWarning, ListPage, Moment, Shape, ShownAs, body_warnings, moment
+from app.wire.shape import ListPage, Moment, Shape, ShownAs, moment
 from app.wire.tool_results import StoredRecord
 from pagefault_dialects.json.values import JsonObject, parse_stored_json
-from pagefault_dialects.model.normalized import Warning
+from pagefault_dialects.model.normalized import BodyWarning
 from pagefault_dialects.model.render_options import JsonPiece
 
 
@@ -167,10 +167,12 @@ def history_entry(entry: stored.StoredEntry) -> bytes:
             ).encode()
 
 
-def appended_message(message: stored.StoredHistoryMessage, warnings: Sequence[Warning]) -> bytes:
+def appended_message(
+    message: stored.StoredHistoryMessage, warnings: Sequence[BodyWarning]
+) -> bytes:
     """Return the JSON of the entry of a message, with warnings about the request with it."""
     head = _head(message)
-    head.warnings = body_warnings(warnings)
+    head.warnings = tuple(warnings)
     return head.followed_by(message.message)
 
 

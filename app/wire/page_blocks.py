@@ -6,14 +6,8 @@ from pydantic import Field
 from typing_extensions import TypeAliasType
 
 from pagefault_dialects.model.base import FrozenModel
+from pagefault_dialects.model.page import TextContent
 from pagefault_dialects.model.render_options import ImageDetail
-
-
-class TextBlock(FrozenModel):
-    """The annotation of the image beside it."""
-
-    type: Literal["text"]
-    text: str
 
 
 class ImageUrl(FrozenModel):
@@ -30,6 +24,6 @@ class ImageUrlBlock(FrozenModel):
     image_url: ImageUrl
 
 
-Block = TypeAliasType("Block", Annotated[TextBlock | ImageUrlBlock, Field(discriminator="type")])
+Block = TypeAliasType("Block", Annotated[TextContent | ImageUrlBlock, Field(discriminator="type")])
 Blocks = TypeAliasType("Blocks", str | tuple[Block, ...])
 """The content of a tool message with a page: text, or text and image."""

@@ -30,7 +30,6 @@ from pydantic_core import CoreSchema
 from pagefault_dialects.json.values import JsonValue, json_text
 from pagefault_dialects.model.base import WireModel, described_by_docstrings
 from pagefault_dialects.model.moments import rfc3339
-from pagefault_dialects.model.normalized import Warning
 from pagefault_dialects.model.render_options import JsonPiece, joined_pieces
 
 
@@ -139,22 +138,6 @@ def _model(shape: type[Shape]) -> type[BaseModel]:
         __doc__=shape.__doc__,
         __module__=shape.__module__,
         **fields,
-    )
-
-
-class BodyWarning(Shape, kw_only=True):
-    """Something in the body that was not taken as it stands, at a JSON pointer into the body."""
-
-    code: str
-    pointer: str
-    detail: str
-
-
-def body_warnings(warnings: Sequence[Warning]) -> tuple[BodyWarning, ...]:
-    """Return warnings as they stand in an answer."""
-    return tuple(
-        BodyWarning(code=warning.code, pointer=warning.pointer, detail=warning.detail)
-        for warning in warnings
     )
 
 

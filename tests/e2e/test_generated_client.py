@@ -240,7 +240,7 @@ def test_generated_client_writes_reads_and_faults_a_page(sdk: tuple[Any, Any]) -
     assert [item.page_id for item in listed.parsed.items] == ["sdk-page"]
     assert (type(typed.parsed).__name__, typed.parsed.caption) == ("ImageContent", "A cat")
     assert [type(block).__name__ for block in message.parsed.content] == [
-        "TextBlock",
+        "TextContent",
         "ImageUrlBlock",
     ]
     assert [(type(item).__name__, item.content) for item in history.parsed.items] == [

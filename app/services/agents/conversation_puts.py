@@ -36,7 +36,6 @@ from app.stores.records.session_prompts import SessionPrompt, SessionPromptRecor
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork
 from app.wire.agents import HistoryReceipt
-from app.wire.shape import body_warnings
 from pagefault_dialects.errors import Fault, PayloadTooLargeError
 from pagefault_dialects.json.values import json_text, parse_stored_json
 from pagefault_dialects.messages.comparison import (
@@ -168,7 +167,7 @@ class ConversationPuts:
             session_id=target_id if is_fork else None,
             system_changed=receipt.system_changed,
             passed_over=put.sent.passed_over,
-            warnings=body_warnings(reader.warnings),
+            warnings=tuple(reader.warnings),
         )
         return await write_receipt(
             self.renders, project_id, target_id, answer, query.render, since=query.since

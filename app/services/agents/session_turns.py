@@ -48,12 +48,11 @@ from app.stores.records.records import MAX_TOGETHER_BYTES, Records
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork
 from app.wire.agents import RefusedCall, ToolCall, TurnReceipt, TurnRequest
-from app.wire.shape import body_warnings
 from pagefault_dialects.context.cut_marks import MARK_WORDS, find_refused
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.json.values import JsonValue, json_text
 from pagefault_dialects.model.conversation import TurnCall
-from pagefault_dialects.model.normalized import Warning
+from pagefault_dialects.model.normalized import BodyWarning
 
 TURN_ROUTE = "POST /api/sessions/{session_id}/turns"
 
@@ -76,7 +75,7 @@ class _ParsedTurn:
     request: TurnRequest
     raw_entries: Sequence[tuple[str, bytes]]
     identity: RequestIdentity
-    warnings: Sequence[Warning]
+    warnings: Sequence[BodyWarning]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -129,7 +128,7 @@ class SessionTurns:
         receipt = TurnReceipt(
             seqs=tuple(seqs[:count]),
             rendering=None,
-            warnings=body_warnings(warnings),
+            warnings=tuple(warnings),
             refused=await self._refused_calls(project_id, session_id, seqs[count:]),
         )
         return await write_receipt(

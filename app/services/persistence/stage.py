@@ -25,6 +25,7 @@ from pagefault_dialects.media.file_names import safe_file_name
 from pagefault_dialects.media.types import canonical_mime_type
 from pagefault_dialects.model.media import InMemoryMedia
 from pagefault_dialects.model.normalized import (
+    BodyWarning,
     NormalizedLink,
     NormalizedMedia,
     NormalizedMediaPart,
@@ -33,7 +34,6 @@ from pagefault_dialects.model.normalized import (
     NormalizedText,
     NormalizedToolResult,
     Provenance,
-    Warning,
     more_warnings,
 )
 from pagefault_dialects.model.resource import Resource, ResourceKind, resource_kind
@@ -118,7 +118,7 @@ class _Persisting:
     kept: Sequence[KeptMedium]
     session_resources: Mapping[str, Resource]
     references: Sequence[str]
-    warnings: list[Warning]
+    warnings: list[BodyWarning]
     meta_resources: list[Resource] = field(default_factory=list)
 
     async def run(self) -> PersistedToolResult:
@@ -190,7 +190,7 @@ class _Persisting:
             # A text that only looks like a reference is a text, without a warning.
             if part.is_claimed and len(self.warnings) < _MAX_WARNINGS:
                 self.warnings.append(
-                    Warning(
+                    BodyWarning(
                         "unknown-reference",
                         part.pointer,
                         "No resource of this session has this id; the reference is kept as text.",
@@ -227,7 +227,7 @@ class _Persisting:
         whole = await self.keeper.store(InMemoryMedia(text.encode()), "application/json", None)
         self.meta_resources.append(whole)
         self.warnings.append(
-            Warning(
+            BodyWarning(
                 "long-value-stored",
                 "",
                 f"{key} has {len(text)} characters; it is kept whole as {whole.uri}.",
@@ -262,7 +262,7 @@ def _media_part(
     )
 
 
-def _damages(media: Sequence[NormalizedMedia], kept: Sequence[KeptMedium]) -> Iterator[Warning]:
+def _damages(media: Sequence[NormalizedMedia], kept: Sequence[KeptMedium]) -> Iterator[BodyWarning]:
     """Yield a warning for each damaged medium that is not sent to models, at its first place.
 
     After the first 50, a last warning has the number of the others.
@@ -274,7 +274,7 @@ def _damages(media: Sequence[NormalizedMedia], kept: Sequence[KeptMedium]) -> It
             continue
         warned.add(item.reference)
         if len(warned) <= _MAX_DAMAGES:
-            yield Warning(damage.code, medium.pointer, damage.detail)
+            yield BodyWarning(damage.code, medium.pointer, damage.detail)
     if len(warned) > _MAX_DAMAGES:
         yield more_warnings(len(warned) - _MAX_DAMAGES)
 

@@ -8,7 +8,7 @@ from app.models.limits import Limits
 from pagefault_dialects.json.repeated_keys import RepeatedKeys
 from pagefault_dialects.json.surrogates import lone_surrogates
 from pagefault_dialects.json.values import JsonValue, may_have_surrogates, parse_json, repaired
-from pagefault_dialects.model.normalized import LONE_SURROGATE_DETAIL, Warning, more_warnings
+from pagefault_dialects.model.normalized import LONE_SURROGATE_DETAIL, BodyWarning, more_warnings
 from pagefault_dialects.pages.one_line import quoted_short
 from pagefault_dialects.text_windows import without_lone_surrogates
 
@@ -25,7 +25,7 @@ class BodyReader:
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self.warnings: Sequence[Warning] = ()
+        self.warnings: Sequence[BodyWarning] = ()
 
     def read(self, body: bytes) -> JsonValue:
         """Return the JSON value of the body, numbers as they are spelled; see `read_value`.
@@ -50,7 +50,7 @@ class BodyReader:
         return repaired(value, spelled=True)
 
 
-def result_warnings(body: bytes, value: JsonValue, keys: RepeatedKeys) -> Iterator[Warning]:
+def result_warnings(body: bytes, value: JsonValue, keys: RepeatedKeys) -> Iterator[BodyWarning]:
     """Yield warnings about a request with a `result`, and how many are left.
 
     Their pointers lead into the result, and are empty for members beside it. The normalization
@@ -63,29 +63,29 @@ def result_warnings(body: bytes, value: JsonValue, keys: RepeatedKeys) -> Iterat
     return _bounded(found)
 
 
-def _beside_result(warning: Warning) -> Warning:
+def _beside_result(warning: BodyWarning) -> BodyWarning:
     detail = f"{warning.detail} It is at {warning.pointer or 'the top level'} of the request."
     return replace(warning, pointer="", detail=detail)
 
 
-def _bounded(warnings: Iterator[Warning]) -> Iterator[Warning]:
+def _bounded(warnings: Iterator[BodyWarning]) -> Iterator[BodyWarning]:
     yield from islice(warnings, _MAX_WARNINGS)
     if remaining := sum(1 for _ in warnings):
         yield more_warnings(remaining)
 
 
-def _repeated_keys(places: Iterator[tuple[str, str]], *, within: str = "") -> Iterator[Warning]:
+def _repeated_keys(places: Iterator[tuple[str, str]], *, within: str = "") -> Iterator[BodyWarning]:
     for pointer, key in places:
         inside = pointer.removeprefix(within) if pointer.startswith(within) else ""
         named = quoted_short(without_lone_surrogates(key), _LONGEST_KEY)
         where = "The object" if pointer else "The request"
-        yield Warning(
+        yield BodyWarning(
             "repeated-key",
             without_lone_surrogates(inside),
             f"{where} has the key {named} more than once; the last is read.",
         )
 
 
-def _half_surrogates(value: JsonValue) -> Iterator[Warning]:
+def _half_surrogates(value: JsonValue) -> Iterator[BodyWarning]:
     for pointer, _ in lone_surrogates(value):
-        yield Warning("lone-surrogate", without_lone_surrogates(pointer), LONE_SURROGATE_DETAIL)
+        yield BodyWarning("lone-surrogate", without_lone_surrogates(pointer), LONE_SURROGATE_DETAIL)

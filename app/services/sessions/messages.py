@@ -37,7 +37,7 @@ from pagefault_dialects.json.pointers import first_difference
 from pagefault_dialects.json.values import JsonValue, json_text, parse_stored_json
 from pagefault_dialects.media.embedded_data_uris import dump_forms
 from pagefault_dialects.messages.entry_reading import READING
-from pagefault_dialects.model.normalized import Warning
+from pagefault_dialects.model.normalized import BodyWarning
 from pagefault_dialects.model.resource import Resource
 
 APPEND_ROUTE = "POST /api/sessions/{session_id}/messages"
@@ -49,7 +49,7 @@ class AppendedMessage:
 
     message: StoredHistoryMessage
     is_new: bool
-    warnings: Sequence[Warning]
+    warnings: Sequence[BodyWarning]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -32,7 +32,7 @@ from pagefault_dialects.json.values import JsonObject, JsonValue, parse_json, va
 from pagefault_dialects.messages.entry_reading import entry_calls, is_flat, read_entry
 from pagefault_dialects.model.base import ClientId
 from pagefault_dialects.model.media import InMemoryMedia
-from pagefault_dialects.model.normalized import NormalizedToolResult, Warning
+from pagefault_dialects.model.normalized import BodyWarning, NormalizedToolResult
 from pagefault_dialects.streams.json_stream import JsonStream
 from pagefault_dialects.streams.long_strings import LongString
 from pagefault_dialects.streams.placeholder_reading import read_with_placeholders
@@ -102,7 +102,7 @@ class ReadToolResult:
 
     request: ToolResultRequest
     value: JsonValue
-    warnings: tuple[Warning, ...] = ()
+    warnings: tuple[BodyWarning, ...] = ()
 
 
 def read_tool_result_request(body: bytes, *, max_depth: int, max_nodes: int) -> ReadToolResult:

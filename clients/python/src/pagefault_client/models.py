@@ -149,14 +149,14 @@ class ImageUrlBlock(TypedDict):
     image_url: ImageUrl
 
 
-class TextBlock(TypedDict):
-    """The annotation of the image beside it."""
+class TextContent(TypedDict):
+    """Text of a text page, and the tag of every page at REFERENCE."""
 
     type: Literal["text"]
     text: str
 
 
-Block: TypeAlias = TextBlock | ImageUrlBlock
+Block: TypeAlias = TextContent | ImageUrlBlock
 
 Blocks: TypeAlias = str | list[Block]
 
@@ -946,13 +946,6 @@ class StructuredContent(TypedDict):
     type: Literal["structured"]
     data: AnyJson
     schema_name: str | None
-
-
-class TextContent(TypedDict):
-    """Text of a text page, and the tag of every page at REFERENCE."""
-
-    type: Literal["text"]
-    text: str
 
 
 class VideoContent(TypedDict):
@@ -2000,7 +1993,6 @@ __all__ = [
     "StreamEvent",
     "StructuredContent",
     "Target",
-    "TextBlock",
     "TextContent",
     "TextLines",
     "TextMatch",

@@ -24,7 +24,7 @@ from packages.dialects.tests.results.samples import (
     text,
 )
 from pagefault_dialects.json.values import json_text
-from pagefault_dialects.model.normalized import NormalizedLink, NormalizedText, Warning
+from pagefault_dialects.model.normalized import BodyWarning, NormalizedLink, NormalizedText
 from pagefault_dialects.results import normalize
 from tests.kit.media import b64
 
@@ -236,7 +236,9 @@ def test_first_hundred_warnings_are_kept_and_the_others_counted(count: int, note
     warnings = normalize(["\ud800"] * count).warnings
     assert len(warnings) == noted
     assert [warning.pointer for warning in warnings[:100]] == [f"/{at}" for at in range(100)]
-    closing = Warning("more-warnings", "", f"There were {count - 100} more warnings like these.")
+    closing = BodyWarning(
+        "more-warnings", "", f"There were {count - 100} more warnings like these."
+    )
     assert warnings[100:] == (() if count == 100 else (closing,))
 
 

@@ -5,7 +5,7 @@ A text may hold media that are not stored yet. Their place is a `MediaSlot`, an 
 """
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pagefault_dialects.json.values import MediaSlot, TextTemplate
 from pagefault_dialects.model.media import MediaSource
@@ -96,11 +96,11 @@ NormalizedPart = NormalizedText | NormalizedMediaPart | NormalizedLink | Normali
 
 
 @dataclass(frozen=True, slots=True)
-class Warning:
-    """A value that could not be read as the tool intended it.
+class BodyWarning:
+    """Something in the body that was not taken as it stands, at a JSON pointer into the body."""
 
-    `pointer` is a JSON pointer into the tool's `result`; `code` is stable.
-    """
+    # Answers have warnings as they are, and pydantic describes them.
+    __pydantic_config__: ClassVar = {"extra": "forbid"}
 
     code: str
     pointer: str
@@ -113,9 +113,9 @@ LONE_SURROGATE_DETAIL = (
 """The message of a warning `lone-surrogate`."""
 
 
-def more_warnings(count: int) -> Warning:
+def more_warnings(count: int) -> BodyWarning:
     """Return the last warning of a list that was cut."""
-    return Warning("more-warnings", "", f"There were {count} more warnings like these.")
+    return BodyWarning("more-warnings", "", f"There were {count} more warnings like these.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,4 +136,4 @@ class NormalizedToolResult:
     display: Any = None
     meta: dict[str, Any] | None = None
     envelope: dict[str, Any] | None = None
-    warnings: tuple[Warning, ...] = ()
+    warnings: tuple[BodyWarning, ...] = ()

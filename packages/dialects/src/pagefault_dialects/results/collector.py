@@ -9,8 +9,8 @@ from pagefault_dialects.media.block_shapes import MediaClaim
 from pagefault_dialects.model.media import InMemoryMedia, MediaSource
 from pagefault_dialects.model.normalized import (
     LONE_SURROGATE_DETAIL,
+    BodyWarning,
     NormalizedMedia,
-    Warning,
     more_warnings,
 )
 from pagefault_dialects.text_windows import without_lone_surrogates
@@ -77,7 +77,7 @@ class Collector:
 
     def __init__(self) -> None:
         self.media: list[NormalizedMedia] = []
-        self._warnings: list[Warning] = []
+        self._warnings: list[BodyWarning] = []
         # The number of all warnings, kept or not.
         self.warning_count = 0
         # By length, so that few texts are compared.
@@ -126,7 +126,7 @@ class Collector:
     def warn(self, code: str, pointer: Pointer, detail: str) -> None:
         """Add a warning that the value at `pointer` could not be read as the tool intended."""
         if self.warning_count < _MAX_WARNINGS:
-            self._warnings.append(Warning(code=code, pointer=str(pointer), detail=detail))
+            self._warnings.append(BodyWarning(code=code, pointer=str(pointer), detail=detail))
         self.warning_count += 1
 
     def forget_warnings_after(self, count: int) -> None:
@@ -134,7 +134,7 @@ class Collector:
         del self._warnings[count:]
         self.warning_count = count
 
-    def warnings(self) -> tuple[Warning, ...]:
+    def warnings(self) -> tuple[BodyWarning, ...]:
         """Return the warnings in order, with a last one for the number of further ones, if any."""
         more = self.warning_count - len(self._warnings)
         if not more:
