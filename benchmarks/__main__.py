@@ -46,6 +46,7 @@ MODULES = {
     "dialects": "dialects",
     "conversations": "conversations",
     "migrations": "online_migrations",
+    "capacity": "capacity",
 }
 """By group, in the order in which they are run and written down, the module that measures it."""
 

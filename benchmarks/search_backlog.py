@@ -38,7 +38,7 @@ from tests.kit.servers import SIGNING_KEY
 GROUP = "search-backlog"
 A_SECOND = 250
 CONNECTIONS = 16
-_COMMAND = (sys.executable, "-m", "benchmarks.search_backlog")
+OTHER_INDEXING = (sys.executable, "-m", "benchmarks.search_backlog")
 _LENGTH = re.compile(rb"content-length: *(\d+)", re.IGNORECASE)
 _AGE = re.compile(r"^pagefault_search_backlog_age_seconds (\S+)$", re.MULTILINE)
 _ENTRIES = re.compile(r"^pagefault_search_backlog_entries (\S+)$", re.MULTILINE)
@@ -80,8 +80,8 @@ async def _measure(
         detail=f"{samples[-1].entries:.0f} entries waited at the end",
     )
     with (
-        serving(folder / "aged", env=settings[1], command=(*_COMMAND, "aged")) as indexing,
-        serving(folder / "off", env=settings[2], command=(*_COMMAND, "off")) as other,
+        serving(folder / "aged", env=settings[1], command=(*OTHER_INDEXING, "aged")) as indexing,
+        serving(folder / "off", env=settings[2], command=(*OTHER_INDEXING, "off")) as other,
         on_cores(CLIENT),
     ):
         with_index, without = await _write_in_turns(indexing, other, scale)
