@@ -11,7 +11,7 @@ from pydantic.alias_generators import to_camel
 from rich.filesize import decimal
 
 from app.cli.terminal import count_of, existing_store_settings, one_line, print_line, truncate
-from app.services.maintenance.status import Pooler, Quotas, StatusReport, find_problems
+from app.services.maintenance.status import Quotas, StatusReport, find_problems
 from app.stores.records.database_status import QueueStatus, ServerStatus
 from app.telemetry.logs import configure_logging
 from app.wiring.store_status import read_status
@@ -21,6 +21,11 @@ from pagefault_dialects.model.moments import rfc3339
 _QUERY_CHARS = 120
 _UNKNOWN = "not known, see the problems"
 _WIDTH = 14
+_NOTIFICATIONS = {
+    "pooler": "without PAGEFAULT_DB__LISTEN_URL events of other processes are up to a second late",
+    "listen-url": "events by PAGEFAULT_DB__LISTEN_URL",
+    "redis": "events by PAGEFAULT_EVENTS__REDIS_URL",
+}
 
 
 def show_status(data_dir: Path | None, env_file: Path | None, *, as_json: bool) -> None:
@@ -97,13 +102,7 @@ def _pooler(report: StatusReport) -> str:
         return "none, SQLite has none" if report.database else _UNKNOWN
     if not pooler.is_recognized:
         return "none" if pooler.is_set is None else "none, by PAGEFAULT_DB__TRANSACTION_POOLER"
-    return f"yes, statements are not prepared; {_listening(pooler)}"
-
-
-def _listening(pooler: Pooler) -> str:
-    if pooler.has_listen_url:
-        return "events by PAGEFAULT_DB__LISTEN_URL"
-    return "without PAGEFAULT_DB__LISTEN_URL events of other processes are up to a second late"
+    return f"yes, statements are not prepared; {_NOTIFICATIONS[pooler.notifications]}"
 
 
 def _queue_rows(report: StatusReport) -> Iterator[tuple[str, str]]:

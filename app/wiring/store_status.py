@@ -3,6 +3,7 @@
 import platform
 import shutil
 from collections.abc import Awaitable, Callable
+from typing import Literal
 
 import anyio
 import anyio.to_thread
@@ -79,8 +80,9 @@ class _Reader:
             is_recognized = await anyio.to_thread.run_sync(
                 is_pooled, self.engines.reader, abandon_on_cancel=True
             )
-            db = self._settings.db
-            self._pooler = Pooler(is_recognized, db.transaction_pooler, db.listen_url is not None)
+            self._pooler = Pooler(
+                is_recognized, self._settings.db.transaction_pooler, _notifications(self._settings)
+            )
         if self._revision.current == self._revision.needed:
             self._queues = await self.engines.read(read_queue_status)
 
@@ -109,3 +111,9 @@ class _Reader:
             pooler=self._pooler,
             queues=self._queues,
         )
+
+
+def _notifications(settings: Settings) -> Literal["pooler", "listen-url", "redis"]:
+    if settings.events.redis_url is not None:
+        return "redis"
+    return "pooler" if settings.db.listen_url is None else "listen-url"

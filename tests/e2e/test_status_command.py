@@ -221,6 +221,6 @@ def test_pooler_is_named(pagefault: LoadedCommand, settings: Settings, backends:
         behind = settings.model_copy(update={"db": DatabaseSettings(url=url)})
         status, report = read_status(pagefault, behind)
         _, text = print_status(pagefault, behind)
-    pooler_members = {"isRecognized": True, "isSet": None, "hasListenUrl": False}
+    pooler_members = {"isRecognized": True, "isSet": None, "notifications": "pooler"}
     assert (status, report["pooler"]) == (0, pooler_members)
     assert re.search(r"^pooler: +yes, .*PAGEFAULT_DB__LISTEN_URL", text, re.MULTILINE)

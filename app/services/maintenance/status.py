@@ -6,6 +6,7 @@ It is read from the stores, so that it is there when no server answers.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal
 
 from app.stores.records.database_status import DatabaseStatus, QueueStatus
 
@@ -42,7 +43,8 @@ class Pooler:
     """True if statements are not prepared because of it."""
     is_set: bool | None
     """The setting."""
-    has_listen_url: bool
+    notifications: Literal["pooler", "listen-url", "redis"]
+    """How notifications of events go: those through a pooler may not arrive."""
 
 
 @dataclass(frozen=True, slots=True)
