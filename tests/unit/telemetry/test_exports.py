@@ -4,8 +4,11 @@ import os
 import sys
 
 import pytest
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.sdk.trace.export import ConsoleSpanExporter
 from structlog.testing import capture_logs
 
+from app.telemetry.exporters import exporter_class
 from app.telemetry.exports import export_traces
 from app.telemetry.signals import exporter_names
 
@@ -58,3 +61,28 @@ async def test_missing_extra_is_logged_with_its_name(monkeypatch: pytest.MonkeyP
             "log_level": "error",
         }
     ]
+
+
+@pytest.mark.parametrize(
+    ("environment", "name", "found"),
+    [
+        ({}, "otlp", OTLPSpanExporter),
+        ({"OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf"}, "otlp", OTLPSpanExporter),
+        ({}, "console", ConsoleSpanExporter),
+    ],
+)
+def test_exporters_are_found_by_their_names(
+    monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], name: str, found: type
+) -> None:
+    for variable, value in environment.items():
+        monkeypatch.setenv(variable, value)
+    assert exporter_class("traces", name) is found
+
+
+@pytest.mark.parametrize("protocol", ["grpc", "http/json"])
+def test_protocol_without_an_exporter_is_an_error(
+    monkeypatch: pytest.MonkeyPatch, protocol: str
+) -> None:
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", protocol)
+    with pytest.raises(ValueError, match="opentelemetry_traces_exporter"):
+        exporter_class("traces", "otlp")
