@@ -23,6 +23,7 @@ _EXPORTED = frozenset(
     {
         "db.system.name",
         "error.type",
+        "gen_ai.tool.name",
         "http.request.method",
         "http.response.status_code",
         "http.route",

@@ -123,7 +123,7 @@ class OtlpReceiver:
         """Return the first result that is not `None`, looked for at each message."""
         with self._news:
             found = self._news.wait_for(lambda: find(self), WAIT_SECONDS)
-        assert found is not None, self.text
+        assert found is not None, [(each.name, each.kind) for each in self.spans()]
         return found
 
     def spans(self) -> list[ReceivedSpan]:

@@ -13,17 +13,21 @@ from tests.kit.servers import with_a_database
 pytestmark = [pytest.mark.anyio, pytest.mark.engines("embedded"), pytest.mark.xdist_group("heavy")]
 
 
-def proxied_request(receiver: OtlpReceiver) -> tuple[ReceivedSpan, ReceivedSpan] | None:
-    """Return a request of the proxy to the server, and the same one at the server."""
+def trace_of_call(receiver: OtlpReceiver) -> list[ReceivedSpan] | None:
+    """Return the trace of a call, once both services have sent their spans of it."""
     spans = receiver.spans()
-    of_proxy = {each.span_id: each for each in spans if each.kind == "SPAN_KIND_CLIENT"}
-    for each in spans:
-        if each.attributes.get("http.route") == "/mcp" and each.parent_id in of_proxy:
-            return of_proxy[each.parent_id], each
+    for call in spans:
+        if call.name == "tools/call":
+            trace = [each for each in spans if each.trace_id == call.trace_id]
+            served = [each for each in trace if "http.route" in each.attributes]
+            if len({each.resource["service.instance.id"] for each in served}) > 1:
+                return trace
     return None
 
 
-async def test_trace_goes_through_the_proxy_to_the_server_behind_it(tmp_path: Path) -> None:
+async def test_call_through_a_proxy_is_one_trace_at_both_services(
+    tmp_path: Path,
+) -> None:
     with OtlpReceiver() as receiver:
         env = receiver.environment()
         far = PagefaultProcess(tmp_path / "far", env=env, is_installed=True)
@@ -41,8 +45,15 @@ async def test_trace_goes_through_the_proxy_to_the_server_behind_it(tmp_path: Pa
             async with Client(proxy) as host:
                 saved = await host.call_tool("save_page", {"content": "Ten sheep."})
             assert not saved.is_error
-            sent, received = receiver.wait_for(proxied_request)
-    assert sent.trace_id == received.trace_id
-    assert sent.resource["service.name"] == "pagefault-proxy"
-    assert received.resource["service.name"] == "pagefault"
+            trace = receiver.wait_for(trace_of_call)
+    (call,) = (each for each in trace if each.name == "tools/call")
+    assert (call.parent_id, call.attributes) == ("", {"gen_ai.tool.name": "save_page"})
+    sent = {each.span_id: each for each in trace if each.kind == "SPAN_KIND_CLIENT"}
+    sent = {key: each for key, each in sent.items() if each.parent_id == call.span_id}
+    assert {each.resource["service.name"] for each in sent.values()} == {"pagefault-proxy"}
+    served = [each for each in trace if "http.route" in each.attributes]
+    assert {each.parent_id for each in served} <= sent.keys()
+    assert {each.resource["service.name"] for each in served} == {"pagefault"}
+    assert "/mcp" in {each.attributes["http.route"] for each in served}
     assert "session=far" not in receiver.text
+    assert "Ten sheep" not in receiver.text

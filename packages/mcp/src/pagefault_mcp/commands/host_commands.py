@@ -16,6 +16,7 @@ from pagefault_dialects.model.render_options import RenderOptions, changed_optio
 from pagefault_mcp.commands import host_options as options
 
 if TYPE_CHECKING:
+    from pagefault_mcp.proxy.call_traces import CallTraces
     from pagefault_mcp.proxy.proxy_process import Host, Serve, Server, Service
 
 hosts = typer.Typer()
@@ -194,14 +195,14 @@ def _run_proxy(
 
     # A host runs a proxy for each of its servers.
     release_freed_memory()
-    traces: AbstractContextManager[None] = nullcontext()
+    exported: AbstractContextManager[CallTraces | None] = nullcontext()
     if exporter_names("traces"):
-        from app.telemetry.client_traces import client_traces
+        from app.telemetry.call_spans import export_calls
 
-        traces = client_traces("pagefault-proxy", print_error)
+        exported = export_calls(print_error)
     try:
-        with traces:
-            return run_proxy(service, server, host, print_error, serve)
+        with exported as traces:
+            return run_proxy(service, server, host, print_error, serve, traces)
     except CannotStartError as exc:
         raise _failure(str(exc)) from exc
 

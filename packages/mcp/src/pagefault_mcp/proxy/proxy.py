@@ -45,6 +45,7 @@ from pagefault_mcp.messages.rewritten_messages import (
     with_content,
     with_tools,
 )
+from pagefault_mcp.proxy.call_traces import CallTraces, NoCallTraces
 from pagefault_mcp.service_client.service_exchange import NoAnswerError, ServiceRefusedError
 from pagefault_mcp.service_client.service_store import ServiceStore, StoredResult
 from pagefault_mcp.upstreams.server_connections import Connection, UpstreamConnection, Write
@@ -121,6 +122,8 @@ class Proxy:
     """Our tools, by their names for the host."""
     takes_paths: bool
     """Tools receive files as paths."""
+    traces: CallTraces = field(default_factory=NoCallTraces)
+    """Traces calls."""
     _requests: RequestTracker = field(init=False)
     _is_remote: bool = field(init=False, default=False)
     _notes: dict[str, CallNote] = field(init=False, default_factory=dict)
@@ -146,7 +149,7 @@ class Proxy:
         async with anyio.create_task_group() as group:
             try:
                 async for line in read_lines(pieces):
-                    with line:
+                    with line, self.traces.message():
                         await find_members(line)
                         changed = [
                             await self._take_request(message, group) for message in line.messages
@@ -172,6 +175,7 @@ class Proxy:
             call = None if call is None else self._requests.take_call(call)
             if call is None:
                 return None
+            self.traces.begin(call.call_id, call.name)
             if call.own_name is not None:
                 group.start_soon(self._run_own, call)
                 return []
@@ -278,7 +282,8 @@ class Proxy:
             return []
         try:
             if isinstance(request, CallAnswer):
-                return await self._store_answer(request, message, lines)
+                with self.traces.end(request.call.call_id):
+                    return await self._store_answer(request, message, lines)
             return self._extend_list(message)
         except Exception as exc:  # noqa: BLE001 - the host gets its answer in any case
             self.warn(f"a message of the server is passed on as it came: {reason_of(exc)}")
@@ -322,7 +327,8 @@ class Proxy:
                     f"the arguments are {UNREADABLE}. Store them in pieces, or as a file.",
                     code="json-too-large",
                 )
-            result = await self.store.run(call, self._requests.revision)
+            with self.traces.end(call.call_id):
+                result = await self.store.run(call, self._requests.revision)
         except Exception as exc:  # noqa: BLE001 - the model gets an error
             await self._answer_error(call, f"The memory did not answer: {reason_of(exc)}")
         else:

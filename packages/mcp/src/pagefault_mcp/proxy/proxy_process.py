@@ -18,6 +18,7 @@ from pagefault_dialects.model.render_options import RenderOptions
 from pagefault_dialects.model.tool import ToolDefinition
 from pagefault_dialects.tools.tool_catalogue import definitions
 from pagefault_mcp.errors import reason_of
+from pagefault_mcp.proxy.call_traces import CallTraces, NoCallTraces
 from pagefault_mcp.proxy.pipes import host_left, standard_input, write_out
 from pagefault_mcp.proxy.proxy import Proxy, ProxyFactory
 from pagefault_mcp.service_client.running_service import (
@@ -163,6 +164,7 @@ def run_proxy(
     host: Host,
     warn: Callable[[str], None],
     serve: Serve | None = None,
+    traces: CallTraces | None = None,
 ) -> int:
     """Connect a server to this process's standard input and output; return its exit status.
 
@@ -172,6 +174,7 @@ def run_proxy(
         host: The options for the host.
         warn: Logs problems.
         serve: Serves hosts over HTTP; `None` for one host over pipes.
+        traces: Traces calls; `None` for no traces.
 
     Raises:
         CannotStartError: The server cannot be started, or reached.
@@ -189,6 +192,7 @@ def run_proxy(
             *(write_to_host, write_to_server, service.store, warn),
             own_tools=host.own_tools(),
             takes_paths=host.files is not None,
+            traces=traces or NoCallTraces(),
         )
 
     try:

@@ -1,0 +1,35 @@
+"""The contract of traces of calls, which `app.telemetry` implements by OpenTelemetry."""
+
+from contextlib import AbstractContextManager, nullcontext
+from typing import Protocol
+
+
+class CallTraces(Protocol):
+    """Traces each call from the message of the host to its stored answer.
+
+    Requests that are sent in the context of a call belong to its trace.
+    """
+
+    def message(self) -> AbstractContextManager[object]:
+        """Leave the context of the calls of a message at the end of the block."""
+
+    def begin(self, call_id: str, tool: str) -> None:
+        """Begin a call, and enter its context."""
+
+    def end(self, call_id: str) -> AbstractContextManager[object]:
+        """Enter the context of a call, and end the call with the block."""
+
+
+class NoCallTraces:
+    """Traces no calls. See `CallTraces`."""
+
+    def message(self) -> AbstractContextManager[object]:
+        """See `CallTraces.message`."""
+        return nullcontext()
+
+    def begin(self, call_id: str, tool: str) -> None:
+        """See `CallTraces.begin`."""
+
+    def end(self, _: str) -> AbstractContextManager[object]:
+        """See `CallTraces.end`."""
+        return nullcontext()
