@@ -66,17 +66,16 @@ def render_option(name: str, default: str, *, scope: str = "", least: int | None
     """
     low, high, text = describe_option(name)
     low = least or low
+    bounds = f"{low:,} to {high:,}" if high < LARGEST_COUNT else f"{low:,} or more"
 
     def check(value: int | None) -> int | None:
         if value is not None and not low <= value <= high:
-            raise typer.BadParameter(f"{value} is not between {low} and {high}")
+            raise typer.BadParameter(f"{value} is out of range: {bounds}")
         return value
 
     sentence = text.partition(". ")[0].rstrip(".")
-    if high < LARGEST_COUNT:
-        sentence += f" ({low:,} to {high:,})"
-    elif low:
-        sentence += f" ({low:,} or more)"
+    if bounds != "0 or more":
+        sentence += f" ({bounds})"
     return typer.Option(
         callback=check,
         metavar="N",

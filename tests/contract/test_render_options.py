@@ -8,7 +8,6 @@ import typer
 from typer.testing import CliRunner
 
 import pagefault_client
-from pagefault_dialects.json.numbers import LARGEST_COUNT
 from pagefault_dialects.model.render_options import (
     RecordRenderOptions,
     RenderOptions,
@@ -95,7 +94,7 @@ def test_proxy_takes_a_limit_in_the_range_of_the_option(name: str) -> None:
     low, high, text = describe_option(name)
     low = LEAST_OF_A_PROXY.get(name, low)
     flag = f"--{name.replace('_', '-')}"
-    refused = f"is not between {low} and {high}"
+    refused = "is out of range"
     for number, is_refused in ((low - 1, True), (low, False), (high, False), (high + 1, True)):
         # A proxy without a server ends there.
         assert (refused in run(hosts, "proxy", "--session", "s", flag, str(number))) is is_refused
@@ -103,7 +102,7 @@ def test_proxy_takes_a_limit_in_the_range_of_the_option(name: str) -> None:
 
 
 def test_doctor_takes_the_range_of_the_option() -> None:
-    refused = f"is not between 0 and {LARGEST_COUNT}"
+    refused = "is out of range: 0 or more"
     assert refused in run(doctor, "-", "--max-tokens", "-1")
     assert refused not in run(doctor, "-", "--max-tokens", "0")
 
