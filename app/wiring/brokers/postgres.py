@@ -55,6 +55,7 @@ class PostgresChannel:
             self._conninfo,
             autocommit=True,
             prepare_threshold=None,
+            fallback_application_name="pagefault",
             connect_timeout=round(ANSWER_SECONDS),
         )
 
