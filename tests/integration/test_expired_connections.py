@@ -1,15 +1,20 @@
 """Connections that ended while they were idle: no request fails if its work can be repeated."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from uuid import uuid4
 
+import anyio
 import httpx
 import psycopg
 import pytest
 from pydantic import SecretStr
+from sqlalchemy import Connection
 
 from app.config.settings import DatabaseSettings, Settings
+from app.stores.records.database import Written
+from app.stores.records.engine import Engines
+from app.wiring.stores import open_database
 from tests.kit.expiring_proxy import ExpiringProxy
 from tests.kit.pgbouncer import PgBouncer
 from tests.kit.servers import Backends, LiveService, Postgres, serving
@@ -188,3 +193,57 @@ def test_server_that_has_become_a_replica_is_left_for_the_one_that_takes_writes(
         with serving(to_second) as service, service.client("") as client:
             results = client.get("/api/tool-results", params={"sessionId": SESSION}).json()["items"]
     assert [result["sanitized"]["parts"][0]["text"] for result in results] == ["to the second"]
+
+
+class Ending:
+    """A function that ends the server's side of its connection when it first runs."""
+
+    def __init__(self) -> None:
+        self.attempts = 0
+
+    def read(self, connection: Connection) -> int:
+        """End it, or return the number of attempts."""
+        self.attempts += 1
+        if self.attempts == 1:
+            connection.exec_driver_sql("SELECT pg_terminate_backend(pg_backend_pid())")
+        return self.attempts
+
+    def write(self, connection: Connection) -> Written[int]:
+        """Do the same in a transaction."""
+        return Written(self.read(connection), "", ())
+
+
+@pytest.fixture(params=["direct", "pooler"])
+async def engines(
+    request: pytest.FixtureRequest, backends: Backends, database: str, tmp_path: Path
+) -> AsyncIterator[Engines]:
+    """A database, by itself and behind PgBouncer."""
+    with PgBouncer(backends.postgres) as pooler:
+        is_direct = request.param == "direct"
+        url = backends.postgres.url(database) if is_direct else pooler.url(database)
+        opened = open_database(settings_at(url, backends, tmp_path))
+        yield opened
+        await opened.close()
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("is_snapshot", [False, True])
+async def test_read_that_the_server_ends_is_repeated(engines: Engines, is_snapshot: bool) -> None:
+    assert await engines.read(Ending().read, is_snapshot=is_snapshot) == 2
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("is_alone", [False, True])
+async def test_transactions_that_the_server_ends_are_repeated(
+    engines: Engines, is_alone: bool
+) -> None:
+    outcomes: list[int] = []
+
+    async def write() -> None:
+        result, _ = await engines.write(Ending().write, is_alone=is_alone)
+        outcomes.append(result)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(write)
+        tasks.start_soon(write)
+    assert outcomes == [2, 2]

@@ -95,13 +95,14 @@ _DETAILS = {
     "damaged": "The database file is damaged, or is no database of SQLite. Whoever runs the "
     "service has to put a backup in its place."
 }
+_READ_ONLY = "25006"
 # A class of SQLSTATEs, or one of them.
 _BY_STATE: Mapping[str, str] = {
     "28P01": "wrong-password",
     "28000": "not-admitted",
     "3D000": "missing-database",
     "42501": "access-denied",
-    "25006": "read-only",
+    _READ_ONLY: "read-only",
     "26000": "transaction-pooler",
     "42P05": "transaction-pooler",
     "53100": "full",
@@ -111,8 +112,6 @@ _BY_STATE: Mapping[str, str] = {
     "57P": "connection-lost",
     "08": "connection-lost",
 }
-# Classes of SQLSTATEs, or one of them, after which other connections are lost as well.
-_ENDED_STATES = ("57P", "08", "25006")
 # By the lowest byte, which is the kind of the error.
 _BY_SQLITE: Mapping[int, str] = {
     sqlite3.SQLITE_BUSY: "locked",
@@ -180,13 +179,12 @@ def is_lost(error: BaseException) -> bool:
     return is_invalid and not _is_pool_exhausted(error)
 
 
-def mark_lost_connection(context: ExceptionContext) -> None:
-    """Make the pool replace its connections if the server has ended one, or became a replica.
+def leave_replica(context: ExceptionContext) -> None:
+    """Make the pool replace its connections if their server has become a replica.
 
-    An event listener of an engine. The driver notices an end only after the error of the server.
+    An event listener of an engine. Another server of the address may take writes by now.
     """
-    state = getattr(context.original_exception, "sqlstate", None) or ""
-    if state.startswith(_ENDED_STATES):
+    if getattr(context.original_exception, "sqlstate", None) == _READ_ONLY:
         context.is_disconnect = True
 
 

@@ -32,7 +32,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 from app.stores.records.database import PoolUse, Work
 from app.stores.records.database_address import DatabaseAddress
 from app.stores.records.database_errors import (
-    mark_lost_connection,
+    leave_replica,
     run_over_connection,
     translated_errors,
 )
@@ -171,7 +171,7 @@ def open_engines(
     for item in (engine, group_writer):
         event.listen(item, "connect", partial(_allow_prepared_statements, transaction_pooler))
         event.listen(item, "checkout", _check_not_ended)
-        event.listen(item, "handle_error", mark_lost_connection)
+        event.listen(item, "handle_error", leave_replica)
     group = GroupCommits(group_writer, timeout_seconds)
     return Engines(
         address, engine, engine, group, pool_size=pool_size, timeout_seconds=timeout_seconds
