@@ -713,6 +713,14 @@ _LANGCHAIN = (
         ],
         "no-call",
     ),
+    *(
+        _broken(
+            f"langchain: block whose type is {json.dumps(value)}",
+            [{"type": "human", "content": [{"type": value, "text": "Look."}]}],
+            "no-type",
+        )
+        for value in (None, "", ["text"])
+    ),
     _broken(
         "langchain: empty message",
         [

@@ -10,6 +10,7 @@ from itertools import groupby
 from typing import Any
 
 from pagefault_dialects.json.surrogates import has_lone_surrogate
+from pagefault_dialects.json.values import json_text, text_member
 from pagefault_dialects.messages.histories import Dialect, ForeignMessage
 from pagefault_dialects.messages.message_calls import as_answer, as_call, has_own_id, list_calls
 from pagefault_dialects.model.finding import Finding
@@ -42,6 +43,7 @@ def message_faults(messages: Sequence[ForeignMessage], main: Dialect | None) -> 
         is_as_in_mcp = (message.dialect, main) == ("anthropic", "mcp")
         if message.dialect not in (None, main) and not is_as_in_mcp:
             yield found("mixed-dialects", message.pointer, limit=main, actual=message.dialect)
+        yield from _check_types(message)
         yield from _check_calls(message, dialect)
         if dialect == "openai-chat" and message.message.get("tool_calls") == []:
             yield found("empty-calls", f"{message.pointer}/tool_calls", actual="[]")
@@ -56,6 +58,14 @@ def message_faults(messages: Sequence[ForeignMessage], main: Dialect | None) -> 
 def call_faults(foreign: ForeignMessage) -> Iterator[Finding]:
     """Yield the faults of the calls in a message, by the rules of its own dialect."""
     return _check_calls(foreign, foreign.dialect or "openai-chat")
+
+
+def _check_types(foreign: ForeignMessage) -> Iterator[Finding]:
+    content = (foreign.message or {}).get("content")
+    for index, block in enumerate(content if isinstance(content, list) else ()):
+        if isinstance(block, dict) and "type" in block and not text_member(block, "type"):
+            place = foreign.place(f"/content/{index}/type")
+            yield found("no-type", place, actual=quoted(json_text(block["type"])))
 
 
 def _check_calls(foreign: ForeignMessage, dialect: Dialect) -> Iterator[Finding]:

@@ -49,7 +49,11 @@ def accepts_block(block: JsonObject, role: TurnRole) -> bool:
 
 
 def _is_block(block: JsonValue) -> bool:
-    return isinstance(block, str) or (isinstance(block, dict) and fits_type(block, _SHAPES))
+    # The library takes the members of a block without a type, such as `cachePoint`, as they are.
+    if not isinstance(block, dict):
+        return isinstance(block, str)
+    has_type = bool(text_member(block, "type")) if "type" in block else True
+    return has_type and fits_type(block, _SHAPES)
 
 
 def _write(turns: Sequence[ResolvedTurn], profile: Profile) -> list[Node]:

@@ -139,6 +139,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "same-side-twice": Rule(
             "Messages of the user and the assistant alternate.", "they are merged", "Bedrock"
         ),
+        "no-type": Rule("The type of a block is a word.", "the block becomes text"),
         "half-surrogate": Rule(
             "A text has no half of a surrogate pair.", "it is replaced by U+FFFD"
         ),
