@@ -1,7 +1,9 @@
 """Changes that are committed together: each by itself, none before the commit, none lost alone."""
 
+import gc
 import sqlite3
 import threading
+import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
@@ -415,6 +417,25 @@ async def test_change_that_has_not_begun_is_cancelled_and_the_others_stay(
         cancelled.cancel()
         await anyio.wait_all_tasks_blocked()
     assert (cancelled.cancelled_caught, await keys(engines)) == (True, [1, 3])
+
+
+async def test_result_is_freed_without_a_collection_of_garbage(engines: Engines) -> None:
+    class Result:
+        """An object that can be observed."""
+
+    def work(_: Connection) -> Written[Result]:
+        return Written(Result(), PROJECT, ())
+
+    gc.disable()
+    try:
+        result, _ = await group_of(engines).write(work)
+        observed = weakref.ref(result)
+        del result
+        # The thread is done with the first one.
+        await insert(engines, 1)
+        assert observed() is None
+    finally:
+        gc.enable()
 
 
 async def test_change_that_has_begun_is_made_though_its_caller_is_cancelled(

@@ -22,7 +22,7 @@ class Job(Generic[_Result]):
     The thread that runs it and the event loop, which gives it up, compete for it by `begin`.
     """
 
-    def __init__(self, work: Callable[[], _Result]) -> None:
+    def __init__(self, work: Callable[..., Any]) -> None:
         self._work = work
         self._begun = Lock()
         self.future: asyncio.Future[_Result]
@@ -41,12 +41,17 @@ class Job(Generic[_Result]):
         if self.begin():
             self.future.set_exception(error)
 
+    def outcome(self) -> _Result:
+        """Run the function, in a thread."""
+        result: _Result = self._work()
+        return result
+
     def complete(self) -> None:
-        """Run the function, and return its outcome to the caller, from a thread."""
+        """Return or raise the outcome to the caller, from a thread."""
         error: BaseException | None = None
         result: Any = None
         try:
-            result = self._work()
+            result = self.outcome()
         except (StopIteration, asyncio.CancelledError) as exc:
             # A future does not raise these as they are.
             error = RuntimeError(repr(exc))

@@ -68,8 +68,7 @@ class Change(Job[tuple[_Result, int | None]]):
     def __init__(
         self, work: Work[_Result], *, is_alone: bool = False, is_durable: bool = True
     ) -> None:
-        super().__init__(self.outcome)
-        self._change = work
+        super().__init__(work)
         self.is_alone = is_alone
         self.is_durable = is_durable
         self.written: Written[_Result] | None = None
@@ -80,14 +79,14 @@ class Change(Job[tuple[_Result, int | None]]):
         """Run the function; return its error, of which the caller gets a translation."""
         self.error = None
         try:
-            self.written = self._change(connection)
+            self.written = self._work(connection)
         except BaseException as exc:  # noqa: BLE001 - the caller raises it
             self.error = _translate(exc)
             return exc
         return None
 
     def outcome(self) -> tuple[_Result, int | None]:
-        """Return or raise the outcome, once the transaction is over."""
+        """Return or raise the outcome of the transaction, once it is over."""
         if self.error is not None or self.written is None:
             raise self.error or StoreUnavailableError("database")
         return self.written.result, self.last_event
