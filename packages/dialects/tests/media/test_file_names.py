@@ -4,7 +4,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pagefault_dialects.media.file_names import MAX_NAME_BYTES, extension_for, safe_file_name
+from pagefault_dialects.media.file_names import (
+    MAX_NAME_BYTES,
+    disposition_filename,
+    download_name,
+    extension_for,
+    safe_file_name,
+)
 
 HOSTILE_NAMES = {
     "no name": (None, None),
@@ -114,3 +120,62 @@ def test_long_run_of_combining_marks_costs_no_more_than_its_length() -> None:
 )
 def test_extension_of_code_is_that_of_its_language(mime_type: str, extension: str | None) -> None:
     assert extension_for(mime_type) == extension
+
+
+@pytest.mark.parametrize(
+    ("mime_type", "extension"),
+    [
+        *((None, None), ("", None), ("no type", None), ("application/octet-stream", None)),
+        *(("image/png", ".png"), ("IMAGE/PNG; a=b", ".png"), ("application/xml", ".xml")),
+        *(("audio/wav", ".wav"), ("text/markdown", ".md"), ("application/gzip", ".gz")),
+        *(("image/jpeg", ".jpg"), ("application/x-unheard-of", None), ("image/webp", ".webp")),
+    ],
+)
+def test_extension_is_the_usual_one_of_a_type(mime_type: str | None, extension: str | None) -> None:
+    assert extension_for(mime_type) == extension
+
+
+@pytest.mark.parametrize(
+    ("page_id", "types", "name"),
+    [
+        ("p-1", ["image/png"], "p-1.png"),
+        ("a:b:c", ["image/png"], "a_b_c.png"),
+        ("p", [None, "application/x-unheard-of", "audio/wav", "image/png"], "p.wav"),
+        ("p", [], "p.bin"),
+        ("nul", ["image/png"], "_nul.png"),
+        ("..", ["image/png"], "png"),
+        ("/", [], "bin"),
+    ],
+)
+def test_page_is_downloaded_under_its_id(page_id: str, types: list[str | None], name: str) -> None:
+    assert download_name(page_id, *types) == name
+
+
+def test_page_without_a_known_type_has_the_extension_of_the_caller() -> None:
+    assert download_name("p", None, otherwise=".txt") == "p.txt"
+    assert download_name("\x00", otherwise="") == "page"
+
+
+@pytest.mark.parametrize(
+    ("header", "name"),
+    [
+        ('attachment; filename="a.png"', "a.png"),
+        ("attachment; filename=a.png", "a.png"),
+        ('inline; FileName="a b.png"; size=7', "a b.png"),
+        ('attachment; filename="a.png"; filename="b.png"', "a.png"),
+        ("attachment; filename*=UTF-8''%e2%82%ac.png", "€.png"),
+        ("attachment; filename=\"a.png\"; filename*=UTF-8''%e2%82%ac.png", "€.png"),
+        ("attachment; filename*=UTF-8''%e2%82%ac.png; filename=\"a.png\"", "€.png"),
+        ('attachment; filename="é.png"'.encode().decode("latin-1"), "é.png"),
+        ('attachment; filename="€.png"', "€.png"),
+        ('form-data; name="f"; filename=""', ""),
+        ('form-data; name="f"', None),
+        ("attachment", None),
+        ("", None),
+        ('attachment;\r\n filename="a.png"', "a.png"),
+        ('attachment; filename="a\nb.png"', "a b.png"),
+        (f'attachment; x="{"y" * 5_000}"; filename="a.png"', None),
+    ],
+)
+def test_name_in_a_content_disposition(header: str, name: str | None) -> None:
+    assert disposition_filename(header) == name

@@ -4,16 +4,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from packages.dialects.tests.pages.page_factory import FOX, TEXTS
+from pagefault_dialects.text_windows import PREVIEW_LIMIT_CHARS
 from pagefault_dialects.texts.cuts import (
     Excerpt,
+    boundary_at_or_after,
     boundary_at_or_before,
+    cluster_end,
     cut_short,
     excerpt,
+    excerpt_of,
     head_and_tail,
+    needs_preview,
+    preview,
     sentences,
+    shortened,
+    whole_length,
+    whole_text_uri,
 )
 
 FAMILY = "👨‍👩‍👧"
+URI = "blob:" + "0" * 32
 
 SENTENCES = {
     "whole sentences": ("One. Two! Three? Four and more", 20, "One. Two! Three?"),
@@ -124,3 +134,144 @@ def test_excerpts_stepped_through_are_the_whole_text(text: str, max_chars: int) 
 def test_long_text_is_stepped_through_in_even_pieces() -> None:
     text = FOX * 100
     assert excerpt(text, max_chars=45, offset=45) == Excerpt(FOX, 45, 90, 4_500)
+
+
+@pytest.mark.parametrize(
+    ("position", "before", "after"),
+    [
+        *((0, 0, 0), (1, 1, 1), (2, 1, 6), (5, 1, 6), (6, 6, 6), (7, 7, 7), (8, 7, 9), (9, 9, 9)),
+        *((10, 10, 10), (11, 11, 11), (12, 11, 11), (-1, -1, -1)),
+    ],
+)
+def test_boundaries_around_a_position(position: int, before: int, after: int) -> None:
+    text = f"a{FAMILY}b\r\ncd"
+    assert boundary_at_or_before(text, position) == before
+    if position <= len(text):
+        assert boundary_at_or_after(text, position) == after
+
+
+def test_end_of_a_grapheme() -> None:
+    assert cluster_end(f"a{FAMILY}b", 1) == 6
+    assert cluster_end("ab", 1) == 2
+    assert cluster_end("ab", 2) == 2
+    # An endless one has as many characters as are looked at.
+    assert cluster_end("a" + "\u0301" * 1_000, 0) == 256
+
+
+@pytest.mark.parametrize("before", ["", "x", "xy", "\n", "🇩🇪", "🇩", "é"])
+def test_pairs_of_flags_are_counted_from_the_start_of_their_run(before: str) -> None:
+    text = before + "🇩🇪" * 400
+    boundaries = [0, *(match.end() for match in regex.finditer(r"\X", text))]
+    for position in range(500, 520):
+        expected = max(boundary for boundary in boundaries if boundary <= position)
+        assert boundary_at_or_before(text, position) == expected, position
+
+
+@pytest.mark.parametrize(
+    ("text", "limit", "expected"),
+    [
+        ("abc", 3, "abc"),
+        ("abcd", 3, "ab…"),
+        ("abcd", 1, "…"),
+        (f"ab{FAMILY}", 4, "ab…"),
+        ("One. Two.", 9, "One. Two."),
+        (" One. Two. ", 9, "One. Two."),
+        ("One. Two. ", 8, "One."),
+        ("One.Two.Three", 8, "One.Two…"),
+        ("ab cd", 3, "ab…"),
+        ("ab\tcd ef", 4, "ab…"),
+        ("ab\ncd ef", 4, "ab…"),
+        (" abcdef", 3, "ab…"),
+    ],
+)
+def test_short_limits(text: str, limit: int, expected: str) -> None:
+    cut = sentences if " " in text or "." in text or len(text) > 6 else cut_short
+    assert cut(text, limit) == expected
+
+
+@pytest.mark.parametrize("length", [999, 1_000])
+def test_text_as_long_as_its_limit_is_whole(length: int) -> None:
+    text = "x" * length
+    assert (head_and_tail(text, 1_000), cut_short(text, 1_000)) == (text, text)
+    assert head_and_tail("x" * 1_001, 1_000) != "x" * 1_001
+
+
+def test_long_text_needs_a_preview_which_names_the_whole() -> None:
+    assert needs_preview("x" * (PREVIEW_LIMIT_CHARS + 1))
+    assert not needs_preview("x" * PREVIEW_LIMIT_CHARS)
+    text = "a" * 4_000 + "b" * 20_000 + "c" * 1_000
+    shown = preview(text, URI)
+    line = f"\n[… 20000 characters left out; the whole text is {URI} …]\n"
+    assert shown == "a" * 4_000 + line + "c" * 1_000
+    assert (whole_text_uri(shown), whole_length(shown)) == (URI, 25_000)
+    assert (whole_text_uri(text), whole_length(text)) == (None, 25_000)
+
+
+@pytest.mark.parametrize(
+    ("head", "tail", "is_preview"),
+    [
+        *((2_000, 1_000, True), (1_000, 1_000, True), (900, 900, False)),
+        *((4_000, 1_000, True), (6_000, 1_000, False)),
+    ],
+)
+def test_preview_has_the_length_of_one(head: int, tail: int, is_preview: bool) -> None:
+    line = f"\n[… 7 characters left out; the whole text is {URI} …]\n"
+    text = "a" * head + line + "c" * tail
+    assert whole_text_uri(text) == (URI if is_preview else None)
+    assert whole_length(text) == (head + 7 + tail if is_preview else len(text))
+
+
+def test_text_is_shortened_to_half_and_an_eighth_of_its_limit() -> None:
+    text = "a" * 500 + "b" * 500
+    said = "\n[… 938 characters left out; read_text(7) shows all of it …]\n"
+    assert shortened(text, 100, "read_text(7)") == "a" * 50 + said + "b" * 12
+    assert shortened(text, 100, "") == ("a" * 50 + "\n[… 938 characters left out …]\n" + "b" * 12)
+
+
+@pytest.mark.parametrize(
+    ("limit", "head", "tail"), [(4_000, 2_000, 500), (20_000, 4_000, 1_000), (400, 200, 50)]
+)
+def test_preview_becomes_a_shorter_preview(limit: int, head: int, tail: int) -> None:
+    shown = preview("a" * 4_000 + "b" * 20_000 + "c" * 1_000, URI)
+    left_out = 25_000 - head - tail
+    line = f"\n[… {left_out} characters left out; the whole text is {URI} …]\n"
+    assert shortened(shown, limit, "read_text(7)") == "a" * head + line + "c" * tail
+
+
+@pytest.mark.parametrize(
+    ("text", "length"),
+    [
+        ("He\n[truncated: characters 0 to 2 of 5; go on with offset=2]", 5),
+        ("lo\n[truncated: characters 3 to 5 of 5; this is the end]", 5),
+        ("[truncated: characters 3 to 5 of 17]", 17),
+        ("[truncated: characters 3 to 5 of 17]" + "x" * 164, 17),
+        ("[truncated: characters 3 to 5 of 17]" + "x" * 165, None),
+        ("x" * 1_000 + "[truncated: characters 3 to 5 of 17]", 17),
+        ("[truncated: characters 3 to 5 of 17.", None),
+        ("Hello", None),
+        ("", None),
+    ],
+)
+def test_excerpt_names_the_length_of_its_text(text: str, length: int | None) -> None:
+    assert excerpt_of(text) == length
+
+
+@pytest.mark.parametrize(
+    ("max_chars", "offset", "expected"),
+    [
+        (5, 0, Excerpt("Hello", 0, 5, 5)),
+        (0, 0, Excerpt("H", 0, 1, 5)),
+        (1, -3, Excerpt("H", 0, 1, 5)),
+        (4, 1, Excerpt("ello", 1, 5, 5)),
+        (3, 1, Excerpt("ell", 1, 4, 5)),
+        (None, 4, Excerpt("o", 4, 5, 5)),
+    ],
+)
+def test_excerpt_has_at_least_a_character(
+    max_chars: int | None, offset: int, expected: Excerpt
+) -> None:
+    assert excerpt("Hello", max_chars=max_chars, offset=offset) == expected
+
+
+def test_excerpt_with_a_gap_has_its_notice_inside() -> None:
+    assert Excerpt("a", 0, 1, 9, has_gap=True).notice is None

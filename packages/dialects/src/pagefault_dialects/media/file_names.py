@@ -99,8 +99,8 @@ def extension_for(mime_type: str | None) -> str | None:
 def download_name(page_id: str, *mime_types: str | None, otherwise: str = UNKNOWN) -> str:
     """Return the name under which a page is downloaded.
 
-    page_id: The page's id; a colon, which some file systems do not accept, becomes `_`.
-        page_id: The page's id; a colon, which some file systems do not take, becomes `_`.
+    Args:
+        page_id: The page's id; a colon, which some file systems do not accept, becomes `_`.
         mime_types: The first type that has an extension decides.
         otherwise: The extension if no type has one.
     """
