@@ -3,6 +3,7 @@
 import json
 import sys
 from decimal import Decimal
+from typing import Any
 
 import pytest
 
@@ -80,6 +81,7 @@ def test_hooks_parse_the_numbers_of_a_text() -> None:
     text = f"[1.50, -0, 2, {'7' * 4_000}]"
     parsed = json.loads(text, **EXACT_HOOKS)
     assert [str(number) for number in parsed] == ["1.50", "-0", "2", "7" * 4_000]
-    assert [str(number) for number in json.loads("[1.50, -0]", **SPELLED_HOOKS)] == ["1.50", "-0"]
+    spelled: dict[str, Any] = {**SPELLED_HOOKS}
+    assert [str(number) for number in json.loads("[1.50, -0]", **spelled)] == ["1.50", "-0"]
     with pytest.raises(InvalidJsonError):
         json.loads("[Infinity]", **EXACT_HOOKS)

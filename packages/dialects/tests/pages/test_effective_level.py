@@ -4,9 +4,23 @@ from typing import Any
 
 import pytest
 
-from packages.dialects.tests.pages.page_factory import URL, make_page, text
+from packages.dialects.tests.pages.page_factory import (
+    IMAGE,
+    INLINE_IMAGE,
+    RECORDING,
+    SMALL_IMAGE,
+    URL,
+    make_page,
+    text,
+)
+from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.model.page import Body, Level, Page
-from pagefault_dialects.pages.effective_level import EffectiveLevel, effective_level
+from pagefault_dialects.pages.effective_level import (
+    EffectiveLevel,
+    attached_image,
+    effective_level,
+    whole_text,
+)
 from pagefault_dialects.pages.languages import fenced, language_of
 
 LONG = "One sentence. " * 100
@@ -104,3 +118,65 @@ def test_id_of_a_page_is_no_file_name_where_its_text_is_prose(
 ) -> None:
     page = make_page("notes-on-node.js", text("x"), mime_type=mime_type)
     assert language_of(page) == language
+
+
+@pytest.mark.parametrize(
+    ("body", "levels"),
+    [
+        (IMAGE, [Level.FULL]),
+        (SMALL_IMAGE, [Level.FULL, Level.REDUCED]),
+        (INLINE_IMAGE, [Level.FULL, Level.REDUCED]),
+        (Body("url", URL), [Level.FULL, Level.REDUCED]),
+        # An image that was not read is attached as it was sent.
+        (Body("data", "data:image/png;base64,xx"), [Level.FULL]),
+        (Body("data", "DATA:image/png;base64,xx"), [Level.FULL]),
+        (Body("data", "data:text/plain,xx"), []),
+        (Body("data", "data:imagery/x,xx"), []),
+        (RECORDING, []),
+        (text("data:image/png;base64,xx"), []),
+        (Body("none"), []),
+    ],
+)
+def test_image_is_attached_at_the_levels_that_have_one(body: Body, levels: list[Level]) -> None:
+    page = make_page("p", body, modality="image")
+    assert [level for level in Level if attached_image(page, level)] == levels
+    assert all(attached_image(page, level) == body for level in levels)
+    page = make_page("p", body, modality="text")
+    assert [level for level in Level if attached_image(page, level)] == []
+
+
+def test_smaller_image_is_attached_at_reduced() -> None:
+    page = make_page("p", IMAGE, modality="image", reduced=SMALL_IMAGE)
+    assert [attached_image(page, level) for level in Level] == [IMAGE, SMALL_IMAGE, None, None]
+
+
+@pytest.mark.parametrize(
+    ("page", "words"),
+    [
+        (make_page("p", text(LONG)), LONG),
+        (make_page("p", text("A sunset"), modality="image"), "A sunset"),
+        (make_page("p", IMAGE, modality="image", caption="A pond"), "A pond"),
+        (make_page("p", Body("url", URL)), URL),
+        (make_page("p", Body("none")), None),
+        (make_page("p", Body("json", {"a": 1}), modality="structured"), '{"a":1}'),
+        (make_page("p", Body("url", "https://x/y.mp3"), **RECORDED), RECORDED["transcript"]),
+    ],
+)
+def test_whole_text_is_that_of_the_fullest_level(page: Page, words: str | None) -> None:
+    assert whole_text(page) == words
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        [0] * 3_000,
+        ["x" * 3_000],
+        {"a": {"b": ["x"] * 3_000}},
+        [[]] * 3_000,
+        "[" + "1," * 30_000 + "1]",
+    ],
+)
+def test_large_data_has_more_than_its_reduced_form(data: JsonValue) -> None:
+    page = make_page("p", Body("json", data), modality="structured")
+    assert [effective_level(page, level).has_more for level in Level][1:] == [True] * 3
+    assert effective_level(page, Level.FULL) == EffectiveLevel(Level.FULL, False)

@@ -12,7 +12,13 @@ from packages.dialects.tests.pages.page_factory import (
     text,
 )
 from pagefault_dialects.model.page import Body, Level, Page, PageMedia
-from pagefault_dialects.pages.sizes import body_size_bytes, estimate_tokens, page_tokens
+from pagefault_dialects.pages.sizes import (
+    body_size_bytes,
+    estimate_tokens,
+    image_tokens,
+    is_longer,
+    page_tokens,
+)
 
 STORED_TEXT = Body(
     "blob",
@@ -74,3 +80,54 @@ def test_recording_costs_its_words() -> None:
 def test_higher_level_never_costs_more(page: Page) -> None:
     costs = list(page_tokens(page).values())
     assert costs == sorted(costs, reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("width", "height", "tokens"),
+    [
+        *((None, None, 258), (1_000_000, None, 258), (None, 1_000_000, 258), (1, 1, 258)),
+        *((750, 258, 258), (750, 259, 259), (1_500, 1_000, 2_000), (1_000, 751, 1_002)),
+    ],
+)
+def test_image_costs_a_token_for_750_pixels(
+    width: int | None, height: int | None, tokens: int
+) -> None:
+    assert image_tokens(width, height) == tokens
+
+
+@pytest.mark.parametrize(
+    ("body", "below", "expected"),
+    [
+        (text("ab"), text("a"), True),
+        (text("a"), text("b"), False),
+        (text("a"), Body("json", [1]), False),
+        (SMALL_IMAGE, text("a" * 1_000), True),
+        (text("a" * 1_000), SMALL_IMAGE, False),
+        (IMAGE, SMALL_IMAGE, True),
+        (SMALL_IMAGE, IMAGE, False),
+        (IMAGE, IMAGE, False),
+        (IMAGE, Body("url", URL), False),
+        (Body("url", URL), SMALL_IMAGE, False),
+    ],
+)
+def test_body_is_longer_than_the_one_below_it(body: Body, below: Body, expected: bool) -> None:
+    assert is_longer(body, below) is expected
+
+
+@pytest.mark.parametrize(
+    ("page", "tokens"),
+    [
+        (
+            make_page("p", SMALL_IMAGE, modality="image", caption="word " * 400),
+            {Level.FULL: 258, Level.REDUCED: 258, Level.ABSTRACT: 200, Level.REFERENCE: 10},
+        ),
+        (
+            make_page("p", text("One sentence. " * 100)),
+            {Level.FULL: 350, Level.REDUCED: 350, Level.ABSTRACT: 200, Level.REFERENCE: 5},
+        ),
+        (make_page("p", Body("none")), {Level.REFERENCE: 5}),
+    ],
+)
+def test_existing_levels_of_a_page_cost_tokens(page: Page, tokens: dict[Level, int]) -> None:
+    found = page_tokens(page)
+    assert (found, list(found)) == (tokens, sorted(tokens))
