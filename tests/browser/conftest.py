@@ -75,12 +75,15 @@ def _launched() -> Browser:
     return browser
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_runtest_teardown(nextitem: pytest.Item | None) -> None:
-    """Close the browser, and end its loop, before any test without one runs."""
-    if nextitem is None or not _has_browser(nextitem):
-        _launched.cache_clear()
-        _open.close()
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(nextitem: pytest.Item | None) -> Iterator[None]:
+    """Close the browser, and end its loop, before a test without one, even if a fixture fails."""
+    try:
+        yield
+    finally:
+        if nextitem is None or not _has_browser(nextitem):
+            _launched.cache_clear()
+            _open.close()
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import pytest
 from app.models.limits import Limits
 from tests.kit.servers import Backends, LiveService, serving
 
-WAIT_SECONDS = 30.0
+WAIT_SECONDS = 60.0
 JSON = {"Content-Type": "application/json"}
 AT_ONCE = 8
 LARGE_TEXT = "a word or two " * 100_000

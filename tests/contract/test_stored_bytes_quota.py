@@ -36,7 +36,7 @@ RESOURCES = "/api/resources"
 QUOTA = 4_000_000
 FULL = (507, "stored-bytes-quota")
 RACING = 12
-WAIT_SECONDS = 30.0
+WAIT_SECONDS = 60.0
 NOTHING = StoredTotal(0, 0)
 _numbers = itertools.count()
 

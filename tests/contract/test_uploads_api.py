@@ -34,7 +34,7 @@ pytestmark = pytest.mark.engines("embedded")
 
 LIMIT_BYTES = 1_000_000
 TUS_ONLY = {"tus-resumable": "1.0.0"}
-WAIT_SECONDS = 20
+WAIT_SECONDS = 60
 # Questions about an upload that is still at work: each waits for its answer, none is a pause.
 _MAX_QUESTIONS = 5_000
 

@@ -19,7 +19,7 @@ from app.config.settings import Settings
 from app.wiring.stores import open_access
 from tests.integration.sweep_stores import environment_of
 from tests.kit.event_crowds import EventSocket, listen
-from tests.kit.process import ROOT, PagefaultProcess, run_command
+from tests.kit.process import ROOT, WAIT_SECONDS, PagefaultProcess, run_command
 from tests.kit.servers import Backends
 
 pytestmark = [pytest.mark.anyio, pytest.mark.xdist_group("heavy"), pytest.mark.timeout(240)]
@@ -183,7 +183,7 @@ async def test_workers_over_one_file_tell_of_each_other_and_of_commands_and_end_
         assert done.returncode == 0, done.stderr
         for stream in streams:
             assert await stream.until_position(11)
-        with anyio.fail_after(15):
+        with anyio.fail_after(WAIT_SECONDS):
             status = await anyio.to_thread.run_sync(process.stop)
             for stream in streams:
                 await stream.until_over()

@@ -24,7 +24,7 @@ from pagefault_dialects.json.values import JsonValue
 
 PROJECT = "default"
 NOW = datetime(2026, 1, 2, 3, 4, 5, 678_901, tzinfo=UTC)
-WAIT_SECONDS = 30
+WAIT_SECONDS = 60.0
 _WAITING = """
     SELECT count(*) FROM pg_stat_activity
     WHERE datname = current_database() AND wait_event_type = 'Lock'

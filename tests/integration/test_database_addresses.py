@@ -19,7 +19,7 @@ from tests.kit.servers import Backends, Postgres, folder_in_memory
 
 pytestmark = pytest.mark.anyio
 
-WAIT_SECONDS = 30.0
+WAIT_SECONDS = 60.0
 HINT = json.dumps({"sender": "other", "newest": {"p": 1}})
 
 

@@ -24,7 +24,7 @@ from tests.kit.hostile_origin import BOMB, PNG, SLOW, HostileOrigin, redirect
 
 HOST = "files.test"
 CAP_BYTES = 256 * 1024
-WAIT_SECONDS = 30
+WAIT_SECONDS = 60.0
 IMPATIENT = FetchPolicy(
     max_bytes=CAP_BYTES, connect_seconds=0.3, read_seconds=0.3, total_seconds=0.6
 )

@@ -12,7 +12,7 @@ from types import TracebackType
 
 from tests.kit.process import ROOT
 
-WAIT_SECONDS = 30.0
+WAIT_SECONDS = 60.0
 EXAMPLES = ROOT / "deploy" / "nginx"
 
 _PLACES = f"{os.environ.get('PATH', '')}:/usr/sbin:{ROOT / '.venv' / 'nginx' / 'usr' / 'sbin'}"

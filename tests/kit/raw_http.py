@@ -5,7 +5,7 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-WAIT_SECONDS = 20
+WAIT_SECONDS = 60
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from mcp.shared.subscriptions import ResourceUpdated
 from app.config.settings import Settings
 from app.wiring.stores import open_access
 from tests.kit.loaded_command import LoadedCommand
-from tests.kit.process import PagefaultProcess, environment, program
+from tests.kit.process import WAIT_SECONDS, PagefaultProcess, environment, program
 from tests.kit.servers import LiveService, serving
 
 NOTES = "pagefault://pages/notes"
@@ -108,7 +108,7 @@ def test_every_line_of_a_host_has_its_answer(tmp_path: Path) -> None:
             "The call was not run: a number in its arguments is too large for JSON, such as 1e999."
         )
         stdin.close()
-        assert process.wait(20) == 0
+        assert process.wait(WAIT_SECONDS) == 0
 
 
 class NotificationLog:
@@ -121,7 +121,7 @@ class NotificationLog:
         self._notifications.put_nowait((message.method, getattr(message.params, "uri", "")))
 
     async def next(self) -> tuple[str, str]:
-        with anyio.fail_after(20):
+        with anyio.fail_after(WAIT_SECONDS):
             return await self._notifications.get()
 
 
@@ -220,11 +220,11 @@ class TestRunningService:
             ):
                 page = {"modality": "text", "content": "Ten sheep."}
                 http.put("/api/pages/notes", json=page).raise_for_status()
-                with anyio.fail_after(20):
+                with anyio.fail_after(WAIT_SECONDS):
                     assert await anext(subscription) == ResourceUpdated(f"{NOTES}?level=2")
                 async with open_access(far.settings) as access:
                     assert await access.revoke_key(key.split("_")[1])
-                with anyio.fail_after(20):
+                with anyio.fail_after(WAIT_SECONDS):
                     assert [event async for event in subscription] == []
 
     @OLDER

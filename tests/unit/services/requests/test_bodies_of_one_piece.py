@@ -60,8 +60,9 @@ def normalized(body: ReceivedBody) -> NormalizedRequest:
     return normalize_streamed(body.finish(), read, body.hold_text)
 
 
-def workers() -> set[str]:
-    return {field.name for field in threading.enumerate() if "worker thread" in field.name}
+def workers() -> set[int | None]:
+    """Return the threads that work for event loops, those of other tests included."""
+    return {thread.ident for thread in threading.enumerate() if "worker thread" in thread.name}
 
 
 @pytest.mark.parametrize("size_bytes", [1, 2_000, 16_000])
@@ -73,7 +74,7 @@ async def test_quick_body_is_received_and_normalized_without_a_thread(
     async with bodies(tmp_path).received(PROJECT, pieces_of(call(text))) as body:
         assert body.is_quick
         assert normalized(body).request.result == text
-    assert workers() == before
+    assert workers() <= before
 
 
 @pytest.mark.promise(
