@@ -64,7 +64,7 @@ def render_option(name: str, default: str, *, scope: str = "", least: int | None
         scope: The beginning of the help, before the sentence.
         least: The least number, if it is not that of the render option.
     """
-    low, high, text = describe_option(name)
+    (low, high), text = describe_option(name)
     low = least or low
     bounds = f"{low:,} to {high:,}" if high < LARGEST_COUNT else f"{low:,} or more"
 

@@ -7,7 +7,6 @@ media are inserted while it is sent.
 from dataclasses import fields
 from typing import Annotated, Any, TypeVar, cast, get_args
 
-from annotated_types import Interval
 from pydantic import AfterValidator, ConfigDict, Field, WithJsonSchema, field_validator
 from pydantic.config import JsonDict
 from pydantic_core import PydanticKnownError
@@ -52,7 +51,7 @@ _MAX_RANGES = 50
 _NUMBERS = tuple(
     field.name
     for field in fields(RenderOptions)
-    if any(isinstance(rule, Interval) for rule in get_args(field.type))
+    if get_args(field.type)[:1] in ((int,), (int | None,))
 )
 _Kind = TypeVar("_Kind")
 

@@ -91,7 +91,7 @@ def run(app: typer.Typer, *arguments: str) -> str:
 
 @pytest.mark.parametrize("name", LIMITS)
 def test_proxy_takes_a_limit_in_the_range_of_the_option(name: str) -> None:
-    low, high, text = describe_option(name)
+    (low, high), text = describe_option(name)
     low = LEAST_OF_A_PROXY.get(name, low)
     flag = f"--{name.replace('_', '-')}"
     refused = "is out of range"

@@ -4,12 +4,11 @@ This module does not import pydantic, since the proxy loads it.
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from itertools import groupby
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias, get_args
 
-from annotated_types import Interval, Len
 from typing_extensions import Doc, TypeAliasType
 
 from pagefault_dialects.json.numbers import LARGEST_COUNT
@@ -32,7 +31,27 @@ Rung: TypeAlias = Literal[
 """The rungs of the ladder that a medium goes down, one at a time."""
 
 
-_COUNT = Interval(ge=0, le=LARGEST_COUNT)
+class Range(NamedTuple):
+    """The range of a number, or of the length of a text, in an annotation.
+
+    It is read by pydantic, and does not import it.
+    """
+
+    least: int
+    most: int
+
+    def __get_pydantic_core_schema__(
+        self, source: object, handler: Callable[[object], dict[str, Any]]
+    ) -> dict[str, Any]:
+        """Put the range into the schema of the type, below that of `None`."""
+        schema = handler(source)
+        inner = schema.get("schema", schema)
+        names = ("min_length", "max_length") if inner["type"] == "str" else ("ge", "le")
+        inner.update(zip(names, self, strict=True))
+        return schema
+
+
+_COUNT = Range(0, LARGEST_COUNT)
 
 Handles: TypeAlias = Annotated[
     bool,
@@ -51,7 +70,7 @@ MaxTokens: TypeAlias = Annotated[
 ]
 MaxText: TypeAlias = Annotated[
     int | None,
-    Interval(ge=500, le=1_000_000),
+    Range(500, 1_000_000),
     Doc(
         "The most characters of a text in a tool's answer that is not cut. By default 8,000. In a "
         "longer one, a line between its beginning and its end says how to read the rest. Pages, "
@@ -60,7 +79,7 @@ MaxText: TypeAlias = Annotated[
 ]
 MaxImagePixels: TypeAlias = Annotated[
     int | None,
-    Interval(ge=16, le=65_535),
+    Range(16, 65_535),
     Doc(
         "The most pixels of the longer side of an image. A larger one is made smaller, with an "
         "entry of `loss`."
@@ -168,7 +187,7 @@ class RenderOptions(RecordRenderOptions):
     ] = True
     model: Annotated[
         str | None,
-        Len(1, 256),
+        Range(1, 256),
         Doc(
             "Of a session: the model of the request. Thoughts of other models are left out, with "
             "an entry of `loss`. By default the model of the newest history that was put."
@@ -186,11 +205,11 @@ class RenderOptions(RecordRenderOptions):
         return not is_evicted and not is_bound and self.media != "signed-url"
 
 
-def describe_option(name: str) -> tuple[int, int, str]:
-    """Return the least and the greatest value of an option that is a number, and its text."""
+def describe_option(name: str) -> tuple[Range, str]:
+    """Return the range of an option that is a number, and its text."""
     kind = next(field.type for field in fields(RenderOptions) if field.name == name)
-    _, interval, text = get_args(kind)
-    return interval.ge, interval.le, text.documentation
+    _, limits, text = get_args(kind)
+    return limits, text.documentation
 
 
 def changed_options(options: RecordRenderOptions) -> dict[str, Any]:
