@@ -15,7 +15,8 @@ from app.services.search.indexing import SearchIndexing
 from app.stores.records.finding import IN_ENTRIES, IN_PAGES, RankedMatch, SearchPlace, find
 from app.stores.records.records import Records
 from app.stores.records.resources import ResourceRecords
-from app.stores.records.search_entries import SearchEntryRecords, measure_queue
+from app.stores.records.search_entries import SearchEntryRecords
+from app.stores.records.search_queue import measure_queue
 from app.stores.records.search_tables import stemless_pages
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from app.models.search_entry import EntryQueue
 from app.stores.records.records import Records
-from app.stores.records.search_entries import measure_queue
+from app.stores.records.search_queue import measure_queue
 from app.telemetry.metrics import Metrics
 
 _MEASURED_SECONDS = 5.0

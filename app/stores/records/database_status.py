@@ -15,7 +15,8 @@ from sqlalchemy.exc import DBAPIError
 
 from app.stores.records.projects import ProjectRecords
 from app.stores.records.scope import read_row
-from app.stores.records.search_entries import SearchEntryRecords, measure_queue
+from app.stores.records.search_entries import SearchEntryRecords
+from app.stores.records.search_queue import measure_queue
 from app.stores.records.search_tables import search_entries
 from app.stores.records.tables import projects, stored_totals, uploads
 from app.stores.records.unit_of_work import UnitOfWork

@@ -9,12 +9,11 @@ entry was changed, nothing is indexed.
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from sqlalchemy import Integer, Row, bindparam, exists, func, or_, select
+from sqlalchemy import Integer, Row, bindparam, exists, or_
 
-from app.models.search_entry import EntryQueue, EntrySource, WaitingEntry
+from app.models.search_entry import EntrySource, WaitingEntry
 from app.stores.records.entry_sources import read_sources
 from app.stores.records.projects import ProjectRecords
-from app.stores.records.scope import read_row
 from app.stores.records.search_tables import search_entries, stemless_pages
 from app.stores.records.statements import (
     Lookup,
@@ -43,15 +42,6 @@ _OLDEST_WAITING, _NEWEST_WAITING = _WAITING.order_by(_NUMBER), _WAITING.order_by
 _COUNT_WAITING, _COUNT_STEMLESS = (
     count_rows(search_entries, _IS_WAITING),
     count_rows(stemless_pages),
-)
-_QUEUE = (
-    select(
-        func.count().label("waiting"),
-        func.min(_NUMBER).label("oldest"),
-        select(func.coalesce(func.max(_NUMBER), 0)).scalar_subquery().label("newest"),
-    )
-    .select_from(search_entries)
-    .where(_IS_WAITING)
 )
 # Rows that are locked are skipped: another transaction removes or changes their entries.
 _LOCK_WAITING = (
@@ -158,8 +148,3 @@ def find_projects_to_index(project_records: ProjectRecords) -> list[str]:
         exists().where(stemless_pages.c.project_id == projects.c.project_id),
     ]
     return project_records.list_ids(or_(*waiting))
-
-
-def measure_queue(project_records: ProjectRecords) -> EntryQueue:
-    """Return the length of the queue of all projects. It takes longer the more entries wait."""
-    return read_row(EntryQueue, project_records.select_one(_QUEUE))
