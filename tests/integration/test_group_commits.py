@@ -1,5 +1,6 @@
 """Changes that are committed together: each by itself, none before the commit, none lost alone."""
 
+import asyncio
 import gc
 import sqlite3
 import threading
@@ -462,6 +463,28 @@ async def test_change_that_has_begun_is_made_though_its_caller_is_cancelled(
     goes_on.set()
     await insert(engines, 2)
     assert (cancelled.cancelled_caught, await keys(engines)) == (True, [1, 2])
+
+
+async def test_error_of_a_change_whose_caller_is_cancelled_is_not_logged(
+    engines: Engines,
+) -> None:
+    logged: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: logged.append(context))
+    begun, goes_on = threading.Event(), threading.Event()
+
+    def fail(_: Connection) -> Written[None]:
+        begun.set()
+        goes_on.wait()
+        raise GivenUpError
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(group_of(engines).write, fail)
+        await anyio.to_thread.run_sync(begun.wait)
+        tasks.cancel_scope.cancel()
+    goes_on.set()
+    await insert(engines, 1)
+    gc.collect()
+    assert logged == []
 
 
 async def test_turn_that_does_not_come_is_a_database_that_does_not_answer(tmp_path: Path) -> None:

@@ -108,7 +108,7 @@ class DatabaseThreads:
         loop = asyncio.get_running_loop()
         job.future = loop.create_future()
         self._jobs[job.future] = job
-        job.future.add_done_callback(self._jobs.pop)
+        job.future.add_done_callback(self._forget)
         self._queue.put(job)
         self._start_thread(job)
         timer = loop.call_later(self._timeout_seconds, lambda: job.give_up(unavailable("busy")))
@@ -119,6 +119,12 @@ class DatabaseThreads:
             # A cancelled caller takes its function along, unless it has begun.
             if job.begin():
                 job.future.cancel()
+
+    def _forget(self, future: asyncio.Future[Any]) -> None:
+        del self._jobs[future]
+        # Counts as raised, as the caller may be cancelled.
+        if not future.cancelled():
+            future.exception()
 
     def _start_thread(self, job: Job[Any]) -> None:
         if self._started < min(self._most, len(self._jobs)):
