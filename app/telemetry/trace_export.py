@@ -8,13 +8,15 @@ sessions. So only the listed attributes are exported, and no texts of errors.
 import os
 from collections.abc import Iterable
 
-from opentelemetry import trace
+from opentelemetry import propagate, trace
 from opentelemetry.context import Context
+from opentelemetry.environment_variables import OTEL_PROPAGATORS
 from opentelemetry.instrumentation.httpx import HTTPXClientInstrumentor
 from opentelemetry.metrics import NoOpMeterProvider
 from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.trace import Status
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from app.telemetry.exporters import exporter_class, service_resource
 
@@ -93,6 +95,9 @@ def open_tracer_provider(names: Iterable[str], service: str = "pagefault") -> Tr
     for exporter in exporters:
         provider.add_span_processor(SafeSpans(BatchSpanProcessor(exporter)))
     trace.set_tracer_provider(provider)
+    if not os.environ.get(OTEL_PROPAGATORS):
+        # The default is `baggage` too, which would send data of a caller to every other server.
+        propagate.set_global_textmap(TraceContextTextMapPropagator())
     _instrument_httpx(provider)
     return provider
 

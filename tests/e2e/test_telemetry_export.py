@@ -154,7 +154,8 @@ def test_secrets_of_requests_are_not_exported(tmp_path: Path, receiver: OtlpRece
             page = {"modality": "image", "content": address}
             assert client.put(f"/api/pages/{_SECRET}", json=page).status_code == 201
             download = f"/api/pages/{_SECRET}/download"
-            assert client.get(download, headers=_TRACEPARENT).status_code == 200
+            traced = _TRACEPARENT | {"baggage": "user=zzcallerzz"}
+            assert client.get(download, headers=traced).status_code == 200
             receiver.wait_for(span_of("GET /api/pages/{page_id}/download"))
             fetch = receiver.wait_for(span_of("GET", "SPAN_KIND_CLIENT"))
     assert _SECRET not in receiver.text
@@ -164,6 +165,7 @@ def test_secrets_of_requests_are_not_exported(tmp_path: Path, receiver: OtlpRece
     (sent,) = (each for each in origin.requests if _SECRET in each)
     parent = base64.b64decode(fetch.span_id).hex()
     assert f"traceparent: 00-{_TRACE}-{parent}-01" in sent
+    assert "zzcallerzz" not in sent
 
 
 def test_metrics_are_those_of_prometheus(tmp_path: Path, receiver: OtlpReceiver) -> None:
