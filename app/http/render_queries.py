@@ -20,7 +20,7 @@ from pagefault_dialects.model.render_options import (
 
 TargetQuery = Annotated[Target, Query(description="The dialect of the messages.")]
 SinceQuery = Annotated[Count, Query(description=SINCE)]
-FrontierName = Annotated[
+FrontierQuery = Annotated[
     ClientId | None,
     Doc(
         "The name of the frontier with the eviction of earlier renderings. It is read here and "
@@ -67,13 +67,13 @@ class PageQuery(RecordQuery):
 class SessionOptionsQuery(OptionsQuery, RenderOptions):
     """The options for rendering a session, which has a memory of pages."""
 
-    frontier: FrontierName = None
+    frontier: FrontierQuery = None
 
 
 class SessionQuery(OptionsQuery, RenderOptions):
     """The target of a rendering of a session, and its options."""
 
-    frontier: FrontierName = None
+    frontier: FrontierQuery = None
     target: TargetQuery
     at: Annotated[Count | None, Doc(AT)] = None
 

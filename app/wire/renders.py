@@ -121,7 +121,7 @@ class OptionsModel(WireModel):
         """Return MIME types and ranges in small letters, without blanks around them."""
         if ranges is None:
             return None
-        read = tuple(byte_range.strip().lower() for byte_range in ranges)
+        read = tuple(media_range.strip().lower() for media_range in ranges)
         if len(read) > _MAX_RANGES or not all(map(is_media_range, read)):
             raise ValueError(
                 f"must be up to {_MAX_RANGES} MIME types or ranges, as in image/png,image/*"

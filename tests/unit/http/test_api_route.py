@@ -5,9 +5,11 @@ from typing import Annotated
 import pytest
 from fastapi import APIRouter, Depends, Query
 from fastapi.routing import APIRoute
+from pydantic import ConfigDict
 
 from app.http.api_route import QueryNames, query_names
 from pagefault_dialects.errors import Fault, InvalidPayloadError
+from pagefault_dialects.model.base import WireModel
 
 router = APIRouter()
 
@@ -24,11 +26,21 @@ async def some(
 ) -> None: ...
 
 
+class Options(WireModel):
+    model_config = ConfigDict(extra="ignore")
+
+    max_tokens: int | None = None
+
+
+@router.get("/model")
+async def model(options: Annotated[Options, Query()], since: int = 0) -> None: ...
+
+
 @router.get("/none")
 async def none() -> None: ...
 
 
-SOME, NONE = (
+SOME, MODEL, NONE = (
     QueryNames(query_names(route.dependant))
     for route in router.routes
     if isinstance(route, APIRoute)
@@ -40,6 +52,18 @@ def refused(names: QueryNames, query: bytes) -> tuple[Fault, ...]:
         names.check(query)
     assert error.value.problem_code == "unknown-parameter"
     return error.value.faults
+
+
+def test_names_of_a_model_are_those_of_its_members_in_json() -> None:
+    MODEL.check(b"maxTokens=5&since=3")
+    fault = Fault(
+        "/query/max_tokens",
+        "is no parameter of this route; did you mean `maxTokens`? It takes `maxTokens`, `since`",
+    )
+    assert refused(MODEL, b"max_tokens=5") == (fault,)
+    assert refused(MODEL, b"maxTokens=5&maxTokens=6") == (
+        Fault("/query/maxTokens", "is given more than once, and is taken once"),
+    )
 
 
 @pytest.mark.parametrize(
