@@ -94,16 +94,29 @@ class Servers(Stores):
         run_lines("restore-servers", self._folder, self.env, leave_out="aws ")
 
 
-def run_lines(block: str, folder: Path, env: dict[str, str], *, leave_out: str = "\0") -> None:
+def run_lines(
+    block: str,
+    folder: Path,
+    env: dict[str, str],
+    *,
+    leave_out: str = "\0",
+    user: str | None = None,
+) -> None:
     """Run the documented lines in a folder, as somebody does who copies them."""
     (shown,) = re.findall(_BLOCK.format(block), PAGE.read_text(), re.MULTILINE | re.DOTALL)
     lines = [line for line in shown.splitlines() if not line.startswith(leave_out)]
+    run_shell("\n".join(lines), folder, env, user=user)
+
+
+def run_shell(lines: str, folder: Path, env: dict[str, str], *, user: str | None = None) -> None:
+    """Run lines of a shell in a folder, as another user if root has to."""
     places = f"{COMMAND.parent}:{_PG_TOOLS}:"
     settings = environment(env)
     done = subprocess.run(  # noqa: S603 - our own documentation
-        ["/bin/sh", "-eu", "-c", "\n".join(lines)],
+        ["/bin/sh", "-eu", "-c", lines],
         cwd=folder,
         env=settings | {"PATH": places + settings["PATH"]},
+        user=user,
         capture_output=True,
         text=True,
         timeout=WAIT_SECONDS,
