@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from threading import Thread
 
-from opentelemetry import context, trace
+from opentelemetry import context, propagate, trace
 
 from app.telemetry.signals import exporter_names
 
@@ -52,9 +52,10 @@ class CallSpans:
         finally:
             context.detach(token)
 
-    def begin(self, call_id: str, tool: str) -> None:
+    def begin(self, call_id: str, tool: str, traceparent: str | None) -> None:
         """See `CallTraces.begin`."""
-        span = _tracer.start_span("tools/call", attributes={"gen_ai.tool.name": tool})
+        parent = propagate.extract({"traceparent": traceparent}) if traceparent else None
+        span = _tracer.start_span("tools/call", parent, attributes={"gen_ai.tool.name": tool})
         self._spans[call_id] = span
         context.attach(trace.set_span_in_context(span))
         if len(self._spans) > _MAX_CALLS:

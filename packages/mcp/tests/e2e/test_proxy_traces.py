@@ -1,16 +1,21 @@
 """Traces through a proxy: from its requests to the server behind it, and to the service."""
 
+import base64
 import sys
 from pathlib import Path
+from typing import cast
 
 import pytest
 from mcp import Client, StdioServerParameters
+from mcp.types import RequestParamsMeta
 
 from tests.kit.otlp_receiver import OtlpReceiver, ReceivedSpan
 from tests.kit.process import COMMAND, PagefaultProcess, environment
 from tests.kit.servers import with_a_database
 
 pytestmark = [pytest.mark.anyio, pytest.mark.engines("embedded"), pytest.mark.xdist_group("heavy")]
+
+_TRACEPARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
 
 def trace_of_call(receiver: OtlpReceiver) -> list[ReceivedSpan] | None:
@@ -43,11 +48,17 @@ async def test_call_through_a_proxy_is_one_trace_at_both_services(
                 env=environment(env),
             )
             async with Client(proxy) as host:
-                saved = await host.call_tool("save_page", {"content": "Ten sheep."})
+                saved = await host.call_tool(
+                    "save_page",
+                    {"content": "Ten sheep."},
+                    meta=cast(RequestParamsMeta, {"traceparent": _TRACEPARENT}),
+                )
             assert not saved.is_error
             trace = receiver.wait_for(trace_of_call)
     (call,) = (each for each in trace if each.name == "tools/call")
-    assert (call.parent_id, call.attributes) == ("", {"gen_ai.tool.name": "save_page"})
+    assert call.attributes == {"gen_ai.tool.name": "save_page"}
+    ids = [base64.b64decode(each).hex() for each in (call.trace_id, call.parent_id)]
+    assert f"00-{ids[0]}-{ids[1]}-01" == _TRACEPARENT
     sent = {each.span_id: each for each in trace if each.kind == "SPAN_KIND_CLIENT"}
     sent = {key: each for key, each in sent.items() if each.parent_id == call.span_id}
     assert {each.resource["service.name"] for each in sent.values()} == {"pagefault-proxy"}

@@ -151,6 +151,8 @@ class PendingCall:
     """The name of the server; `None` while it is unknown."""
     is_noted: bool = False
     """The history has the call already."""
+    traceparent: str | None = None
+    """The trace that the call belongs to, as the host has put it into `_meta`."""
 
 
 @dataclass(slots=True, eq=False)
@@ -249,6 +251,7 @@ class RequestTracker:
         if (revision := member(meta, REVISION)) is not None:
             self.revision = nearest_revision(revision)
         about = meta if isinstance(meta, dict) else {}
+        traceparent = member(meta, "traceparent")
         arguments, written = _arguments(line, params.get("arguments"))
         return PendingCall(
             call_id=str(uuid_utils.uuid7()),
@@ -260,6 +263,7 @@ class RequestTracker:
             about={key: value for key, value in about.items() if key.startswith(_PROTOCOL)},
             state=_state(line, params),
             server=self.server,
+            traceparent=traceparent if isinstance(traceparent, str) else None,
         )
 
     def lacks_list(self, call: PendingCall, *, is_remote: bool) -> bool:

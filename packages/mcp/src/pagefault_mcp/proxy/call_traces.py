@@ -13,8 +13,14 @@ class CallTraces(Protocol):
     def message(self) -> AbstractContextManager[object]:
         """Leave the context of the calls of a message at the end of the block."""
 
-    def begin(self, call_id: str, tool: str) -> None:
-        """Begin a call, and enter its context."""
+    def begin(self, call_id: str, tool: str, traceparent: str | None) -> None:
+        """Begin a call, and enter its context.
+
+        Args:
+            call_id: The id of the call.
+            tool: The name of the tool.
+            traceparent: The trace of the host, as W3C writes it; `None` for a trace of its own.
+        """
 
     def end(self, call_id: str) -> AbstractContextManager[object]:
         """Enter the context of a call, and end the call with the block."""
@@ -27,7 +33,7 @@ class NoCallTraces:
         """See `CallTraces.message`."""
         return nullcontext()
 
-    def begin(self, call_id: str, tool: str) -> None:
+    def begin(self, call_id: str, tool: str, traceparent: str | None) -> None:
         """See `CallTraces.begin`."""
 
     def end(self, _: str) -> AbstractContextManager[object]:

@@ -175,7 +175,7 @@ class Proxy:
             call = None if call is None else self._requests.take_call(call)
             if call is None:
                 return None
-            self.traces.begin(call.call_id, call.name)
+            self.traces.begin(call.call_id, call.name, call.traceparent)
             if call.own_name is not None:
                 group.start_soon(self._run_own, call)
                 return []
