@@ -3,41 +3,6 @@
 `pagefault_dialects.errors` has the errors of parsing as well: `InvalidJsonError`,
 `InvalidPayloadError` and `PayloadTooLargeError`.
 
-    PagefaultError
-     ├─ MalformedRequestError      the request cannot be parsed
-     │   ├─ InvalidCursorError     a cursor that is not from this list
-     │   └─ DigestMismatchError    bytes that do not match the announced digest
-     ├─ UnauthorizedError          no key, or an unknown or revoked one
-     ├─ ForbiddenLinkError         a signed link that has expired or was altered
-     ├─ ForbiddenOriginError       a web page whose origin may not write or listen
-     ├─ MisdirectedRequestError    a host name that is not accepted
-     ├─ NotFoundError              a record that is absent, or in another project
-     ├─ GoneError                  an upload that has expired
-     ├─ ConflictError              a record that exists and differs, or is in use
-     ├─ PreconditionFailedError    If-Match or If-None-Match does not hold
-     │   └─ TusVersionError        an unsupported version of the protocol for resumable uploads
-     ├─ SlowBodyError              a body that arrived too slowly
-     ├─ HeadersTooLargeError       headers above the limit
-     ├─ UnsupportedMediaError      a body of an unsupported type
-     ├─ RangeNotSatisfiableError   no requested range lies inside the content
-     ├─ InvalidPayloadError        a valid document with invalid values; of the library
-     │   ├─ MissingAttachmentError an attached file that is not a resource of the project
-     │   └─ InvalidBundleError     a bundle that is damaged or of another format
-     ├─ ChecksumMismatchError      a piece of an upload that does not match its checksum
-     ├─ FetchBlockedError          a URL that may not be fetched
-     ├─ UpstreamError              an invalid answer of a URL's server
-     │   └─ UpstreamTimeoutError   a URL's server that took too long
-     ├─ QuotaExceededError         a key without quota for this minute or day
-     ├─ StreamLimitError           a key with too many event streams
-     ├─ OverloadedError            too many requests at once
-     │   ├─ MemoryExhaustedError   not enough free memory
-     │   └─ FetchesBusyError       too many fetches at once for a project
-     └─ StoreUnavailableError      a store that did not answer, or did not confirm a commit
-         ├─ StoreMisconfiguredError  a store that refuses the service until the operator acts
-         ├─ StoreFullError         a full store; nothing was stored
-         │   └─ StoredBytesQuotaError  a project at its limit of stored bytes
-         └─ BlobSweptError         bytes that were removed before their record was written
-
 Each class has a stable `code`, and a docstring that is its section in `docs/errors.md`. Details
 never repeat input, since an echoed lone surrogate turns a 422 into a 500.
 """
