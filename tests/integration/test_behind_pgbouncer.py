@@ -20,10 +20,12 @@ from app.stores.records.engine import is_pooled
 from app.stores.records.migrations import current_revision
 from app.wiring.stores import migrate_database, open_checked_database, open_database
 from tests.kit.pgbouncer import PgBouncer
-from tests.kit.servers import Backends, LiveService, serving
+from tests.kit.servers import Backends, LiveService, Postgres, serving
 
 CLIENTS = 8
 ROUNDS = 10
+# With PgBouncer's default of 15 s between two logins it takes some 5,000.
+MAX_PROBES = 1_000
 # PgBouncer itself sets these to the values of each client.
 _OF_CLIENTS = {
     "application_name",
@@ -207,3 +209,20 @@ def test_request_that_finds_no_connection_in_the_pooler_is_a_503_with_the_cause(
                 connection.execute("SELECT 1")
             refused = client.get("/readyz")
     assert (refused.status_code, refused.json()["cause"]) == (503, "pooler-busy")
+
+
+def test_server_behind_the_pooler_that_comes_back_is_used_again(
+    backends: Backends, tmp_path_factory: pytest.TempPathFactory, tmp_path: Path
+) -> None:
+    folder = tmp_path_factory.mktemp("postgres")
+    with Postgres(folder, is_durable=True) as server, PgBouncer(server) as pooler:
+        url = SecretStr(pooler.url(server.new_database(migrated=True)))
+        settings = backends.settings("server", tmp_path).model_copy(
+            update={"db": DatabaseSettings(url=url)}
+        )
+        with serving(settings) as service, service.client() as client:
+            client.get("/readyz").raise_for_status()
+            server.crash()
+            assert client.get("/readyz").status_code == 503
+            server.start_again()
+            assert any(client.get("/readyz").status_code == 200 for _ in range(MAX_PROBES))

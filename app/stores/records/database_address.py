@@ -101,7 +101,7 @@ def _servers_of_sqlalchemy(url: str) -> dict[str, str]:
 
 
 def _check_hosts(hosts: str, ports: str) -> None:
-    """Refuse what a driver would resolve, although it is part of a user or password."""
+    """Refuse parts of a user or password that a driver would resolve as a host."""
     if "@" in hosts:
         raise ValueError("has an @ before the one behind the password: write it as %40")
     if not _PORTS.fullmatch(ports):

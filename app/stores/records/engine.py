@@ -258,7 +258,12 @@ def _allow_prepared_statements(
     A prepared statement is a name in one connection to the server. Over another connection, the
     name is unknown, or that of another statement, which is then run.
     """
-    is_pooled = _is_pooled(connection) if transaction_pooler is None else transaction_pooler
+    try:
+        is_pooled = _is_pooled(connection) if transaction_pooler is None else transaction_pooler
+    except BaseException:
+        # The pool does not know it yet.
+        connection.close()
+        raise
     record.info[_IS_POOLED] = is_pooled
     if not is_pooled:
         connection.prepare_threshold = _PREPARE_THRESHOLD
