@@ -11,7 +11,7 @@ from pydantic.alias_generators import to_camel
 from rich.filesize import decimal
 
 from app.cli.terminal import count_of, existing_store_settings, one_line, print_line, truncate
-from app.services.maintenance.status import Quotas, StatusReport, find_problems
+from app.services.maintenance.status import QuotaLimits, StatusReport, find_problems
 from app.stores.records.database_status import QueueStatus, ServerStatus
 from app.telemetry.logs import configure_logging
 from app.wiring.store_status import read_status
@@ -124,7 +124,7 @@ def _stored_rows(queues: QueueStatus, quota: int) -> Iterator[tuple[str, str]]:
         yield "" if place else "stored", f"{share}, project {project.project_id}"
 
 
-def _quotas(quotas: Quotas) -> str:
+def _quotas(quotas: QuotaLimits) -> str:
     texts = {
         f"{quotas.requests_per_minute:,} requests a minute and key": quotas.requests_per_minute,
         f"{decimal(quotas.body_bytes_per_day)} a day and key": quotas.body_bytes_per_day,

@@ -11,7 +11,7 @@ import anyio.to_thread
 from app.config.settings import Settings
 from app.errors import StoreUnavailableError
 from app.models.identity import utc_now
-from app.services.maintenance.status import Disk, Pooler, Quotas, Revision, StatusReport
+from app.services.maintenance.status import Disk, Pooler, QuotaLimits, Revision, StatusReport
 from app.stores.records.database_status import (
     DatabaseStatus,
     QueueStatus,
@@ -102,7 +102,7 @@ class _Reader:
             database_place=self.engines.address.place,
             blobs_place=settings.blobs.url or str(settings.data_dir / "blobs"),
             disk=Disk(disk.free, disk.total),
-            quotas=Quotas(
+            quotas=QuotaLimits(
                 quotas.requests_per_minute, quotas.body_bytes_per_day, quotas.stored_bytes
             ),
             failures=self._failures,

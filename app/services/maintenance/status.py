@@ -48,7 +48,7 @@ class Pooler:
 
 
 @dataclass(frozen=True, slots=True)
-class Quotas:
+class QuotaLimits:
     """The quotas of a key and of a project; 0 for none."""
 
     requests_per_minute: int
@@ -68,7 +68,7 @@ class StatusReport:
     blobs_place: str
     """The directory or bucket of the files."""
     disk: Disk
-    quotas: Quotas
+    quotas: QuotaLimits
     failures: Mapping[str, str]
     """For a store that does not answer, the reason: `database` or `files`."""
     revision: Revision | None = None

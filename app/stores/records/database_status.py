@@ -114,7 +114,7 @@ class DatabaseStatus:
 
 
 @dataclass(frozen=True, slots=True)
-class StoredBytes:
+class ProjectBytes:
     """The bytes that count towards the quota of a project."""
 
     project_id: str
@@ -135,7 +135,7 @@ class QueueStatus:
     open_uploads: int
     oldest_expiry: datetime | None
     """When the first upload expires, or has expired."""
-    largest: Sequence[StoredBytes]
+    largest: Sequence[ProjectBytes]
 
 
 def read_database_status(connection: Connection) -> DatabaseStatus:
@@ -161,7 +161,7 @@ def read_queue_status(connection: Connection) -> QueueStatus:
         oldest_entry=None if queue.oldest is None else _created_at(connection, queue.oldest),
         open_uploads=waiting.open_uploads,
         oldest_expiry=waiting.oldest_expiry,
-        largest=[StoredBytes(*row) for row in connection.execute(_LARGEST)],
+        largest=[ProjectBytes(*row) for row in connection.execute(_LARGEST)],
     )
 
 

@@ -7,17 +7,17 @@ import pytest
 
 from app.services.maintenance.status import (
     Disk,
-    Quotas,
+    QuotaLimits,
     Revision,
     StatusReport,
     find_problems,
 )
 from app.stores.records.database_status import (
     DatabaseStatus,
+    ProjectBytes,
     QueueStatus,
     RunningStatement,
     ServerStatus,
-    StoredBytes,
 )
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
@@ -30,7 +30,7 @@ QUEUES = QueueStatus(
     oldest_entry=NOW - timedelta(seconds=300),
     open_uploads=1,
     oldest_expiry=NOW - timedelta(hours=24),
-    largest=[StoredBytes("p", 90)],
+    largest=[ProjectBytes("p", 90)],
 )
 SOUND = StatusReport(
     read_at=NOW,
@@ -39,7 +39,7 @@ SOUND = StatusReport(
     database_place="h/d",
     blobs_place="s3://bucket",
     disk=Disk(5, 100),
-    quotas=Quotas(0, 0, 100),
+    quotas=QuotaLimits(0, 0, 100),
     failures={},
     revision=Revision("0002", "0002"),
     database=DATABASE,
@@ -100,7 +100,7 @@ def with_queues(**changes: object) -> StatusReport:
             "uploads have expired for more than a day: no sweep runs; run `pagefault gc`",
         ),
         (
-            with_queues(largest=[StoredBytes("p", 95)]),
+            with_queues(largest=[ProjectBytes("p", 95)]),
             "project p has used 95% of its quota of stored bytes",
         ),
     ],
