@@ -25,7 +25,6 @@ _EXPORTED = frozenset(
     {
         "db.system.name",
         "error.type",
-        "gen_ai.tool.name",
         "http.request.method",
         "http.response.status_code",
         "http.route",
@@ -38,8 +37,32 @@ _EXPORTED = frozenset(
 )
 
 
+_OWN_SCOPE = "pagefault"
+# Their names of spans have routes and methods of HTTP.
+_NAMED_SCOPES = frozenset({_OWN_SCOPE, "fastapi", "opentelemetry.instrumentation.httpx"})
+# The SDK of MCP names spans by the method and the tool of a message, whatever they are.
+_METHODS = frozenset(
+    {
+        "completion/complete",
+        "initialize",
+        "ping",
+        "prompts/get",
+        "prompts/list",
+        "resources/list",
+        "resources/read",
+        "resources/templates/list",
+        "server/discover",
+        "subscriptions/listen",
+        "tools/call",
+        "tools/list",
+    }
+)
+
+
 class SafeSpans(SpanProcessor):
     """Passes spans on with the listed attributes only, and without events and texts of errors.
+
+    Names that may be texts of a request are shortened to the method, or replaced by the scope.
 
     Args:
         processor: The next processor.
@@ -55,13 +78,16 @@ class SafeSpans(SpanProcessor):
     def on_end(self, span: ReadableSpan) -> None:
         """Pass a copy of a span on."""
         attributes = span.attributes or {}
+        scope = "" if span.instrumentation_scope is None else span.instrumentation_scope.name
+        # The tools of other spans are those that a client has named.
+        exported = _EXPORTED | {"gen_ai.tool.name"} if scope == _OWN_SCOPE else _EXPORTED
         self._processor.on_end(
             ReadableSpan(
-                name=span.name,
+                name=_safe_name(span.name, scope),
                 context=span.get_span_context(),
                 parent=span.parent,
                 resource=span.resource,
-                attributes={name: attributes[name] for name in _EXPORTED & attributes.keys()},
+                attributes={name: attributes[name] for name in exported & attributes.keys()},
                 kind=span.kind,
                 status=Status(span.status.status_code),
                 start_time=span.start_time,
@@ -77,6 +103,13 @@ class SafeSpans(SpanProcessor):
     def force_flush(self, timeout_millis: int = 30_000) -> bool:
         """Export the spans that wait."""
         return self._processor.force_flush(timeout_millis)
+
+
+def _safe_name(name: str, scope: str) -> str:
+    method = name.partition(" ")[0]
+    if scope in _NAMED_SCOPES:
+        return name
+    return method if method in _METHODS else scope
 
 
 def open_tracer_provider(names: Iterable[str], service: str = "pagefault") -> TracerProvider:

@@ -27,6 +27,7 @@ _TRACEPARENT = {"traceparent": f"00-{_TRACE}-{_CALLER}-01"}
 _TRACE_ID = base64.b64encode(bytes.fromhex(_TRACE)).decode()
 _CALLER_ID = base64.b64encode(bytes.fromhex(_CALLER)).decode()
 _NEVER = "3600000"
+_MCP = {"Accept": "application/json, text/event-stream"}
 
 
 @pytest.fixture
@@ -126,7 +127,7 @@ def test_probes_have_no_spans_and_streams_have_one(tmp_path: Path, receiver: Otl
     "security.md#logs",
     "Traces and metrics that are exported have no key, token, path, query, header or body",
     kept_by="app/telemetry/trace_export.py",
-    tried="9 places in requests, and in the URL of a fetched file",
+    tried="12 places in requests and messages, and the URL of a fetched file",
 )
 def test_secrets_of_requests_are_not_exported(tmp_path: Path, receiver: OtlpReceiver) -> None:
     everything = {
@@ -150,6 +151,11 @@ def test_secrets_of_requests_are_not_exported(tmp_path: Path, receiver: OtlpRece
             client.get(f"/api/pages/{_SECRET}", headers=headers)
             client.get(f"/{_SECRET}", params={"token": _SECRET})
             client.post(_RESULTS, content=_SECRET, headers=headers)
+            for method in (_SECRET, "tools/call", "resources/read"):
+                named = {"name": _SECRET, "uri": _SECRET, "arguments": {"q": _SECRET}}
+                message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": named}
+                answer = client.post("/mcp?session=s", json=message, headers=_MCP)
+                assert answer.json()["id"] == 1
             address = f"http://127.0.0.1:{origin.port}/{_SECRET}?key={_SECRET}"
             page = {"modality": "image", "content": address}
             assert client.put(f"/api/pages/{_SECRET}", json=page).status_code == 201

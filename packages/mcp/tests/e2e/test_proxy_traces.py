@@ -18,11 +18,16 @@ pytestmark = [pytest.mark.anyio, pytest.mark.engines("embedded"), pytest.mark.xd
 _TRACEPARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
 
+def is_call(span: ReceivedSpan) -> bool:
+    """Return whether a span is that of a call in the proxy."""
+    return (span.name, span.resource["service.name"]) == ("tools/call", "pagefault-proxy")
+
+
 def trace_of_call(receiver: OtlpReceiver) -> list[ReceivedSpan] | None:
     """Return the trace of a call, once both services have sent their spans of it."""
     spans = receiver.spans()
     for call in spans:
-        if call.name == "tools/call":
+        if is_call(call):
             trace = [each for each in spans if each.trace_id == call.trace_id]
             served = [each for each in trace if "http.route" in each.attributes]
             if len({each.resource["service.instance.id"] for each in served}) > 1:
@@ -55,7 +60,7 @@ async def test_call_through_a_proxy_is_one_trace_at_both_services(
                 )
             assert not saved.is_error
             trace = receiver.wait_for(trace_of_call)
-    (call,) = (each for each in trace if each.name == "tools/call")
+    (call,) = filter(is_call, trace)
     assert call.attributes == {"gen_ai.tool.name": "save_page"}
     ids = [base64.b64decode(each).hex() for each in (call.trace_id, call.parent_id)]
     assert f"00-{ids[0]}-{ids[1]}-01" == _TRACEPARENT
