@@ -20,11 +20,11 @@ from pagefault_dialects.model.moments import rfc3339
 
 _QUERY_CHARS = 120
 _UNKNOWN = "not known, see the problems"
-_WIDTH = 14
-_NOTIFICATIONS = {
-    "pooler": "without PAGEFAULT_DB__LISTEN_URL events of other processes are up to a second late",
-    "listen-url": "events by PAGEFAULT_DB__LISTEN_URL",
-    "redis": "events by PAGEFAULT_EVENTS__REDIS_URL",
+_WIDTH = 15
+_CARRIERS = {
+    "database": "PAGEFAULT_DB__URL",
+    "listen-url": "PAGEFAULT_DB__LISTEN_URL",
+    "redis": "PAGEFAULT_EVENTS__REDIS_URL",
 }
 
 
@@ -72,6 +72,7 @@ def _rows(report: StatusReport) -> Iterator[tuple[str, str]]:
     yield "database", f"{_database(report)}, {report.database_place}"
     yield "schema", f"{revision.current}, needs {revision.needed}" if revision else _UNKNOWN
     yield "pooler", _pooler(report)
+    yield "notifications", _notifications(report)
     yield "files", f"{'FAILED' if 'files' in report.failures else 'ok'}, {report.blobs_place}"
     yield "disk", f"{decimal(disk.free_bytes)} free of {decimal(disk.size_bytes)}"
     yield from _queue_rows(report)
@@ -102,7 +103,16 @@ def _pooler(report: StatusReport) -> str:
         return "none, SQLite has none" if report.database else _UNKNOWN
     if not pooler.is_recognized:
         return "none" if pooler.is_set is None else "none, by PAGEFAULT_DB__TRANSACTION_POOLER"
-    return f"yes, statements are not prepared; {_NOTIFICATIONS[pooler.notifications]}"
+    return "yes, statements are not prepared"
+
+
+def _notifications(report: StatusReport) -> str:
+    found = report.notifications
+    if found is not None:
+        carrier = _CARRIERS[found.carrier]
+        return f"arrive by {carrier}" if found.are_arriving else f"do not arrive: {found.advice}"
+    is_sqlite = report.database is not None and report.database.server is None
+    return "none, processes watch the file" if is_sqlite else _UNKNOWN
 
 
 def _queue_rows(report: StatusReport) -> Iterator[tuple[str, str]]:

@@ -11,7 +11,14 @@ import anyio.to_thread
 from app.config.settings import Settings
 from app.errors import StoreUnavailableError
 from app.models.identity import utc_now
-from app.services.maintenance.status import Disk, Pooler, QuotaLimits, Revision, StatusReport
+from app.services.maintenance.status import (
+    Disk,
+    Notifications,
+    Pooler,
+    QuotaLimits,
+    Revision,
+    StatusReport,
+)
 from app.stores.records.database_status import (
     DatabaseStatus,
     QueueStatus,
@@ -21,7 +28,8 @@ from app.stores.records.database_status import (
 from app.stores.records.engine import Engines, is_pooled
 from app.stores.records.migrations import current_revision, newest_revision
 from app.version import VERSION
-from app.wiring.stores import open_blob_store, open_database
+from app.wiring.brokers.notifications import check_channel
+from app.wiring.stores import open_blob_store, open_database, open_notification_channel
 
 _ANSWER_SECONDS = 15.0
 
@@ -36,6 +44,7 @@ async def read_status(settings: Settings) -> StatusReport:
     try:
         await reader.read("database", reader.read_database)
         await reader.read("files", reader.read_files)
+        await reader.read("notifications", reader.read_notifications)
     finally:
         with anyio.move_on_after(_ANSWER_SECONDS):
             await reader.engines.close()
@@ -57,6 +66,7 @@ class _Reader:
         self._revision: Revision | None = None
         self._database: DatabaseStatus | None = None
         self._pooler: Pooler | None = None
+        self._notifications: Notifications | None = None
         self._queues: QueueStatus | None = None
 
     async def read(self, name: str, read_store: Callable[[], Awaitable[None]]) -> None:
@@ -80,11 +90,23 @@ class _Reader:
             is_recognized = await anyio.to_thread.run_sync(
                 is_pooled, self.engines.reader, abandon_on_cancel=True
             )
-            self._pooler = Pooler(
-                is_recognized, self._settings.db.transaction_pooler, _notifications(self._settings)
-            )
+            self._pooler = Pooler(is_recognized, self._settings.db.transaction_pooler)
         if self._revision.current == self._revision.needed:
             self._queues = await self.engines.read(read_queue_status)
+
+    async def read_notifications(self) -> None:
+        """Send a notification to this process itself, unless the database is known to be down."""
+        carrier = _carrier(self._settings)
+        if not self.engines.is_postgresql or (carrier == "database" and not self._database):
+            return
+        channel = open_notification_channel(self._settings, self.engines.address)
+        expected: tuple[type[Exception], ...] = (*channel.errors, TimeoutError)
+        try:
+            are_arriving = await check_channel(channel)
+        except expected:
+            self._failures["notifications"] = f"notifications cannot be sent: {channel.advice}"
+        else:
+            self._notifications = Notifications(carrier, are_arriving, channel.advice)
 
     async def read_files(self) -> None:
         """Read and write a file."""
@@ -109,11 +131,12 @@ class _Reader:
             revision=self._revision,
             database=self._database,
             pooler=self._pooler,
+            notifications=self._notifications,
             queues=self._queues,
         )
 
 
-def _notifications(settings: Settings) -> Literal["pooler", "listen-url", "redis"]:
+def _carrier(settings: Settings) -> Literal["database", "listen-url", "redis"]:
     if settings.events.redis_url is not None:
         return "redis"
-    return "pooler" if settings.db.listen_url is None else "listen-url"
+    return "database" if settings.db.listen_url is None else "listen-url"

@@ -160,12 +160,17 @@ async def open_broker(settings: Settings, engines: Engines) -> AsyncIterator[Eve
         async with open_change_counter(engines) as count_changes:
             yield SqliteBroker(count_changes)
         return
-    broker = NotificationBroker(_notification_channel(settings, engines.address))
+    broker = NotificationBroker(open_notification_channel(settings, engines.address))
     async with broker.sending():
         yield broker
 
 
-def _notification_channel(settings: Settings, address: DatabaseAddress) -> NotificationChannel:
+def open_notification_channel(settings: Settings, address: DatabaseAddress) -> NotificationChannel:
+    """Return what carries notifications between processes; nothing is connected yet.
+
+    Raises:
+        SettingError: An address is invalid, or the client of Redis is not installed.
+    """
     # Both clients take a while to load.
     if redis_url := settings.events.redis_url:
         try:

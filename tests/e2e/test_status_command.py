@@ -19,6 +19,7 @@ from app.wiring.stores import open_database
 from tests.integration.sweep_stores import environment_of
 from tests.kit.loaded_command import LoadedCommand
 from tests.kit.pgbouncer import PgBouncer
+from tests.kit.redis_server import RedisServer
 from tests.kit.servers import Backends, Engine, serving
 
 SECRET = "geheim"  # noqa: S105 - must not be printed
@@ -63,7 +64,17 @@ def test_text_has_a_line_for_each_part(
 ) -> None:
     status, text = print_status(pagefault, settings)
     names = re.findall(r"^(\w+):", text, re.MULTILINE)
-    parts = ["database", "schema", "pooler", "files", "disk", "search", "uploads", "projects"]
+    parts = [
+        "database",
+        "schema",
+        "pooler",
+        "notifications",
+        "files",
+        "disk",
+        "search",
+        "uploads",
+        "projects",
+    ]
     parts += ["quotas", *(["transactions"] if engine == "server" else []), "statements", "Python"]
     assert (status, names) == (0, parts)
     assert text.splitlines()[0].endswith("UTC: no problems")
@@ -119,8 +130,8 @@ def test_database_that_is_away_leaves_the_rest_of_the_report(
         _, text = print_status(pagefault, settings)
     assert (status, report["database"], [*report["failures"]]) == (1, None, ["database"])
     assert report["problems"] == [report["failures"]["database"]]
-    assert "database:     FAILED" in text
-    assert "files:        ok" in text
+    assert "database:      FAILED" in text
+    assert "files:         ok" in text
 
 
 @pytest.mark.engines("embedded")
@@ -194,7 +205,7 @@ def test_slowest_statements_are_those_of_pg_stat_statements(
         {"calls": 1, "meanSeconds": 1.0, "maxSeconds": 1.0, "query": "INSERT INTO t VALUES ($1)"},
     ]
     assert (
-        "statements:   3,000.0 ms on average, 2 times: SELECT $1"
+        "statements:    3,000.0 ms on average, 2 times: SELECT $1"
         in print_status(pagefault, settings)[1]
     )
 
@@ -221,6 +232,26 @@ def test_pooler_is_named(pagefault: LoadedCommand, settings: Settings, backends:
         behind = settings.model_copy(update={"db": DatabaseSettings(url=url)})
         status, report = read_status(pagefault, behind)
         _, text = print_status(pagefault, behind)
-    pooler_members = {"isRecognized": True, "isSet": None, "notifications": "pooler"}
-    assert (status, report["pooler"]) == (0, pooler_members)
-    assert re.search(r"^pooler: +yes, .*PAGEFAULT_DB__LISTEN_URL", text, re.MULTILINE)
+    assert (status, report["pooler"]) == (0, {"isRecognized": True, "isSet": None})
+    assert report["notifications"]["areArriving"] is False
+    assert re.search(r"^pooler: +yes, statements are not prepared$", text, re.MULTILINE)
+    assert re.search(
+        r"^notifications: +do not arrive.*PAGEFAULT_DB__LISTEN_URL", text, re.MULTILINE
+    )
+
+
+@pytest.mark.engines("server")
+def test_notifications_are_tried_over_the_database_and_over_redis(
+    pagefault: LoadedCommand, settings: Settings
+) -> None:
+    with RedisServer() as redis:
+        over_redis = {"PAGEFAULT_EVENTS__REDIS_URL": redis.url}
+        reports = [read_status(pagefault, settings, env)[1] for env in ({}, over_redis)]
+        redis.kill()
+        status, without = read_status(pagefault, settings, over_redis)
+    assert [
+        (report["notifications"]["carrier"], report["notifications"]["areArriving"])
+        for report in reports
+    ] == [("database", True), ("redis", True)]
+    assert (status, [*without["failures"]]) == (1, ["notifications"])
+    assert "secret" not in json.dumps(without)

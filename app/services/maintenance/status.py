@@ -43,8 +43,15 @@ class Pooler:
     """True if statements are not prepared because of it."""
     is_set: bool | None
     """The setting."""
-    notifications: Literal["pooler", "listen-url", "redis"]
-    """How notifications of events go: those through a pooler may not arrive."""
+
+
+@dataclass(frozen=True, slots=True)
+class Notifications:
+    """Notifications of events between processes, which may not arrive through a pooler."""
+
+    carrier: Literal["database", "listen-url", "redis"]
+    are_arriving: bool
+    advice: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +77,11 @@ class StatusReport:
     disk: Disk
     quotas: QuotaLimits
     failures: Mapping[str, str]
-    """For a store that does not answer, the reason: `database` or `files`."""
+    """For what does not answer, the reason: `database`, `files` or `notifications`."""
     revision: Revision | None = None
     database: DatabaseStatus | None = None
     pooler: Pooler | None = None
+    notifications: Notifications | None = None
     queues: QueueStatus | None = None
 
     @property

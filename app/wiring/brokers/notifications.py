@@ -29,6 +29,7 @@ _log = structlog.get_logger(__name__)
 _SEND_SECONDS = 0.005
 _POLL_SECONDS = 1.0
 _CHECK_SECONDS = 5.0
+_ECHO_SECONDS = 1.0
 _FIRST_PAUSE_SECONDS = 0.2
 _MAX_PAUSE_SECONDS = 5.0
 # PostgreSQL takes 7,999 bytes.
@@ -56,6 +57,17 @@ class NotificationChannel(Protocol):
 
     def receiver(self) -> AbstractAsyncContextManager[Receive]:
         """Connect, and yield a function that yields what arrives within so many seconds."""
+
+
+async def check_channel(channel: NotificationChannel) -> bool:
+    """Return whether a notification of this process to itself arrives within a second."""
+    payload = json.dumps({"sender": secrets.token_hex(8), "newest": {}})
+    async with channel.receiver() as receive, channel.sender() as send:
+        await send(payload)
+        async for arrived in receive(_ECHO_SECONDS):
+            if arrived == payload:
+                return True
+    return False
 
 
 class NotificationBroker(EventBroker):
