@@ -15,7 +15,7 @@ from opentelemetry.instrumentation.httpx import HTTPXClientInstrumentor
 from opentelemetry.metrics import NoOpMeterProvider
 from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
-from opentelemetry.trace import Status
+from opentelemetry.trace import SpanContext, Status
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from app.telemetry.exporters import exporter_class, service_resource
@@ -30,16 +30,18 @@ _EXPORTED = frozenset(
         "http.route",
         "network.protocol.name",
         "network.protocol.version",
-        "server.address",
-        "server.port",
         "url.scheme",
     }
 )
+# Attributes that elsewhere are texts of a request: `Host`, and the tools that a client names.
+_EXPORTED_OF_SCOPE = {
+    "pagefault": frozenset({"gen_ai.tool.name"}),
+    "opentelemetry.instrumentation.httpx": frozenset({"server.address", "server.port"}),
+}
 
 
-_OWN_SCOPE = "pagefault"
 # Their names of spans have routes and methods of HTTP.
-_NAMED_SCOPES = frozenset({_OWN_SCOPE, "fastapi", "opentelemetry.instrumentation.httpx"})
+_NAMED_SCOPES = frozenset({"fastapi", *_EXPORTED_OF_SCOPE})
 # The SDK of MCP names spans by the method and the tool of a message, whatever they are.
 _METHODS = frozenset(
     {
@@ -79,13 +81,12 @@ class SafeSpans(SpanProcessor):
         """Pass a copy of a span on."""
         attributes = span.attributes or {}
         scope = "" if span.instrumentation_scope is None else span.instrumentation_scope.name
-        # The tools of other spans are those that a client has named.
-        exported = _EXPORTED | {"gen_ai.tool.name"} if scope == _OWN_SCOPE else _EXPORTED
+        exported = _EXPORTED | _EXPORTED_OF_SCOPE.get(scope, frozenset())
         self._processor.on_end(
             ReadableSpan(
                 name=_safe_name(span.name, scope),
-                context=span.get_span_context(),
-                parent=span.parent,
+                context=_without_state(span.get_span_context()),
+                parent=_without_state(span.parent),
                 resource=span.resource,
                 attributes={name: attributes[name] for name in exported & attributes.keys()},
                 kind=span.kind,
@@ -103,6 +104,11 @@ class SafeSpans(SpanProcessor):
     def force_flush(self, timeout_millis: int = 30_000) -> bool:
         """Export the spans that wait."""
         return self._processor.force_flush(timeout_millis)
+
+
+def _without_state(span: SpanContext | None) -> SpanContext | None:
+    """Return the ids of a span without `tracestate`, a header of the request."""
+    return span and SpanContext(span.trace_id, span.span_id, span.is_remote, span.trace_flags)
 
 
 def _safe_name(name: str, scope: str) -> str:
