@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Collection
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 
 import pytest
 
@@ -72,6 +73,19 @@ async def test_everything_is_indexed_once_by_processes_that_do_it_together(
     matches = await records.read(PROJECT, found("walrus"))
     # One of them is no JSON: it has no words, and keeps none of the others waiting.
     assert len(matches) == len(set(matches)) == MESSAGES - 1
+
+
+async def test_steps_of_a_long_backlog_take_entries_apart(records: Records) -> None:
+    await records.write(PROJECT, add_messages)
+
+    def numbers(unit: UnitOfWork, limit: int, skip: int = 0) -> list[int]:
+        return [each.number for each in unit[SearchEntryRecords].waiting(limit=limit, skip=skip)]
+
+    every = await records.read(PROJECT, partial(numbers, limit=MESSAGES))
+    apart = [
+        await records.read(PROJECT, partial(numbers, limit=32, skip=skip)) for skip in (0, 32, 64)
+    ]
+    assert [number for step in apart for number in step] == every
 
 
 async def test_metrics_show_how_many_entries_wait(records: Records) -> None:

@@ -55,6 +55,7 @@ class BacklogGauge:
     records: Records
     metrics: Metrics | None
     age_seconds: float = 0.0
+    waiting: int = 0
     _clock: BacklogClock = field(default_factory=BacklogClock)
     _due: float = 0.0
 
@@ -67,6 +68,7 @@ class BacklogGauge:
         now = time.monotonic()
         # Counting a million entries takes a while, and should not take more than a 50th of it.
         self._due = now + max(_MEASURED_SECONDS, 50 * (now - began))
+        self.waiting = queue.waiting
         self.age_seconds = self._clock.age_seconds(queue, began)
         if self.metrics is not None:
             self.metrics.set_search_backlog(queue.waiting, self.age_seconds)

@@ -9,13 +9,15 @@ reads some entries, prepares their words in the event loop, and writes them in o
                         (`app.services.search.backlog`)
     in a search         the newest entries first, before the search, so that it finds them
 
-Several processes may index at once. If two take the same entries, the second one writes nothing.
+Several processes may index at once. If two take the same entries, the second one writes nothing. Of
+a long backlog, each takes a step at random among the oldest.
 """
 
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from secrets import SystemRandom
 from typing import NamedTuple
 
 import anyio
@@ -42,6 +44,9 @@ _log = structlog.get_logger(__name__)
 # A step of 500 costs hardly less for each entry, and writers wait for it four times as long.
 _STEP_ENTRIES = 128
 _PAGES_AT_ONCE = 8
+# Of a long backlog, the oldest entries of so many steps are indexed in any order.
+_STEPS_APART = 8
+_RANDOM = SystemRandom()
 _IDLE_SECONDS = 1.0
 _FAILED_SECONDS = 15.0
 # The share of a processor from which on a process counts as busy, measured during a pause.
@@ -90,9 +95,9 @@ class SearchIndexing:
         """Run a step in every project; return the number of indexed entries."""
         return (await self._index_all()).entries
 
-    async def _index_all(self) -> _Work:
+    async def _index_all(self, *, skip: int = 0) -> _Work:
         projects = await self.records.read_projects(find_projects_to_index)
-        steps = [step for project in projects for step in await self._steps(project)]
+        steps = [step for project in projects for step in await self._steps(project, skip=skip)]
         return _Work(*map(sum, zip(*steps, strict=True))) if steps else _Work()
 
     async def _keep_indexing(self) -> None:
@@ -103,7 +108,7 @@ class SearchIndexing:
             done: _Work | None = None
             with log_failures(_log, "not indexed for searches"):
                 await backlog.measure()
-                done = await run_to_completion(self._index_all())
+                done = await run_to_completion(self._index_all(skip=_choose_skip(backlog.waiting)))
             if done is None:
                 await anyio.sleep(_FAILED_SECONDS)
                 continue
@@ -115,15 +120,19 @@ class SearchIndexing:
             pause = pause_seconds(done.seconds, backlog.age_seconds, is_busy=is_busy)
             is_busy = await _pause(pause if done.entries else _IDLE_SECONDS)
 
-    async def _steps(self, project_id: str) -> Sequence[_Work]:
-        return [await self._step(project_id), await self._add_stems(project_id)]
+    async def _steps(self, project_id: str, *, skip: int) -> Sequence[_Work]:
+        step = await self._step(project_id, skip=skip)
+        if skip and not step.entries:
+            # This project has fewer entries.
+            step = await self._step(project_id)
+        return [step, await self._add_stems(project_id)]
 
-    async def _step(self, project_id: str, *, newest_first: bool = False) -> _Work:
+    async def _step(self, project_id: str, *, newest_first: bool = False, skip: int = 0) -> _Work:
         """Index some queued entries of a project."""
 
         def load(unit: UnitOfWork) -> dict[WaitingEntry, EntrySource | None]:
             entries = unit[SearchEntryRecords]
-            queued = entries.waiting(limit=_STEP_ENTRIES, newest_first=newest_first)
+            queued = entries.waiting(limit=_STEP_ENTRIES, newest_first=newest_first, skip=skip)
             sources = entries.sources(queued)
             return {item: sources.get(item) for item in queued}
 
@@ -156,6 +165,12 @@ class SearchIndexing:
 
         # Entries that are lost in a crash are indexed again, so the write need not be durable.
         return await self.records.write(project_id, timed, is_alone=True, is_durable=False)
+
+
+def _choose_skip(waiting: int) -> int:
+    """Return how many entries a step skips, at random, so that processes take different ones."""
+    steps = min(_STEPS_APART, waiting // (2 * _STEP_ENTRIES))
+    return _STEP_ENTRIES * _RANDOM.randrange(steps) if steps else 0
 
 
 async def _pause(seconds: float) -> bool:

@@ -37,7 +37,12 @@ _ANY_WAITING = Lookup(
 )
 _NUMBER = search_entries.c.entry_number
 _LIMIT = bindparam("limit", type_=Integer())
-_WAITING = scoped_select(search_entries).where(_IS_WAITING).limit(_LIMIT)
+_WAITING = (
+    scoped_select(search_entries)
+    .where(_IS_WAITING)
+    .limit(_LIMIT)
+    .offset(bindparam("skip", type_=Integer()))
+)
 _OLDEST_WAITING, _NEWEST_WAITING = _WAITING.order_by(_NUMBER), _WAITING.order_by(_NUMBER.desc())
 _COUNT_WAITING, _COUNT_STEMLESS = (
     count_rows(search_entries, _IS_WAITING),
@@ -83,10 +88,12 @@ class SearchEntryRecords(Repository):
         """Return whether there are pages without stems, by a lookup."""
         return bool(self._scope.look_up(_ANY_STEMLESS))
 
-    def waiting(self, *, limit: int, newest_first: bool = False) -> list[WaitingEntry]:
-        """Return up to `limit` entries that wait."""
+    def waiting(
+        self, *, limit: int, newest_first: bool = False, skip: int = 0
+    ) -> list[WaitingEntry]:
+        """Return up to `limit` entries that wait, without the first ones."""
         statement = _NEWEST_WAITING if newest_first else _OLDEST_WAITING
-        return [_entry(row) for row in self._scope.all(statement, limit=limit)]
+        return [_entry(row) for row in self._scope.all(statement, limit=limit, skip=skip)]
 
     def count_waiting(self) -> int:
         """Count waiting entries and pages without stems."""
