@@ -161,6 +161,17 @@ def test_fork_is_rendered(task: httpx.Client) -> None:
     assert record["lastSeq"] == 1_600
 
 
+def test_messages_and_a_result_long_before_its_call_fit(client: httpx.Client) -> None:
+    text = "Some words of a user. " * 450
+    send(client, user_message("Begin."), result("early", "look", "Found."))
+    for first in range(0, 1_800, 100):
+        send(client, *(user_message(f"{first + number} {text}") for number in range(100)))
+    send(client, call("early", "look", {}), user_message("And now?"))
+    record = rendered(client.get(SESSION_RENDER, params=BUDGET))
+    assert record["messages"][0]["content"] == "Begin."
+    assert record["messages"][-1]["content"] == "And now?"
+
+
 def test_what_needs_the_whole_history_names_the_budget_instead(task: httpx.Client) -> None:
     for refused in (
         task.get(SESSION_RENDER, params={"target": TARGET}),

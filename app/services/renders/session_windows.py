@@ -19,7 +19,7 @@ from typing import TypeVar
 
 from app.models.message import StoredEntry, StoredMessage
 from app.services.renders.loaded_sessions import LoadedSession, referred
-from app.services.renders.prefix_cache import PrefixCache, SessionKey
+from app.services.renders.prefix_cache import PrefixCache, RenderedAs, SessionKey
 from app.services.renders.prompt_turns import prompt_turns
 from app.services.renders.session_entries import (
     MAX_TEXT_BYTES,
@@ -64,7 +64,6 @@ _KEPT_PART = 4
 _MAX_SAID_CHARS = MAX_TEXT_BYTES // 4
 """The limit of the messages between folded steps."""
 _LARGEST_STRETCH = 8
-_FOLDS = ("folds", RenderOptions())
 
 
 class _WholeNeededError(Exception):
@@ -83,6 +82,8 @@ class SessionWindow(LoadedSession):
     """The entries of messages and steps of the prefix that the frontier shows, by `seq`."""
     least: Frontier = NOTHING_EVICTED
     """The levels that make the session short enough to be read."""
+    settles: bool = False
+    """True if the prefix is final, whatever follows."""
 
     @property
     def front(self) -> FrontFacts:
@@ -108,7 +109,9 @@ class SessionWindow(LoadedSession):
             PrefixChangedError: An entry behind the prefix changes it.
         """
         recorded = {seq: self.turns_of(entry, audience) for seq, entry in self.visible.items()}
-        turns = self.prefix.turns(self.passages, recorded, self.unpaired(audience), kept)
+        turns = self.prefix.turns(
+            self.passages, recorded, self.unpaired(audience), kept, settles=self.settles
+        )
         if self.prompt is None:
             return turns
         return [*prompt_turns(self.prompt, origin=f"/api/sessions/{self.session_id}"), *turns]
@@ -129,6 +132,13 @@ class _Request:
     _: KW_ONLY
     is_long: bool = False
     """True if the session is too long to be read at once."""
+    settles: bool = False
+    """True if entries before the fold keep their places, whatever follows."""
+
+    @property
+    def rendered_as(self) -> RenderedAs:
+        """The key of its prefixes in the cache."""
+        return "settled folds" if self.settles else "folds", RenderOptions()
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,11 +227,13 @@ class SessionWindows:
         try:
             loaded = await self.load_whole(project_id, session_id, up_to=up_to)
         except PayloadTooLargeError:
-            window = await load(is_long=True) if options.max_tokens is not None else None
-            if window is None:
+            if options.max_tokens is None:
                 raise
-            with suppress(PrefixChangedError):
-                return await render(window)
+            for settles in (False, True):
+                window = await load(is_long=True, settles=settles)
+                with suppress(PrefixChangedError):
+                    if window is not None:
+                        return await render(window)
             raise
         result = await render(loaded)
         sequences, turns = [loaded.entries, *loaded.derived], len(loaded.entries)
@@ -246,6 +258,7 @@ class SessionWindows:
         *,
         up_to: int | None = None,
         is_long: bool = False,
+        settles: bool = False,
     ) -> LoadedSession | None:
         """Return a session without its folded entries; `None` if it has to be read whole.
 
@@ -256,10 +269,10 @@ class SessionWindows:
             frontier: The frontier.
             up_to: The last entry of an earlier state of the session.
             is_long: True if the session is too long to be read at once.
+            settles: True to render it even if entries behind its fold would change the ones before.
 
         Raises:
             NotFoundError: The project has no such session.
-            PayloadTooLargeError: The entries behind the fold are too long to be rendered at once.
             StoreUnavailableError: A store did not answer.
         """
         is_short = frontier.folded <= 2 * self.stride or options.max_text is not None
@@ -267,16 +280,13 @@ class SessionWindows:
         request = _Request(
             *(project_id, session_id, options.audience, frontier, folded, up_to, self.stride)
         )
+        if is_short and not is_long:
+            return None
         try:
-            if not is_long and not is_short:
-                try:
-                    return await self._window(request)
-                except PayloadTooLargeError:
-                    is_long = options.max_tokens is not None
-                    if not is_long:
-                        raise
-            return await self._window(await self._fold(request)) if is_long else None
-        except (_WholeNeededError, PrefixChangedError):
+            if is_long:
+                request = replace(await self._fold(request), settles=settles)
+            return await self._window(request)
+        except (_WholeNeededError, PrefixChangedError, PayloadTooLargeError):
             return None
 
     async def _fold(self, request: _Request) -> _Request:
@@ -302,8 +312,10 @@ class SessionWindows:
         while not part.is_last:
             further = await self._advance(request, part)
             times = 1 if further is not None else 2 * times
-            if further is not None and part.key.incarnation:
-                self.prefixes.put(part.key, _FOLDS, further)
+            # A settled prefix depends on the ends of stretches, so that of a cut one is not cached.
+            is_cached = part.key.incarnation and not (request.settles and part.is_all)
+            if further is not None and is_cached:
+                self.prefixes.put(part.key, request.rendered_as, further)
             found = (part.key, further or part.prefix)
             # A step that does not end in a stretch may end in a larger one.
             is_last = further is None and (times > _LARGEST_STRETCH or part.is_all)
@@ -319,6 +331,7 @@ class SessionWindows:
             passages=part.visible.passages,
             visible={each.seq: each for each in part.visible.entries},
             least=part.visible.least,
+            settles=request.settles,
         )
 
     async def _load(
@@ -381,7 +394,7 @@ class SessionWindows:
             *(request.project_id, request.session_id, head.incarnation or "", request.audience),
             prompt.prompt if prompt else None,
         )
-        cached = self.prefixes.find(key, _FOLDS, up_to=request.folded) or NO_PREFIX
+        cached = self.prefixes.find(key, request.rendered_as, up_to=request.folded) or NO_PREFIX
         earlier = found[1] if found is not None and found[0] == key else NO_PREFIX
         return key, max(cached, earlier, key=lambda each: each.seq)
 
@@ -402,7 +415,9 @@ class SessionWindows:
         if not request.is_long and sum(each.chars for each in messages) > _MAX_SAID_CHARS:
             raise PayloadTooLargeError("The messages between folded steps are too long.")
         named = [each for each in passages if isinstance(each, NamedStep)]
-        if any(not each.turns and not each.pages.keys().isdisjoint(pinned) for each in named):
+        if not request.settles and any(
+            not each.turns and not each.pages.keys().isdisjoint(pinned) for each in named
+        ):
             # The newest answer that contains a pinned page is never evicted.
             raise _WholeNeededError
         turns = [turn for each in named for turn in each.turns]
@@ -422,7 +437,9 @@ class SessionWindows:
 
         def advance() -> FoldedPrefix | None:
             begins = loaded.begins(audience)
-            sealed = seal_turns(loaded.unpaired(audience), begins, prefix.paired)
+            sealed = seal_turns(
+                loaded.unpaired(audience), begins, prefix.paired, settles=request.settles
+            )
             if sealed is None:
                 return None
             entries = [entry for entry in part.entries if entry.seq < sealed.next_seq]

@@ -89,6 +89,8 @@ class FoldedPrefix:
         recorded: Mapping[int, Sequence[ComposedTurn]],
         behind: Sequence[ComposedTurn],
         kept: Collection[int],
+        *,
+        settles: bool = False,
     ) -> Sequence[ComposedTurn]:
         """Return the history as a conversation, with one step for each run of folded ones.
 
@@ -97,16 +99,27 @@ class FoldedPrefix:
             recorded: The turns of the entries that these name, as they were recorded.
             behind: The turns behind the prefix, as they were recorded.
             kept: The `seq` of answers that keep the calls that were written for them.
+            settles: Whether the prefix is final, whatever follows; see `Pairing`.
 
         Raises:
             PrefixChangedError: A turn behind the prefix changes it, or needs more of it.
         """
-        if not {seq for seq in kept if seq <= self.seq} <= {*self.orphans}:
-            raise PrefixChangedError
-        pairing = Pairing(kept, self.paired)
+        pairing = Pairing(kept, self.paired, settles=settles)
         for turn in behind:
             pairing.add(turn)
         following = pairing.turns()
+        if not settles:
+            self._check(passages, following, kept)
+        return [*_front_turns(passages, recorded, settles=settles), *following]
+
+    def _check(
+        self,
+        passages: Sequence[FrontPassage],
+        following: Sequence[ComposedTurn],
+        kept: Collection[int],
+    ) -> None:
+        if not {seq for seq in kept if seq <= self.seq} <= {*self.orphans}:
+            raise PrefixChangedError
         late = {turn.late_for for turn in following if turn.late_for is not None}
         has_step = sum(bool(turn.calls) for turn in following) > len(late)
         has_newest = not self.front.steps or any(map(_is_readable, passages))
@@ -116,7 +129,6 @@ class FoldedPrefix:
         if {seq for seq in late if seq <= self.seq} - self.front.calling.keys():
             # A late answer names the step of its call.
             raise PrefixChangedError
-        return [*_front_turns(passages, recorded), *following]
 
 
 NO_PREFIX = FoldedPrefix(0, PairedPrefix(), FoldedFront(), (), {}, 0)
@@ -124,11 +136,14 @@ NO_PREFIX = FoldedPrefix(0, PairedPrefix(), FoldedFront(), (), {}, 0)
 
 
 def _front_turns(
-    passages: Sequence[FrontPassage], recorded: Mapping[int, Sequence[ComposedTurn]]
+    passages: Sequence[FrontPassage],
+    recorded: Mapping[int, Sequence[ComposedTurn]],
+    *,
+    settles: bool,
 ) -> Iterator[ComposedTurn]:
     for number, passage in enumerate(passages):
         if isinstance(passage, SaidEntry):
-            if passage.index is None:
+            if not passage.is_recorded and not settles:
                 raise PrefixChangedError
             yield recorded[passage.seq][passage.index]
         elif _is_readable(passage):

@@ -6,13 +6,19 @@ by their entries, and read one by one.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from pagefault_dialects.context.recalls import Recall, RecalledObject, find_recalls
 from pagefault_dialects.context.steps import FoldSummary, SaidTurn, Step, passages_in, summary_of
-from pagefault_dialects.model.conversation import ComposedTurn, SyntheticNote, Turn, TurnCall
+from pagefault_dialects.model.conversation import (
+    ComposedTurn,
+    SyntheticNote,
+    Turn,
+    TurnCall,
+    TurnRole,
+)
 from pagefault_dialects.model.frontier import Frontier
 from pagefault_dialects.targets.base64_leaves import text_of
 
@@ -24,10 +30,11 @@ class SaidEntry:
     """A message, by its entry and its index among the turns of the entry."""
 
     seq: int
-    index: int | None
-    """`None` if the message differs from its record."""
+    index: int
+    is_recorded: bool
+    """False if the message differs from its record, which may have a note more or less."""
     place: int
-    is_user: bool
+    role: TurnRole
     origin: str
     summary: FoldSummary
     chars: int
@@ -128,13 +135,20 @@ class FoldedFront:
         passages, steps = [*self.passages], self.steps
         recalls = find_recalls(turns, self.recalled)
         by_entry: defaultdict[int, list[tuple[CallingStep, bool]]] = defaultdict(list)
-        for passage in passages_in(turns):
+        found = [*passages_in(turns)]
+        is_late = {each.start: turns[each.stop - 1].late_for is not None for each in found}
+        calling = [at for at, is_old in is_late.items() if turns[at].calls and not is_old]
+        for passage in found:
             part = turns[passage.start : passage.stop]
             if isinstance(passage, Step):
                 steps += 1
-                step = _named_step(passage, part, steps, recalls, recorded)
-                passages.append(step)
-                if not step.is_late and part[0].seq is not None:
+                summary = summary_of(part, steps, is_late=is_late[passage.start])
+                run = FoldedRun(passage.place, part[0].origin, summary)
+                pages = _pages_of(part, recalls)
+                if pages or passage.start in calling[-1:]:
+                    run = _named_step(run, part, pages, recalls, recorded)
+                passages.append(run)
+                if not is_late[passage.start] and part[0].seq is not None:
                     tools = frozenset(call.name for call in part[0].calls)
                     is_open = any(map(_is_written_answer, part))
                     by_entry[part[0].seq].append((CallingStep(steps, tools), is_open))
@@ -142,13 +156,13 @@ class FoldedFront:
                 passages.append(_said_entry(passage, part[0], recorded.get(part[0].seq, ())))
         recalled = Counter(self.recalled)
         recalled.update(each.target for each in recalls.values())
-        calling = {
-            seq: [step for step, _ in found]
-            for seq, found in by_entry.items()
-            if any(is_open for _, is_open in found)
+        waiting = {
+            seq: [step for step, _ in steps_of_entry]
+            for seq, steps_of_entry in by_entry.items()
+            if any(is_open for _, is_open in steps_of_entry)
         }
         named = _merged(passages, _names_needed(passages))
-        return FoldedFront(tuple(named), dict(recalled), steps, {**self.calling, **calling})
+        return FoldedFront(tuple(named), dict(recalled), steps, {**self.calling, **waiting})
 
     def passages_at(
         self, frontier: Frontier, pinned: Collection[str] = ()
@@ -156,14 +170,10 @@ class FoldedFront:
         """Return the passages at a frontier; runs without messages between them are joined.
 
         Everything up to the first message of the user, and the newest one, is always rendered, as
-        are the newest step and those with `pinned` pages.
+        are the newest step and those with `pinned` pages. Without such a message, that is the first
+        message, and those of the system.
         """
-        users = [
-            at
-            for at, passage in enumerate(self.passages)
-            if isinstance(passage, SaidEntry) and passage.is_user
-        ]
-        between = range(users[0] + 1, users[-1]) if users else range(0)
+        foldable = {*self._foldable()}
         needed = {
             at
             for at, each in enumerate(self.passages)
@@ -173,14 +183,23 @@ class FoldedFront:
         return _merged(
             (
                 FoldedRun(each.place, each.origin, each.summary)
-                if isinstance(each, SaidEntry)
-                and at in between
-                and each.place <= frontier.said_folded
+                if at in foldable and each.place <= frontier.said_folded
                 else each
                 for at, each in enumerate(self.passages)
             ),
             needed,
         )
+
+    def _foldable(self) -> Iterator[int]:
+        """Yield the indexes of messages that may be folded."""
+        roles = [each.role if isinstance(each, SaidEntry) else None for each in self.passages]
+        users = [at for at, role in enumerate(roles) if role == "user"]
+        spoken = [at for at, role in enumerate(roles) if role != "system"]
+        first = next(iter((*users, *spoken)), 0)
+        for at, role in enumerate(roles):
+            is_system = role == "system" and not users
+            if role is not None and at > first and at not in users[-1:] and not is_system:
+                yield at
 
     def said_fold(self, most_chars: int) -> int:
         """Return the position up to which messages have more than `most_chars` behind them."""
@@ -231,34 +250,39 @@ def run_turns(run: FoldedRun, number: int) -> tuple[ComposedTurn, ComposedTurn]:
 def _said_entry(
     passage: SaidTurn, turn: ComposedTurn, recorded: Sequence[ComposedTurn]
 ) -> SaidEntry:
-    index = next((at for at, each in enumerate(recorded) if each == turn), None)
-    place, is_user, summary = passage.place, turn.role == "user", summary_of([turn], 0)
+    same = [at for at, found in enumerate(recorded) if found == turn]
+    alike = [at for at, found in enumerate(recorded) if found.role == turn.role]
+    index = next(iter((*same, *alike)), 0)
+    place, role, summary = passage.place, turn.role, summary_of([turn], 0)
     chars = sum(len(text_of(item) or "") for item in turn.items)
-    return SaidEntry(turn.seq or 0, index, place, is_user, turn.origin, summary, chars)
+    return SaidEntry(*(turn.seq or 0, index, bool(same), place, role, turn.origin, summary, chars))
+
+
+def _pages_of(
+    part: Sequence[ComposedTurn], recalls: Mapping[str, Recall]
+) -> Mapping[str, int | None]:
+    """Return the pages in the answers of a step, each with the `seq` of the answer."""
+    answers = [turn for turn in part if turn.role == "tool" and not turn.is_error]
+    recalled = [(recalls[turn.call_id], turn.seq) for turn in answers if turn.call_id in recalls]
+    return {recall.target.name: seq for recall, seq in recalled if recall.target.kind == "page"}
 
 
 def _named_step(
-    passage: Step,
+    run: FoldedRun,
     part: Sequence[ComposedTurn],
-    number: int,
+    pages: Mapping[str, int | None],
     recalls: Mapping[str, Recall],
     recorded: Mapping[int, Sequence[ComposedTurn]],
 ) -> NamedStep:
-    is_late = part[-1].late_for is not None
-    turns = tuple(_recorded_turn(each, recorded.get(each.seq or 0, ())) for each in part)
-    readable = tuple(each for each in turns if each is not None)
-    answers = [turn for turn in part if turn.role == "tool" and not turn.is_error]
-    recalled = [(recalls[turn.call_id], turn.seq) for turn in answers if turn.call_id in recalls]
+    turns = [_recorded_turn(turn, recorded.get(turn.seq or 0, ())) for turn in part]
+    readable = tuple(turn for turn in turns if turn is not None)
+    ids = [call.call_id for call in part[0].calls]
     return NamedStep(
-        *(passage.place, part[0].origin, summary_of(part, number, is_late=is_late)),
+        *(run.place, run.origin, run.summary),
         readable if len(readable) == len(turns) else (),
-        {each.target.name: seq for each, seq in recalled if each.target.kind == "page"},
-        {
-            call.call_id: recalls[call.call_id].times
-            for call in part[0].calls
-            if call.call_id in recalls
-        },
-        is_late,
+        pages,
+        {call_id: recalls[call_id].times for call_id in ids if call_id in recalls},
+        is_late=part[-1].late_for is not None,
     )
 
 

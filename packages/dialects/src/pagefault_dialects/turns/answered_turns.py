@@ -110,10 +110,14 @@ class EarlyAnswers:
         kept: The `seq` of answers that do not move.
         calls: The facts about calls, which have the ids of answers whose place is final.
         nameless: The tools of answers without an id whose place is final.
+        settles: Whether calls take no answer whose place is final.
     """
 
-    def __init__(self, kept: Collection[int], calls: KnownCalls, nameless: frozenset[str]) -> None:
+    def __init__(
+        self, kept: Collection[int], calls: KnownCalls, nameless: frozenset[str], *, settles: bool
+    ) -> None:
         self._kept = kept
+        self._settles = settles
         self._calls = calls
         self._nameless = nameless
         self._by_id: defaultdict[str, dict[str, deque[AnsweredTurn]]] = defaultdict(dict)
@@ -139,7 +143,8 @@ class EarlyAnswers:
         Raises:
             PrefixChangedError: The place of the answer is final.
         """
-        if self._calls.of(call.call_id).is_early or call.name in self._nameless:
+        is_final = self._calls.of(call.call_id).is_early or call.name in self._nameless
+        if is_final and not self._settles:
             raise PrefixChangedError
         group = self._under_id(call)
         if group is None and (named := self._by_name.get(call.name)):

@@ -70,16 +70,25 @@ class Pairing:
     Args:
         kept: The `seq` of answers that stay behind the calls that were written for them.
         prefix: The state behind the final turns.
+        settles: Whether turns are final as soon as no call waits. Earlier answers without a call
+            then keep their place.
     """
 
-    def __init__(self, kept: Collection[int] = (), prefix: PairedPrefix | None = None) -> None:
+    def __init__(
+        self,
+        kept: Collection[int] = (),
+        prefix: PairedPrefix | None = None,
+        *,
+        settles: bool = False,
+    ) -> None:
         prefix = prefix or PairedPrefix()
         calls = prefix.calls.fork()
         self._calls = calls
         self._kept = kept
         self._groups: list[AnsweredTurn] = []
         self._open: AnsweredTurn | None = None
-        self._orphans = EarlyAnswers(kept, calls, prefix.nameless)
+        self._settles = settles
+        self._orphans = EarlyAnswers(kept, calls, prefix.nameless, settles=settles)
         self._notes = [*prefix.notes]
         self._entry = prefix.entry
 
@@ -89,12 +98,12 @@ class Pairing:
         They are final if no call waits, the last turn is an answer or the user's, and the next
         begins a step of the assistant. An answer without a call begins one as well.
         """
-        if not self._groups or turn.joins or not self._begins_step(turn):
+        if not self._groups or turn.joins or not (self._settles or self._begins_step(turn)):
             return False
         last = self._groups[-1]
         if self._open is not None and (self._open.waiting or self._open is not last):
             return False
-        return bool(last.answers) or last.turn.role == "user"
+        return self._settles or bool(last.answers) or last.turn.role == "user"
 
     def _begins_step(self, turn: ComposedTurn) -> bool:
         if turn.role == "tool":

@@ -20,7 +20,11 @@ class SealedTurns:
 
 
 def seal_turns(
-    turns: Sequence[ComposedTurn], begins: Collection[int], before: PairedPrefix | None
+    turns: Sequence[ComposedTurn],
+    begins: Collection[int],
+    before: PairedPrefix | None,
+    *,
+    settles: bool = False,
 ) -> SealedTurns | None:
     """Return as many turns as are final, those up to the beginning of an entry.
 
@@ -28,11 +32,12 @@ def seal_turns(
         turns: A history as it was recorded, or the part behind a prefix.
         begins: The `seq` of entries whose first turn belongs to no turn before it.
         before: The state behind the prefix.
+        settles: See `Pairing`.
 
     Returns:
         The turns that are final; `None` if there are none.
     """
-    pairing, last = Pairing((), before), 0
+    pairing, last = Pairing((), before, settles=settles), 0
     for index, turn in enumerate(turns):
         is_first = index > 0 and turns[index - 1].seq != turn.seq
         if is_first and turn.seq in begins and pairing.is_sealed_by(turn):
@@ -41,7 +46,7 @@ def seal_turns(
     next_seq = turns[last].seq if last else None
     if next_seq is None:
         return None
-    pairing = Pairing((), before)
+    pairing = Pairing((), before, settles=settles)
     for turn in turns[:last]:
         pairing.add(turn)
     return SealedTurns(*pairing.seal(), next_seq)
