@@ -85,7 +85,7 @@ def main() -> None:
 
 
 def _measured(group: str, scale: Scale) -> Sequence[Figure]:
-    """What a group measured; how long that took is said on the way."""
+    """Return the figures of a group; prints how long it takes."""
     began = time.perf_counter()
     module = importlib.import_module(f"benchmarks.{MODULES[group]}")
     # The service's loop: what measures is not to be slower than what is measured.

@@ -1,4 +1,4 @@
-"""What a step of an agent takes: through the proxy, in one request, and in tokens.
+"""Cost of a step of an agent: through the proxy, in one request, and in tokens.
 
 The proxy stands between a client and a server of MCP that answers at once with 2 KB of text; beside
 it the same client talks to the same server. A step of an agent is a turn of three entries with its
@@ -63,7 +63,7 @@ async def measure(scale: Scale) -> Sequence[Figure]:
 
 
 def _proxied(folder: Path, *, rounds: int) -> Figure:
-    """What the proxy adds to a result of 2 KB, each way in the middle of all rounds."""
+    """Return the time that the proxy adds to a result of 2 KB: the median of all rounds."""
     program = folder / "server.py"
     program.write_text(_SERVER)
     server = [sys.executable, str(program)]
@@ -113,7 +113,7 @@ def _talking(command: Sequence[str]) -> Iterator[Callable[[], list[Json]]]:
 
 
 def _timed(work: Callable[[], object], *, rounds: int = 1) -> float:
-    """How many milliseconds the last of some rounds took."""
+    """Return the milliseconds of the last round."""
     began = time.perf_counter()
     for _ in range(rounds):
         began = time.perf_counter()
@@ -185,7 +185,7 @@ def _steps(client: httpx.Client, *, rounds: int) -> Sequence[Figure]:
 
 
 def _tokens(folder: Path, *, calls: int) -> Figure:
-    """What a model is given of screenshots, logs and JSON through the proxy, and directly."""
+    """Compare the tokens of results through the proxy with those of the direct answers."""
     results = folder / "results.json"
     results.write_text(json.dumps([_content(number) for number in range(calls)]))
     program = folder / "results.py"
@@ -209,7 +209,7 @@ def _tokens(folder: Path, *, calls: int) -> Figure:
 
 
 def _content(number: int) -> list[Json]:
-    """What a tool returns: a screenshot, a log, JSON or a short text, in turn."""
+    """Return the result of a tool: a screenshot, a log, JSON or a short text, in turn."""
     kind = number % 4
     if kind == 0:
         picture = jpeg(*_SIDE, noise=True)

@@ -1,4 +1,4 @@
-"""What the service stands beside: routes that do nothing but answer, under the same server.
+"""Baselines of the service: routes that do nothing but answer, under the same server.
 
     python -m benchmarks.bare_app SPECIFICATION
 

@@ -1,4 +1,4 @@
-"""What a small tool result costs at the least: its rows written by a bare driver, commit by commit.
+"""Baseline of a small tool result: its rows written by a bare driver, commit by commit.
 
 The rows are those that the service writes, and as large; what is left out is everything that is
 read, checked, parsed and answered. SQLite has one writer at a time, so it has one here.

@@ -1,4 +1,4 @@
-"""What one write costs each part of a deployment on PostgreSQL, for the model of docs/scaling.md.
+"""Cost of one write for each part of a deployment on PostgreSQL, for the model of docs/scaling.md.
 
     python -m benchmarks --only capacity
 
@@ -39,7 +39,7 @@ _MIB = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """What was used up to now."""
+    """Return the processor time that was used up to now."""
 
     service_ms: float
     database_ms: float

@@ -1,4 +1,4 @@
-"""What agents do most: write 2 KB of text or a screenshot, read a page, search.
+"""The most frequent requests of agents: write 2 KB of text or a screenshot, read a page, search.
 
     python -m benchmarks --only common
 

@@ -1,4 +1,4 @@
-"""How long a page fault and a search take one client; a part of `common_case`.
+"""Times of a page fault and a search for one client; a part of `common_case`.
 
 A page of 2 KB is faulted at FULL, another one each time, and then with each fault kept in a
 session's history. In turns with it a route answers with the same bytes. Then 10,000 pages are
@@ -53,7 +53,7 @@ class Words:
     stem: str
     count: int
     found: int
-    """How many pages one of them is answered with."""
+    """Return the number of pages in an answer."""
     aim_ms: float
 
     def page(self, number: int) -> str:
@@ -157,7 +157,7 @@ def _search_requests(service: Service, kind: Words) -> Ask:
 
 
 def _searches_a_second(peer: sqlite3.Connection, kind: Words, seconds: float) -> float:
-    """How often the plain table is searched in a second."""
+    """Return the searches of the plain table in a second."""
     began, searched = time.perf_counter(), 0
     with on_cores(SERVER):
         while (took := time.perf_counter() - began) < seconds:

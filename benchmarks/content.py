@@ -1,4 +1,4 @@
-"""How fast content goes out, beside Starlette's `FileResponse` of the same files.
+"""Throughput of content, beside Starlette's `FileResponse` of the same files.
 
 A blob of 256 MiB, whole and in ranges, and a resource of 10 KiB, all from a directory and with a
 key. Beside each a FastAPI route under the same server on the same core sends the very same file,
@@ -39,7 +39,7 @@ class Content:
     size_bytes: int
 
     def sides(self, span: range | None) -> list[Side]:
-        """How both are asked for it, or for some of its bytes."""
+        """The headers of the requests to both, with a range or without."""
         statuses = (206,) if span else (200,)
         asked = {"Range": f"bytes={span.start}-{span.stop - 1}"} if span else {}
         path = f"/api/resources/{self.resource}/content"
@@ -132,7 +132,7 @@ async def _requests_a_second(
 
 
 async def _only_read(content: Content, *, connections: int, scale: Scale) -> Figure:
-    """What is left if nothing is looked up, and nobody asked for a key: the least a route does."""
+    """Serve a file without look-ups and without a key: the least that a route does."""
     bare = content.bare
     sides = [Side(bare, request("GET", f"/{how}/{content.name}")) for how in ("reads", "files")]
     read, sent = await _rates(sides, connections, scale)

@@ -1,4 +1,4 @@
-"""What a long history costs at a provider that charges less for a prefix it has seen.
+"""Cost of a long history at a provider that charges less for a known prefix.
 
 A session of sixty screenshots and forty long results is rendered behind every step, with a frontier
 and, beside it, with only the newest three images kept and all texts whole, and with nothing left
@@ -38,7 +38,7 @@ Json = dict[str, Any]
 
 @dataclass
 class _Sent:
-    """What one policy has sent so far."""
+    """The messages that one policy has sent so far."""
 
     tokens: int = 0
     uncached: int = 0

@@ -1,4 +1,4 @@
-"""How long it takes until the last of many listeners has an event, beside plain sockets.
+"""Time until the last of many listeners has an event, beside plain sockets.
 
     python -m benchmarks.event_fanout [--listeners 1000] [--rounds 20] [--rate 50] [--seconds 10]
 
@@ -171,7 +171,7 @@ class Fanout:
         return await self.audience.until_complete(number) - sent_at
 
     async def steadily(self, rate: float, seconds: float) -> list[float]:
-        """The same for events at a rate, none of which waits for the one before."""
+        """Measure events at a fixed rate, which do not wait for the event before."""
         return await _steadily(self.once, rate, seconds)
 
 
@@ -231,9 +231,9 @@ class Comparison:
     steadily_served: Sequence[float]
     steadily_plain: Sequence[float]
     listeners_bytes: int
-    """What the plain sockets take."""
+    """The time of the plain sockets."""
     plain_bytes: int
-    """What the process with them takes in all."""
+    """The memory of the process with them."""
 
 
 async def compare(

@@ -1,4 +1,4 @@
-"""How long one large value holds the interpreter, and with it the event loop.
+"""Time for which one large value blocks the interpreter, and so the event loop.
 
     python -m benchmarks --only event-loop
 

@@ -1,4 +1,4 @@
-"""How long a server that misbehaves can hold up the download of a page, and what it costs.
+"""Time for which a misbehaving server can delay the download of a page, and its cost.
 
     python -m benchmarks --only fetching
 
@@ -33,7 +33,7 @@ _MAX_MIB = 32
 
 @dataclass(frozen=True, slots=True)
 class Attack:
-    """What the origin does, how often at once, and the right answer: a status and a code."""
+    """A behaviour of the origin, the number of simultaneous requests, and the right answer."""
 
     name: str
     paths: Sequence[str]
@@ -94,7 +94,7 @@ def _warm(service: Service, origin: HostileOrigin) -> None:
 
 
 def _met(attack: Attack, service: Service, origin: HostileOrigin) -> Sequence[float]:
-    """How many seconds each took; all of them are asked for at once."""
+    """Return the seconds of each download; all begin at the same time."""
 
     def ask(page: tuple[str, int]) -> float:
         path, number = page

@@ -1,4 +1,4 @@
-"""What a benchmark hands back: figures, each beside a baseline of the same run.
+"""Results of a benchmark: figures, each beside a baseline of the same run.
 
 Every measuring module of this folder has `async def measure(scale: Scale) -> Sequence[Figure]`.
 """
@@ -15,7 +15,7 @@ class WrongAnswerError(Exception):
 
 
 class Scale(Enum):
-    """How much is measured: all of it, or just enough to see that everything runs."""
+    """The extent of a run: all of it, or just enough to see that everything runs."""
 
     FULL = "full"
     SMOKE = "smoke"
@@ -27,7 +27,7 @@ class Scale(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Aim:
-    """What a figure is to reach: a bound of its ratio to the baseline, or of its value."""
+    """The aim of a figure: a bound of its ratio to the baseline, or of its value."""
 
     of: Literal["ratio", "value"]
     bound: float
@@ -40,7 +40,7 @@ class Aim:
         return f"{'ratio ' if self.of == 'ratio' else ''}{sign} {self.bound:g}"
 
     def is_met_by(self, value: float) -> bool:
-        """Whether a ratio, or a value, keeps the bound."""
+        """Return whether a ratio, or a value, keeps the bound."""
         return value <= self.bound if self.is_upper else value >= self.bound
 
 
@@ -60,7 +60,7 @@ def value_at_most(bound: float) -> Aim:
 
 
 def value_at_least(bound: float) -> Aim:
-    """The same for what is better the higher it is."""
+    """Return the aim of a figure that is better if it is higher."""
     return Aim("value", bound, is_upper=False)
 
 
@@ -69,17 +69,17 @@ class Figure:
     """One measured number."""
 
     group: str
-    """What its section is named after: the module that measures it, such as `lookups`."""
+    """The name of its section: the module that measures it, such as `lookups`."""
     name: str
-    """What was measured; together with the group, the key of its note."""
+    """The measured quantity; together with the group, the key of its note."""
     value: float
     unit: str
     baseline: float | None = None
-    """The same of what it stands beside, in the same unit and from the same run."""
+    """The value of the baseline, in the same unit and from the same run."""
     baseline_name: str = ""
     aim: Aim | None = None
     detail: str = ""
-    """What else is worth a word: other quantiles, the spread of the rounds."""
+    """Details: other quantiles, the spread of the rounds."""
 
     @property
     def ratio(self) -> float | None:
@@ -88,7 +88,7 @@ class Figure:
 
     @property
     def is_met(self) -> bool | None:
-        """Whether the aim is; `None` where there is none."""
+        """True if the aim is reached; `None` without an aim."""
         if self.aim is None:
             return None
         judged = self.ratio if self.aim.of == "ratio" else self.value

@@ -1,4 +1,4 @@
-"""How much longer the same takes in a store of 1,000,000 records than in one of 1,000.
+"""Growth of the times of operations from a store of 1,000 records to one of 1,000,000.
 
     python -m benchmarks.growth [--engine SQLite|PostgreSQL] [--smoke]
 

@@ -1,4 +1,4 @@
-"""How long others wait, and what the service takes, for requests that are meant to keep it busy.
+"""Delay of other clients, and cost for the service, under requests that try to keep it busy.
 
     python -m benchmarks --only hostile
 
@@ -55,7 +55,7 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 @dataclass(slots=True)
 class Measured:
-    """What was seen of one attack; times in milliseconds, memory in MiB."""
+    """The measurements of one attack; times in milliseconds, memory in MiB."""
 
     statuses: set[int] = field(default_factory=set)
     times: list[float] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""How fast a tool result with a video comes in, and how much memory it takes.
+"""Throughput and memory of a tool result with a video.
 
 One connection sends a result of 100 MiB, or 1 GiB, and waits until it is stored, on disk and
 committed. In turns with it, a FastAPI route under the same server on the same cores is sent the
@@ -91,7 +91,7 @@ def _speed(service: Service, bare: Bare, pieces: int, *, cores: Set[int], rounds
 
 
 def _work_alone(path: Path, pieces: int, *, rounds: int) -> Figure:
-    """What has to be done with the base64 of a video, by a process that does nothing else."""
+    """Decode and hash the base64 of a video, in a process that does nothing else."""
 
     def work(body: Sequence[bytes], file: IO[bytes]) -> None:
         digest = hashlib.sha256()
@@ -105,7 +105,7 @@ def _work_alone(path: Path, pieces: int, *, rounds: int) -> Figure:
 
 
 def _disk_alone(path: Path, pieces: int, *, rounds: int) -> Figure:
-    """The same without decoding and hashing."""
+    """Receive the base64 of a video, without decoding and hashing."""
     raw = os.urandom(PIECE_BYTES * 3 // 4)
 
     def work(body: Sequence[bytes], file: IO[bytes]) -> None:
@@ -117,7 +117,7 @@ def _disk_alone(path: Path, pieces: int, *, rounds: int) -> Figure:
 
 
 def _digest_alone(path: Path, pieces: int, *, rounds: int) -> Figure:
-    """What no two cores can share: one digest of the video."""
+    """Compute one digest of the video, which cannot be shared by two cores."""
     raw = os.urandom(PIECE_BYTES * 3 // 4)
 
     def work(body: Sequence[bytes], _file: IO[bytes]) -> None:

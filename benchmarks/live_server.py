@@ -38,7 +38,7 @@ class Service:
 
     @property
     def headers(self) -> dict[str, str]:
-        """What every request carries."""
+        """The headers of every request."""
         return {"Authorization": f"Bearer {self.key}"}
 
     def client(self) -> httpx.Client:
@@ -64,7 +64,7 @@ class Bare:
 
 
 class Memory:
-    """How much of a process is in memory, in bytes."""
+    """Return the resident size of a process, in bytes."""
 
     def __init__(self, pid: int) -> None:
         self._folder = Path(f"/proc/{pid}")
@@ -137,7 +137,7 @@ def bare_server(
     files: Mapping[str, Path] | None = None,
     cores: Set[int] = SERVER,
 ) -> Iterator[Bare]:
-    """What the service stands beside, for the length of the block. See `benchmarks.bare_app`.
+    """Serve the baselines of `benchmarks.bare_app` during the block.
 
     Args:
         folder: For the constants and for what `/keep` is sent; made if need be.

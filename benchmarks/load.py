@@ -1,4 +1,4 @@
-"""What many clients at once get, and how long the slowest of them wait.
+"""Throughput of many simultaneous clients, and the longest waiting times.
 
     python -m benchmarks --only load
 
@@ -62,7 +62,7 @@ Requests = Callable[[], Asked]
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What a load came to over all of its rounds. Times are in milliseconds."""
+    """The results of a load over all of its rounds. Times are in milliseconds."""
 
     a_second: list[float] = field(default_factory=list)
     milliseconds: list[float] = field(default_factory=list)
@@ -74,7 +74,7 @@ class Measured:
 
     @property
     def p99(self) -> float:
-        """How long 99 of 100 answers took at most."""
+        """The 99th percentile of the times of answers."""
         if len(self.milliseconds) < 2:
             return max(self.milliseconds)
         return quantiles(self.milliseconds, n=100, method="inclusive")[98]
@@ -130,7 +130,7 @@ async def measure(scale: Scale) -> Sequence[Figure]:
 
 @dataclass(frozen=True, slots=True)
 class _Rate:
-    """How answers a second are shown: as they are, or as bytes, and what they are to reach."""
+    """The unit of answers a second (answers or bytes), and the aim."""
 
     unit: str
     factor: float
@@ -218,7 +218,7 @@ async def _answer(reader: asyncio.StreamReader, status: int) -> bytes:
 
 
 class _Stored:
-    """What was acknowledged: by the number of a body, the reference of what is kept of it."""
+    """The acknowledged bodies: their references, by number."""
 
     def __init__(self, service: Service) -> None:
         self._service = service

@@ -1,4 +1,4 @@
-"""How much memory the service takes for bodies that are meant to fill it, and what others wait.
+"""Memory of the service under bodies that try to fill it, and the delay of other clients.
 
     python -m benchmarks --only memory-in
 

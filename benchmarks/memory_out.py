@@ -1,4 +1,4 @@
-"""What a process holds for answers and events that nobody reads.
+"""Memory of a process for answers and events that are not read.
 
     python -m benchmarks --only memory-out
 

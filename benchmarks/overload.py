@@ -1,4 +1,4 @@
-"""What those are answered who ask for several times what the service is set to take.
+"""Answers to clients that send several times as much as the service is configured to accept.
 
     python -m benchmarks --only overload
 
@@ -59,12 +59,12 @@ class Overload:
     env: Mapping[str, str]
     sends: "Sends"
     is_connected_anew: bool = False
-    """Whether each request comes on a connection of its own."""
+    """True if each request comes on a connection of its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sends:
-    """What is sent: where to, with what body, and where its bytes are then."""
+    """A request: its path, its body, and the place of the stored bytes."""
 
     path: str
     content_type: str
@@ -79,7 +79,7 @@ class Sends:
 
 @dataclass(slots=True)
 class Answers:
-    """What was answered. Times are in milliseconds."""
+    """An answer. Times are in milliseconds."""
 
     taken: list[float] = field(default_factory=list)
     refused: list[float] = field(default_factory=list)
@@ -102,18 +102,18 @@ class Answer:
 
     @property
     def says_when(self) -> bool:
-        """Whether it says when to come again."""
+        """True if it has a `Retry-After`."""
         return _LATER.search(self.head) is not None
 
     @property
     def place(self) -> str:
-        """Where what was sent is from now on; empty if nowhere."""
+        """The path of the stored bytes; empty without one."""
         found = _PLACE.search(self.head)
         return found[1].decode() if found else ""
 
     @property
     def is_last(self) -> bool:
-        """Whether the connection ends with it."""
+        """True if the connection ends with it."""
         return _CLOSES.search(self.head) is not None
 
 
@@ -195,7 +195,7 @@ async def _met(overload: Overload, bare: Bare, folder: Path, scale: Scale) -> Se
 def _figures(
     overload: Overload, served: Answers, ceiling: Answers, *, seconds: float
 ) -> Sequence[Figure]:
-    """How many were refused, and how long refusals and the rest took."""
+    """The number of refusals, and the times of refusals and of other answers."""
     refused, answered = len(served.refused), len(served.refused) + len(served.taken)
     beside = "bytes only counted"
     return (
@@ -372,7 +372,7 @@ def _content(client: httpx.Client, place: str) -> bytes:
 
 
 def _counted_items(client: httpx.Client, path: str) -> int:
-    """How many items a list has, over all of its pages."""
+    """Return the number of items of a list, over all of its pages."""
     items, cursor = 0, ""
     while True:
         params = {"limit": "200"} | ({"cursor": cursor} if cursor else {})

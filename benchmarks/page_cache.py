@@ -48,7 +48,7 @@ def held_in_memory(folder: Path) -> Iterator[None]:
 
 
 def _locked(descriptor: int) -> list[tuple[int, int]]:
-    """Where a file was put into the address space, if it has any bytes, and how long that is."""
+    """Return the address and the length of a mapped file; an empty file has none."""
     length = os.fstat(descriptor).st_size
     if not length:
         return []

@@ -1,4 +1,4 @@
-"""How long a search takes in a store of many pages, on both databases.
+"""Time of a search in a store of many pages, on both databases.
 
     python -m benchmarks.page_search [--pages 100000] [--engine sqlite|postgresql|both]
 
@@ -71,7 +71,7 @@ class GeneratedPage:
         return "text" if self.number % 2 else MODALITIES[self.number // 2 % len(MODALITIES)]
 
     def fields(self) -> PageFields:
-        """What a client says of it."""
+        """The name of the search in requests of a client."""
         return PageFields(
             session_id=self.session_id,
             modality=self.modality,
@@ -282,7 +282,7 @@ class Measured:
 
     @property
     def matches_each(self) -> int:
-        """How many matches were ranked, on average."""
+        """Return the average number of ranked matches."""
         return self.matches // len(self.taken)
 
 

@@ -1,4 +1,4 @@
-"""How long the service takes to answer again after it was killed while eight writers wrote.
+"""Time until the service answers again after it was killed under eight writers.
 
     python -m benchmarks --only restarts
 

@@ -1,4 +1,4 @@
-"""How long the rendering of a session takes, beside copying its bytes out of the store.
+"""Time of the rendering of a session, beside that of copying its bytes out of the store.
 
     python -m benchmarks.session_render [--rounds 20] [--image-bytes 500000] [--target anthropic]
 

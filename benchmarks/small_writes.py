@@ -45,7 +45,7 @@ TEXT = ("What the tool has found, in a few words of no importance. " * 40)[:2_04
 
 @dataclass(frozen=True, slots=True)
 class Aims:
-    """What so many clients of a database are to get."""
+    """The aim for a number of clients of a database."""
 
     a_second: float
     ratio: Aim | None = None

@@ -1,4 +1,4 @@
-"""How much longer a step of an agent takes in a long session than in a short one.
+"""Growth of the time of an agent's step from a short session to a long one.
 
     python -m benchmarks.steps [--engine SQLite|PostgreSQL] [--smoke]
 
@@ -90,7 +90,7 @@ class Session:
     numbers: "count[int]"
 
     async def last_seq(self) -> int:
-        """How far it has come."""
+        """The progress of the session."""
         found = await self.services[Records].read(
             PROJECT, lambda unit: unit[SessionRecords].find(self.session_id)
         )

@@ -31,7 +31,7 @@ class Transfer:
 
     @property
     def is_short(self) -> bool:
-        """Whether the body is there as it came."""
+        """Return whether the stored body equals the sent one."""
         return self.body_bytes <= _BUFFER_BYTES
 
 

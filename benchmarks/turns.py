@@ -24,11 +24,11 @@ class Server(Protocol):
 
     @property
     def port(self) -> int:
-        """Where it is asked."""
+        """The base URL of the process."""
 
     @property
     def pid(self) -> int:
-        """What the kernel knows it by."""
+        """The process id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class VariedSide:
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """What every round of one side came to."""
+    """The times of one side, by round."""
 
     a_second: list[float] = field(default_factory=list)
     """Answers."""

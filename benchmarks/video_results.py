@@ -10,7 +10,7 @@ from random import Random
 
 _RAW_BYTES = 3 << 18
 PIECE_BYTES = 1 << 20
-"""How long the base64 of a piece is; results are as many of them, and a few words around."""
+"""The length of the base64 of a piece; a result has many of them, and a few words."""
 
 _RAW = Random(1).randbytes(_RAW_BYTES)  # noqa: S311 - the same in every run
 _PIECE = base64.b64encode(_RAW)

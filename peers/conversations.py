@@ -1,4 +1,4 @@
-"""What hosts and servers say to one another, in processes of their own."""
+"""Conversations of hosts and servers, each in a process of its own."""
 
 import json
 import subprocess

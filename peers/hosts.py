@@ -24,17 +24,17 @@ from tests.kit.process import WAIT_SECONDS
 
 Json: TypeAlias = dict[str, Any]
 Place: TypeAlias = StdioServerParameters | str
-"""How a server is started, or its URL."""
+"""The command line of a server, or its URL."""
 
 _Said: TypeAlias = SessionMessage | Exception
 
 OWN_TOOLS = ["page_fault", "search_pages", "read_text", "view_media", "save_page", "list_media"]
-"""What a proxy puts behind the tools of its server."""
+"""The tools that a proxy adds to those of its server."""
 
 
 @dataclass
 class Heard:
-    """What a host has heard, in the order in which it came."""
+    """The received messages of a host, in their order."""
 
     messages: list[Json] = field(default_factory=list)
     _news: anyio.Event = field(default_factory=anyio.Event)

@@ -1,4 +1,4 @@
-"""What real MCP servers return, taken in every spelling and rendered for every target."""
+"""Results of real MCP servers, stored in every spelling and rendered for every target."""
 
 import base64
 import json
@@ -28,7 +28,7 @@ _FEWEST_LETTERS = 14
 
 @dataclass(frozen=True)
 class Taken:
-    """What a call came to, and the record of it."""
+    """The result of a call, and its record."""
 
     client: httpx.Client
     server: str
@@ -58,7 +58,7 @@ class Taken:
 
 @pytest.fixture(scope="module", params=_SERVERS)
 def taken(request: pytest.FixtureRequest, client: httpx.Client, folder: Path) -> list[Taken]:
-    """What each call of a server came to."""
+    """Return the result of each call of a server."""
     name: str = request.param
     server = servers(folder)[name]
     calls = zip(server.calls, results_of(server, folder), strict=True)
@@ -183,7 +183,7 @@ def test_a_model_is_told_everything_once(taken: list[Taken], target: str) -> Non
 
 
 def _says_more(result: Json) -> bool:
-    """Whether structured content is anything but what the texts are, wrapped or not."""
+    """Return whether structured content differs from the texts, wrapped or not."""
     structured = result["structuredContent"]
     value = structured
     if isinstance(structured, dict) and len(structured) == 1:

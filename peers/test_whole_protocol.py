@@ -38,7 +38,7 @@ _PICTURE = base64.b64encode(media.png()).decode()
 
 @pytest.fixture(scope="module")
 def ways(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ways]:
-    """Where a host finds the server that has all of the protocol: alone, and behind proxies."""
+    """The addresses of the server with the whole protocol: alone, and behind proxies."""
     folder = tmp_path_factory.mktemp("ways")
     data = with_a_database(folder / "piped")
     fixed = f"--import={(FOLDER / 'fixed.mjs').as_uri()}"

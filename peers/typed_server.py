@@ -14,7 +14,7 @@ server = FastMCP("typed")
 
 
 class Weather(BaseModel):
-    """What a forecast says."""
+    """A forecast."""
 
     place: str
     degrees: float

@@ -100,7 +100,7 @@ class _ByFile(LoadGroupScheduling):
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadGroupScheduling:
-    """What a worker is given next."""
+    """Return the scheduler that keeps the tests of a file in one worker."""
     return _ByFile(config, log)
 
 

@@ -1,4 +1,4 @@
-"""What the service is held to: specifications 002, 000 and 001, and the design's record.
+"""Requirements of the service: specifications 002, 000 and 001, and the design's record.
 
 A statement is held by the tests that carry its id, `@pytest.mark.requirement("id")`, and by those
 named in `covered_by`. One that no release has brought yet is `planned`, with the section of the

@@ -1,4 +1,4 @@
-"""What every case is made of."""
+"""Parts of every case."""
 
 import base64
 import hashlib
@@ -15,7 +15,7 @@ PNG_URI = f"data:image/png;base64,{PNG64}"
 IMAGE = hashlib.sha256(PNG).hexdigest()[:12]
 URL = "https://x.example/a.png"
 ASKED, SAID, DONE = "How cold is it?", "I look.", "It is cold."
-"""What the user says in a message, and the assistant before its call and behind the answer."""
+"""Texts of the user in a message, and of the assistant before its call and after the answer."""
 WORDS = "Four degrees."
 BOOM = "No answer."
 SECRET = "kept"

@@ -27,7 +27,7 @@ from cases import (
 
 _RPC = {"jsonrpc": "2.0", "id": 1}
 _ONE = {"calls": 0, "answers": (), "images": 1}
-"""What is told of one message with a picture."""
+"""Return the case of one message with a picture."""
 
 
 def ag_ui() -> Iterator[Case]:
@@ -103,7 +103,7 @@ def _ag_ui_chunks(more: Case) -> list[Any]:
 
 
 def a2a() -> Iterator[Case]:
-    """What is sent and answered by JSON-RPC and by REST, in 1.0."""
+    """Yield the requests and answers of JSON-RPC and of REST, in 1.0."""
     from a2a import types as t
     from google.protobuf.json_format import MessageToDict
 
@@ -134,7 +134,7 @@ def a2a() -> Iterator[Case]:
 
 
 def a2a_before() -> Iterator[Case]:
-    """What is sent and answered by JSON-RPC, in 0.3."""
+    """Yield the requests and answers of JSON-RPC, in 0.3."""
     from a2a.compat.v0_3 import types as t
 
     file = t.FileWithBytes(bytes=PNG64, mime_type="image/png")

@@ -237,7 +237,7 @@ def gemini() -> Iterator[Case]:
 
 
 def gemini_histories() -> Iterator[Case]:
-    """What the SDK takes for contents, and calls that have no ids."""
+    """Yield contents that the SDK accepts, and calls without ids."""
     from google.genai import types as g
 
     yield history({"contents": ASKED}, ASKED, calls=0, answers=(), images=0)

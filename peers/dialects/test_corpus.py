@@ -1,4 +1,4 @@
-"""What real packages dump is told once and truly, and equals what the corpus has of them."""
+"""Dumps of real packages are read once and correctly, and equal those of the corpus."""
 
 import json
 import subprocess

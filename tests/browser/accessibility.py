@@ -1,4 +1,4 @@
-"""What axe-core finds wrong with what is shown, for those who do not see or do not point."""
+"""Faults that axe-core finds in a page: barriers for users of screen readers and keyboards."""
 
 from collections.abc import Collection
 from pathlib import Path
@@ -18,7 +18,7 @@ def axe_script() -> Path:
 
 
 def serious_violations(page: Page, exceptions: Collection[str]) -> list[str]:
-    """The same of what others have made: what is serious or critical, and no exception."""
+    """Return the serious and critical faults of a page of another maker, without exceptions."""
     found: dict[str, Any] = page.evaluate(_RUN)
     return [
         f"{rule['id']}: {node['target']} {node['failureSummary']}"

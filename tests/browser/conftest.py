@@ -1,4 +1,4 @@
-"""What is served to a browser, and the viewer as it was built, in Debian's Chromium.
+"""Fixtures for tests in a browser: Debian's Chromium, the built viewer and live services.
 
 Here is what the service has to see to: keys, policies, foreign pages, live events. What the viewer
 shows is tried in `web/check`, with these fixtures.

@@ -26,7 +26,7 @@ def checkout_page() -> bytes:
 
 @cache
 def failed_checkout_page() -> bytes:
-    """The same page after the payment was declined."""
+    """The page after the payment was declined."""
     page = _checkout()
     draw = ImageDraw.Draw(page)
     draw.rounded_rectangle((40, 76, 600, 116), 6, fill="#fef2f2", outline=_FAULT)

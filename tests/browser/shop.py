@@ -53,7 +53,7 @@ def any_message(body: object, *, session_id: str = SESSION) -> Write:
 
 
 def content(*blocks: dict[str, Any], **more: object) -> dict[str, Any]:
-    """What a tool returns by MCP."""
+    """Return a result of MCP."""
     return {"content": list(blocks), **more}
 
 

@@ -45,13 +45,13 @@ _ASKS = """async ([url, method]) => {
 
 @dataclass(frozen=True)
 class Embedded:
-    """Where media are that a page of another origin shows."""
+    """The place of the media that a page of another origin shows."""
 
     picture: str
     video: str
     missing: str
     is_linked: bool
-    """Whether a signed link leads to them."""
+    """True if their address is a signed link."""
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""What tools, users and file names say is shown, and never run; see also `Tab.faults`."""
+"""Texts of tools, users and file names are shown and never run; see also `Tab.faults`."""
 
 import contextlib
 from collections.abc import Iterator

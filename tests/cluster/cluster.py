@@ -24,14 +24,14 @@ from tests.kit.process import WAIT_SECONDS, PagefaultProcess
 WRITERS = 4
 LISTENERS = 2
 MORE_ANSWERS = 16
-"""How many calls are acknowledged between two faults, so that each hits a busy cluster."""
+"""The acknowledged calls between two faults, so that each fault hits a busy cluster."""
 # What a caller may get while a part of the cluster is away: repeated, the call succeeds.
 _TEMPORARY = frozenset({502, 503, 504, 507})
 
 
 @dataclass
 class Load:
-    """What writers and listeners of one project have got."""
+    """The answers of writers and the events of listeners of one project."""
 
     acknowledged: dict[str, bytes] = field(default_factory=dict)
     unexpected: list[str] = field(default_factory=list)

@@ -27,7 +27,7 @@ def block(data: bytes, mime_type: str, kind: str = "image") -> dict[str, str]:
 
 
 def done(answer: httpx.Response) -> dict[str, Any]:
-    """What a call that has to succeed has answered."""
+    """Return the JSON of an answer that must be a success."""
     assert answer.is_success, answer.text
     value: dict[str, Any] = answer.json()
     return value
@@ -301,7 +301,7 @@ def bundled(members: dict[str, bytes]) -> bytes:
 
 
 def with_manifest(members: dict[str, bytes]) -> dict[str, bytes]:
-    """The same members, blobs in order, and a manifest that describes them as they are."""
+    """Return members with their blobs in order, and with a manifest that describes them."""
     manifest = json.loads(members["manifest.json"])
     lines = {name: data for name, data in members.items() if name.endswith(".jsonl")}
     blobs = {name: members[name] for name in sorted(members) if name.startswith("blobs/")}

@@ -1,4 +1,4 @@
-"""What the tests of the HTTP surface share: a project, and a service that is soon too small."""
+"""Fixtures of the HTTP tests: a shared project, and a service with small limits."""
 
 from collections.abc import Iterator
 

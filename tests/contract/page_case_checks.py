@@ -1,4 +1,4 @@
-"""What the expectation of each conformance case of memory pages means of the service's answers.
+"""Checks of the answers of the service against the expectations of the cases of memory pages.
 
 A check is named by what it finds the page to be.
 """

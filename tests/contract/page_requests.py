@@ -43,7 +43,7 @@ def supply(
 
 
 def level_of(client: httpx.Client, level: int) -> tuple[str, object]:
-    """Where a level of page `p` comes from, and what it holds."""
+    """Return the origin and the content of a level of page `p`."""
     found = read(client, f"p/representations/{level}")
     return found["origin"], found["content"]
 
@@ -77,7 +77,7 @@ def resources(client: httpx.Client) -> list[Any]:
 
 
 def stored_bytes(client: httpx.Client, reference: str) -> bytes:
-    """What is stored behind a `@blob:` reference."""
+    """Return the bytes behind a `@blob:` reference."""
     answer = client.get(f"/api/resources/{reference.removeprefix('@blob:')}/content")
     assert answer.status_code == 200, answer.text[:500]
     return answer.content
@@ -90,6 +90,6 @@ def outcome(answer: httpx.Response) -> tuple[int, str]:
 
 
 def pointers(answer: httpx.Response) -> list[str]:
-    """Where a body was refused."""
+    """Return the pointers at which a body was refused."""
     assert answer.status_code == 422, answer.text[:500]
     return [fault["pointer"] for fault in answer.json()["errors"]]

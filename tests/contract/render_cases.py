@@ -18,7 +18,7 @@ _MANY = 30
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What tools return, one result each, in one session."""
+    """Results of tools, one each, in one session."""
 
     results: Sequence[dict[str, Any]]
 
@@ -112,7 +112,7 @@ def rendered(client: httpx.Client, session_id: str, target: str) -> dict[str, An
 
 
 def matrix(client: httpx.Client) -> str:
-    """What becomes of every medium for every target, as a table."""
+    """Return a table of every medium's form for every target."""
     lines = [
         f"| | {' | '.join(f'`{target}`' for target in TARGETS)} |",
         f"|---|{'---|' * len(TARGETS)}",

@@ -57,7 +57,7 @@ def strings(value: object) -> Iterator[str]:
 
 
 def shows(record: Json, content: bytes) -> bool:
-    """Whether bytes stand in the messages, as base64 or in a data URI."""
+    """Return whether the messages contain bytes, as base64 or in a data URI."""
     sought = b64(content)
     return any(text.endswith(sought) for text in strings(record["messages"]))
 

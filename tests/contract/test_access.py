@@ -1,4 +1,4 @@
-"""Who may do what: keys, projects, and what the outside can learn about others'."""
+"""Access: keys and projects, and what a key reveals about other projects."""
 
 import json
 import re
@@ -71,13 +71,13 @@ BODIES: dict[tuple[str, str], object] = {
         "arguments": {"page_id": "p-theirs"},
     },
 }
-"""What the routes take that take JSON."""
+"""The JSON bodies of the routes that accept one."""
 QUERIES: dict[str, dict[str, str]] = {
     "/api/tool-results/{tool_result_id}/render": {"target": "text"},
     "/api/sessions/{session_id}/render": {"target": "text"},
     "/api/sessions/{session_id}/working-set": {"target": "text"},
 }
-"""What the routes need in the query."""
+"""The required query parameters of the routes."""
 ROUTES = sorted(
     (method.upper(), path)
     for path, operations in api_document()["paths"].items()
@@ -87,7 +87,7 @@ ROUTES = sorted(
 CREATING = ("PUT", "/api/pages/{page_id}")
 """Makes what is not there, in the own project: a foreign page is no obstacle, and no 404."""
 CREATING_ALIASES = ("PUT", "/api/aliases/{alias}")
-"""The same for aliases, whose foreign ones are no obstacle either."""
+"""Return whether an alias of another project leaves its name free."""
 CREATING_SESSIONS = [
     ("PUT", "/api/sessions/{session_id}"),
     ("POST", "/api/sessions/{session_id}/messages"),
@@ -96,7 +96,7 @@ CREATING_SESSIONS = [
     ("POST", "/api/sessions/{session_id}/turns"),
     ("POST", "/api/sessions/{session_id}/tool-calls"),
 ]
-"""The same for sessions, which their first write creates."""
+"""Return whether a session of another project leaves its name free; the first write creates one."""
 STREAM = ("GET", "/api/sessions/{session_id}/events")
 """Waits for what is written to a session that may begin any time, and has no end."""
 ROUTES_OF_ONE_THING = [
@@ -132,7 +132,7 @@ def send(
 
 
 def seen(answer: httpx.Response, ids: dict[str, str] = ABSENT) -> Seen:
-    """What is told by an answer to a question about these ids."""
+    """Return an answer without the ids of its request."""
     text = answer.text.replace(ids["page_id"], "{page_id}")
     body = json.loads(text) if text else None
     if isinstance(body, dict):
@@ -142,7 +142,7 @@ def seen(answer: httpx.Response, ids: dict[str, str] = ABSENT) -> Seen:
 
 
 def less_length(answer: Seen) -> Seen:
-    """The same without the length, which the path in `instance` changes."""
+    """Return headers without the length, which depends on the path in `instance`."""
     return Seen(answer.status, [h for h in answer.headers if h[0] != "content-length"], answer.body)
 
 

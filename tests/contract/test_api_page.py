@@ -22,7 +22,7 @@ ADDRESSES = sorted(
 
 
 class Page(HTMLParser):
-    """What a page links to, names, and would load."""
+    """Return the links, the names and the resources of a page."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

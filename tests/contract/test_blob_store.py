@@ -1,4 +1,4 @@
-"""What every blob store owes its callers; the same tests for all of them."""
+"""Contract of blob stores; the same tests for all of them."""
 
 import asyncio
 import hashlib

@@ -28,7 +28,7 @@ REFUSED = (
 
 
 def call(client: httpx.Client, name: str, arguments: object, **more: object) -> str:
-    """What a model reads as the answer to a call."""
+    """Return the text that a model gets as the answer to a call."""
     body = {"target": "openai-chat", "id": json.dumps(arguments)[:300], "name": name}
     sent = {**body, "arguments": arguments, "handles": False, **more}
     answer = client.post("/api/sessions/s/tool-calls", json=sent)
@@ -36,7 +36,7 @@ def call(client: httpx.Client, name: str, arguments: object, **more: object) -> 
 
 
 def turn(client: httpx.Client, name: str, arguments: object, max_tokens: int) -> str:
-    """What a model reads as the answer to a call in a turn with a budget."""
+    """Return the text that a model gets as the answer to a call of a turn with a budget."""
     call_id = json.dumps([name, max_tokens, arguments])[:300]
     called = {"id": call_id, "name": name, "arguments": arguments}
     render = {"target": "openai-chat", "maxTokens": max_tokens, "handles": False}

@@ -26,7 +26,7 @@ def message(**members: object) -> Json:
 
 
 def result(**members: object) -> Json:
-    """What the tool answered."""
+    """Return the answer of the tool."""
     told = {"sessionId": "demo", "toolName": "clock", "toolCallId": "call-1", "result": "Ten."}
     return {**told, "callMessage": message(), **members}
 

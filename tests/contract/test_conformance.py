@@ -59,7 +59,7 @@ class Answer:
 
     @cached_property
     def said(self) -> dict[str, Any]:
-        """What the record says of the result itself, not of the call and not of storage."""
+        """Return the part of a record about the result, without the call and the storage."""
         call = ("toolName", "toolCallId", "success")
         meta = {key: value for key, value in self.sanitized["meta"].items() if key not in call}
         return {"parts": self.parts, "meta": meta}
@@ -232,7 +232,7 @@ def reads_no_path(answer: Answer, _: object) -> None:
 
 
 def is_no_crash(_: Answer, __: object) -> None:
-    """That there is an answer and no 5xx is asked of every case."""
+    """Every case needs an answer that is no 5xx."""
 
 
 def reloads(answer: Answer, _: object) -> None:

@@ -98,7 +98,7 @@ class Hosts:
         return httpx.URL(given.json()["url"])
 
     def linked(self, method: str = "GET", **headers: str) -> httpx.Response:
-        """What a new link leads to."""
+        """Return the answer of a new link."""
         return self.files.request(method, target(self.link()), headers=headers)
 
 
@@ -113,7 +113,7 @@ def code(answer: httpx.Response) -> tuple[int, str]:
 
 
 def said(answer: httpx.Response) -> tuple[int, str, dict[str, object]]:
-    """What a refusal tells; to HEAD, nothing but its headers."""
+    """Return the body of a refusal; that of HEAD is empty."""
     problem = answer.json() if answer.content else {}
     told_of = {name: problem[name] for name in problem if name not in ("requestId", "instance")}
     return answer.status_code, answer.headers["content-type"], told_of

@@ -43,7 +43,7 @@ def stored(redirecting: LiveService) -> Iterator[Stored]:
 
 
 def followed(answer: httpx.Response, **headers: str) -> httpx.Response:
-    """What the store answers to a caller that does as it is told, and shows it no key."""
+    """Return the store's answer to a redirected request, which has no key."""
     assert answer.status_code == 307
     return httpx.get(
         answer.headers["location"], headers=headers, trust_env=False, verify=TRUSTS_NOBODY
@@ -51,7 +51,7 @@ def followed(answer: httpx.Response, **headers: str) -> httpx.Response:
 
 
 def pinned(answer: httpx.Response) -> dict[str, str]:
-    """How the store has to answer, by the URL it is asked with."""
+    """Return the expected headers of the store, which follow from the URL."""
     query = parse_qs(urlsplit(answer.headers["location"]).query)
     return {
         name.removeprefix("response-"): value

@@ -40,7 +40,7 @@ class Fronted:
     client: httpx.Client
 
     def file(self, content: bytes) -> Path:
-        """Where stored bytes are."""
+        """The folder of the stored bytes."""
         digest = hashlib.sha256(content).hexdigest()
         (found,) = self.data_dir.glob(f"blobs/*/{digest[:2]}/{digest}")
         return found

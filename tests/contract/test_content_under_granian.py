@@ -37,7 +37,7 @@ class Served:
     data_dir: Path
 
     def file(self, content: bytes) -> Path:
-        """Where stored bytes are."""
+        """The folder of the stored bytes."""
         digest = hashlib.sha256(content).hexdigest()
         (found,) = self.data_dir.glob(f"blobs/*/{digest[:2]}/{digest}")
         return found

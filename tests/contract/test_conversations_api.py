@@ -72,7 +72,7 @@ THOUGHTFUL: list[Json] = [
 
 
 def thoughts(rendering: Json) -> tuple[bool, list[str]]:
-    """Whether the thought is in a rendering, and what was lost."""
+    """Return whether the thought is in a rendering, and the loss."""
     return THOUGHT in rendering["messages"][1]["content"], [
         item["code"] for item in rendering["loss"]
     ]

@@ -16,7 +16,7 @@ _LEAVING = {"to_thread.run_sync", "run_in_loop_if", "work.run", "resolver.run", 
 
 
 def leaves_the_loop(module: Path) -> bool:
-    """Whether a call in it does."""
+    """Return whether a call inside does."""
     calls = (node for node in ast.walk(ast.parse(module.read_text())) if isinstance(node, ast.Call))
     return any(ast.unparse(call.func).endswith(tuple(_LEAVING)) for call in calls)
 

@@ -1,4 +1,4 @@
-"""Where streams of events begin: positions, resets, and what a page load needs."""
+"""Starts of event streams: positions, resets, and the requests of a page load."""
 
 import gc
 import logging
@@ -145,7 +145,7 @@ def test_stream_of_a_session_has_only_that_session(client: httpx.Client) -> None
 
 @pytest.mark.engines("embedded", "server")
 def test_listener_of_a_deleted_session_is_told_and_sees_the_next_one(filled: httpx.Client) -> None:
-    """Whoever was at 2 of 3 when the session ended; another one of its name has begun since."""
+    """A listener at 2 of 3 when the session ended; another session of its name has begun since."""
     with listening(filled, SESSION, after=2) as stream:
         assert stream.next().position == 3
         assert filled.delete("/api/sessions/s").status_code == 200

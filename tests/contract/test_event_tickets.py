@@ -1,4 +1,4 @@
-"""Who may listen: tickets instead of keys, keys that are revoked, and projects apart."""
+"""Access to events: tickets instead of keys, revoked keys, and separate projects."""
 
 import contextlib
 import secrets
@@ -39,12 +39,12 @@ class Keys:
     second: httpx.Client
 
     def caller(self, client: httpx.Client) -> Caller:
-        """What a ticket of a client is made out to."""
+        """Return the claims of a client's ticket."""
         key_id = client.headers["authorization"].split("_")[1]
         return Caller(self.project_id, key_id)
 
     def signer(self) -> LinkSigner:
-        """What the service signs with."""
+        """The signing keys of the service."""
         return LinkSigner(signing_keys(self.service.settings))
 
     def ticket(self, caller: Caller, seconds: float) -> str:
@@ -72,7 +72,7 @@ def keys(service: LiveService) -> Iterator[Keys]:
 
 
 def refused(client: httpx.Client, ticket: str) -> set[tuple[int, str]]:
-    """What the three ways of listening answer to a ticket; there is no key."""
+    """Return the answers of the three event routes to a ticket without a key."""
     with httpx.Client(base_url=client.base_url, trust_env=False) as anyone:
         answers = {outcome(anyone.get(p, params={"ticket": ticket})) for p in (PROJECT, SESSION)}
     return answers | {refusal(client, f"?ticket={ticket}", Authorization=None)}

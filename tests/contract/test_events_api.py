@@ -177,7 +177,7 @@ def page_event(number: int, event: str, seq: int | None, version: int) -> tuple[
 
 
 def of_page(block: Block) -> tuple[object, ...]:
-    """What a page's event says, less when and in which session."""
+    """Return a page's event without its time and its session."""
     told = checked(block).told
     told.pop("createdAt")
     return (block.id, block.event, {name: told[name] for name in told if name != "sessionId"})

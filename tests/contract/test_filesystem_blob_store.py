@@ -1,4 +1,4 @@
-"""What only a file system can get wrong: order of syncs, full disks, kills, damage."""
+"""Faults of file systems: order of syncs, full disks, kills, damage."""
 
 import errno
 import hashlib

@@ -374,7 +374,7 @@ def test_who_takes_what_is_new_while_the_hash_is_his_has_what_is_whole(
 
 
 def shown_once(messages: list[Json]) -> list[tuple[str, object]]:
-    """What is said, block by block, and by whom."""
+    """Return the role and the blocks of each message."""
     return [
         (message["role"], block)
         for message in messages

@@ -1,4 +1,4 @@
-"""What becomes of every case: its record, and its rendering for every target, byte for byte."""
+"""Digests of every case: its record, and its rendering for every target, byte for byte."""
 
 import json
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ def client(settings: Settings) -> Iterator[httpx.Client]:
 
 @pytest.fixture
 def writes(pytestconfig: pytest.Config) -> bool:
-    """Whether digests are written."""
+    """True if digests are written."""
     return bool(pytestconfig.getoption("write_documents"))
 
 

@@ -1,4 +1,4 @@
-"""What every route answers to the requests of one story stays the same, byte for byte."""
+"""Answers of every route to the requests of one story stay the same, byte for byte."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

@@ -65,7 +65,7 @@ def uri_of(client: httpx.Client, name: str) -> str:
 
 
 def interaction_of(model: str, value: JsonValue) -> dict[str, Any]:
-    """What a case's value is as, or inside, a request."""
+    """Return the request with the value of a case."""
     if model == "Interaction":
         return {**value}
     rich = {"parts": WRAPPED[model][1](value)}

@@ -1,4 +1,4 @@
-"""What callers and operators see of an object store that refuses a running service."""
+"""Answers and logs while an object store refuses the requests of a running service."""
 
 import json
 from collections.abc import Iterator

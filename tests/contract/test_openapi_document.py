@@ -70,7 +70,7 @@ def names_below(node: object) -> set[str]:
 
 
 def alternatives(schema: dict[str, Any]) -> list[dict[str, Any]]:
-    """What a union is of, but for null."""
+    """Return the members of a union, except null."""
     words = schema.get("oneOf", []) + schema.get("anyOf", [])
     return [word for word in words if word.get("type") != "null"]
 

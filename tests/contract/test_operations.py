@@ -206,7 +206,7 @@ def test_saved_bytes_grow_by_what_readers_are_spared(client: httpx.Client) -> No
 def logged(
     pagefault: LoadedCommand, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[str, list[str]]]:
-    """What a real process logs of requests full of secrets, and the secrets."""
+    """Return the log of a real process for requests full of secrets, and the secrets."""
     data_dir = tmp_path_factory.mktemp("logged")
     env = {"PAGEFAULT_AUTH": "api-key", "PAGEFAULT_LOG_FORMAT": "json"}
     made = pagefault.run("keys", "create", "--project", "p", "--data-dir", str(data_dir), env=env)

@@ -47,7 +47,7 @@ def health(connection: http.client.HTTPConnection) -> int:
 
 
 def asked_anew(service: LiveService) -> httpx.Response:
-    """What a connection of its own is answered."""
+    """Return the answer of a new connection."""
     return httpx.get(f"{service.base_url}/healthz", timeout=WAIT_SECONDS, trust_env=False)
 
 
@@ -76,7 +76,7 @@ def test_one_connection_too_many_is_told_to_come_again_and_the_others_go_on(
 
 
 def sent_at_once(client: httpx.Client, round_number: int) -> list[tuple[str, httpx.Response]]:
-    """What large results are answered that come together, each with its body."""
+    """Return the answers to large results that come together, each with its body."""
     together = threading.Barrier(AT_ONCE)
     answers: list[tuple[str, httpx.Response]] = []
 

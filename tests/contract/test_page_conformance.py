@@ -93,7 +93,7 @@ def test_download_flag_stands_before_or_behind_the_id(
 
 
 def settings_in_the_environment(service: LiveService) -> dict[str, str]:
-    """What leads a command to the stores of a running service."""
+    """Return the settings of a command for the stores of a running service."""
     settings = service.settings
     given: dict[str, str | SecretStr | None] = {
         "PAGEFAULT_DATA_DIR": str(settings.data_dir),

@@ -124,7 +124,7 @@ def test_percent_encoded_text_comes_back_byte_for_byte(
 
 
 def sent_again(client: httpx.Client, page: dict[str, Any]) -> object:
-    """What `media=inline` gives back of a content, which the record itself does not show."""
+    """Return a content with `media=inline`, which the record itself does not have."""
     stored = put(client, **page)
     assert stored["content"] != page["content"]
     return read(client, "p", media="inline")["content"]

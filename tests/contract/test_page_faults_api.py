@@ -47,7 +47,7 @@ def history(client: httpx.Client, session_id: str = "s") -> list[dict[str, Any]]
 
 
 def counters(client: httpx.Client) -> tuple[int, bool]:
-    """How often the page was read, and whether it is known when."""
+    """Return the number of reads of the page, and whether their time is known."""
     page = client.get(f"{ROUTE}/p").json()
     return page["access_count"], page["last_accessed"] is not None
 

@@ -37,7 +37,7 @@ def picture() -> Image.Image:
 
 @cache
 def palette_picture() -> Image.Image:
-    """The same in 64 colours."""
+    """A picture of 64 colours."""
     return picture().quantize(64, Image.Quantize.FASTOCTREE)
 
 
@@ -55,7 +55,7 @@ def sixteen_bit_grey() -> bytes:
 
 
 def eight_bit_grey() -> Image.Image:
-    """What `sixteen_bit_grey` shows."""
+    """The picture in `sixteen_bit_grey`."""
     width, height = SIZE
     return Image.frombytes("L", SIZE, bytes(x * 255 // (width - 1) for x in range(width)) * height)
 
@@ -116,7 +116,7 @@ def reduced_image(client: httpx.Client, data: bytes, mime_type: str) -> Image.Im
 
 
 def difference(image: Image.Image, expected: Image.Image) -> float:
-    """How far the values of a picture are from the expected ones, on average, of 255."""
+    """Return the average distance of a picture's values from the expected ones, of 255."""
     assert image.size[0] * expected.size[1] == image.size[1] * expected.size[0]
     shown, right = (
         item.convert("RGB").resize(COMPARED_AT, Image.Resampling.BOX) for item in (image, expected)

@@ -1,4 +1,4 @@
-"""What other runtimes say of their pages: vectors, timestamps, metadata, whole dumps of a page."""
+"""Fields of pages of other runtimes: vectors, timestamps, metadata, whole dumps of a page."""
 
 import json
 import struct

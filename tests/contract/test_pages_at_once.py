@@ -64,7 +64,7 @@ def test_writes_of_every_kind_at_once_are_all_answered(client: httpx.Client) -> 
 
 
 def text_at(client: httpx.Client, level: int) -> str:
-    """What a level of page `p` holds."""
+    """Return the content of a level of page `p`."""
     return str(read(client, f"p/representations/{level}")["content"])
 
 

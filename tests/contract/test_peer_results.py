@@ -1,4 +1,4 @@
-"""What real servers return and other systems test, sent through the live service.
+"""Results of real servers and test cases of other systems, sent through the live service.
 
 Each case is posted as it is and held to its `check`; every key of one has a function here. A case
 with a note is one where its maker and the specifications differ: `DIFFERS` says in which keys.
@@ -189,7 +189,7 @@ def is_rendered(taken: Taken, expected: dict[str, dict[str, Any]]) -> None:
 
 
 def media_in(value: object) -> int:
-    """How many media blocks there are in messages."""
+    """Return the number of media blocks in messages."""
     if isinstance(value, list):
         return sum(map(media_in, value))
     if not isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""What a route does not take in its query is refused, with the name that was meant."""
+"""Unknown query parameters are refused, with the most similar name."""
 
 import re
 

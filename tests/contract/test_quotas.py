@@ -65,7 +65,7 @@ def left(answer: httpx.Response) -> str:
 
 
 def bytes_left(client: httpx.Client) -> int:
-    """How many bytes the key may still send."""
+    """Return the bytes that the key may still send."""
     of_bytes = left(client.get(LISTED)).partition('"bytes";r=')[2]
     return int(of_bytes.partition(";")[0])
 
@@ -86,7 +86,7 @@ def handshake(client: httpx.Client, query: str = "", **headers: str | None) -> i
 
 
 def stored(client: httpx.Client) -> int:
-    """How many files the project has."""
+    """Return the number of files of the project."""
     return len(client.get(LISTED).json()["items"])
 
 

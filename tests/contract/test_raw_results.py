@@ -47,7 +47,7 @@ def listener(telling: LiveService) -> Iterator[httpx.Client]:
 
 
 def without_raw(block: Block) -> Block:
-    """The same event as those get it who come later."""
+    """Return the event as a later listener gets it."""
     assert block.data is not None
     raw = b',"rawResult":' + member(block.data, "rawResult")
     return Block(block.id, block.event, block.data.removesuffix(raw + b"}") + b"}")
@@ -135,7 +135,7 @@ def with_marker() -> dict[str, object]:
 
 
 def everywhere(client: httpx.Client, anyone: httpx.Client) -> dict[str, str]:
-    """What can be read of a result and around it, by where; errors too."""
+    """Return everything that can be read of a result, by path, errors included."""
     paths = ["/api/tool-results", "/api/sessions/s/messages", "/api/sessions/s", "/api/resources"]
     found = {path: client.get(path).text for path in paths}
     found["metrics"] = anyone.get("/metrics").text

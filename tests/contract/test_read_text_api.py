@@ -19,7 +19,7 @@ LINES = re.compile(r"\[entries \d+ to \d+(?:; go on with ref=\"(@entries:[0-9-]+
 
 
 def read(client: httpx.Client, ref: str, **arguments: object) -> str:
-    """What the tool answers a model."""
+    """Return the answer of the tool to a model."""
     said = {"ref": ref, **arguments}
     body = {"target": "openai-chat", "id": json.dumps(said)[:500], "name": "read_text"}
     more = {"handles": False, "arguments": said}

@@ -28,14 +28,14 @@ BOUNDS = [("maxText", 500, 1_000_000), ("maxImagePixels", 16, 65_535)]
 
 
 def blocks(record: Json) -> list[Json]:
-    """What the only message of a rendering for MCP has in it."""
+    """Return the blocks of the only message of a rendering for MCP."""
     (message,) = record["messages"]
     content: list[Json] = message["content"]
     return content
 
 
 def sides(content: list[Json]) -> list[tuple[int, int]]:
-    """How large each image is."""
+    """Return the size of each image."""
     shown = [base64.b64decode(item["data"]) for item in content if item["type"] == "image"]
     return [opened(item).size for item in shown]
 

@@ -1,4 +1,4 @@
-"""What nobody should store, rendered for every target; stores that lost bytes."""
+"""Hostile results, rendered for every target, and stores that lost bytes."""
 
 import base64
 import json

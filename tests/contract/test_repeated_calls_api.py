@@ -149,7 +149,7 @@ def answering(*results: str, ids: str = "ab") -> Json:
 
 
 def refused(answer: httpx.Response) -> list[str]:
-    """Where a message answers calls that have other answers."""
+    """Return the pointers of a message at which it answers calls that have other answers."""
     problem = answer.json()
     assert (answer.status_code, problem["code"]) == (409, "tool-call-answered"), problem
     return [error["pointer"] for error in problem.get("errors", ())]

@@ -1,4 +1,4 @@
-"""What surrounds bodies: trailers, chunk extensions, empty lines, and requests sent ahead."""
+"""Framing of bodies: trailers, chunk extensions, empty lines, and requests sent ahead."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress

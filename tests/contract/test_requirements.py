@@ -52,7 +52,7 @@ def _literal(argument: ast.expr) -> str:
 
 
 def missing(node: str) -> bool:
-    """Whether there is no test of this name, `path::name`."""
+    """Return whether there is no test of this name, `path::name`."""
     path, _, name = node.partition("::")
     file = ROOT / path
     return not file.exists() or name not in {function.name for function in functions_of(file)}

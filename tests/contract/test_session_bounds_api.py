@@ -1,4 +1,4 @@
-"""What one answer about a session may hold, and one message, over HTTP on both engines."""
+"""Limits of one answer about a session, and of one message, over HTTP on both engines."""
 
 from collections.abc import Callable, Iterator
 
@@ -40,7 +40,7 @@ def fault(client: httpx.Client, image: bytes) -> None:
 
 
 def statuses(client: httpx.Client, media: str) -> list[tuple[int, str | None]]:
-    """How the first entry, and the history, are answered."""
+    """Return the answers for the first entry and for the history."""
     read = [client.get(path, params={"media": media}) for path in (f"{MESSAGES}/1", MESSAGES)]
     return [(item.status_code, item.json().get("code")) for item in read]
 

@@ -55,7 +55,7 @@ def delete(client: httpx.Client, session_id: str = "s") -> dict[str, Any]:
 
 
 def released(uri: str, data: bytes, *used_by: tuple[str, int, str]) -> dict[str, Any]:
-    """What a receipt says of a resource."""
+    """Return the line of a receipt about a resource."""
     return {
         "uri": uri,
         "size": len(data),
@@ -301,7 +301,7 @@ def assert_whole(client: httpx.Client) -> None:
 def test_file_is_attached_while_its_session_is_deleted_or_it_is_missing(
     client: httpx.Client,
 ) -> None:
-    """Whoever was told that a file is attached can read it."""
+    """A client that got a success for an attached file can read it."""
     for round_ in range(6):
         uri = upload(client, f"file {round_}".encode())["uri"]
         ask(client, rich(uri))

@@ -50,18 +50,18 @@ class Project:
     client: httpx.Client
 
     def total(self) -> StoredTotal:
-        """What it keeps, and what is on its way."""
+        """Return the stored bytes, and those of requests in progress."""
         return total_of(self.service.settings, self.name)
 
     def upload(self, data: bytes) -> httpx.Response:
         return self.client.post(RESOURCES, content=data)
 
     def listed(self) -> int:
-        """How many files there are."""
+        """Return the number of files."""
         return len(self.client.get(RESOURCES).json()["items"])
 
     def until(self, wanted: Callable[[StoredTotal], bool]) -> StoredTotal:
-        """What is kept once it is as wanted."""
+        """Wait until the stored bytes are as expected, and return them."""
         return until(self.service.settings, self.name, wanted)
 
 

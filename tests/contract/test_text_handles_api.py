@@ -43,7 +43,7 @@ def tell(client: httpx.Client, session_id: str) -> None:
 
 
 def read(client: httpx.Client, ref: str, **arguments: object) -> str:
-    """What the tool answers a model that copies a handle."""
+    """Return the answer of the tool to a model that copies a handle."""
     body: Json = {"target": "openai-chat", "name": "read_text", "handles": False}
     body |= {"id": f"{ref} {arguments}"[:500], "arguments": {"ref": ref, **arguments}}
     answer = client.post("/api/sessions/long/tool-calls", json=body)

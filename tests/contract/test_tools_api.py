@@ -43,7 +43,7 @@ def call(
 
 
 def words(client: httpx.Client, name: str, arguments: object = None, call_id: str = "c") -> str:
-    """What a model reads as the answer to its call."""
+    """Return the text that a model gets as the answer to its call."""
     record = read_rendering(call(client, name, arguments, call_id), "openai-chat")
     return str(record["messages"][0]["content"])
 

@@ -1,4 +1,4 @@
-"""What of a session a model has in context, and what it has asked for again and again."""
+"""Working sets: the entries in a model's context, and pages that it requests again and again."""
 
 import itertools
 import json

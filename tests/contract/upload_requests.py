@@ -54,7 +54,7 @@ def content(client: httpx.Client, uri: str) -> bytes:
 
 
 def own_headers(answer: httpx.Response) -> dict[str, str]:
-    """What an answer says of the protocol, the time left aside."""
+    """Return the headers of the protocol, except the time."""
     return {
         name: value
         for name, value in answer.headers.items()

@@ -1,4 +1,4 @@
-"""What really lies in the stores of a service, seen without going through the service."""
+"""The content of the stores of a service, read without the service."""
 
 import hashlib
 import sqlite3
@@ -48,7 +48,7 @@ class StoredState(ABC):
 
     @abstractmethod
     def bytes_on_their_way(self) -> int:
-        """How much a write that is not complete has left visible so far; grows while it goes on."""
+        """Return the visible bytes of a write in progress, which grow while it goes on."""
 
     def digest(self, row: ResourceRow) -> str:
         """The SHA-256 of the blob's bytes as they are now."""

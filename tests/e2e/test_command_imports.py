@@ -1,4 +1,4 @@
-"""What a command loads before it does something: the less, the sooner it is done."""
+"""Modules that a command loads before it runs; fewer make it start sooner."""
 
 import json
 import re

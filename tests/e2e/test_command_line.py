@@ -100,7 +100,7 @@ class Locked:
     key: str
 
     def status_of(self, key: str) -> int:
-        """What a request with a key is answered."""
+        """Return the answer to a request with a key."""
         with self.process.client(key) as client:
             return client.get("/api/resources").status_code
 
@@ -122,7 +122,7 @@ def sentence(text: str) -> str:
 
 
 def ingest(pagefault: LoadedCommand, data_dir: Path, value: object, *options: str) -> str:
-    """What `ingest -` prints for a JSON value."""
+    """Return the output of `ingest -` for a JSON value."""
     done = pagefault.run(
         *("ingest", "-", "--session", "s-1", "--data-dir", str(data_dir), *options),
         given=json.dumps(value),

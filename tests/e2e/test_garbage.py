@@ -1,4 +1,4 @@
-"""What a server has loaded is not gone through for garbage while somebody waits."""
+"""Garbage collections skip the objects that a server has loaded."""
 
 import subprocess
 import sys

@@ -50,7 +50,7 @@ def operations(document: dict[str, Any]) -> list[Operation]:
 
 @pytest.fixture(scope="module")
 def generated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """What the generator says; the package it made can be imported meanwhile."""
+    """Return the output of the generator; its package can be imported during the block."""
     folder = tmp_path_factory.mktemp("sdk")
     scripts = Path(sys.executable).parent
     config = DOCUMENT.with_name("openapi-python-client.yml")
@@ -90,7 +90,7 @@ def part_of(name: str) -> Any:  # noqa: ANN401 - its types exist only after gene
 
 
 def call(client: Any, operation: str, *path: str, **arguments: Any) -> Any:  # noqa: ANN401
-    """What the generated function of an operation returns, with everything of the answer."""
+    """Return the detailed answer of the generated function of an operation."""
     return part_of(f"api.{operation}").sync_detailed(*path, client=client, **arguments)
 
 

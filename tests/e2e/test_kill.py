@@ -28,7 +28,7 @@ from tests.kit.process import WAIT_SECONDS, PagefaultProcess
 from tests.kit.servers import Backends
 
 LONG = os.environ.get("KILL_ROUNDS") == "long"
-"""Whether there are twenty kills, during an ingest of a hundred million bytes, and not four."""
+"""True for twenty kills during an ingest of a hundred million bytes, instead of four."""
 
 pytestmark = [pytest.mark.xdist_group("heavy"), pytest.mark.timeout(1_800 if LONG else 240)]
 
@@ -173,7 +173,7 @@ class Rounds:
         return hasher.hexdigest()
 
     def _check_records(self) -> None:
-        """What was acknowledged reads back the same; whatever history shows is whole."""
+        """Check that acknowledged results read back the same, and that the history is whole."""
         with self.process.client() as client:
             read = {
                 identity: client.get(f"/api/tool-results/{identity}").content

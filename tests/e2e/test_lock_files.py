@@ -1,4 +1,4 @@
-"""What npm installs, for the viewer and for tests, is pinned."""
+"""Packages of npm, for the viewer and for tests, are pinned."""
 
 import json
 

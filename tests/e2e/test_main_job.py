@@ -57,7 +57,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def run_line(line: str, process: PagefaultProcess, folder: Path) -> bytes:
-    """What a curl line prints, run in a folder against this process."""
+    """Return the output of a curl line, run in a folder against this process."""
     words = shlex.split(line.replace("http://127.0.0.1:8000", process.base_url))
     if shutil.which("curl"):
         return subprocess.run(  # noqa: S603 - the lines above
@@ -67,7 +67,7 @@ def run_line(line: str, process: PagefaultProcess, folder: Path) -> bytes:
 
 
 def _requested(words: list[str], folder: Path) -> bytes:
-    """The same request by another client; it knows the options that the lines use."""
+    """Send the request of a curl line by another client, which knows the options of the lines."""
     given = dict(zip(words[1:-1:2], words[2:-1:2], strict=True))
     assert words[0] == "-sS"
     assert given.keys() <= {"-H", "-r", "--data-binary"}
@@ -83,7 +83,7 @@ def _requested(words: list[str], folder: Path) -> bytes:
 
 
 def expected(record: dict[str, Any]) -> dict[str, Any]:
-    """What the record must be; only the ids are the service's own choice."""
+    """Return the expected record; only the ids are chosen by the service."""
     image, video = (resource["uri"] for resource in record["resources"])
     return {
         "parts": [

@@ -24,7 +24,7 @@ for limits in json.loads(sys.argv[1]):
     break
 """
 LIMITS = {"raised": (128, 1_000), "enough": (900, 1_000), "not to be had": (128, 700)}
-"""What a process is allowed at first, and what it may allow itself."""
+"""The soft and the hard limit of open files of a process."""
 
 
 @pytest.mark.promise(

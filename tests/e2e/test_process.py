@@ -1,4 +1,4 @@
-"""What a whole process has is set by what starts it, and not by the application."""
+"""Settings of a whole process are made by its start, and not by the application."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""What requests hold in memory is bounded for all of them together, and is given back."""
+"""The memory of all requests together is limited, and is freed."""
 
 import http.client
 import json

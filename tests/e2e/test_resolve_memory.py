@@ -1,4 +1,4 @@
-"""Whoever reads an answer with large media slowly does not keep it in the service's memory."""
+"""Slow readers of answers with large media do not keep them in the service's memory."""
 
 import json
 import shutil

@@ -56,7 +56,7 @@ class Process(PagefaultProcess):
         return self._told_bytes("VmHWM")
 
     def resident_bytes(self) -> int:
-        """What it has resident now."""
+        """The resident size of the process."""
         return self._told_bytes("VmRSS")
 
     def _told_bytes(self, name: str) -> int:
@@ -135,7 +135,7 @@ def served_digest(client: httpx.Client, uri: str) -> str:
 
 @contextmanager
 def uploading(script: Path, **wishes: object) -> Iterator[Iterator[dict[str, Any]]]:
-    """What the client says, event by event, while it uploads."""
+    """Yield the events of the client during an upload."""
     with subprocess.Popen(  # noqa: S603 - our own script
         [NODE, script, json.dumps(wishes)],
         env=environment(),

@@ -38,7 +38,7 @@ Said = Callable[..., tuple[int, str]]
 
 @pytest.fixture
 def said(server: LiveService, pagefault: LoadedCommand) -> Said:
-    """What a command ends with, and prints; it complains of nothing."""
+    """Return the status and the output of a command, which prints no error."""
 
     def run(*arguments: str) -> tuple[int, str]:
         done = pagefault.run(*arguments, env=environment_of(server.settings))
@@ -122,7 +122,7 @@ def test_sound_stores_are_said_to_be_sound(said: Said, client: httpx.Client) -> 
 
 
 def lines(*told: str, summary: str) -> str:
-    """What a check prints: a line for each fault in the order of digests, then a summary."""
+    """Return the output of a check: a line for each fault, by digest, then a summary."""
     by_digest = sorted(told, key=lambda line: line.partition("sha-256:")[2])
     return "".join(f"{line}\n" for line in [*by_digest, summary])
 
@@ -158,7 +158,7 @@ def test_faults_are_listed_repaired_and_healed(
 
 
 def on_a_terminal(server: LiveService, *arguments: str) -> str:
-    """What a command writes to standard error if that is a terminal."""
+    """Return the standard error of a command, which is a terminal."""
     ours, its = pty.openpty()
     env = environment({"TERM": "xterm", **environment_of(server.settings)})
     with subprocess.Popen(  # noqa: S603 - our own command

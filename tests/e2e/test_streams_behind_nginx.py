@@ -40,7 +40,7 @@ class Pair:
         self.nginx.reload(balancing(*_addresses(self.processes)))
 
     def listened_to(self) -> list[int]:
-        """How many streams each process has."""
+        """Return the number of streams of each process."""
         return [_streams(process) for process in self.processes]
 
     def say(self, session_id: str, text: str) -> None:
@@ -65,7 +65,7 @@ def _addresses(processes: list[PagefaultProcess]) -> list[str]:
 
 
 def text_of(block: Block) -> str:
-    """What a message says that was heard."""
+    """Return the text of a received message."""
     text: str = block.told["message"]["content"]
     return text
 

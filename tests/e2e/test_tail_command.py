@@ -55,7 +55,7 @@ class Tail:
 
 
 def settings_of(settings: Settings) -> dict[str, str]:
-    """What leads the command to the stores, and to the keys, of a service."""
+    """Return the environment of a command for the stores and the keys of a service."""
     given = environment_of(settings)
     if settings.is_embedded_database:
         # Those are in the data directory.

@@ -57,7 +57,7 @@ class FaultyStore:
         self._random = Random(seed)  # noqa: S311 - no secret
         self._stack = ExitStack()
         self.met: Counter[Fault] = Counter()
-        """How many requests met each fault."""
+        """The number of requests that met each fault."""
         self.is_faulty = True
         self.endpoint_url = ""
 

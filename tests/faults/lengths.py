@@ -1,4 +1,4 @@
-"""How long the tests of this folder try, and where they say what they have found.
+"""Lengths of the tests of this folder, and the file with their findings.
 
 `TORTURE=long` asks for their long forms, and `TORTURE_PERCENT` for a part of those.
 `TORTURE_FIGURES` names a file, to which each test adds a line of a table in Markdown.
@@ -16,7 +16,7 @@ _FIGURES = os.environ.get("TORTURE_FIGURES")
 
 
 def times(short: int, long: int) -> int:
-    """How often something is tried."""
+    """Return the number of attempts."""
     return max(1, long * _PERCENT // 100) if LONG else short
 
 

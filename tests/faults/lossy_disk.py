@@ -41,7 +41,7 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class FileSynced:
-    """What is in a file was synced."""
+    """The content of a file was synced."""
 
     file: int
 
@@ -140,7 +140,7 @@ class LossyDisk:
 
 
 def faults(root: Path, operations: Iterable[Operation]) -> set[str]:
-    """What may be wrong after a power loss behind any of the operations; nothing, if all is well.
+    """Yield the faults after a power loss behind each of the operations.
 
     `lost` is a blob that a row needs, `torn` is one under its final name with other bytes, and
     `forgotten` is one that a client was told of before its row was committed.

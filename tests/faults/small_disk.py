@@ -80,7 +80,7 @@ class SmallDisk:
 
     @property
     def free_bytes(self) -> int:
-        """How much room is left."""
+        """The free bytes."""
         found = os.statvfs(self.seen)
         return found.f_bavail * found.f_frsize
 

@@ -37,7 +37,7 @@ def some_files(number: int, random: Random) -> list[bytes]:
 
 
 def with_one_bit_changed(data: bytes, random: Random) -> bytes:
-    """The same bytes but for one bit of one of them."""
+    """Return the bytes with one changed bit."""
     place = random.randrange(len(data))
     changed = data[place] ^ (1 << random.randrange(8))
     return data[:place] + bytes([changed]) + data[place + 1 :]

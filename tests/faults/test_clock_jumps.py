@@ -34,7 +34,7 @@ _PATH = os.pathsep.join(filter(None, (str(CLOCK), os.environ.get("PYTHONPATH")))
 
 
 class Clock:
-    """That of a process, moved while it runs."""
+    """The clock of a process, which is set while it runs."""
 
     def __init__(self, place: Path) -> None:
         self._place = place
@@ -108,7 +108,7 @@ class Writer:
             assert (path, len(listed), len(set(listed))) == (path, count, count)
 
     def _counts(self) -> dict[str, int]:
-        """How long the lists are whose order is that of the clock."""
+        """The length of the lists that are ordered by the clock."""
         rounds = len(self.pages)
         return {
             "/api/tool-results": rounds,
@@ -200,7 +200,7 @@ def test_order_is_kept_and_nothing_is_lost_though_the_clock_jumps_by_years(
 
 
 def check_events(client: httpx.Client, stream: Listening) -> None:
-    """Who has listened all the time was told the same, in the same order, as who asks later."""
+    """Check that a listener got the events of a later listener, in the same order."""
     last = client.post("/api/pages", json={"content": "the end"}).raise_for_status()
     told: list[Block] = []
     while not told or told[-1].told["id"] != last.json()["page_id"]:

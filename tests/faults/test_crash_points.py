@@ -70,7 +70,7 @@ TRIED: Mapping[Engine, tuple[CrashPoint, ...]] = {
     "embedded": (CrashPoint.FILE_WRITTEN, CrashPoint.FILE_RENAMED, CrashPoint.SHARED_COMMITTED),
     "server": (CrashPoint.OBJECT_COPIED, CrashPoint.ROWS_WRITTEN, CrashPoint.SEGMENT_KEPT),
 }
-"""What is left behind before a blob has its name, before its row is there, and after that."""
+"""Files that remain before a blob has its name, before its row is there, and after that."""
 OF_PARTS = {CrashPoint.OBJECT_ASSEMBLED, CrashPoint.OBJECT_COPIED}
 
 # Longer than the time after which a claim that nobody has ended counts for nothing.
@@ -119,7 +119,7 @@ class Torture:
         self._take(new)
 
     def kill_after(self, answers: int) -> None:
-        """The same for a process that is killed when so many calls are acknowledged."""
+        """Kill a process when so many calls are acknowledged."""
         with self.process() as process:
             new = self._next_round(process, WRITERS)
             with new.writing(process.client):
@@ -159,7 +159,7 @@ class Torture:
         self.last = done
 
     def _check(self, process: PagefaultProcess) -> None:
-        """What the last process has answered is there, and beside it whole calls at the most."""
+        """Check that the last process has its answered calls, beside whole calls at most."""
         if not self.deaths:
             return
         with process.client() as client:
@@ -194,7 +194,7 @@ def read(client: httpx.Client, places: Mapping[str, bytes]) -> dict[str, bytes]:
 
 
 def expected(calls: Sequence[Call]) -> list[tuple[int, str, list[str]]]:
-    """What a history shows of calls: their order, their ids, and the digests of their media."""
+    """Return the calls of a history: their order, their ids, and the digests of their media."""
     return [
         (number, f"c{call.number}", [f"sha-256:{call.digest}"] if call.digest else [])
         for number, call in enumerate(calls, 1)
@@ -217,7 +217,7 @@ def history(client: httpx.Client, session: str) -> list[tuple[int, str, list[str
 
 
 def shown(items: Sequence[dict[str, Any]]) -> list[tuple[int, str, list[str]]]:
-    """What entries of a history show of calls."""
+    """Return the calls in entries of a history."""
     return [
         (
             entry["seq"],

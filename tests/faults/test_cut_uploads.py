@@ -37,7 +37,7 @@ def own_service(store_settings: Settings) -> Iterator[LiveService]:
 
 
 def bodies() -> list[tuple[str, str, bytes]]:
-    """What is sent: the path, the type and the bytes of an upload and of two tool results."""
+    """The requests: the path, the type and the bytes of an upload and of two tool results."""
     small, large = png(200, 120, noise=True), png() + noise_bytes(LARGE_BYTES)
     results = [
         json.dumps(

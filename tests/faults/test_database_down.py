@@ -19,11 +19,11 @@ pytestmark = [pytest.mark.xdist_group("heavy"), pytest.mark.timeout(TIMEOUT_SECO
 CRASHES = times(2, 10)
 WRITERS = 4
 BETWEEN = 12
-"""How many results are acknowledged between two crashes."""
+"""The acknowledged results between two crashes."""
 
 
 class Told:
-    """What several writers were told, and a way to wait for more of it."""
+    """The answers of several writers, and a way to wait for more of them."""
 
     def __init__(self) -> None:
         self._news = threading.Condition()
@@ -31,7 +31,7 @@ class Told:
         self.acknowledged: dict[str, bytes] = {}
         self.unexpected: list[str] = []
         self.refused_after: list[float] = []
-        """How many seconds each refusal took."""
+        """The seconds of each refusal."""
 
     def note(self, writer: int, answer: httpx.Response) -> bool:
         """Note an answer; says whether the writer may go on with the next call."""

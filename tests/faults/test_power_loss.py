@@ -59,7 +59,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def operations(root: Path) -> list[Operation]:
-    """What the service did to its files, and when it committed and answered."""
+    """The file operations of the service, with its commits and answers."""
     recorder = Recorder(root)
     done = recorder.operations
     with (
@@ -142,5 +142,5 @@ def test_answer_before_its_commit_is_noticed(root: Path, operations: list[Operat
 
 
 def of(operations: list[Operation], kind: type[Operation]) -> list[int]:
-    """Where the operations of a kind are."""
+    """Return the positions of the operations of a kind."""
     return [place for place, operation in enumerate(operations) if isinstance(operation, kind)]

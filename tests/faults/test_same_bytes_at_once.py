@@ -80,7 +80,7 @@ async def kept(settings: Settings) -> tuple[set[str], tuple[int, int], int]:
 
 
 async def swept_without(settings: Settings, sessions: list[str]) -> int:
-    """How many blobs a sweep removes when these sessions are gone."""
+    """Return the number of blobs that a sweep removes after these sessions are deleted."""
     async with open_services(settings) as services:
         for session in sessions:
             await services[Sessions].delete(PROJECT, session)

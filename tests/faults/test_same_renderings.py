@@ -60,7 +60,7 @@ def returned(draw: random.Random) -> object:
 
 
 def entries(draw: random.Random, step: int) -> list[Json]:
-    """What one step of an agent appends."""
+    """Return the entries of one step of an agent."""
     name, arguments = "look", "{}"
     kind = draw.choice(["work", "work", "recall", "recall", "talk", "orphan", "early"])
     if kind == "talk":

@@ -41,7 +41,7 @@ HOUR = timedelta(hours=1)
 
 
 class Counted(Metrics):
-    """What a scrub says it has done."""
+    """Return the report of a scrub."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -85,7 +85,7 @@ def place(data: bytes) -> str:
 
 
 def with_one_bit_changed(data: bytes, random: Random) -> bytes:
-    """The same bytes but for one bit of one of them."""
+    """Return the bytes with one changed bit."""
     changed = bytearray(data)
     changed[random.randrange(len(data))] ^= 1 << random.randrange(8)
     return bytes(changed)
@@ -261,7 +261,7 @@ async def test_store_that_does_not_answer_is_told_and_the_slice_stays_due(
 
 
 def figures(client: httpx.Client) -> dict[str, float]:
-    """What the service says of its scrub."""
+    """Return the lines about the scrub in the log."""
     lines = client.get("/metrics").text.splitlines()
     told = (line.rpartition(" ") for line in lines if line.startswith("pagefault_scrub"))
     return {name: float(value) for name, _, value in told if "_created" not in name}

@@ -31,7 +31,7 @@ MAX_CALLS = 200
 
 @dataclass
 class Kept:
-    """What was acknowledged, and what every write was answered."""
+    """The acknowledged writes, and the answers of all writes."""
 
     answers: Counter[tuple[str, int]] = field(default_factory=Counter)
     files: dict[str, str] = field(default_factory=dict)
@@ -166,14 +166,14 @@ class Full:
     kept: Kept
 
     def said(self, *arguments: str) -> tuple[int, str]:
-        """What a command on the same disk ends with, and prints."""
+        """Return the status and the output of a command on the same disk."""
         spaces = self.disk.namespaces
         done = LoadedCommand().run(*arguments, env=self.env, namespaces=spaces)
         return done.returncode, done.stdout + done.stderr
 
     @property
     def has_database_on_it(self) -> bool:
-        """Whether deleting takes room too, for SQLite writes down what it is about to change."""
+        """True if a deletion needs room too, as on SQLite, which writes a journal first."""
         return "PAGEFAULT_DB__URL" not in self.env
 
     def make_room(self) -> None:

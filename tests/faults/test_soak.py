@@ -47,7 +47,7 @@ MIB = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How large a process is."""
+    """The sizes of a process."""
 
     resident_bytes: float
     threads: float
@@ -60,7 +60,7 @@ class WatchedProcess(PagefaultProcess):
 
     @property
     def size(self) -> Size:
-        """What the kernel says of it now."""
+        """Return the sizes that the kernel reports now."""
         assert self._process is not None
         folder = Path(f"/proc/{self._process.pid}")
         lines = (folder / "status").read_text().splitlines()
@@ -144,7 +144,7 @@ def rendered(client: httpx.Client, session: str, target: str) -> tuple[str, byte
 
 
 def sizes(kind: Kind) -> int:
-    """How many bytes a medium has."""
+    """The bytes of a medium."""
     return {"text": 0, "medium": 80_000, "long": 1_200_000}.get(kind, 100_000)
 
 
@@ -211,5 +211,5 @@ def test_process_does_not_grow_under_a_load_that_goes_on(
 
 
 def has_failed(work: Future[int]) -> bool:
-    """Whether somebody has given up."""
+    """True if a client has given up."""
     return work.done() and work.exception() is not None

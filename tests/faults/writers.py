@@ -51,7 +51,7 @@ class Call:
 
     @property
     def is_in_history(self) -> bool:
-        """Whether it is a tool result."""
+        """True for a tool result."""
         return self.kind in ("text", "medium", "long")
 
     def send(self, client: httpx.Client) -> tuple[str, bytes]:
@@ -105,7 +105,7 @@ def until_taken(call: Callable[[], tuple[str, bytes]]) -> tuple[str, bytes]:
 
 @dataclass
 class Round:
-    """What was sent to one process before it died.
+    """The requests to one process before it died.
 
     Each writer begins with the call that the last process has not answered.
     """

@@ -1,4 +1,4 @@
-"""What the tests of the records share: a fresh database with two projects in it."""
+"""Fixtures of the tests of records: a fresh database with two projects."""
 
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime

@@ -32,7 +32,7 @@ _WAITING = """
 
 
 class GivenUpError(Exception):
-    """What makes a transaction roll back."""
+    """An error that rolls a transaction back."""
 
 
 @asynccontextmanager
@@ -104,7 +104,7 @@ async def listening_at(
 
 
 async def heard(stream: EventStream, *, until: int) -> list[EventItem]:
-    """What a stream delivers up to a position."""
+    """Return the events of a stream up to a position."""
     items: list[EventItem] = []
     with anyio.fail_after(WAIT_SECONDS):
         async for item in stream.items():

@@ -131,7 +131,7 @@ class Stores:
             )
 
     async def claims(self) -> int:
-        """How many claims are remembered."""
+        """Return the number of stored claims."""
         with self.engines.reader.connect() as connection:
             counted = connection.execute(text("SELECT count(*) FROM swept_blobs"))
             return int(counted.scalar_one())
@@ -168,7 +168,7 @@ async def opened_stores(settings: Settings) -> AsyncIterator[Stores]:
 
 
 def environment_of(settings: Settings) -> dict[str, str]:
-    """What leads a command to the stores of these settings."""
+    """Return the environment of a command for the stores of these settings."""
     given: dict[str, str | SecretStr | None] = {
         "PAGEFAULT_DATA_DIR": str(settings.data_dir),
         "PAGEFAULT_SIGNING_KEYS": SIGNING_KEY,

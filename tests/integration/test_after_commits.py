@@ -1,4 +1,4 @@
-"""What is told when something fails behind a write, or at its commit, on both engines."""
+"""Errors behind a write, or at its commit, on both engines."""
 
 import sqlite3
 from collections.abc import Awaitable, Callable

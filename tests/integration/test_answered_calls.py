@@ -1,4 +1,4 @@
-"""What answered the calls of a session, on both engines: numbers, long ids, old versions."""
+"""Answers to the calls of a session, on both engines: numbers, long ids, old versions."""
 
 from datetime import UTC, datetime
 

@@ -36,7 +36,7 @@ def forget(path: Path) -> None:
 
 @pytest.fixture
 def can_tell(tmp_path: Path) -> bool:
-    """Whether the file system of the test can say what is in memory; not all of them can."""
+    """Return whether the file system of the test can say what is in memory; some cannot."""
     with Path(written(tmp_path)).open("rb") as file:
         try:
             return os.preadv(file.fileno(), [bytearray(1)], 0, os.RWF_NOWAIT) == 1

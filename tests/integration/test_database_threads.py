@@ -188,7 +188,7 @@ async def test_read_whose_caller_is_cancelled_leaves_no_transaction_and_loses_no
 
 
 def open_transactions(engines: Engines) -> int:
-    """How many connections of the pool are in a transaction."""
+    """Return the number of the pool's connections in a transaction."""
     if engines.is_postgresql:
         asked = (
             "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"

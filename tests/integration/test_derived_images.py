@@ -133,7 +133,7 @@ class Bench:
             }
 
     async def notes(self) -> int:
-        """How many derived images are noted."""
+        """Return the number of stored derived images."""
         with self.stores.engines.reader.connect() as connection:
             counted = connection.execute(text("SELECT count(*) FROM derived_images"))
             return int(counted.scalar_one())
@@ -407,7 +407,7 @@ async def test_of_a_source_without_a_row_nothing_is_kept_but_bytes(
 
 
 async def inline(bench: Bench, data: bytes, recipe: ImageRecipe = RECIPE) -> DerivedImage | None:
-    """What is made of an image that is part of a record."""
+    """Return the image that is derived from one of a record."""
     return await bench.images.get(
         PROJECT,
         InlineBytes(data),

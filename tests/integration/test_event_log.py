@@ -61,7 +61,7 @@ async def records(processes: tuple[Services, Services]) -> Records:
 
 
 async def numbers(records: Records, project_id: str = PROJECT) -> list[tuple[int, str]]:
-    """What the log of a project holds."""
+    """Return the events in the log of a project."""
     logged = await records.read(project_id, lambda unit: unit[EventRecords].after(0, limit=10_000))
     return [(event.number, event.subject_id) for event in logged]
 

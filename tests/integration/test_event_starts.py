@@ -1,4 +1,4 @@
-"""Where streams of events begin, asked of the log itself, on both engines."""
+"""Starts of event streams in the log itself, on both engines."""
 
 from collections.abc import AsyncIterator, Sequence
 from datetime import UTC, datetime, timedelta
@@ -28,7 +28,7 @@ RESET = True
 
 
 class GivenUpError(Exception):
-    """What makes a transaction roll back."""
+    """An error that rolls a transaction back."""
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ async def starts(
 
 
 async def told(records: Records, after: int, session_id: str = "s") -> list[tuple[str, int | None]]:
-    """What a stream that begins there has to tell, without a reset."""
+    """Return the events of a stream that begins there, without a reset."""
     begin = await start(records, after, session_id)
     assert not begin.is_reset
     events = await records.read_snapshot(
@@ -182,7 +182,7 @@ async def test_deletion_and_what_is_new_are_told_in_this_order(records: Records)
 
 
 async def test_position_that_two_sessions_of_a_name_have_had_is_no_place(records: Records) -> None:
-    """Whoever was at 2 may have seen the old one's 2, and missed its end and the new one's 1."""
+    """A listener at 2 may have seen the 2 of the old session, and missed its end and the new 1."""
     await write(records, "s", "s", "s")
     await delete(records, "s")
     await write(records, "s", "s", "s")

@@ -26,7 +26,7 @@ def direct(backends: Backends, tmp_path: Path) -> Settings:
 
 @pytest.fixture
 def pooled(backends: Backends, direct: Settings) -> Iterator[Settings]:
-    """The same database behind PgBouncer."""
+    """The database behind PgBouncer."""
     with PgBouncer(backends.postgres) as pooler:
         url = SecretStr(pooler.url(database_of(direct)))
         yield direct.model_copy(update={"db": direct.db.model_copy(update={"url": url})})

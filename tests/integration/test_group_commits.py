@@ -43,7 +43,7 @@ NOTHING = Written(None, PROJECT, ())
 
 
 class GivenUpError(Exception):
-    """What makes a change be taken back."""
+    """An error that rolls a change back."""
 
 
 @pytest.fixture
@@ -121,7 +121,7 @@ async def somebody_writes(engines: Engines) -> AsyncIterator[None]:
 
 
 def commits(folder: Path) -> int:
-    """How many transactions stand in the log of a SQLite file since it was begun anew."""
+    """Return the number of transactions in the write-ahead log of a SQLite file."""
     log = (folder / "pagefault.db-wal").read_bytes()
     page_bytes = int.from_bytes(log[8:12], "big")
     salt = log[16:24]

@@ -259,7 +259,7 @@ async def test_lookup_leaves_nothing_open_that_would_keep_the_log_from_being_emp
 
 
 def loop_reader(folder: Path) -> LoopReader:
-    """What reads the database of a data directory in the event loop."""
+    """Return the reader of the database of a data directory in the event loop."""
     engines = open_engines(parse_address(None, folder), pool_size=1, timeout_seconds=1)
     assert engines.loop is not None
     return engines.loop

@@ -71,7 +71,7 @@ pytestmark = pytest.mark.anyio
 SCRIPTS = Path(__file__).parents[2] / "migrations"
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 KILLED_EACH = times(25, 1)
-"""How many statements are between two kills."""
+"""The statements between two kills."""
 FIRST_RECORDS = (
     "INSERT INTO projects (project_id, created_at) VALUES ('p', 0)",
     "INSERT INTO sessions VALUES ('p', 's', 0, 0, 1)",
@@ -311,7 +311,7 @@ async def test_new_files_are_opened_by_eight_at_once(tmp_path: Path) -> None:
 
 
 class PowerCutError(Exception):
-    """What happens in the middle of a migration."""
+    """An event in the middle of a migration."""
 
 
 @pytest.mark.promise(
@@ -360,7 +360,7 @@ def dying_migrations(settings: Settings) -> Iterator[Callable[[int], int]]:
 
 
 def first_records(connection: Connection) -> list[tuple[Any, ...]]:
-    """What is kept of the first schema; nothing if it was never there."""
+    """Return the rows of the first schema; empty if it was never there."""
     if not inspect(connection).has_table("history_entries"):
         return []
     return [

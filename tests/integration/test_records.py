@@ -74,7 +74,7 @@ STRINGS = (
 
 
 class GivenUpError(Exception):
-    """What makes a transaction roll back."""
+    """An error that rolls a transaction back."""
 
 
 def resource(resource_id: str = "0" * 32, filename: str | None = None) -> Resource:

@@ -1,4 +1,4 @@
-"""What an S3 store refuses is named: to the operator by its cause, to a caller by its status."""
+"""Refusals of an S3 store are logged with their cause, and answered with their status."""
 
 import hashlib
 from collections.abc import Awaitable, Callable

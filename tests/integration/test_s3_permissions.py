@@ -1,4 +1,4 @@
-"""What the key of a bucket has to be allowed, on a server that checks signatures and policies."""
+"""Permissions of a bucket's key, on a server that checks signatures and policies."""
 
 import hashlib
 import json

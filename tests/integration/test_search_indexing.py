@@ -1,4 +1,4 @@
-"""What waits to be indexed: all of it, once, whoever does it, and if it is broken off."""
+"""The backlog of the search index: everything once, by any process, and after an interruption."""
 
 import asyncio
 import re

@@ -45,7 +45,7 @@ LATER = NOW + timedelta(microseconds=1)
 
 
 class GivenUpError(Exception):
-    """What makes a transaction roll back."""
+    """An error that rolls a transaction back."""
 
 
 def resource(number: int, *, digest: str | None = None, size: int = 10) -> Resource:

@@ -1,4 +1,4 @@
-"""What counts towards the quota of bytes, on both engines: reservations, entries, claims."""
+"""Parts of the quota of bytes, on both engines: reservations, entries, claims."""
 
 from collections.abc import AsyncIterator
 from datetime import timedelta

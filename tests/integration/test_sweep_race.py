@@ -39,7 +39,7 @@ class Writer:
         self._number = number
         self._chosen = random.Random(number)  # noqa: S311 - the same in every run
         self.kept: dict[str, bytes] = {}
-        """What is to be there at the end, by path."""
+        """The expected content at the end, by path."""
 
     def run(self) -> "Writer":
         for number in range(ROUNDS):
@@ -89,7 +89,7 @@ class Writer:
             assert self._client.delete(f"/api/sessions/{session_id}").status_code == 200
 
     def _described(self, path: str) -> httpx.Response:
-        """What an upload is at; it is completed by that, which may lose against the sweep."""
+        """Return the offset of an upload; the request completes it, or loses against the sweep."""
         described = {"Accept": "application/json"}
         while not (answer := self._client.get(path, headers=described)).is_success:
             assert _is_to_come_again(answer), answer.text
@@ -111,7 +111,7 @@ class Writer:
 
 
 def _is_to_come_again(answer: httpx.Response) -> bool:
-    """Whether a sweep was faster than what the answer is about."""
+    """Return whether a sweep was faster than the request."""
     return answer.status_code == 503 and "retry-after" in answer.headers
 
 
@@ -138,7 +138,7 @@ def swept_by_a_command(service: LiveService, pagefault: LoadedCommand) -> Iterat
 
 
 async def state(settings: Settings) -> tuple[list[StoreFault], StoreCheckReport, int]:
-    """What a check finds after a last sweep, and how many blobs were ever claimed."""
+    """Return the faults of a check after a last sweep, and the number of claimed blobs."""
     faults: list[StoreFault] = []
     async with opened_stores(settings) as stores:
         claims = await stores.claims()

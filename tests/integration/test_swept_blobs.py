@@ -1,4 +1,4 @@
-"""How a sweep and a write keep apart, on both engines: every order in which their steps can come.
+"""Every order of the steps of a sweep and a write, on both engines.
 
 A write puts a blob, then adds its row. A sweep claims, removes, and says that it is over.
 """
@@ -47,7 +47,7 @@ async def stores(settings: Settings) -> AsyncIterator[Stores]:
 
 
 async def refused(stores: Stores, *bodies: bytes) -> bool:
-    """Whether rows are refused; then none of them is written."""
+    """True if rows are refused; then no row is written."""
     before = await stores.row_ids()
     try:
         await stores.add_rows(*bodies)

@@ -34,7 +34,7 @@ DRAFT = UploadDraft(len(DATA), None, "a.bin", None)
 
 
 class BrokenConnectionError(Exception):
-    """What ends a body early."""
+    """An error that ends a body early."""
 
 
 @pytest.fixture

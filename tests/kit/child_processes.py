@@ -22,12 +22,12 @@ class ChildProcess:
 
     @property
     def command(self) -> list[str]:
-        """How it was started; nothing of one that has ended."""
+        """The command line; empty for a process that has ended."""
         return self._read("cmdline").decode().split("\0")
 
     @property
     def is_stopped(self) -> bool:
-        """Whether a signal keeps it from going on."""
+        """True if a signal has stopped it."""
         return self._read("stat").rpartition(b")")[2].split()[0] == b"T"
 
     @property

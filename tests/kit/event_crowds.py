@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import anyio
 
 WAIT_SECONDS = 120.0
-"""How long anything here is waited for."""
+"""The time-out of every wait here."""
 
 _HEAD_END = b"\r\n\r\n"
 _BLOCK_END = b"\n\n"
@@ -49,7 +49,7 @@ class EventSocket(asyncio.Protocol):
 
     @property
     def last_position(self) -> int | None:
-        """What it may come back with."""
+        """The position to continue from."""
         return self.events[-1].position if self.events else self.opened_at
 
     async def until_open(self) -> "EventSocket":
@@ -59,7 +59,7 @@ class EventSocket(asyncio.Protocol):
         return self
 
     async def until_position(self, position: int) -> bool:
-        """Whether it has heard this position or one behind it; not, if it ended before."""
+        """Return whether it has got this position or a later one; false if it ended before."""
 
         def is_heard() -> bool:
             return bool(self.events) and self.events[-1].position >= position

@@ -19,7 +19,7 @@ import httpx
 import msgspec
 
 WAIT_SECONDS = 60.0
-"""How long a test waits for what has to come; heartbeats are rarer."""
+"""The time-out of a test for an expected block; heartbeats are rarer."""
 HEARTBEAT = b": ping"
 
 _BLOCK_END = re.compile(rb"\r\n\r\n|\n\n|\r\r")
@@ -37,13 +37,13 @@ class Block:
 
     @property
     def position(self) -> int:
-        """What a listener may come back with."""
+        """The position that a listener may continue from."""
         assert self.id is not None
         return int(self.id)
 
     @property
     def told(self) -> dict[str, Any]:
-        """What its JSON says."""
+        """The parsed data."""
         assert self.data is not None
         told: dict[str, Any] = json.loads(self.data)
         return told
@@ -81,7 +81,7 @@ class Listening:
         return raw
 
     def rest(self, timeout: float = WAIT_SECONDS) -> list[Block]:
-        """What comes before the server ends the stream, as it has to."""
+        """Return the blocks until the server ends the stream."""
         while received := self._receive(timeout):
             self._received += received
         *blocks, last = _BLOCK_END.split(self._received)

@@ -132,7 +132,7 @@ BEHAVIOURS: dict[str, bytes | Behaviour] = {
     "/loop": redirect("/loop"),
     "/nowhere": head("Content-Length: 0", status="302 Found"),
 }
-"""What each path does; bytes are sent and the connection is closed."""
+"""The behaviour of each path; bytes are sent and the connection is closed."""
 
 SLOW = (
     "/silence",
@@ -164,7 +164,7 @@ class HostileOrigin:
         self.requests: list[str] = []
         """The heads of the requests that came, in order."""
         self.connections = 0
-        """How many connections were opened, with a request or without."""
+        """The number of opened connections, with a request or without."""
         self._tls = tls
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._threads: list[threading.Thread] = []

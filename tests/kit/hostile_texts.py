@@ -250,4 +250,4 @@ SHAPES: dict[str, Shape] = {
     "dots": repeated("a.", before="http://"),
     "at signs": repeated("@", before="http://a"),
 }
-"""What a reader has to get through in a time that grows as its text does, and no faster."""
+"""Texts that a reader must read in linear time."""

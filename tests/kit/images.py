@@ -25,7 +25,7 @@ def picture(width: int = 300, height: int = 200) -> Image.Image:
 
 
 def see_through(width: int = 300, height: int = 200) -> Image.Image:
-    """The same, with a left half that is transparent."""
+    """Return the image with a transparent left half."""
     image = picture(width, height).convert("RGBA")
     image.paste((0, 0, 0, 0), (0, 0, width // 2, height))
     return image
@@ -46,7 +46,7 @@ def opened(data: bytes) -> Image.Image:
 
 
 def difference(image: Image.Image, expected: Image.Image) -> float:
-    """How far the values of a picture are from the expected ones, on average, of 255."""
+    """Return the average distance of a picture's values from the expected ones, of 255."""
     shown, right = (
         item.convert("RGB").resize(_COMPARED_AT, Image.Resampling.BOX) for item in (image, expected)
     )

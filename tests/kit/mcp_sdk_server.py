@@ -29,7 +29,7 @@ PNG = media.png(noise=True)
 
 
 class Choice(BaseModel):
-    """What a person is asked for."""
+    """The answer of a person to an elicitation."""
 
     colour: str
 
@@ -56,7 +56,7 @@ class Events(EventStore):
 
 
 class TaskParams(RequestParams):
-    """What a task is asked for by."""
+    """The parameters of a task."""
 
     task_id: str
 

@@ -37,7 +37,7 @@ ANSWERS = {
     "later": b'{"jsonrpc":"2.0","id":%d,"result":{"task":{"taskId":"t","status":"working"}}}',
     "no-json": b'{"jsonrpc":"2.0","id":%d,"result":{"content":[}',
 }
-"""What tools answer, by their names."""
+"""The answers of tools, by their names."""
 
 _TEXT = {"type": "string"}
 _LONG_CHARS = 1_000
@@ -188,7 +188,7 @@ def _task(params: object) -> dict[str, object]:
 
 
 def _block(name: str, given: dict[str, int]) -> dict[str, object]:
-    """What a tool answers with that does as it is told."""
+    """Return the answer of a tool that follows its arguments."""
     if name in ("upload", "save_page"):
         return {"type": "text", "text": told(given)}
     if name in ("echo", "answered"):
@@ -233,7 +233,7 @@ ENDS: dict[str, dict[str, object]] = {
     "failed": {"error": {"code": -32603, "message": "the limit of a service"}},
     "cancelled": {"statusMessage": "nobody waited"},
 }
-"""How tasks of the revision 2026-07-28 end, by their ids."""
+"""The ends of tasks of the revision 2026-07-28, by their ids."""
 
 
 def _hold(number: object, token: object) -> bytes:

@@ -79,7 +79,7 @@ class ObjectStoreServer:
 
     @property
     def endpoint_url(self) -> str:
-        """Where it answers, `http://127.0.0.1:<port>`."""
+        """The base URL, `http://127.0.0.1:<port>`."""
         return f"http://127.0.0.1:{self._port}"
 
     def start(self) -> None:
@@ -135,7 +135,7 @@ class ObjectStoreServer:
         ).raise_for_status()
 
     def unfinished_uploads(self, bucket: str) -> int:
-        """How many multipart uploads were begun in the bucket and neither completed nor aborted."""
+        """Return the number of open multipart uploads of the bucket."""
         listing = httpx.get(
             f"{self.endpoint_url}/{bucket}", params={"uploads": ""}, verify=TRUSTS_NOBODY
         )

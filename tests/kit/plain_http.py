@@ -1,4 +1,4 @@
-"""What the clients of the tests need to know of certificates: nothing."""
+"""TLS settings of the clients of the tests, which trust no certificate."""
 
 import ssl
 

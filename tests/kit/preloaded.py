@@ -58,7 +58,7 @@ _LOADED_LATER = (
 
 
 def _command_line(address: str, name: str) -> list[str]:
-    """What starts a program that stands for a fork, without its arguments."""
+    """Return the command line of a program that represents a fork, without its arguments."""
     return [sys.executable, "-IS", str(_FORKED), address, name]
 
 
@@ -160,7 +160,7 @@ class Preloaded:
 
 
 class _Forks:
-    """What the process does once all is loaded: it forks, and tells how the forks ended."""
+    """The process after everything is loaded: it forks, and reports the status of the forks."""
 
     def __init__(self, requests: socket.socket, programs: socket.socket, address: str) -> None:
         self._requests, self._programs = requests, programs

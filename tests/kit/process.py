@@ -226,7 +226,7 @@ class PagefaultProcess:
 
     @property
     def logs(self) -> str:
-        """What it has written to standard error since its last start."""
+        """Return its standard error since the last start."""
         with self._news:
             return "".join(self._lines)
 

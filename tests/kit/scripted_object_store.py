@@ -67,7 +67,7 @@ class ScriptedObjectStore:
 
     @property
     def endpoint_url(self) -> str:
-        """Where it answers, `http://127.0.0.1:<port>`."""
+        """The base URL, `http://127.0.0.1:<port>`."""
         return f"http://127.0.0.1:{self._server.server_address[1]}"
 
     def hang(self, method: str, target: str) -> Answer | None:
@@ -80,7 +80,7 @@ class ScriptedObjectStore:
         return [request for request in self.requests if not request.startswith(("GET", "HEAD"))]
 
     def answer(self, method: str, target: str) -> Answer:
-        """What a request is answered with."""
+        """The answer to a request."""
         self.requests.append(f"{method} {target}")
         ruled = self.rule(method, target) if self.rule else None
         return ruled or _empty_store(method, target)

@@ -176,7 +176,7 @@ def folder_in_memory(otherwise: Path) -> Iterator[Path]:
 
 
 def has_memory_for(size_bytes: int) -> bool:
-    """Whether files of so many bytes can be kept in memory."""
+    """Return whether files of so many bytes can be kept in memory."""
     is_ours = MEMORY.is_dir() and os.access(MEMORY, os.W_OK)
     return is_ours and shutil.disk_usage(MEMORY).free >= size_bytes
 
@@ -372,12 +372,12 @@ class LiveService:
 
     @property
     def answered(self) -> int:
-        """How many requests it has answered."""
+        """The number of answered requests."""
         return self._server.server_state.total_requests
 
     @property
     def unsent_bytes(self) -> list[int]:
-        """What each connection has yet to take of its answers."""
+        """The unsent bytes of each connection."""
         connections = list(self._server.server_state.connections)
         return [connection.transport.get_write_buffer_size() for connection in connections]
 

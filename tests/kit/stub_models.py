@@ -20,7 +20,7 @@ class StubModel(ThreadingHTTPServer):
 
     @property
     def url(self) -> str:
-        """Where it listens."""
+        """The base URL."""
         return f"http://127.0.0.1:{self.server_port}"
 
 

@@ -45,7 +45,7 @@ async def writing(records: Records, project_id: str) -> AsyncIterator[OpenUnit]:
 
 @asynccontextmanager
 async def snapshot_of(records: Records, project_id: str) -> AsyncIterator[OpenUnit]:
-    """What can be looked up at one moment."""
+    """Return the repositories of one snapshot."""
     async with _held(partial(records.read_snapshot, project_id)) as unit:
         yield unit
 
@@ -59,7 +59,7 @@ async def projects_of(records: Records) -> AsyncIterator[OpenUnit]:
 
 @asynccontextmanager
 async def reading(records: Records, project_id: str) -> AsyncIterator[OpenUnit]:
-    """What can be looked up. There is nothing to hold: each is a read of its own."""
+    """Return the repositories of separate reads."""
     yield _Open(partial(records.read, project_id))
 
 
@@ -81,7 +81,7 @@ class _Path:
 
 
 class _Open:
-    """What stands for repositories elsewhere."""
+    """The type of the repositories."""
 
     def __init__(self, call: _Run) -> None:
         self._call = call
@@ -108,7 +108,7 @@ class _Call(NamedTuple):
 
 
 class _Held:
-    """What runs in the thread of a transaction: what it is told to, until it is told to end."""
+    """The functions that run in the thread of a transaction, until it ends."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()

@@ -1,4 +1,4 @@
-"""What each provider's own types, and its rules beside them, say of a list of messages."""
+"""Checks of lists of messages by the types of each provider, and by its further rules."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType

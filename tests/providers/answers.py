@@ -1,11 +1,11 @@
-"""What holds for tool calls and their answers wherever messages go."""
+"""Rules of tool calls and their answers for every target."""
 
 from collections.abc import Iterable
 from typing import Literal, TypeAlias
 
 Does: TypeAlias = Literal["calls", "answers", "says"]
 Step: TypeAlias = tuple[Does, str]
-"""What a message does, and the id of the call that it makes or answers."""
+"""The act of a message, and the id of the call that it makes or answers."""
 
 
 def check_answers(steps: Iterable[Step]) -> None:

@@ -1,4 +1,4 @@
-"""What Anthropic takes: the types of its own SDK, and the rules that types do not state."""
+"""Messages of Anthropic: the types of its own SDK, and the rules that types do not state."""
 
 import re
 from collections.abc import Iterable

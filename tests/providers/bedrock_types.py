@@ -1,4 +1,4 @@
-"""What Bedrock takes: the service model of botocore, and the rules that it does not state."""
+"""Messages of Bedrock: the service model of botocore, and the rules that it does not state."""
 
 import re
 from functools import cache
@@ -92,7 +92,7 @@ def check_bedrock(messages: list[Json]) -> None:
 
 @cache
 def messages_shape() -> Shape:
-    """What the service model says of the `messages` of Converse."""
+    """Return the shape of the `messages` of Converse in the service model."""
     service = ServiceModel(Loader().load_service_model("bedrock-runtime", "service-2"))
     return service.operation_model("Converse").input_shape.members["messages"]
 

@@ -1,4 +1,4 @@
-"""What stands in messages in the place of bytes: base64, or a reference."""
+"""Texts in messages in the place of bytes: base64, or a reference."""
 
 import re
 
@@ -10,7 +10,7 @@ _REFERENCE = re.compile(r"@blob:[0-9a-f]{32}")
 
 
 def is_reference(text: str) -> bool:
-    """Whether a text refers to a resource, where bytes would stand."""
+    """Return whether a text is a reference to a resource, in the place of bytes."""
     return _REFERENCE.fullmatch(text) is not None
 
 

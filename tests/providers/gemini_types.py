@@ -1,4 +1,4 @@
-"""What Gemini takes: the types of its own SDK, and the rules that types do not state."""
+"""Messages of Gemini: the types of its own SDK, and the rules that types do not state."""
 
 import json
 import re

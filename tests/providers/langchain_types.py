@@ -1,4 +1,4 @@
-"""What LangChain takes: its messages, its standard content blocks, and its rules for both."""
+"""Messages of LangChain: its classes, its standard content blocks, and its rules for both."""
 
 from collections.abc import Iterator
 from typing import Any, TypeAlias

@@ -1,4 +1,4 @@
-"""What MCP takes: the types of its SDK, and the rules that types do not state."""
+"""Messages of MCP: the types of its SDK, and the rules that types do not state."""
 
 import re
 from collections.abc import Iterator

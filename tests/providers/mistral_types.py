@@ -1,4 +1,4 @@
-"""What Mistral takes: the types of its own SDK, and the rules of `mistral-common`."""
+"""Messages of Mistral: the types of its own SDK, and the rules of `mistral-common`."""
 
 import json
 import re

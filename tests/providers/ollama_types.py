@@ -1,4 +1,4 @@
-"""What Ollama takes: the types of its own SDK, and what its server adds to them."""
+"""Messages of Ollama: the types of its own SDK, and the rules of its server."""
 
 from typing import Any, TypeAlias
 

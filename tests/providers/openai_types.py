@@ -1,4 +1,4 @@
-"""What OpenAI takes: the types of its own SDK, and the rules that types do not state."""
+"""Messages of OpenAI: the types of its own SDK, and the rules that types do not state."""
 
 import binascii
 import json

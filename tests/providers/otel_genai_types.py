@@ -1,4 +1,4 @@
-"""What the conventions of OpenTelemetry take: the types of its own package."""
+"""Messages of the conventions of OpenTelemetry: the types of its own package."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What Pydantic AI takes: its own adapter of messages, and its rules for calls."""
+"""Messages of Pydantic AI: its own adapter, and its rules for calls."""
 
 import re
 from collections.abc import Iterator

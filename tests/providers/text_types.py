@@ -1,4 +1,4 @@
-"""What the `text` target promises: a role and words, and which call an answer belongs to."""
+"""Messages of the `text` target: a role and words, and the call of an answer."""
 
 import re
 from typing import Any

@@ -1,4 +1,4 @@
-"""What the AI SDK takes: its own schema and prompt, asked in Node.js, and the rules beside them."""
+"""Messages of the AI SDK: its own schema and prompt in Node.js, and further rules."""
 
 import atexit
 import json

@@ -69,7 +69,7 @@ class Accepted:
 
 @dataclass(frozen=True)
 class Reading:
-    """What a caller would be told of a body, and what it took to find out.
+    """The answer to a body, and the cost of reading it.
 
     Attributes:
         scan: The body after the scanner.

@@ -334,7 +334,7 @@ READERS: dict[str, Reader] = {
 
 
 def processor_ms(reader: Reader, text: str) -> float:
-    """How long the reader works on a text; what it refuses is read as well."""
+    """Return the processor time of a reader for a text, which it may refuse."""
     began = time.thread_time()
     _read(reader, text)
     return (time.thread_time() - began) * 1e3

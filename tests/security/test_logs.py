@@ -1,4 +1,4 @@
-"""What a process logs of hostile requests: one JSON object a line, and nothing they said."""
+"""Logs of hostile requests: one JSON object a line, without texts of the requests."""
 
 import json
 from collections.abc import Iterator

@@ -27,7 +27,7 @@ LEAST_PERCENT = {
     "InvalidJsonError": 15,
     "InvalidPayloadError": 2,
 }
-"""How many bodies must come to each of these at least: others would try something else."""
+"""The least number of bodies for each outcome, so that every outcome is tried."""
 
 
 @pytest.mark.promise(

@@ -98,7 +98,7 @@ def _longest_ms(process: PagefaultProcess, asked: Callable[[httpx.Client], Itera
 
 
 def _statuses(client: httpx.Client, *, text: str, place: str) -> Iterator[int]:
-    """What is answered where the text is read: as a body, in results, pages, messages, files."""
+    """Return the answers for a text as a body, and in results, pages, messages and files."""
     raw = text.encode("utf-8", "surrogatepass")
     call = {"toolName": "t", "toolCallId": "c", "sessionId": place, "result": [text, {"a": text}]}
     arguments = {"id": "c2", "type": "function", "function": {"name": "f", "arguments": text}}

@@ -1,4 +1,4 @@
-"""What is written down of what was measured."""
+"""Reports of benchmarks."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What commands say on standard error, whoever wrote a part of it."""
+"""Standard error of commands, with texts of any origin."""
 
 import io
 import sys

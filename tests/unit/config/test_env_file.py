@@ -30,7 +30,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def added(environ: dict[str, str]) -> dict[str, str]:
-    """What is in the environment now and was not before."""
+    """Return the new variables of the environment."""
     return {name: value for name, value in os.environ.items() if name not in environ}
 
 

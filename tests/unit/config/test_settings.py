@@ -7,7 +7,7 @@ from app.config.settings import Settings, misspelt
 
 
 def refusal(patch: pytest.MonkeyPatch, name: str, value: str) -> str:
-    """What is said of a variable, in a sentence."""
+    """Return the sentence about a variable."""
     patch.setenv(name, value)
     with pytest.raises(ValidationError) as refused:
         Settings()

@@ -28,7 +28,7 @@ class Server:
 
 
 async def is_noticed(watch: Callable[[], object]) -> bool:
-    """Whether waiting for the departure ends, as soon as nothing else happens."""
+    """Return whether the wait for the departure ends when the loop has nothing else to do."""
     noticed = False
 
     async def wait() -> None:

@@ -17,7 +17,7 @@ AFTER = "Sun, 01 Mar 2026 12:00:01 GMT"
 
 
 class Outcome(Enum):
-    """What the conditions of a request come to."""
+    """Return the result of the conditions of a request."""
 
     PROCEED = "proceed"
     NOT_MODIFIED = "not modified"

@@ -76,7 +76,7 @@ class MemoryBlob:
 SERVICES = Services(
     (), {MemoryBudget: MemoryBudget(64 << 20), ContentSources: SimpleNamespace(files=object())}
 )
-"""What sending looks at: a budget of memory, and where the bytes are."""
+"""The arguments of sending: a memory budget, and the source of the bytes."""
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ from pagefault_dialects.errors import (
 from tests.kit.sources import sources
 
 BUNDLED = ("session", "page", "tool-result", "message", "interaction")
-"""What an import finds to be there already: their codes are put together."""
+"""Return the conflicts of an import, whose codes are joined."""
 
 
 class BlobLostError(StoreUnavailableError):

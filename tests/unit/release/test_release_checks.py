@@ -1,4 +1,4 @@
-"""What `make release-check` finds before a release, and what the site's reference says."""
+"""Checks of `make release-check`, and the reference of the site."""
 
 import subprocess
 from collections.abc import Mapping

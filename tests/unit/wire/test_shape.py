@@ -1,4 +1,4 @@
-"""What every shape has from its base: encoding, splicing, description."""
+"""Methods that every shape has from its base: encoding, splicing, description."""
 
 from datetime import UTC, datetime
 from typing import Annotated, Any

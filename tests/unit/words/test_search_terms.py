@@ -1,4 +1,4 @@
-"""What a word is, and what a query asks for."""
+"""Words of texts and terms of queries."""
 
 import pytest
 from hypothesis import example, given

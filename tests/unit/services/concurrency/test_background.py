@@ -1,4 +1,4 @@
-"""What runs beside a block is ended with it, and what it raises is told and goes no further."""
+"""Background tasks end with their block, and their errors are logged."""
 
 import asyncio
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What an answer says of its file: the name, the type and the size, none of it trusted."""
+"""Names, types and sizes in answers of other servers, which are untrusted."""
 
 import httpx
 import pytest

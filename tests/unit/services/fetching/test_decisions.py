@@ -1,4 +1,4 @@
-"""What is dialled, and what never is: the connector is replaced, so that no packet leaves."""
+"""Addresses that are dialled; the connector is replaced, so that no packet leaves."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

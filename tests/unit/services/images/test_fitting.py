@@ -42,7 +42,7 @@ def sixteen_bit_grey(transparency: int | None = None) -> bytes:
 
 
 def eight_bit_grey() -> Image.Image:
-    """What `sixteen_bit_grey` shows."""
+    """The picture in `sixteen_bit_grey`."""
     return Image.frombytes("L", (300, 200), bytes(x * 255 // 299 for x in range(300)) * 200)
 
 

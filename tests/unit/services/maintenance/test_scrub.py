@@ -1,4 +1,4 @@
-"""What a scrub reads when, and how fast."""
+"""Order and rate of the reads of a scrub."""
 
 from datetime import UTC, datetime, timedelta
 

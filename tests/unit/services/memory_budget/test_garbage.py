@@ -10,7 +10,7 @@ from app.services.memory_budget.garbage import GarbageCollector
 
 
 class Ring:
-    """What only a collection frees."""
+    """An object that only a collection frees."""
 
     def __init__(self) -> None:
         self.itself = self

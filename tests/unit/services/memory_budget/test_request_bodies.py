@@ -1,4 +1,4 @@
-"""What bodies hold of the memory budget: as much as work on them takes, and nothing afterwards."""
+"""Reservations of bodies in the memory budget: as much as the work takes, nothing afterwards."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""What a result holds twice becomes one medium, with the better name and type."""
+"""Media that a result has twice become one, with the better name and type."""
 
 from typing import Any
 

@@ -40,7 +40,7 @@ async def body(*sizes: int) -> AsyncIterator[bytes]:
 
 
 async def sent(allowance: Allowance, *sizes: int, announced: int | None = None) -> int:
-    """How many bytes of a body are handed on."""
+    """Return the bytes of a body that are passed on."""
     chunks = allowance.metered(body(*sizes), announced=announced, in_pieces=False)
     return sum([len(chunk) async for chunk in chunks])
 

@@ -109,22 +109,22 @@ def text(pointer: str, words: str) -> TextItem:
 
 
 def thought(pointer: str) -> Omission:
-    """What a model thought."""
+    """A thought of a model."""
     return Omission(
         pointer, "reasoning", "reasoning", "Only the model that thought it takes it back."
     )
 
 
 def homeless(pointer: str, what: str) -> Omission:
-    """What no other dialect has a place for."""
+    """A block that no other dialect can express."""
     return Omission(pointer, what, "no-place", f"Other dialects have no place for `{what}`.")
 
 
 def said(role: TurnRole, *items: Item, calls: tuple[TurnCall, ...] = ()) -> ComposedTurn:
-    """What a side says."""
+    """A text of a side."""
     return Turn(role, items, ORIGIN, SEQ, calls=calls)
 
 
 def answered(call_id: str, *items: Item, name: str = "", is_error: bool = False) -> ComposedTurn:
-    """What a tool answers."""
+    """An answer of a tool."""
     return Turn("tool", items, ORIGIN, SEQ, call_id=call_id, tool_name=name, is_error=is_error)

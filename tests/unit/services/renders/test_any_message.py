@@ -1,4 +1,4 @@
-"""What holds for every message: nothing is dropped without a word, and no shape is refused."""
+"""Rules for every message: losses are reported, and no shape is refused."""
 
 from collections.abc import Iterator
 from dataclasses import replace

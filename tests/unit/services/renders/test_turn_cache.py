@@ -1,4 +1,4 @@
-"""What is remembered of entries, and when that counts."""
+"""Cached turns of entries, and the cases in which they are used."""
 
 from dataclasses import replace
 from datetime import UTC, datetime

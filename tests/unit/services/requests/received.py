@@ -33,7 +33,7 @@ LIMITS = Limits()
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a body: the record's bytes, the resources, what it is known by, the files."""
+    """The result of a body: the record's bytes, the resources, the identity, the files."""
 
     sanitized: bytes
     resources: tuple[Resource, ...]
@@ -44,7 +44,7 @@ class Outcome:
 def outcome_of(
     pieces: Iterable[bytes], *, long_chars: int, piece_bytes: int, limits: Limits = LIMITS
 ) -> Outcome | str:
-    """What becomes of a body that arrives in these pieces; of a refused one, the error's name."""
+    """Return the result of a body that arrives in these pieces, or the name of its error."""
     with tempfile.TemporaryDirectory() as folder:
         try:
             return anyio.run(_outcome, list(pieces), Path(folder), long_chars, piece_bytes, limits)

@@ -30,14 +30,14 @@ def body(**members: object) -> bytes:
 
 
 def identity(text: bytes, *, piece_bytes: int = 256 * 1024, long_chars: int = NAMED_CHARS) -> str:
-    """What a body is known by that arrives in pieces; above the size of one it is streamed."""
+    """Return the identity of a body that arrives in pieces; larger ones are streamed."""
     outcome = outcome_of([text], long_chars=long_chars, piece_bytes=piece_bytes)
     assert isinstance(outcome, Outcome)
     return outcome.digest
 
 
 def identity_in_one_piece(text: bytes) -> RequestIdentity:
-    """What a body is known by of which the media are held in memory."""
+    """Return the identity of a body whose media are in memory."""
     blobs = FilesystemBlobStore(Path("nothing-is-stored"))
 
     def new_draft() -> BlobDraft:
