@@ -59,8 +59,8 @@ def main() -> None:
     parser.add_argument("--only", default=",".join(MODULES), help="groups, separated by commas")
     parser.add_argument("--no-write", action="store_true", help="leave results.md as it is")
     parser.add_argument("--smoke", action="store_true", help="only see that everything runs")
-    asked = parser.parse_args()
-    groups = asked.only.split(",")
+    options = parser.parse_args()
+    groups = options.only.split(",")
     if unknown := set(groups) - set(MODULES):
         parser.error(f"{', '.join(sorted(unknown))}: there are {', '.join(MODULES)}")
     # A thousand listeners are a thousand sockets.
@@ -69,18 +69,18 @@ def main() -> None:
     # Asked to end, it ends what it has started.
     warnings.filterwarnings("ignore", ".*XDG_RUNTIME_DIR.*")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    if not asked.smoke and (load := os.getloadavg()[0]) > _BUSY:
+    if not options.smoke and (load := os.getloadavg()[0]) > _BUSY:
         sys.stderr.write(
             f"The machine is busy (load {load:.1f}): what is timed is not worth much.\n"
         )
     figures: list[Figure] = []
     for group in groups:
-        measured = _measured(group, Scale.SMOKE if asked.smoke else Scale.FULL)
+        measured = _measured(group, Scale.SMOKE if options.smoke else Scale.FULL)
         figures += measured
-        if not asked.smoke and not asked.no_write:
+        if not options.smoke and not options.no_write:
             # At once: what was measured is not lost should a later one fail.
             write_results(measured, list(MODULES))
-    if not asked.smoke:
+    if not options.smoke:
         print_table(figures)
 
 

@@ -101,8 +101,8 @@ def _talking(command: Sequence[str]) -> Iterator[Callable[[], list[Json]]]:
         nonlocal number
         number += 1
         params = {"name": "look", "arguments": {"number": number}}
-        asked = {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
-        stdin.write(json.dumps(asked).encode() + b"\n")
+        message = {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
+        stdin.write(json.dumps(message).encode() + b"\n")
         stdin.flush()
         content: list[Json] = json.loads(stdout.readline())["result"]["content"]
         return content

@@ -98,8 +98,8 @@ def _long_session(client: httpx.Client, *, steps: int) -> Sequence[Figure]:
 
 def _rendered(client: httpx.Client, target: str, most: int) -> httpx.Response:
     if most > _EVERYTHING:
-        asked = {"target": target, "maxTokens": most, "frontier": f"{target}-{most}"}
-        return client.post(_RENDER, json=asked).raise_for_status()
+        options = {"target": target, "maxTokens": most, "frontier": f"{target}-{most}"}
+        return client.post(_RENDER, json=options).raise_for_status()
     query: dict[str, str | int] = {"target": target}
     if most == _OF_THREE_IMAGES:
         query["maxImages"] = 3

@@ -40,9 +40,9 @@ async def measure(scale: Scale) -> Sequence[Figure]:
                 aim=ratio_at_most(1.3),
             )
         )
-    said = {"role": "user", "content": {"type": "text", "text": _TEXT}}
+    message = {"role": "user", "content": {"type": "text", "text": _TEXT}}
     for dialect, value in sorted(_shortest_messages().items()):
-        (own, plain) = _times([value, said], rounds, calls, _read_message)
+        (own, plain) = _times([value, message], rounds, calls, _read_message)
         figures.append(
             Figure(
                 group=GROUP,
@@ -56,7 +56,10 @@ async def measure(scale: Scale) -> Sequence[Figure]:
             )
         )
     few, many = _times(
-        [[said] * scale.pick(200, 2), [said] * scale.pick(2_000, 20)], rounds, 1, read_conversation
+        [[message] * scale.pick(200, 2), [message] * scale.pick(2_000, 20)],
+        rounds,
+        1,
+        read_conversation,
     )
     figures.append(
         Figure(

@@ -389,10 +389,10 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--rate", type=float, default=50.0)
     parser.add_argument("--seconds", type=float, default=10.0)
-    asked = parser.parse_args()
+    options = parser.parse_args()
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-    anyio.run(run, asked.listeners, asked.rounds, asked.rate, asked.seconds)
+    anyio.run(run, options.listeners, options.rounds, options.rate, options.seconds)
 
 
 if __name__ == "__main__":

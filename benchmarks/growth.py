@@ -297,9 +297,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--engine", choices=ENGINES, action="append")
     parser.add_argument("--smoke", action="store_true")
-    asked = parser.parse_args()
-    scale = Scale.SMOKE if asked.smoke else Scale.FULL
-    anyio.run(_print, asked.engine or ENGINES, scale)
+    options = parser.parse_args()
+    scale = Scale.SMOKE if options.smoke else Scale.FULL
+    anyio.run(_print, options.engine or ENGINES, scale)
 
 
 if __name__ == "__main__":

@@ -402,16 +402,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Measure the search over pages.")
     parser.add_argument("--pages", type=int, default=100_000)
     parser.add_argument("--engine", choices=("sqlite", "postgresql", "both"), default="both")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        if asked.engine != "postgresql":
+        if options.engine != "postgresql":
             (folder / "sqlite").mkdir()
-            anyio.run(run, Settings(data_dir=folder / "sqlite"), "sqlite", asked.pages)
-        if asked.engine != "sqlite":
+            anyio.run(run, Settings(data_dir=folder / "sqlite"), "sqlite", options.pages)
+        if options.engine != "sqlite":
             with Postgres(folder) as postgres:
                 database = postgres.settings(postgres.new_database(migrated=True))
-                anyio.run(run, Settings(data_dir=folder, db=database), "postgresql", asked.pages)
+                anyio.run(run, Settings(data_dir=folder, db=database), "postgresql", options.pages)
 
 
 def _say(line: str) -> None:

@@ -194,9 +194,9 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--image-bytes", type=int, default=500_000)
     parser.add_argument("--target", choices=[*TARGETS, "all"], default="all")
-    asked = parser.parse_args()
-    targets = list(TARGETS) if asked.target == "all" else [asked.target]
-    anyio.run(run, targets, asked.rounds, asked.image_bytes)
+    options = parser.parse_args()
+    targets = list(TARGETS) if options.target == "all" else [options.target]
+    anyio.run(run, targets, options.rounds, options.image_bytes)
 
 
 if __name__ == "__main__":

@@ -347,9 +347,9 @@ async def _print(engines: Sequence[Engine], scale: Scale) -> None:
             async with open_services(_settings(engine, folder, postgres)) as services:
                 for figure in _ratios(await _times(services, scale), engine):
                     judged = "" if figure.ratio is None else f"{figure.ratio:6.2f}"
-                    said = f"{figure.name:64} {figure.baseline or 0:9.2f} {figure.value:9.2f}"
+                    text = f"{figure.name:64} {figure.baseline or 0:9.2f} {figure.value:9.2f}"
                     missed = "" if figure.is_met else "<--"
-                    sys.stdout.write(f"{said} {judged} {figure.detail} {missed}\n")
+                    sys.stdout.write(f"{text} {judged} {figure.detail} {missed}\n")
                     sys.stdout.flush()
 
 
@@ -358,9 +358,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--engine", choices=ENGINES, action="append")
     parser.add_argument("--smoke", action="store_true")
-    asked = parser.parse_args()
-    scale = Scale.SMOKE if asked.smoke else Scale.FULL
-    anyio.run(_print, asked.engine or ENGINES, scale, backend_options={"use_uvloop": True})
+    options = parser.parse_args()
+    scale = Scale.SMOKE if options.smoke else Scale.FULL
+    anyio.run(_print, options.engine or ENGINES, scale, backend_options={"use_uvloop": True})
 
 
 if __name__ == "__main__":

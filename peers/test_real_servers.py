@@ -127,8 +127,8 @@ def _comparable(sanitized: Json) -> Json:
 
 
 def test_failures_are_failures(taken: list[Taken]) -> None:
-    told = [item.record["sanitized"]["meta"]["success"] for item in taken]
-    assert told == [not item.result["isError"] for item in taken]
+    success = [item.record["sanitized"]["meta"]["success"] for item in taken]
+    assert success == [not item.result["isError"] for item in taken]
 
 
 def test_nothing_absent_is_told(taken: list[Taken]) -> None:
@@ -202,6 +202,6 @@ def _as_json(text: str) -> object:
 
 def test_renderings_for_mcp_are_taken_by_the_sdk_for_typescript(taken: list[Taken]) -> None:
     messages = [message for item in taken for message in item.rendered("mcp")["messages"]]
-    given = "".join(json.dumps(message) + "\n" for message in messages)
-    told = printed_lines([NODE, installed(FOLDER) / "check.mjs"], given)
+    text = "".join(json.dumps(message) + "\n" for message in messages)
+    told = printed_lines([NODE, installed(FOLDER) / "check.mjs"], text)
     assert [json.loads(line) for line in told] == [""] * len(messages)

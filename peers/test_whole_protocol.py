@@ -125,12 +125,12 @@ async def test_model_of_the_host_is_asked(ways: Ways) -> None:
 
     async def work(host: Client, heard: Heard) -> None:
         for number in (1, 2):
-            given = {"prompt": "How many?", "maxTokens": number}
-            await host.call_tool("trigger-sampling-request", given)
+            query = {"prompt": "How many?", "maxTokens": number}
+            await host.call_tool("trigger-sampling-request", query)
 
     heard = await heard_alike(ways, work, sampling_callback=[sampled(said), refusal])
-    asked = told(heard, "sampling/createMessage")
-    assert [item["maxTokens"] for item in asked] == [1, 2]
+    text = told(heard, "sampling/createMessage")
+    assert [item["maxTokens"] for item in text] == [1, 2]
     answer, error = texts(heard)
     assert said.text in answer
     assert refusal.message in error
@@ -177,8 +177,8 @@ async def test_person_at_the_host_is_asked(ways: Ways) -> None:
             await host.call_tool("trigger-url-elicitation", {**given, "errorPath": True})
 
     heard = await heard_alike(ways, work, elicitation_callback=[*answers, *answers])
-    asked = told(heard, "elicitation/create")
-    assert [item.get("url") for item in asked] == [None] * 3 + [given["url"]] * 3
+    text = told(heard, "elicitation/create")
+    assert [item.get("url") for item in text] == [None] * 3 + [given["url"]] * 3
     assert "Zoë 北京" in texts(heard)[1]
     (error,) = last_results(heard, 1)
     assert error["data"]["elicitations"][0]["url"] == "https://modelcontextprotocol.io"

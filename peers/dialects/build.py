@@ -168,7 +168,7 @@ def lines(kind: str, dialect: str) -> Iterator[str]:
     """Yield a dialect's objects in which some two members stand together for the first time."""
     package, *builds = DIALECTS[dialect]
     build = builds[KINDS.index(kind)]
-    said = f"{package} {version(package)}" if package else _NO_PACKAGE[dialect]
+    text = f"{package} {version(package)}" if package else _NO_PACKAGE[dialect]
     seen: set[tuple[str, str]] = set()
     number = 0
     for made in build() if build else ():
@@ -178,7 +178,7 @@ def lines(kind: str, dialect: str) -> Iterator[str]:
             continue
         seen |= pairs
         number += 1
-        line = {"name": f"{dialect}-{number}", "package": said, **made}
+        line = {"name": f"{dialect}-{number}", "package": text, **made}
         yield json.dumps(line, separators=(",", ":"))
 
 

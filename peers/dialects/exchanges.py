@@ -108,21 +108,21 @@ def a2a() -> Iterator[Case]:
     from google.protobuf.json_format import MessageToDict
 
     picture = t.Part(raw=PNG, media_type="image/png")
-    asked = t.Message(message_id="m1", role=t.Role.ROLE_USER, parts=[t.Part(text=ASKED), picture])
-    said = t.Message(message_id="m2", role=t.Role.ROLE_AGENT, parts=[t.Part(text=SAID)])
-    status = t.TaskStatus(state=t.TaskState.TASK_STATE_COMPLETED, message=said)
-    task = t.Task(id="t", context_id="c", status=status, history=[asked])
+    message = t.Message(message_id="m1", role=t.Role.ROLE_USER, parts=[t.Part(text=ASKED), picture])
+    answer = t.Message(message_id="m2", role=t.Role.ROLE_AGENT, parts=[t.Part(text=SAID)])
+    status = t.TaskStatus(state=t.TaskState.TASK_STATE_COMPLETED, message=answer)
+    task = t.Task(id="t", context_id="c", status=status, history=[message])
     update = t.TaskStatusUpdateEvent(task_id="t", context_id="c", status=status)
     alone = {**_ONE, "images": 0}
     for how in ({}, {"preserving_proto_field_name": True}):
         for more in bare_and_full({"metadata": {"k": SECRET}, "tenant": SECRET}):
-            sent = MessageToDict(t.SendMessageRequest(message=asked, **more), **how)
+            sent = MessageToDict(t.SendMessageRequest(message=message, **more), **how)
             yield history({**_RPC, "method": "SendMessage", "params": sent}, ASKED, **_ONE)
             yield history(sent, ASKED, **_ONE)
         for model in (t.SendMessageResponse, t.StreamResponse):
             for built, texts, told in (
                 (model(task=task), (ASKED, SAID), _ONE),
-                (model(message=said), (SAID,), alone),
+                (model(message=answer), (SAID,), alone),
             ):
                 got = MessageToDict(built, **how)
                 yield history({**_RPC, "result": got}, *texts, **told)
@@ -139,20 +139,20 @@ def a2a_before() -> Iterator[Case]:
 
     file = t.FileWithBytes(bytes=PNG64, mime_type="image/png")
     parts = [t.Part(root=t.TextPart(text=ASKED)), t.Part(root=t.FilePart(file=file))]
-    asked = t.Message(message_id="m1", role="user", parts=parts)
+    message = t.Message(message_id="m1", role="user", parts=parts)
     words = [t.Part(root=t.TextPart(text=SAID))]
-    said = t.Message(message_id="m2", role="agent", parts=words)
-    status = t.TaskStatus(state="completed", message=said)
-    task = t.Task(id="t", context_id="c", status=status, history=[asked])
+    answer = t.Message(message_id="m2", role="agent", parts=words)
+    status = t.TaskStatus(state="completed", message=answer)
+    task = t.Task(id="t", context_id="c", status=status, history=[message])
     update = t.TaskStatusUpdateEvent(task_id="t", context_id="c", status=status, final=True)
     alone = {**_ONE, "images": 0}
     for more in bare_and_full({"metadata": {"k": SECRET}}):
-        params = t.MessageSendParams(message=asked, **more)
+        params = t.MessageSendParams(message=message, **more)
         for sent in dumps(t.SendMessageRequest(id="1", params=params)):
             yield history({**sent, **_RPC, "method": "message/send"}, ASKED, **_ONE)
     for result, texts, told in (
         (task, (ASKED, SAID), _ONE),
-        (said, (SAID,), alone),
+        (answer, (SAID,), alone),
         (update, (SAID,), alone),
     ):
         for got in dumps(t.SendStreamingMessageSuccessResponse(id="1", result=result)):
@@ -175,11 +175,11 @@ def gemini() -> Iterator[Case]:
     said = g.Content(role="model", parts=[g.Part(text=SAID), call])
     for column in columns(g.Part(text=ASKED), picture, said, answer):
         yield history({"contents": column}, ASKED, SAID)
-    asked = g.Content(role="user", parts=[g.Part(text=ASKED), picture])
+    message = g.Content(role="user", parts=[g.Part(text=ASKED), picture])
     told = g.Content(role="user", parts=[answer])
     done = g.Candidate(content=g.Content(role="model", parts=[g.Part(text=DONE)]))
     for more in bare_and_full({"model_version": "m", "response_id": SECRET}):
         built = g.GenerateContentResponse(
-            automatic_function_calling_history=[asked, said, told], candidates=[done], **more
+            automatic_function_calling_history=[message, said, told], candidates=[done], **more
         )
         yield from (history(dump) for dump in dumps(built))

@@ -190,16 +190,16 @@ def _langchain_assistants() -> Iterator[Model]:
     yield m.AIMessage(content="", tool_calls=[call]), "assistant", (), {"calls": 1}
     yield m.AIMessage(content=SAID, invalid_tool_calls=[invalid]), "assistant", (SAID,), {}
     # As LangChain has the blocks of Anthropic, of Responses, and its own.
-    said = {"type": "text", "text": SAID}
+    block = {"type": "text", "text": SAID}
     use = {"type": "tool_use", "id": CALL, "name": TOOL, "input": ARGUMENTS}
     thought = {"type": "thinking", "thinking": SECRET, "signature": "s"}
-    yield m.AIMessage(content=[thought, said, use], tool_calls=[call]), *_CALLED
+    yield m.AIMessage(content=[thought, block, use], tool_calls=[call]), *_CALLED
     item = {"type": "function_call", "call_id": CALL, "name": TOOL, "arguments": ARGUMENTS_TEXT}
     summary = {"type": "reasoning", "summary": [{"type": "summary_text", "text": SECRET}]}
-    yield m.AIMessage(content=[summary, said, item], tool_calls=[call]), *_CALLED
+    yield m.AIMessage(content=[summary, block, item], tool_calls=[call]), *_CALLED
     own = {"type": "tool_call", "id": CALL, "name": TOOL, "args": ARGUMENTS}
     reasoning = {"type": "reasoning", "reasoning": SECRET}
-    yield m.AIMessage(content=[reasoning, said, own], tool_calls=[call]), *_CALLED
+    yield m.AIMessage(content=[reasoning, block, own], tool_calls=[call]), *_CALLED
     chunk = tool_call_chunk(name=TOOL, args=ARGUMENTS_TEXT, id=CALL, index=0)
     yield m.AIMessageChunk(content=SAID, tool_call_chunks=[chunk]), *_CALLED
 

@@ -127,11 +127,11 @@ def vercel() -> Iterator[Case]:
         yield case({**part, "output": WORDS, **more}, WORDS)
         error = {**part, "type": "tool-error", "error": BOOM, **more}
         yield case(error, BOOM, failed=True)
-    shown = {"type": f"tool-{TOOL}", "toolCallId": CALL, "input": {"a": SECRET}}
-    yield case({**shown, "state": "output-available", "output": WORDS}, WORDS, tool=None)
-    yield case({**shown, "state": "output-error", "errorText": BOOM}, BOOM, tool=None, failed=True)
+    block = {"type": f"tool-{TOOL}", "toolCallId": CALL, "input": {"a": SECRET}}
+    yield case({**block, "state": "output-available", "output": WORDS}, WORDS, tool=None)
+    yield case({**block, "state": "output-error", "errorText": BOOM}, BOOM, tool=None, failed=True)
     denied = {"state": "output-denied", "approval": {"id": "a", "approved": False, "reason": BOOM}}
-    yield case({**shown, **denied}, BOOM, tool=None, failed=True)
+    yield case({**block, **denied}, BOOM, tool=None, failed=True)
 
 
 def pydantic_ai() -> Iterator[Case]:

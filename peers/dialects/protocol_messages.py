@@ -81,15 +81,15 @@ def a2a_histories() -> Iterator[Case]:
 
     told = {"calls": 0, "answers": (), "images": 1}
     raw = t.Part(raw=PNG, media_type="image/png")
-    asked = t.Message(
+    answer = t.Message(
         message_id="m1", role=t.Role.ROLE_USER, parts=[t.Part(text=ASKED), raw], context_id="c"
     )
     said = t.Message(message_id="m2", role=t.Role.ROLE_AGENT, parts=[t.Part(text=SAID)])
     status = t.TaskStatus(state=t.TaskState.TASK_STATE_COMPLETED)
     for how in ({}, {"preserving_proto_field_name": True}):
-        listed = [MessageToDict(item, **how) for item in (asked, said)]
+        listed = [MessageToDict(item, **how) for item in (answer, said)]
         yield history(listed, ASKED, SAID, **told)
-        task = t.Task(id="t", context_id="c", status=status, history=[asked, said])
+        task = t.Task(id="t", context_id="c", status=status, history=[answer, said])
         yield history(MessageToDict(task, **how), ASKED, SAID, **told)
     file = old.FileWithBytes(bytes=PNG64, mime_type="image/png")
     words = [old.Part(root=old.TextPart(text=text)) for text in (ASKED, SAID)]

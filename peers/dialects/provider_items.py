@@ -133,8 +133,8 @@ def openai_chat() -> Iterator[Case]:
     details = [{"type": "reasoning.text", "text": SECRET, "signature": "s"}]
     for more in given({"reasoning_details": details, "reasoning_content": SECRET}):
         call = {"id": CALL, "type": "function", "function": function}
-        said = {"role": "assistant", "content": SAID, "tool_calls": [call], **more}
-        built = c.ChatCompletionMessage.model_validate(said)
+        block = {"role": "assistant", "content": SAID, "tool_calls": [call], **more}
+        built = c.ChatCompletionMessage.model_validate(block)
         yield from (message(dump, "assistant", SAID, calls=1) for dump in dumps(built))
 
 

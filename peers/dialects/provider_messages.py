@@ -34,15 +34,15 @@ def openai_responses() -> Iterator[Case]:
     from openai.types import responses as r
     from openai.types.responses import response_input_item as i
 
-    asked = {"type": "input_text", "text": ASKED}
+    block = {"type": "input_text", "text": ASKED}
     picture = {"type": "input_image", "image_url": PNG_URI, "detail": "auto"}
     for role, said_by in (("user", "user"), ("system", "system"), ("developer", "system")):
         easy = r.EasyInputMessage(role=role, content=ASKED)
         yield from (message(dump, said_by, ASKED) for dump in dumps(easy))
     for more in given({"type": "message", "status": "completed"}):
-        built = i.Message.model_validate({"role": "user", "content": [asked, picture], **more})
+        built = i.Message.model_validate({"role": "user", "content": [block, picture], **more})
         yield from (message(dump, "user", ASKED, images=1) for dump in dumps(built))
-    item = {"id": "msg_1", "type": "message", "role": "user", "content": [asked]}
+    item = {"id": "msg_1", "type": "message", "role": "user", "content": [block]}
     yield from (
         message(dump, "user", ASKED)
         for dump in dumps(r.ResponseInputMessageItem.model_validate(item))
@@ -91,15 +91,15 @@ def openai_responses_histories() -> Iterator[Case]:
     parts = [{"type": "input_text", "text": ASKED}, {"type": "input_image", "image_url": PNG_URI}]
     parts[1]["detail"] = "auto"
     text = {"type": "output_text", "text": SAID, "annotations": []}
-    said = {"id": "msg_2", "type": "message", "role": "assistant", "status": "completed"}
+    block = {"id": "msg_2", "type": "message", "role": "assistant", "status": "completed"}
     call = {"type": "function_call", "call_id": CALL, "name": TOOL, "arguments": ARGUMENTS_TEXT}
     thought = {"id": "rs_1", "type": "reasoning", "summary": [], "encrypted_content": SECRET}
     answer = {"type": "function_call_output", "call_id": CALL, "output": WORDS}
-    done = {**said, "content": [{**text, "text": DONE}]}
+    done = {**block, "content": [{**text, "text": DONE}]}
     items = (
         i.Message.model_validate({"role": "user", "type": "message", "content": parts}),
         r.ResponseReasoningItem.model_validate(thought),
-        r.ResponseOutputMessage.model_validate({**said, "content": [text]}),
+        r.ResponseOutputMessage.model_validate({**block, "content": [text]}),
         r.ResponseFunctionToolCall.model_validate({**call, "id": "fc_1"}),
         i.FunctionCallOutput.model_validate(answer),
         r.ResponseOutputMessage.model_validate(done),
@@ -110,7 +110,7 @@ def openai_responses_histories() -> Iterator[Case]:
     yield history({"model": "m", "input": column, "instructions": SECRET})
     around = {"id": "resp_1", "object": "response", "created_at": 1.0, "model": "m", "tools": []}
     around |= {"parallel_tool_calls": True, "tool_choice": "auto", "status": "completed"}
-    output = [thought, {**said, "content": [text]}, call]
+    output = [thought, {**block, "content": [text]}, call]
     for more in given({"metadata": {"k": SECRET}, "temperature": 1.0}):
         built = r.Response.model_validate({**around, "output": output, **more})
         yield from (history(dump, SAID, answers=(), images=0) for dump in dumps(built))
@@ -161,8 +161,8 @@ def openai_chat_histories() -> Iterator[Case]:
     parts = [{"type": "text", "text": ASKED}, {"type": "image_url", "image_url": {"url": PNG_URI}}]
     function = {"name": TOOL, "arguments": ARGUMENTS_TEXT}
     call = {"id": CALL, "type": "function", "function": function}
-    said = {"role": "assistant", "content": SAID, "tool_calls": [call]}
-    built = c.ChatCompletionMessage.model_validate(said)
+    block = {"role": "assistant", "content": SAID, "tool_calls": [call]}
+    built = c.ChatCompletionMessage.model_validate(block)
     done = c.ChatCompletionMessage.model_validate({"role": "assistant", "content": DONE})
     answer = {"role": "tool", "tool_call_id": CALL, "content": WORDS}
     for say, last in columns(built, done):
@@ -170,7 +170,7 @@ def openai_chat_histories() -> Iterator[Case]:
         yield history(listed)
         tools = [{"type": "function", "function": {"name": TOOL, "parameters": {}}}]
         yield history({"model": "m", "messages": listed, "tools": tools})
-    choice = {"index": 0, "finish_reason": "tool_calls", "message": said}
+    choice = {"index": 0, "finish_reason": "tool_calls", "message": block}
     around = {"id": "c_1", "object": "chat.completion", "created": 1, "model": "m"}
     built = c.ChatCompletion.model_validate({**around, "choices": [choice]})
     yield from (history(dump, SAID, answers=(), images=0) for dump in dumps(built))
@@ -416,10 +416,10 @@ def bedrock_histories() -> Iterator[Case]:
     use = {"toolUse": {"toolUseId": CALL, "name": TOOL, "input": ARGUMENTS}}
     result = {"toolUseId": CALL, "status": "success", "content": [{"text": WORDS}]}
     picture = {"image": {"format": "png", "source": {"bytes": PNG64}}}
-    said = {"role": "assistant", "content": [{"text": SAID}, use]}
+    block = {"role": "assistant", "content": [{"text": SAID}, use]}
     listed = [
         {"role": "user", "content": [{"text": ASKED}, picture]},
-        said,
+        block,
         {"role": "user", "content": [{"toolResult": result}]},
         {"role": "assistant", "content": [{"text": DONE}]},
     ]
@@ -430,5 +430,5 @@ def bedrock_histories() -> Iterator[Case]:
     yield history({"messages": listed, "system": system})
     usage = {"inputTokens": 1, "outputTokens": 1, "totalTokens": 2}
     for more in given({"usage": usage, "metrics": {"latencyMs": 1}, "ResponseMetadata": {}}):
-        whole = {"output": {"message": said}, "stopReason": "tool_use", **more}
+        whole = {"output": {"message": block}, "stopReason": "tool_use", **more}
         yield history(whole, SAID, answers=(), images=0)

@@ -86,16 +86,16 @@ def claude_code() -> Iterator[Case]:
 def codex() -> Iterator[Case]:
     message = {"type": "message", "role": "user"}
     parts = [{"type": "input_text", "text": ASKED}, {"type": "input_image", "image_url": PNG_URI}]
-    said = {"type": "message", "role": "assistant"}
+    block = {"type": "message", "role": "assistant"}
     reasoning = {"type": "reasoning", "summary": [{"type": "summary_text", "text": SECRET}]}
     call = {"type": "function_call", "name": TOOL, "arguments": ARGUMENTS_TEXT, "call_id": CALL}
     items: list[Case] = [
         {**message, "content": parts},
         {**reasoning, "content": None, "encrypted_content": SECRET},
-        {**said, "content": [{"type": "output_text", "text": SAID}]},
+        {**block, "content": [{"type": "output_text", "text": SAID}]},
         call,
         {"type": "function_call_output", "call_id": CALL, "output": WORDS},
-        {**said, "content": [{"type": "output_text", "text": DONE}]},
+        {**block, "content": [{"type": "output_text", "text": DONE}]},
     ]
     lines = [_rollout("response_item", item) for item in items]
     meta = _rollout("session_meta", {"id": "s", "cwd": SECRET, "instructions": SECRET})
@@ -109,7 +109,7 @@ def codex() -> Iterator[Case]:
         yield history([{"id": "s", "timestamp": WHEN, **more}, *items, {"record_type": "state"}])
     early = _rollout(
         "response_item",
-        {**said, "content": [{"type": "output_text", "text": SECRET}]},
+        {**block, "content": [{"type": "output_text", "text": SECRET}]},
     )
     kept = {**message, "content": [{"type": "input_text", "text": BOOM}]}
     compacted = _rollout("compacted", {"message": SECRET, "replacement_history": [kept]})

@@ -84,10 +84,10 @@ def _interaction(client: httpx.Client) -> httpx.Response:
         "attachments": [{"id": f"@{kept['uri']}", "mime_type": "image/png"}],
     }
     route = f"/api/sessions/{SESSION}/interactions"
-    asked = client.post(route, json={"input": {"parts": [part]}})
-    assert asked.is_success, asked.text[:500]
+    response = client.post(route, json={"input": {"parts": [part]}})
+    assert response.is_success, response.text[:500]
     answer = {"role": "assistant", "content": "Yes: the latency doubled at 13:00."}
-    return client.put(f"{route}/{asked.json()['id']}/output", json=answer)
+    return client.put(f"{route}/{response.json()['id']}/output", json=answer)
 
 
 OPENING: Sequence[Write] = (

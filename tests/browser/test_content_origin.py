@@ -52,8 +52,8 @@ class TwoOrigins:
 
     def forgive(self, tab: Tab) -> list[str]:
         """Take the requests to the content URL from the faults of a tab; returns their URLs."""
-        wanted = f"request: {self.content_url}/"
-        asked = [fault for fault in tab.faults if fault.startswith(wanted)]
+        text = f"request: {self.content_url}/"
+        asked = [fault for fault in tab.faults if fault.startswith(text)]
         tab.faults[:] = [fault for fault in tab.faults if fault not in asked]
         return [fault.removeprefix("request: ") for fault in asked]
 

@@ -91,7 +91,7 @@ def hostile_writes() -> list[shop.Write]:
         {"type": "tool_use", "id": "t", "name": ATTACKS, "input": {ATTACKS: ATTACKS}},
         {"type": ATTACKS, "html": DOCUMENT},
     ]
-    said = {"role": "assistant", "content": ATTACKS, "name": ATTACKS}
+    message = {"role": "assistant", "content": ATTACKS, "name": ATTACKS}
     route = f"/api/sessions/{shop.SESSION}/interactions"
     return [
         shop.tool_result(ATTACKS, ATTACKS[:400], shop.content(shop.text(ATTACKS), *files)),
@@ -99,7 +99,7 @@ def hostile_writes() -> list[shop.Write]:
         shop.tool_result("page", "call_3", DOCUMENT, success=False),
         shop.message("user", ATTACKS, name=ATTACKS),
         shop.message("user", blocks),
-        lambda client: client.post(route, json={"input": ATTACKS, "output": said}),
+        lambda client: client.post(route, json={"input": ATTACKS, "output": message}),
     ]
 
 

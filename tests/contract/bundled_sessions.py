@@ -191,8 +191,8 @@ def _add_interactions(client: httpx.Client, session: str, prefix: str) -> None:
         "nobody's \x00",
         files[0]["uri"],
     ]
-    asked = {"input": {"parts": [{"attachments": [{"id": item} for item in called]}]}}
-    done(client.post(path, params={"attachments": "any"}, json=asked))
+    body = {"input": {"parts": [{"attachments": [{"id": item} for item in called]}]}}
+    done(client.post(path, params={"attachments": "any"}, json=body))
     answered = {"input": "x", "output": {"role": "assistant", "content": "y"}}
     done(client.post(path, json={**answered, "timestamp": "2023-10-27T10:00:00+02:00"}))
     for name in (ids[1], ids[0]):
@@ -283,9 +283,9 @@ def make_small_session(client: httpx.Client) -> None:
     fault = {"session_id": SESSION, "tool_call_id": "f", "target_level": 0}
     done(client.post("/api/pages/p-1/fault", json=fault))
     file = done(client.post("/api/resources", content=b"attached"))
-    asked = {"input": {"parts": [{"text": "x", "attachments": [{"id": file["uri"]}]}]}}
+    body = {"input": {"parts": [{"text": "x", "attachments": [{"id": file["uri"]}]}]}}
     path = f"/api/sessions/{SESSION}/interactions"
-    asked_id = done(client.post(path, json=asked))["id"]
+    asked_id = done(client.post(path, json=body))["id"]
     done(client.put(f"{path}/{asked_id}/output", json={"role": "assistant", "content": "y"}))
 
 

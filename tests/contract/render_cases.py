@@ -40,8 +40,8 @@ def file_block(name: str, content: bytes, mime_type: str) -> dict[str, Any]:
 
 
 def _case(*blocks: dict[str, Any], **more: object) -> Case:
-    said = {"type": "text", "text": "Here it is."}
-    return Case([{"content": [said, *blocks], **more}])
+    message = {"type": "text", "text": "Here it is."}
+    return Case([{"content": [message, *blocks], **more}])
 
 
 CASES: Mapping[str, Case] = MappingProxyType(

@@ -306,7 +306,7 @@ def neighbours(service: LiveService) -> Iterator[Neighbours]:
         record = owner.post("/api/tool-results", json=body)
         page = owner.put("/api/pages/p-theirs", json={"content": "theirs", "hint": "theirs"})
         level = owner.put("/api/pages/p-theirs/representations/2", json={"content": "their"})
-        asked = owner.post("/api/sessions/s-theirs/interactions", json={"input": "theirs"})
+        response = owner.post("/api/sessions/s-theirs/interactions", json={"input": "theirs"})
         upload = owner.post("/api/uploads", headers={**UPLOADS, "Upload-Length": "1"})
         ids = {
             "uri": resource.headers["location"].rpartition("/")[2],
@@ -315,7 +315,7 @@ def neighbours(service: LiveService) -> Iterator[Neighbours]:
             "page_id": "p-theirs",
             "level": "2",
             "seq": "1",
-            "interaction_id": asked.json()["id"],
+            "interaction_id": response.json()["id"],
             "upload_id": upload.headers["location"].rpartition("/")[2],
             "alias": "a-theirs",
         }
@@ -324,7 +324,7 @@ def neighbours(service: LiveService) -> Iterator[Neighbours]:
         lines = owner.get(f"{resource.headers['location']}/text")
         download = owner.head("/api/pages/p-theirs/download")
         rendered = owner.get("/api/pages/p-theirs/render")
-        told = (resource, record, content, lines, page, level, download, rendered, asked, alias)
+        told = (resource, record, content, lines, page, level, download, rendered, response, alias)
         etags = [answer.headers["etag"] for answer in told]
         yield Neighbours({k: str(v) for k, v in ids.items()}, etags, owner, stranger)
 

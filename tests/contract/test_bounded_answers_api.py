@@ -280,8 +280,8 @@ def test_every_cut_argument_of_a_rendering_leads_to_the_whole(
     assert rendered.json()["tokensEst"] <= 8_000
     handles = set(re.findall(r"read_text (@entry:[^ ]+/a~1b~0c/0) shows", rendered.text))
     assert handles
-    asked = {"sessionId": "s", "as": "text", "arguments": sorted(handles)}
-    resolved = client.post("/api/resolve", json=asked).json()
+    request = {"sessionId": "s", "as": "text", "arguments": sorted(handles)}
+    resolved = client.post("/api/resolve", json=request).json()
     assert resolved["unresolved"] == []
     for text in resolved["arguments"]:
         assert text == written[text[:8]]

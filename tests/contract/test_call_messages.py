@@ -98,9 +98,9 @@ def test_wrong_message_is_refused_and_nothing_is_stored(
 
 
 def test_media_of_the_message_are_stored_and_read_back(client: httpx.Client) -> None:
-    shown = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{b64(png(40, 30))}"}}
+    block = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{b64(png(40, 30))}"}}
     long_text = "A line of what was thought. " * 4_000
-    spoken = message(content=[{"type": "text", "text": long_text}, shown])
+    spoken = message(content=[{"type": "text", "text": long_text}, block])
     assert client.post(ROUTE, json=result(callMessage=spoken)).status_code == 201
     call, _ = client.get(MESSAGES, params={"media": "inline"}).json()["items"]
     assert call["content"] == spoken["content"]
@@ -124,14 +124,14 @@ def test_medium_of_the_result_that_is_in_the_message_too_stays_as_it_was(
 ) -> None:
     data = b64(png(40, 30) + noise_bytes(100_001))
     source = {"type": "base64", "media_type": "image/png", "data": data}
-    shown = {
+    response = {
         "block": {"type": "image", "source": source},
         "data URI": {
             "type": "image_url",
             "image_url": {"url": f"data:image/png;base64,{data}"},
         },
     }.get(place, {"type": "text", "text": data})
-    spoken = message(content=[shown])
+    spoken = message(content=[response])
     if place == "arguments":
         spoken = message()
         spoken["tool_calls"][0]["function"]["arguments"] = data

@@ -93,9 +93,9 @@ class Hosts:
 
     def link(self, **requested: object) -> httpx.URL:
         """A new link, as it is given."""
-        given = self.owner.post(f"{self.path}/signed-url", json=requested)
-        assert given.status_code == 200, given.text
-        return httpx.URL(given.json()["url"])
+        answer = self.owner.post(f"{self.path}/signed-url", json=requested)
+        assert answer.status_code == 200, answer.text
+        return httpx.URL(answer.json()["url"])
 
     def linked(self, method: str = "GET", **headers: str) -> httpx.Response:
         """Return the answer of a new link."""
@@ -170,8 +170,8 @@ def test_links_lead_to_the_content_url(hosts: Hosts) -> None:
     links = [str(hosts.link()), resolved, *re.findall(r"https?://[^\"]+", rendered)]
     assert len(links) == 3
     assert [link.startswith(f"{CONTENT_URL}/api/resources/") for link in links] == [True] * 3
-    shown = [hosts.files.get(target(httpx.URL(link))).content for link in links]
-    assert shown == [png(), png(noise=True), png(noise=True)]
+    contents = [hosts.files.get(target(httpx.URL(link))).content for link in links]
+    assert contents == [png(), png(noise=True), png(noise=True)]
 
 
 def test_lines_of_the_command_lead_to_the_content_url(two_hosts: LiveService) -> None:

@@ -113,8 +113,8 @@ def test_what_might_run_is_an_attachment_there_too(
 
 
 def test_a_signed_link_redirects_as_it_was_signed(stored: Stored) -> None:
-    asked = {"disposition": "attachment", "filename": "b.txt"}
-    made = stored.client.post(stored.path.replace("/content", "/signed-url"), json=asked)
+    body = {"disposition": "attachment", "filename": "b.txt"}
+    made = stored.client.post(stored.path.replace("/content", "/signed-url"), json=body)
     answer = httpx.get(made.json()["url"], trust_env=False, verify=TRUSTS_NOBODY)
     assert pinned(answer)["content-disposition"] == 'attachment; filename="b.txt"'
     assert followed(answer).content == TEXT

@@ -163,8 +163,8 @@ def test_pages_of_other_origins_may_read_what_nginx_sends(tmp_path: Path) -> Non
 
 
 def test_a_signed_link_works_through_nginx(fronted: Fronted, stored: Stored) -> None:
-    asked = {"disposition": "attachment", "filename": "b.txt"}
-    made = fronted.client.post(stored.path.replace("/content", "/signed-url"), json=asked)
+    body = {"disposition": "attachment", "filename": "b.txt"}
+    made = fronted.client.post(stored.path.replace("/content", "/signed-url"), json=body)
     url = httpx.URL(made.json()["url"])
     answer = httpx.get(fronted.client.base_url.join(url.raw_path.decode()), trust_env=False)
     assert answer.content == TEXT

@@ -87,7 +87,7 @@ def test_thoughts_of_another_model_are_left_out_where_a_model_is_named(
 ) -> None:
     receipt(client, THOUGHTFUL)
     body = {"target": "anthropic", "sessionId": "s"}
-    shown = {}
+    expected = {}
     for model in ("one-5", "two-5"):
         query = {"target": "anthropic", "model": model}
         in_body = body | {"model": model}
@@ -96,8 +96,8 @@ def test_thoughts_of_another_model_are_left_out_where_a_model_is_named(
             client.post("/api/sessions/s/render", json={"target": "anthropic", "model": model}),
             client.post("/api/render", json=in_body),
         ]
-        shown[model] = [thoughts(answer.json()) for answer in answers]
-    assert shown == {"one-5": [KEPT] * 3, "two-5": [LOST] * 3}
+        expected[model] = [thoughts(answer.json()) for answer in answers]
+    assert expected == {"one-5": [KEPT] * 3, "two-5": [LOST] * 3}
     assert thoughts(client.post("/api/render", json=body).json()) == KEPT
 
 
@@ -335,13 +335,13 @@ def test_calls_without_ids_are_the_same_in_each_step(client: httpx.Client) -> No
     call = {"role": "model", "parts": [{"functionCall": {"name": "look", "args": {}}}]}
     response = {"name": "look", "response": {"result": "A ship."}}
     step = [call, {"role": "user", "parts": [{"functionResponse": response}]}]
-    asked = {"role": "user", "parts": [{"text": "look"}]}
-    said = {"role": "model", "parts": [{"text": "A ship."}]}
-    assert receipt(client, [asked, call]) == {"appended": 2, "lastSeq": 2}
-    assert receipt(client, [asked, *step]) == {"appended": 1, "lastSeq": 3}
-    assert receipt(client, [asked, *step, *step]) == {"appended": 2, "lastSeq": 5}
-    assert receipt(client, [asked, *step, *step, said]) == {"appended": 1, "lastSeq": 6}
-    assert contents(client) == [asked, *step, *step, said]
+    message = {"role": "user", "parts": [{"text": "look"}]}
+    block = {"role": "model", "parts": [{"text": "A ship."}]}
+    assert receipt(client, [message, call]) == {"appended": 2, "lastSeq": 2}
+    assert receipt(client, [message, *step]) == {"appended": 1, "lastSeq": 3}
+    assert receipt(client, [message, *step, *step]) == {"appended": 2, "lastSeq": 5}
+    assert receipt(client, [message, *step, *step, block]) == {"appended": 1, "lastSeq": 6}
+    assert contents(client) == [message, *step, *step, block]
 
 
 def test_line_that_is_no_json_is_named(client: httpx.Client) -> None:

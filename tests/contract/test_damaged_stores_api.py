@@ -107,8 +107,8 @@ def test_references_are_told_although_the_bytes_behind_them_are_lost(
     ask(client, rich(upload(client, data, filename="shot.png")["uri"]))
     harm(behind, data)
     path = "/api/sessions/s/render?target=anthropic"
-    told = client.get(path, params={"target": "anthropic", "media": "reference"})
-    assert (told.status_code, told.json()["loss"]) == (200, [])
+    answer = client.get(path, params={"target": "anthropic", "media": "reference"})
+    assert (answer.status_code, answer.json()["loss"]) == (200, [])
     refused = client.get(path)
     assert (refused.status_code, refused.json()["code"]) == (503, code)
 

@@ -212,9 +212,9 @@ def test_reader_that_takes_nothing_is_cut_off_and_one_that_does_gets_it_all(
     with hurried.client(key) as client:
         uri = client.post("/api/resources", content=content).json()["uri"]
         path = f"/api/resources/{uri.removeprefix('blob:')}/content"
-        asked = f"GET {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {key}\r\n\r\n"
+        text = f"GET {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {key}\r\n\r\n"
         with connected(hurried.port) as connection:
-            connection.sendall(asked.encode())
+            connection.sendall(text.encode())
             assert connection.recv(12) == b"HTTP/1.1 200"
             # While it is sent nobody else has a place; it is given up, and the place is free.
             while client.get(path, headers={"Range": "bytes=0-9"}).status_code == 503:
@@ -246,9 +246,9 @@ def test_last_answer_that_nobody_takes_is_cut_off(hurried: LiveService) -> None:
     with hurried.client(key) as client:
         # Less than the service has in its own hands before it waits for a reader.
         uri = client.post("/api/resources", content=bytes(60_000)).json()["uri"]
-    asked = f"GET /api/resources/{uri}/content HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {key}"
+    text = f"GET /api/resources/{uri}/content HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {key}"
     with connected(hurried.port) as connection:
         while not any(hurried.unsent_bytes):
-            send_answered(hurried, connection, f"{asked}\r\n\r\n".encode())
+            send_answered(hurried, connection, f"{text}\r\n\r\n".encode())
         connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
         wait_until(lambda: hurried.unsent_bytes == [])

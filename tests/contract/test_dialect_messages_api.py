@@ -319,8 +319,8 @@ def test_message_is_found_by_its_words_and_by_nothing_around_them(client: httpx.
 
 
 def test_long_message_is_found_by_the_words_it_begins_with(client: httpx.Client) -> None:
-    said = {"type": "output_text", "text": "pendulum " + "of the long clock " * 20_000}
-    post(client, {**SAID, "content": [said]})
+    message = {"type": "output_text", "text": "pendulum " + "of the long clock " * 20_000}
+    post(client, {**SAID, "content": [message]})
     for words, handles in (("pendulum", ["@entry:1"]), ("responses", [])):
         hits = client.get("/api/search", params={"q": words}).json()["items"]
         assert [hit["handle"] for hit in hits] == handles

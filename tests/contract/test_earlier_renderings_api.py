@@ -71,8 +71,8 @@ class RandomAgent:
     def _result(self, call_id: str) -> Json:
         random = self.random
         picture = media.png(random.choice([64, 512]), 64)
-        shown = {"type": "image", "data": b64(picture), "mimeType": "image/png"}
-        result = random.choice([self._text(), [shown]])
+        message = {"type": "image", "data": b64(picture), "mimeType": "image/png"}
+        result = random.choice([self._text(), [message]])
         return {"toolResult": {"toolName": "look", "toolCallId": call_id, "result": result}}
 
 
@@ -87,8 +87,8 @@ def sent(client: httpx.Client, **wanted: object) -> Json:
 
 def read(client: httpx.Client, path: str = SESSION_RENDER, **wanted: object) -> Json:
     """Read a rendering with the same options."""
-    given = {"target": "openai-chat", "maxTokens": 4_000, "frontier": "main", **wanted}
-    query = {name: str(value) for name, value in given.items() if value is not None}
+    options = {"target": "openai-chat", "maxTokens": 4_000, "frontier": "main", **wanted}
+    query = {name: str(value) for name, value in options.items() if value is not None}
     answer = client.get(path, params=query)
     assert answer.status_code == 200, answer.text[:500]
     record: Json = answer.json()
@@ -255,8 +255,8 @@ def test_rendering_that_never_was_is_refused(
 ) -> None:
     begin(client)
     step(client, 1)
-    given = {"target": "openai-chat", "frontier": "main", "at": 3, **query}
-    params = {name: str(value) for name, value in given.items() if value is not None}
+    options = {"target": "openai-chat", "frontier": "main", "at": 3, **query}
+    params = {name: str(value) for name, value in options.items() if value is not None}
     refused = client.get(SESSION_RENDER, params=params)
     assert refused.status_code == 422
     problem = refused.json()

@@ -45,8 +45,8 @@ def test_stream_begins_now_and_says_where_that_is(
     with listening(filled, path) as stream:
         assert stream.opening == Block(str(last), retry=RETRY)
         append(filled, content="new")
-        told = stream.next()
-    assert (told.position, told.told["message"]["content"]) == (last + 1, "new")
+        event = stream.next()
+    assert (event.position, event.told["message"]["content"]) == (last + 1, "new")
 
 
 @pytest.mark.parametrize("path", [PROJECT, SESSION])

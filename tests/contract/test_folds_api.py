@@ -35,8 +35,8 @@ def result(number: int) -> Json:
 
 
 def move(client: httpx.Client, most: int = 8_000) -> Json:
-    asked = {"target": TARGET, "maxTokens": most, "frontier": "main"}
-    return read_rendering(client.post(SESSION_RENDER, json=asked), TARGET)
+    query = {"target": TARGET, "maxTokens": most, "frontier": "main"}
+    return read_rendering(client.post(SESSION_RENDER, json=query), TARGET)
 
 
 def read(client: httpx.Client, ref: str) -> str:

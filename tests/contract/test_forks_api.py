@@ -107,8 +107,8 @@ def test_frontier_of_a_fork_stands_where_that_of_the_session_stood(client: httpx
     append(client, content="Begin.")
     for number in range(6):
         call_tool(client, f"c{number}", "A line of the log.\n" * 300)
-    wanted = {"target": "anthropic", "maxTokens": 4_000, "frontier": "main"}
-    assert client.post("/api/sessions/s/render", json=wanted).status_code == 200
+    query = {"target": "anthropic", "maxTokens": 4_000, "frontier": "main"}
+    assert client.post("/api/sessions/s/render", json=query).status_code == 200
     forked(client, 4)
     place = {"target": "anthropic", "frontier": "main"}
     copied = rendered(client, "copy", **place)

@@ -67,8 +67,8 @@ def step(client: httpx.Client, number: int, returned: object = LOG) -> None:
 
 def move(client: httpx.Client, most: int | None = 6_000, **more: object) -> Json:
     """The rendering of the session, whose frontier is moved as far as it has to be."""
-    asked = {"target": "openai-chat", "maxTokens": most, "frontier": "main", **more}
-    return read_rendering(client.post(SESSION_RENDER, json=asked), "openai-chat")
+    query = {"target": "openai-chat", "maxTokens": most, "frontier": "main", **more}
+    return read_rendering(client.post(SESSION_RENDER, json=query), "openai-chat")
 
 
 def test_history_within_its_budget_is_whole(client: httpx.Client) -> None:
@@ -94,12 +94,12 @@ def test_marks_stand_at_the_last_message_and_at_the_last_that_was_sent_before(
 ) -> None:
     begin(client)
     step(client, 1, "Short.")
-    asked = {"target": target, "frontier": "main"}
-    first = read_rendering(client.post(SESSION_RENDER, json=asked), target)
+    options = {"target": target, "frontier": "main"}
+    first = read_rendering(client.post(SESSION_RENDER, json=options), target)
     step(client, 2, "Short.")
-    plain = read_rendering(client.get(SESSION_RENDER, params=asked), target)
+    plain = read_rendering(client.get(SESSION_RENDER, params=options), target)
     marked = read_rendering(
-        client.post(SESSION_RENDER, json={**asked, "cacheMarkers": True}), target
+        client.post(SESSION_RENDER, json={**options, "cacheMarkers": True}), target
     )
     assert marked["prefixHash"] == plain["prefixHash"]
     assert marked["stableThrough"] == len(first["messages"])
@@ -265,8 +265,8 @@ def test_turn_moves_a_frontier(client: httpx.Client) -> None:
     begin(client)
     for number in range(4):
         step(client, number)
-    asked = {"target": "openai-chat", "maxTokens": 5_000, "frontier": "main", "handles": False}
-    turn = {"entries": entries(9, LOG), "render": asked}
+    query = {"target": "openai-chat", "maxTokens": 5_000, "frontier": "main", "handles": False}
+    turn = {"entries": entries(9, LOG), "render": query}
     rendered = client.post(TURNS, json=turn).json()["rendering"]
     assert rendered["frontier"]["toolTexts"] > 0
     assert move(client, 5_000)["messages"] == rendered["messages"]
@@ -276,12 +276,12 @@ def test_frontier_that_the_caller_keeps_is_stored_nowhere(client: httpx.Client) 
     begin(client)
     for number in range(4):
         step(client, number)
-    asked: Json = {"target": "openai-chat", "sessionId": "s", "maxTokens": 5_000, "frontier": {}}
-    first = read_rendering(client.post("/api/render", json=asked), "openai-chat")
+    query: Json = {"target": "openai-chat", "sessionId": "s", "maxTokens": 5_000, "frontier": {}}
+    first = read_rendering(client.post("/api/render", json=query), "openai-chat")
     assert first["frontier"]["toolTexts"] == 6
     assert "stableThrough" not in first
-    asked |= {"frontier": first["frontier"], "maxTokens": None}
-    second = read_rendering(client.post("/api/render", json=asked), "openai-chat")
+    query |= {"frontier": first["frontier"], "maxTokens": None}
+    second = read_rendering(client.post("/api/render", json=query), "openai-chat")
     assert second["messages"] == first["messages"]
     assert second["prefixHash"] == first["prefixHash"]
     unmoved = rendering(client, SESSION_RENDER, "openai-chat", frontier="main")
@@ -350,18 +350,18 @@ def test_who_takes_what_is_new_while_the_hash_is_his_has_what_is_whole(
 ) -> None:
     """As `docs/context.md` tells hosts to do, while batches are evicted."""
     begin(client)
-    asked: Json = {"target": target, "maxTokens": 6_000, "frontier": "main"}
-    mine = read_rendering(client.post(SESSION_RENDER, json=asked), target)
+    query: Json = {"target": target, "maxTokens": 6_000, "frontier": "main"}
+    mine = read_rendering(client.post(SESSION_RENDER, json=query), target)
     renewed = 0
     for number in range(1, 13):
         message, answered = entries(number, LOG)
         spoken = {"message": {"role": "user", "content": f"And {number}?"}}
         body = {
             "entries": [message, answered, *([spoken] if number % 3 == 0 else [])],
-            "render": {**asked, "since": mine["lastSeq"], "handles": False},
+            "render": {**query, "since": mine["lastSeq"], "handles": False},
         }
         new = client.post(TURNS, json=body).json()["rendering"]
-        whole = read_rendering(client.get(SESSION_RENDER, params=asked), target)
+        whole = read_rendering(client.get(SESSION_RENDER, params=query), target)
         assert (new["frontier"], new["lastSeq"]) == (whole["frontier"], whole["lastSeq"])
         if new["sinceHash"] == mine["prefixHash"][-1]:
             assert new["tokensEst"] < 2_500
@@ -544,7 +544,7 @@ def test_page_that_is_deleted_lowers_what_is_stable(client: httpx.Client) -> Non
 
 
 def test_url_that_is_signed_anew_lowers_what_is_stable(settings: Settings) -> None:
-    asked = {"target": "anthropic", "media": "signed-url", "frontier": "main"}
+    query = {"target": "anthropic", "media": "signed-url", "frontier": "main"}
     picture = [{"type": "image", "data": b64(PICTURE), "mimeType": "image/png"}]
     offload_location = settings.model_copy(update={"public_url": "https://two.example"})
     settings = settings.model_copy(update={"public_url": "https://one.example"})
@@ -557,6 +557,6 @@ def test_url_that_is_signed_anew_lowers_what_is_stable(settings: Settings) -> No
                 begin(client)
                 step(client, 1, picture)
             client.headers = headers
-            record = read_rendering(client.post(SESSION_RENDER, json=asked), "anthropic")
+            record = read_rendering(client.post(SESSION_RENDER, json=query), "anthropic")
             assert record["stableThrough"] == stable
             assert f"{where.public_url}/" in json.dumps(record["messages"])

@@ -203,8 +203,8 @@ def _tell_sessions(story: _Story, uri: str) -> None:
     demo = {"session_id": "demo"}
     interactions = "/api/sessions/{session_id}/interactions"
     attached = {"id": f"blob:{uri}", "mime_type": "image/png"}
-    asked = {"input": {"parts": [{"text": "Describe this.", "attachments": [attached]}]}}
-    stored = story.send(f"POST {interactions}", path=demo, json=asked)
+    body = {"input": {"parts": [{"text": "Describe this.", "attachments": [attached]}]}}
+    stored = story.send(f"POST {interactions}", path=demo, json=body)
     one = {**demo, "interaction_id": stored.json()["id"]}
     output = {"role": "assistant", "content": "A lamp."}
     story.send(f"PUT {interactions}/{{interaction_id}}/output", path=one, json=output)
@@ -229,8 +229,8 @@ def _tell_renderings(story: _Story, result_id: str) -> None:
         "GET /api/tool-results/{tool_result_id}/render", path=one, query="target=openai-chat"
     )
     story.send("GET /api/sessions/{session_id}/render", path=demo, query="target=gemini")
-    asked = {"target": "anthropic", "maxTokens": 4_000, "frontier": "main"}
-    story.send("POST /api/sessions/{session_id}/render", path=demo, json=asked)
+    query = {"target": "anthropic", "maxTokens": 4_000, "frontier": "main"}
+    story.send("POST /api/sessions/{session_id}/render", path=demo, json=query)
     story.send("GET /api/sessions/{session_id}/working-set", path=demo, query="target=anthropic")
     message = {"role": "user", "content": "Hello"}
     story.send("POST /api/render", json={"target": "bedrock", "sessionId": "demo"})

@@ -52,8 +52,8 @@ def ask_question(client: httpx.Client) -> None:
 
 def answer_question(client: httpx.Client) -> None:
     interaction = ask(client)
-    said = {"role": "assistant", "content": f"{URIS[0]} is larger than {URIS[1]}."}
-    assert answer(client, interaction["id"], said).is_success
+    message = {"role": "assistant", "content": f"{URIS[0]} is larger than {URIS[1]}."}
+    assert answer(client, interaction["id"], message).is_success
 
 
 WAYS = [store_result, append_message, append_wrapped, ask_question, answer_question]

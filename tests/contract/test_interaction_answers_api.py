@@ -99,9 +99,9 @@ def test_of_answers_at_once_one_wins(client: httpx.Client) -> None:
 
     with ThreadPoolExecutor(8) as pool:
         assert Counter(pool.map(say, range(8))) == {200: 1, 409: 7}
-    told = client.get(f"{ROUTE}/{record['id']}").json()["interaction"]["output"]
+    output = client.get(f"{ROUTE}/{record['id']}").json()["interaction"]["output"]
     assert [entry["seq"] for entry in entries(client)] == [1, 2]
-    assert entries(client)[1]["output"] == told
+    assert entries(client)[1]["output"] == output
 
 
 def test_same_answer_at_once_is_one_entry(client: httpx.Client) -> None:

@@ -230,8 +230,8 @@ def test_legacy_object_is_kept_key_for_key(client: httpx.Client, text: str) -> N
     created = client.post(ROUTE, content=body.encode(), headers=JSON)
     assert created.status_code == 201, created.text[:500]
     stored = created.text.partition(',"interaction":')[2]
-    shown = text.replace("\0", "\\u0000")
-    assert stored == f'{{"input":{shown},"output":null,"timestamp":"{AT_TEN}"}}}}'
+    words = text.replace("\0", "\\u0000")
+    assert stored == f'{{"input":{words},"output":null,"timestamp":"{AT_TEN}"}}}}'
     assert client.get(created.headers["location"]).content == created.content
 
 

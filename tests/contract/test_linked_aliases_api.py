@@ -57,9 +57,9 @@ def test_file_by_an_address_is_rendered_by_it(client: httpx.Client) -> None:
     asked = ask(client, {"parts": [{"text": "Look.", "attachments": files}]})
     assert isinstance(asked, dict)
     assert [(item, status) for item, status, _ in attached(asked)] == [("cat-1", "available")]
-    shown = {"type": "image", "source": {"type": "url", "url": URL}}
+    message = {"type": "image", "source": {"type": "url", "url": URL}}
     record = rendering(client, RENDER, "anthropic")
-    assert record["messages"][-1]["content"][-1] == shown
+    assert record["messages"][-1]["content"][-1] == message
     assert record["loss"] == []
     refused = rendering(client, RENDER, "gemini")
     (step,) = steps(refused)

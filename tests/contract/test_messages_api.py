@@ -339,8 +339,8 @@ def test_refused_message_frees_its_key(client: httpx.Client) -> None:
 def test_key_of_one_route_is_free_on_the_other(client: httpx.Client) -> None:
     headers = {"Idempotency-Key": "k"}
     message = client.post(ROUTE, json={"role": "user"}, headers=headers)
-    asked = client.post("/api/sessions/s/interactions", json={"input": "x"}, headers=headers)
-    assert (message.status_code, asked.status_code) == (201, 201)
+    response = client.post("/api/sessions/s/interactions", json={"input": "x"}, headers=headers)
+    assert (message.status_code, response.status_code) == (201, 201)
 
 
 def write_everything(client: httpx.Client) -> list[bytes]:
@@ -399,11 +399,11 @@ def test_every_entry_is_what_its_own_route_showed(client: httpx.Client) -> None:
     message = append(client, content="Hello.")
     asked = ask(client)
     answered = answer(client, asked["id"]).json()
-    shown: list[dict[str, Any]] = [client.get(f"{ROUTE}/{seq}").json() for seq in (1, 3, 4)]
-    assert (shown[0]["sanitized"], shown[0]["id"]) == (record["sanitized"], record["id"])
+    records: list[dict[str, Any]] = [client.get(f"{ROUTE}/{seq}").json() for seq in (1, 3, 4)]
+    assert (records[0]["sanitized"], records[0]["id"]) == (record["sanitized"], record["id"])
     assert client.get(f"{ROUTE}/2").content == message.content
-    assert shown[1]["interaction"] == asked["interaction"]
-    assert shown[2]["output"] == answered["interaction"]["output"]
+    assert records[1]["interaction"] == asked["interaction"]
+    assert records[2]["output"] == answered["interaction"]["output"]
 
 
 def test_all_reads_back_byte_for_byte_after_a_restart(settings: Settings) -> None:

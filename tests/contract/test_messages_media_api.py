@@ -63,8 +63,8 @@ def assert_comes_back(client: httpx.Client, message: object) -> dict[str, Any]:
     page = client.get(ROUTE, params={"media": "inline", "limit": 200})
     assert inline.content in page.content
     assert page.json()["items"][-1]["seq"] == seq
-    shown: dict[str, Any] = created.json()
-    return shown["message"] if "dialect" in shown else shown
+    record: dict[str, Any] = created.json()
+    return record["message"] if "dialect" in record else record
 
 
 def at(value: JsonValue, *path: str | int) -> JsonValue:
@@ -450,18 +450,18 @@ def test_other_answer_to_a_call_is_told_from_the_stored_one_beside_its_media(
 
 
 def test_moved_medium_cannot_be_deleted(client: httpx.Client) -> None:
-    shown = append(client, content=f"See {URI} here.").json()
+    record = append(client, content=f"See {URI} here.").json()
     refused = [client.delete(f"/api/resources/{resource['uri']}") for resource in resources(client)]
     assert {outcome(item) for item in refused} == {(409, "resource-in-use")}
-    assert all(f"message {shown['id']}" in item.json()["detail"] for item in refused)
+    assert all(f"message {record['id']}" in item.json()["detail"] for item in refused)
 
 
 def test_page_fault_is_read_back_with_its_image(client: httpx.Client) -> None:
     put(client, modality="image", content=URI)
     body = {"session_id": "s", "tool_call_id": "c", "target_level": 0}
-    shown = client.post("/api/pages/p/fault", json=body).content
+    content = client.post("/api/pages/p/fault", json=body).content
     inline = client.get(f"{ROUTE}/1", params={"media": "inline"}).content
-    assert own_members(inline) == shown.decode()
+    assert own_members(inline) == content.decode()
     page = client.get(ROUTE, params={"media": "inline"})
     assert page.content == b'{"items":[' + inline + b'],"nextCursor":null}'
     assert URI not in client.get(ROUTE).text

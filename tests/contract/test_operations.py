@@ -172,8 +172,10 @@ def test_metrics_are_named_and_labelled_by_route(
     for stage in ("normalization", "persistence", "packaging", "commit"):
         assert found[f'pagefault_stage_seconds_count{{stage="{stage}"}}'] >= 1
     for status in (404, 422):
-        asked = f'{{method="GET",route="/api/tool-results/{{tool_result_id}}",status="{status}"}}'
-        assert f"pagefault_requests_total{asked}" in text
+        sentence = (
+            f'{{method="GET",route="/api/tool-results/{{tool_result_id}}",status="{status}"}}'
+        )
+        assert f"pagefault_requests_total{sentence}" in text
 
 
 def test_delay_of_each_delivered_event_is_measured(service: LiveService) -> None:

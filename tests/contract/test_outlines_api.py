@@ -233,9 +233,9 @@ def test_entries_have_the_levels_of_a_rendering_that_is_named(client: httpx.Clie
         store(client, f"c{number}", "A line. " * 100)
     named: dict[str, str | int] = {"target": "openai-chat", "maxTokens": 2_000}
     found = {line["seq"]: line.get("stepLevel") for line in outline(client, **named)["items"]}
-    shown = client.get("/api/sessions/s/working-set", params=named).json()["entries"]
+    entries = client.get("/api/sessions/s/working-set", params=named).json()["entries"]
     expected = dict.fromkeys(range(1, 82))
-    for entry in shown:
+    for entry in entries:
         for seq in range(entry.get("fromSeq", entry["seq"]), entry["seq"] + 1):
             expected[seq] = entry.get("stepLevel")
     assert found == expected

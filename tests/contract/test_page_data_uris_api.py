@@ -220,12 +220,12 @@ def test_media_in_a_sentence_are_moved_out_of_it(client: httpx.Client, form: str
     media = [(LARGE_PNG, "image/png"), (LARGE_JPEG, "image/jpeg"), (LARGE_PNG, "image/png")]
     media = media[: form.count("%s")]
     sent = form % tuple(data_uri(*medium) for medium in media)
-    shown = put(client, content=sent)["content"]
-    assert shown == form % tuple(references(shown))
-    assert [stored_bytes(client, reference) for reference in references(shown)] == [
+    content = put(client, content=sent)["content"]
+    assert content == form % tuple(references(content))
+    assert [stored_bytes(client, reference) for reference in references(content)] == [
         data for data, _ in media
     ]
-    assert read(client, "p/blocks")["content"] == f"Page p (text, FULL):\n{shown}"
+    assert read(client, "p/blocks")["content"] == f"Page p (text, FULL):\n{content}"
     assert read(client, "p", media="inline")["content"] == sent
 
 
@@ -236,23 +236,23 @@ def test_media_in_a_sentence_are_moved_out_of_it(client: httpx.Client, form: str
 def test_media_in_a_string_of_json_are_moved_out_of_it(client: httpx.Client, form: str) -> None:
     media = [(LARGE_PNG, "image/png"), (LARGE_JPEG, "image/jpeg")][: form.count("%s")]
     sent = form % tuple(data_uri(*medium) for medium in media)
-    shown = put(client, modality="structured", content=sent)["content"]
-    data = json.loads(form % tuple(references(shown)))
-    assert json.loads(shown) == data
-    assert [stored_bytes(client, reference) for reference in references(shown)] == [
+    content = put(client, modality="structured", content=sent)["content"]
+    data = json.loads(form % tuple(references(content)))
+    assert json.loads(content) == data
+    assert [stored_bytes(client, reference) for reference in references(content)] == [
         data for data, _ in media
     ]
     assert read(client, "p/content")["data"] == data
     block = read(client, "p/blocks")["content"]
-    assert (references(block), B64[:24] in block) == (references(shown), False)
+    assert (references(block), B64[:24] in block) == (references(content), False)
     assert read(client, "p", media="inline")["content"] == sent
 
 
 @pytest.mark.engines("embedded", "server")
 def test_media_in_words_are_kept_as_long_as_the_page(client: httpx.Client) -> None:
-    shown = put(client, content=f"{URI} and {data_uri(LARGE_JPEG, 'image/jpeg')}")["content"]
+    content = put(client, content=f"{URI} and {data_uri(LARGE_JPEG, 'image/jpeg')}")["content"]
     paths = [
-        f"/api/resources/{reference.removeprefix('@blob:')}" for reference in references(shown)
+        f"/api/resources/{reference.removeprefix('@blob:')}" for reference in references(content)
     ]
     assert [client.delete(path).status_code for path in paths] == [409, 409]
     client.delete(f"{ROUTE}/p")
@@ -263,12 +263,12 @@ def test_media_in_words_are_kept_as_long_as_the_page(client: httpx.Client) -> No
 def test_page_with_a_medium_in_its_words_can_be_written_back(client: httpx.Client) -> None:
     sent = f"Look at {URI}."
     put(client, content=sent)
-    shown = client.get(f"{ROUTE}/p")
-    again = client.put(f"{ROUTE}/p", json=shown.json())
-    assert (again.status_code, again.content) == (200, shown.content)
+    answer = client.get(f"{ROUTE}/p")
+    again = client.put(f"{ROUTE}/p", json=answer.json())
+    assert (again.status_code, again.content) == (200, answer.content)
     assert read(client, "p", media="inline")["content"] == sent
     inline = client.put(f"{ROUTE}/p", json=read(client, "p", media="inline"))
-    assert (inline.status_code, inline.content) == (200, shown.content)
+    assert (inline.status_code, inline.content) == (200, answer.content)
 
 
 @pytest.mark.parametrize(

@@ -119,9 +119,9 @@ def test_fault_that_asks_for_nonsense_is_refused(
 def handed_on(answer: httpx.Response, *, call_id: object) -> str:
     """Check the tool message of a refusal; returns what it says is wrong."""
     problem = answer.json()
-    told = json.loads(problem["content"])
-    error: str = told["error"]
-    assert told == {"success": False, "page_id": problem["page_id"], "error": error}
+    record = json.loads(problem["content"])
+    error: str = record["error"]
+    assert record == {"success": False, "page_id": problem["page_id"], "error": error}
     known = call_id if isinstance(call_id, str) and call_id else None
     assert [problem[name] for name in ("role", "tool_call_id", "success", "error")] == [
         "tool",
@@ -220,8 +220,8 @@ def test_code_is_fenced_and_its_language_told(client: httpx.Client) -> None:
     assert fault(client).json()["content"] == (
         "Page p (text, FULL):\n````python\nprint('```')\n````"
     )
-    told = json.loads(fault(client, form="json").json()["content"])
-    assert (told["language"], told["content"]) == ("python", "print('```')")
+    record = json.loads(fault(client, form="json").json()["content"])
+    assert (record["language"], record["content"]) == ("python", "print('```')")
 
 
 def test_lone_surrogate_in_a_call_is_replaced(client: httpx.Client) -> None:
@@ -250,8 +250,8 @@ def test_missing_page_is_a_problem_that_can_be_handed_on(client: httpx.Client) -
     problem = answer.json()
     assert outcome(answer) == (404, "not-found")
     assert json.loads(problem.pop("content")) == FAILURE
-    told = {**FAILURE, "role": "tool", "tool_call_id": "call_1"}
-    assert {name: problem[name] for name in told} == told
+    block = {**FAILURE, "role": "tool", "tool_call_id": "call_1"}
+    assert {name: problem[name] for name in block} == block
     assert client.get("/api/sessions/s/messages").status_code == 404
 
 
@@ -442,8 +442,8 @@ def test_detail_view_has_a_line_for_every_field(client: httpx.Client) -> None:
     )
     fault(client)
     accessed = client.get(f"{ROUTE}/p").json()["last_accessed"]
-    shown = client.get(f"{ROUTE}/p", headers={"Accept": "text/plain"}).text
-    assert shown == (
+    text = client.get(f"{ROUTE}/p", headers={"Accept": "text/plain"}).text
+    assert text == (
         "Page ID:     p\n"
         "Modality:    image\n"
         "MIME Type:   image/png\n"
@@ -469,6 +469,6 @@ def test_detail_view_has_a_line_for_every_field(client: httpx.Client) -> None:
 def test_detail_view_of_a_small_image_has_no_base64(client: httpx.Client) -> None:
     small = "data:image/png;base64," + base64.b64encode(png()).decode()
     put(client, modality="image", content=small, hint=small, transcript=small)
-    shown = client.get(f"{ROUTE}/p", headers={"Accept": "text/plain"}).text
-    assert base64.b64encode(png()).decode()[:24] not in shown
-    assert f"URL:         [data URI, image/png, {len(png())} bytes]\n" in shown
+    text = client.get(f"{ROUTE}/p", headers={"Accept": "text/plain"}).text
+    assert base64.b64encode(png()).decode()[:24] not in text
+    assert f"URL:         [data URI, image/png, {len(png())} bytes]\n" in text

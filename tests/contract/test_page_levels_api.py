@@ -136,8 +136,8 @@ def test_page_is_shown_at_the_level_it_names_unless_another_is_asked_for(
     client: httpx.Client,
 ) -> None:
     put(client, "p", content=TEXT, level="ABSTRACT")
-    shown = "The very first sentence."
-    assert read(client, "p/content") == {"type": "text", "text": shown}
+    text = "The very first sentence."
+    assert read(client, "p/content") == {"type": "text", "text": text}
     assert read(client, "p/content", level=0) == {"type": "text", "text": TEXT}
     assert read(client, "p")["content"] == TEXT
 
@@ -176,9 +176,9 @@ def test_medium_of_another_kind_is_no_image(
 
 def test_reduced_image_is_a_smaller_image(client: httpx.Client) -> None:
     put(client, "p", modality="image", content=data_uri(PHOTO, "image/png"))
-    held = read(client, "p/representations/REDUCED")
-    media = held["media"]
-    assert (held["origin"], held["content"]) == ("derived", media["uri"])
+    record = read(client, "p/representations/REDUCED")
+    media = record["media"]
+    assert (record["origin"], record["content"]) == ("derived", media["uri"])
     assert (media["mime_type"], media["width"], media["height"]) == ("image/jpeg", 512, 384)
     content = client.get(f"/api/resources/{media['uri'].removeprefix('@blob:')}/content").content
     assert 0 < len(content) == media["size_bytes"] < len(PHOTO)

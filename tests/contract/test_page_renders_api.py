@@ -152,9 +152,9 @@ def test_rendering_by_body_is_that_of_the_address(client: httpx.Client) -> None:
     ]
     for requested in options:
         for target in ("openai-compat", "anthropic"):
-            asked = {"target": target, **requested}
-            by_address = client.get(PATH, params=asked)
-            by_body = client.post("/api/render", json={"pageId": "p", **asked})
+            query = {"target": target, **requested}
+            by_address = client.get(PATH, params=query)
+            by_body = client.post("/api/render", json={"pageId": "p", **query})
             assert by_body.content == by_address.content
             read_rendering(by_body, target)
 
@@ -328,8 +328,8 @@ def test_detail_of_a_page_fault_reaches_its_renderings(client: httpx.Client, tar
             for query in ({}, {"detail": "auto"})
         ]
         assert details == [[session_id], ["auto"]]
-    shown = rendering(client, PATH, target, level=0)
-    assert [image["detail"] for image in images_of(shown)] == ["low"]
+    record = rendering(client, PATH, target, level=0)
+    assert [image["detail"] for image in images_of(record)] == ["low"]
 
 
 FAULT: Json = {"target_level": 0, "session_id": "s", "tool_call_id": "c1"}
@@ -360,8 +360,8 @@ def test_page_fault_takes_the_call_that_a_message_makes(
     put(client, content="Hello.")
     arguments = '{"page_id":"p","target_level":"FULL"}'
     call = {**CALL, "function": {"name": "page_fault", "arguments": arguments}}
-    said = {"role": "assistant", "content": "Let me see.", "tool_calls": [call]}
-    sent = [("/api/pages/p/fault", FAULT), ("/api/sessions/s/messages", said)]
+    block = {"role": "assistant", "content": "Let me see.", "tool_calls": [call]}
+    sent = [("/api/pages/p/fault", FAULT), ("/api/sessions/s/messages", block)]
     for path, body in reversed(sent) if is_before else sent:
         assert client.post(path, json=body).is_success
     record = rendering(client, "/api/sessions/s/render", "openai-chat")
@@ -376,8 +376,8 @@ def test_call_that_a_page_fault_was_rendered_with_stays_when_a_message_makes_it(
     client.post("/api/pages/p/fault", json=FAULT)
     path, body = "/api/sessions/s/render", {"target": "openai-chat", "frontier": "main"}
     first = client.post(path, json=body).json()
-    said = {"role": "assistant", "content": "Let me see.", "tool_calls": [CALL]}
-    client.post("/api/sessions/s/messages", json=said)
+    message = {"role": "assistant", "content": "Let me see.", "tool_calls": [CALL]}
+    client.post("/api/sessions/s/messages", json=message)
     second = client.post(path, json=body).json()
     assert second["messages"][:2] == first["messages"]
     assert second["stableThrough"] == 2

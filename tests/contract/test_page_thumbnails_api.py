@@ -105,12 +105,12 @@ def reduced_image(client: httpx.Client, data: bytes, mime_type: str) -> Image.Im
     if 1 not in page["levels"]:
         assert client.get(f"{ROUTE}/p/representations/1").status_code == 404
         return None
-    held = read(client, "p/representations/1")
-    small = stored_bytes(client, held["content"])
-    assert len(small) == held["media"]["size_bytes"] <= len(data)
+    record = read(client, "p/representations/1")
+    small = stored_bytes(client, record["content"])
+    assert len(small) == record["media"]["size_bytes"] <= len(data)
     image = Image.open(io.BytesIO(small))
     image.load()
-    assert image.size == (held["media"]["width"], held["media"]["height"])
+    assert image.size == (record["media"]["width"], record["media"]["height"])
     assert max(image.size) <= LONGEST_SIDE or small == data
     return image
 

@@ -118,8 +118,8 @@ def test_vector_is_handed_out_with_an_image_and_timestamps_with_a_recording(
     put(client, "i", modality="image", caption="A cat", embedding=[0.25, -1])
     assert read(client, "a/content")["timestamps"] == [{"start": 0.5, "text": "So"}, 2, [3, 4.5]]
     assert read(client, "i/content")["embedding"] == [0.25, -1]
-    told = json.loads(read(client, "a/blocks", form="json")["content"])
-    assert told["content"]["timestamps"] == [{"start": 0.5, "text": "So"}, 2, [3, 4.5]]
+    record = json.loads(read(client, "a/blocks", form="json")["content"])
+    assert record["content"]["timestamps"] == [{"start": 0.5, "text": "So"}, 2, [3, 4.5]]
 
 
 @pytest.mark.parametrize(
@@ -175,10 +175,10 @@ def test_scenes_and_schema_in_metadata_are_read_where_the_fields_are_empty(
     assert found_by(client, "zeppelin") == ["v"]
     assert read(client, "d/content")["schema_name"] == "weather_v1"
     assert "  Schema: weather_v1\n" in read(client, "d/blocks")["content"]
-    shown = [
+    texts = [
         client.get(f"{ROUTE}/{page}", headers={"Accept": "text/plain"}).text for page in ("v", "d")
     ]
-    assert ("Scenes:      2\n" in shown[0], "Schema:      weather_v1\n" in shown[1]) == (True, True)
+    assert ("Scenes:      2\n" in texts[0], "Schema:      weather_v1\n" in texts[1]) == (True, True)
 
 
 def test_scenes_of_the_page_itself_go_before_those_in_metadata(client: httpx.Client) -> None:

@@ -333,9 +333,9 @@ def test_bulk_with_one_bad_page_creates_none(
 def test_bulk_with_a_taken_id_creates_none(client: httpx.Client) -> None:
     put(client, "b", content="one")
     pages = [{"page_id": page_id, "content": "two"} for page_id in "abc"]
-    taken = client.post(f"{ROUTE}/bulk", json={"pages": pages})
-    assert outcome(taken) == (409, "page-exists")
-    assert [fault["pointer"] for fault in taken.json()["errors"]] == ["/pages/1/page_id"]
+    answer = client.post(f"{ROUTE}/bulk", json={"pages": pages})
+    assert outcome(answer) == (409, "page-exists")
+    assert [fault["pointer"] for fault in answer.json()["errors"]] == ["/pages/1/page_id"]
     assert (ids(client.get(ROUTE)), version(client, "b")) == (["b"], (1, "one"))
 
 

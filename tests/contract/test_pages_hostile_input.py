@@ -282,15 +282,15 @@ def test_text_comes_back_as_it_was_sent(shared: httpx.Client, text: str) -> None
 
 def test_nul_is_shown_searched_and_kept_in_history(client: httpx.Client) -> None:
     put(client, content="left\x00right", session_id="s")
-    shown = "Page p (text, FULL):\nleft\x00right"
-    assert client.get(f"{ROUTE}/p/blocks").json()["content"] == shown
+    text = "Page p (text, FULL):\nleft\x00right"
+    assert client.get(f"{ROUTE}/p/blocks").json()["content"] == text
     assert client.get(f"{ROUTE}/p/download").content == b"left\x00right"
     assert len(client.get(f"{ROUTE}/search?q=right").json()["items"]) == 1
     query = {"target_level": 0, "session_id": "s", "tool_call_id": "a\x00b"}
     client.post(f"{ROUTE}/p/fault", json=query)
     client.post(f"{ROUTE}/p/fault", json=query)
     (entry,) = client.get("/api/sessions/s/messages").json()["items"]
-    assert (entry["tool_call_id"], entry["content"]) == ("a\x00b", shown)
+    assert (entry["tool_call_id"], entry["content"]) == ("a\x00b", text)
 
 
 @pytest.mark.parametrize(

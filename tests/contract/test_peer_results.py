@@ -103,8 +103,8 @@ class Taken:
             for resource in self.sanitized["resources"]
             if resource["kind"] == "text"
         ]
-        shown = json.dumps(self.sanitized, ensure_ascii=False)
-        return [*strings(self.sanitized), *stored, shown]
+        text = json.dumps(self.sanitized, ensure_ascii=False)
+        return [*strings(self.sanitized), *stored, text]
 
     def rendered(self, target: str) -> dict[str, Any]:
         path = f"/api/tool-results/{self.record['id']}/render"
@@ -175,11 +175,11 @@ def has_success(taken: Taken, expected: bool) -> None:
 def is_rendered(taken: Taken, expected: dict[str, dict[str, Any]]) -> None:
     for target, wanted in expected.items():
         rendering = taken.rendered(target)
-        shown = "\n".join(strings(rendering["messages"]))
+        words = "\n".join(strings(rendering["messages"]))
         assert set(wanted) <= {"contains", "lacks", "once", "media", "loss"}
-        assert [text for text in wanted.get("contains", []) if text not in shown] == [], shown
-        assert [text for text in wanted.get("lacks", []) if text in shown] == [], shown
-        assert {text: shown.count(text) for text in wanted.get("once", [])} == dict.fromkeys(
+        assert [text for text in wanted.get("contains", []) if text not in words] == [], words
+        assert [text for text in wanted.get("lacks", []) if text in words] == [], words
+        assert {text: words.count(text) for text in wanted.get("once", [])} == dict.fromkeys(
             wanted.get("once", []), 1
         )
         if "media" in wanted:

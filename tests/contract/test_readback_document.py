@@ -32,11 +32,11 @@ def test_shown_references_become_what_is_shown(client: httpx.Client) -> None:
     content = png()
     reference = f"@{upload(client, content)['uri']}"
     append(client, session_id="demo", content=reference)
-    shown = REQUEST["arguments"]["image"]
+    image = REQUEST["arguments"]["image"]
     answer = client.post(
-        "/api/resolve", json=json.loads(json.dumps(REQUEST).replace(shown, reference))
+        "/api/resolve", json=json.loads(json.dumps(REQUEST).replace(image, reference))
     )
-    found = json.loads(answer.text.replace(reference[1:], shown[1:]))
+    found = json.loads(answer.text.replace(reference[1:], image[1:]))
     assert found["arguments"]["image"].startswith(RESOLVED["arguments"]["image"].removesuffix("…"))
     found["arguments"]["image"] = RESOLVED["arguments"]["image"]
     found["resolved"][0]["size"] = RESOLVED["resolved"][0]["size"]

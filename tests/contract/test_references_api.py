@@ -81,8 +81,8 @@ def test_reference_becomes_base64(client: httpx.Client) -> None:
 def test_reference_becomes_a_link_that_opens_without_a_key(client: httpx.Client) -> None:
     reference = keep(client, PICTURE)
     found = resolve(client, reference, "signed-url")
-    shown = httpx.get(found["arguments"], trust_env=False, verify=TRUSTS_NOBODY)
-    assert (shown.status_code, shown.content) == (200, PICTURE)
+    answer = httpx.get(found["arguments"], trust_env=False, verify=TRUSTS_NOBODY)
+    assert (answer.status_code, answer.content) == (200, PICTURE)
     assert found["resolved"] == [named("", reference, "image/png", len(PICTURE))]
 
 
@@ -141,8 +141,8 @@ def test_line_that_names_a_file_is_replaced_as_a_whole(client: httpx.Client) -> 
 
 def test_links_stand_among_words(client: httpx.Client) -> None:
     reference = keep(client, PICTURE)
-    shown = resolve(client, f"![]({reference}) and {reference}", "signed-url")["arguments"]
-    first, second = shown.removeprefix("![](").split(") and ")
+    arguments = resolve(client, f"![]({reference}) and {reference}", "signed-url")["arguments"]
+    first, second = arguments.removeprefix("![](").split(") and ")
     assert first == second
     assert httpx.get(first, trust_env=False, verify=TRUSTS_NOBODY).content == PICTURE
 

@@ -15,9 +15,9 @@ from tests.kit.servers import serving
 
 
 def rendered(client: httpx.Client, target: str) -> bytes:
-    asked: Json = {"target": target, "maxTokens": 6_000, "handles": "1"}
+    query: Json = {"target": target, "maxTokens": 6_000, "handles": "1"}
     answers = [client.get(SESSION_RENDER, params={"target": target})]
-    answers.append(client.get(SESSION_RENDER, params=asked))
+    answers.append(client.get(SESSION_RENDER, params=query))
     assert [answer.status_code for answer in answers] == [200, 200], answers[-1].text[:300]
     return b"\n".join(answer.content for answer in answers)
 

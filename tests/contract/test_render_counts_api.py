@@ -51,8 +51,8 @@ def test_body_says_so_as_an_address_does(client: httpx.Client) -> None:
     named = {tool_result: "toolResultId", session: "sessionId", page: "pageId"}
     for path, member in named.items():
         bare = client.get(path, params={"target": "mcp", "countTokens": "false"})
-        asked = {"target": "mcp", member: path.split("/")[3], "countTokens": False}
-        by_body = client.post("/api/render", json=asked)
+        query = {"target": "mcp", member: path.split("/")[3], "countTokens": False}
+        by_body = client.post("/api/render", json=query)
         assert (by_body.content, by_body.headers["etag"]) == (bare.content, bare.headers["etag"])
     posted = client.post(session, json={"target": "mcp", "countTokens": False})
     assert read_rendering(posted, "mcp") == rendering(client, session, "mcp", countTokens=0)
@@ -75,8 +75,8 @@ def test_calls_turns_and_answers_to_writes_are_not_counted_either(client: httpx.
 
 def test_limit_on_tokens_holds_all_the_same(client: httpx.Client) -> None:
     stored(client)
-    asked: Json = {"target": "openai-chat", "maxTokens": 250, "frontier": "main"}
-    bare = client.post(SESSION_RENDER, json={**asked, "countTokens": False}).json()
+    query: Json = {"target": "openai-chat", "maxTokens": 250, "frontier": "main"}
+    bare = client.post(SESSION_RENDER, json={**query, "countTokens": False}).json()
     assert "evicted" in {item["code"] for item in bare["loss"]}
     counted = rendering(client, SESSION_RENDER, "openai-chat", maxTokens=250, frontier="main")
     assert counted["tokensEst"] <= 250

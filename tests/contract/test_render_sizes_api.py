@@ -157,8 +157,8 @@ def test_session_has_the_texts_of_its_tools_in_that_length(client: httpx.Client)
         ("own_1", "read_text", {"ref": "@entry:2"}),
         ("own_2", "page_fault", {"page_id": "p", "target_level": 0}),
     ):
-        asked = {"target": "openai-chat", "id": call_id, "name": name, "arguments": arguments}
-        answer = client.post(CALL, json={**asked, "maxText": 500, "maxImagePixels": 16})
+        query = {"target": "openai-chat", "id": call_id, "name": name, "arguments": arguments}
+        answer = client.post(CALL, json={**query, "maxText": 500, "maxImagePixels": 16})
         said = all_words(read_rendering(answer, "openai-chat"))
         assert "150 lines of a log" in said or "150 pages of a log" in said
     render = {"target": "openai-chat", "maxText": 500}
@@ -196,8 +196,8 @@ def test_text_that_is_evicted_is_named_by_what_has_all_of_it(
     path = render_path(client, LONG)
     (resource,) = client.get(path.removesuffix("/render")).json()["sanitized"]["resources"]
     append(client, content="And now?")
-    asked = {"maxText": most_chars, "maxTokens": 250}
-    words = all_words(rendering(client, SESSION_RENDER, "openai-chat", **asked))
+    query = {"maxText": most_chars, "maxTokens": 250}
+    words = all_words(rendering(client, SESSION_RENDER, "openai-chat", **query))
     way = f'read_text("@{resource["uri"]}") shows all of it'
     assert way in words
 
@@ -205,9 +205,9 @@ def test_text_that_is_evicted_is_named_by_what_has_all_of_it(
 def test_page_is_as_long_as_its_level(client: httpx.Client) -> None:
     put(client, "p", content=LINES, modality="text")
     path = "/api/pages/p/render"
-    shown = rendering(client, path, "mcp", level=0, maxText=500)
-    assert shown == rendering(client, path, "mcp", level=0)
-    assert "150 lines of a log" in all_words(shown)
+    record = rendering(client, path, "mcp", level=0, maxText=500)
+    assert record == rendering(client, path, "mcp", level=0)
+    assert "150 lines of a log" in all_words(record)
 
 
 def test_image_of_a_page_and_of_a_call_is_no_larger(client: httpx.Client) -> None:
@@ -215,9 +215,9 @@ def test_image_of_a_page_and_of_a_call_is_no_larger(client: httpx.Client) -> Non
     (resource,) = client.get(path.removesuffix("/render")).json()["sanitized"]["resources"]
     put(client, "p", content=f"@{resource['uri']}", modality="image")
     shown = blocks(rendering(client, "/api/pages/p/render", "mcp", level=0, maxImagePixels=30))
-    asked: Json = {"target": "mcp", "id": "own", "name": "view_media"}
-    asked |= {"arguments": {"ref": f"@{resource['uri']}"}}
-    seen = blocks(read_rendering(client.post(CALL, json={**asked, "maxImagePixels": 30}), "mcp"))
+    query: Json = {"target": "mcp", "id": "own", "name": "view_media"}
+    query |= {"arguments": {"ref": f"@{resource['uri']}"}}
+    seen = blocks(read_rendering(client.post(CALL, json={**query, "maxImagePixels": 30}), "mcp"))
     assert (sides(shown), sides(seen)) == ([(30, 20)], [(30, 20)])
 
 
@@ -226,12 +226,12 @@ def test_rendering_of_a_size_is_revalidated(client: httpx.Client) -> None:
     sizes: list[Json] = [{}, {"maxText": 500}, {"maxText": 600}, {"maxImagePixels": 30}]
     tags = []
     for size in sizes:
-        asked = {"target": "mcp", **size}
-        first, second = (client.get(path, params=asked) for _ in range(2))
+        query = {"target": "mcp", **size}
+        first, second = (client.get(path, params=query) for _ in range(2))
         assert (first.content, first.headers["etag"]) == (second.content, second.headers["etag"])
         tags.append(first.headers["etag"])
         headers = {"If-None-Match": tags[-1]}
-        assert client.get(path, params=asked, headers=headers).status_code == 304
+        assert client.get(path, params=query, headers=headers).status_code == 304
     assert len(set(tags)) == len(sizes)
     headers = {"If-None-Match": tags[0]}
     assert client.get(path, params={"target": "mcp", **sizes[1]}, headers=headers).is_success

@@ -193,8 +193,8 @@ def test_annotations_say_who_sees_what(
 def test_mcp_has_the_annotations_of_each_block_that_are_of_its_types(
     client: httpx.Client, given: object, shown: object
 ) -> None:
-    said = {"type": "text", "text": "said", "annotations": given}
-    content = [said, {"type": "text", "text": "plain"}, image_block(PNG, annotations=given)]
+    message = {"type": "text", "text": "said", "annotations": given}
+    content = [message, {"type": "text", "text": "plain"}, image_block(PNG, annotations=given)]
     record = rendering(client, stored(client, {"content": content}), "mcp", audience="everyone")
     blocks = record["messages"][0]["content"]
     expected = given if shown is ... else shown
@@ -370,8 +370,8 @@ def test_foreign_record_is_as_one_that_is_not_there(service: LiveService) -> Non
 
 def test_conditions_are_judged(shared_client: httpx.Client, path: str) -> None:
     def status(name: str, value: str) -> int:
-        asked = {"target": "gemini"}
-        answered = shared_client.get(path, params=asked, headers={name: value})
+        query = {"target": "gemini"}
+        answered = shared_client.get(path, params=query, headers={name: value})
         assert answered.headers.get("etag", etag) == etag
         assert answered.content == b"" or answered.status_code != 304
         return answered.status_code
@@ -817,8 +817,8 @@ def test_two_processes_give_the_same_bytes(
 
 def test_base64_is_that_of_the_stored_bytes(shared_client: httpx.Client, path: str) -> None:
     record = rendering(shared_client, path, "mcp")
-    held = record["messages"][0]["content"]
-    assert [item["data"] for item in held if "data" in item] == [
+    content = record["messages"][0]["content"]
+    assert [item["data"] for item in content if "data" in item] == [
         b64(JPEG),
         b64(media.wav()),
     ]
@@ -895,8 +895,8 @@ def test_structured_contents_of_a_history_are_shown_up_to_a_length_of_them_all(
         call_tool(client, f"call_{number}", result)
     record = rendering(client, "/api/sessions/s/render", "mcp")
     answers = [message for message in record["messages"] if "resultType" in message]
-    shown = [answer.get("structuredContent", {}).get("number") for answer in answers]
-    assert shown == [0, 1, None, None]
+    responses = [answer.get("structuredContent", {}).get("number") for answer in answers]
+    assert responses == [0, 1, None, None]
     assert [(entry["seq"], entry["code"]) for entry in record["loss"] if entry["seq"] > 2] == [
         (3, "no-call"),
         (3, "stored-apart"),

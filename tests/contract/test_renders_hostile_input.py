@@ -296,8 +296,8 @@ def test_one_lost_medium_of_several_is_told_before_anything_is_sent(
         call_tool(client, f"call_{number}", {"content": [image_block(picture)]})
     behind.remove(other)
     for since in (0, 1):
-        asked: Json = {"target": "gemini", "since": since}
-        assert outcome(client.get(SESSION, params=asked)) == (503, "blob-missing")
+        query: Json = {"target": "gemini", "since": since}
+        assert outcome(client.get(SESSION, params=query)) == (503, "blob-missing")
 
 
 def test_smaller_image_that_the_store_has_lost_is_told(

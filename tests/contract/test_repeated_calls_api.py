@@ -361,9 +361,9 @@ def test_page_fault_and_tool_call_answer_the_newest_call_of_their_id(client: htt
         say(client, calling(path))
         answers = [client.post("/api/pages/p/fault", json=fault) for _ in range(2)]
         assert [item.status_code for item in answers] == [200, 200]
-    asked = {"id": ID, "name": "page_fault", "arguments": {"page_id": "p"}, "target": "openai-chat"}
+    query = {"id": ID, "name": "page_fault", "arguments": {"page_id": "p"}, "target": "openai-chat"}
     say(client, calling("/c"))
-    run = [client.post("/api/sessions/s/tool-calls", json=asked) for _ in range(2)]
+    run = [client.post("/api/sessions/s/tool-calls", json=query) for _ in range(2)]
     assert [item.status_code for item in run] == [200, 200], run[0].text
     assert run[0].json() == run[1].json()
     assert len(rendering(client)["messages"]) == 6

@@ -105,10 +105,10 @@ def test_requests_that_are_sent_ahead_again_and_again_are_all_answered(
         for _ in range(5):
             with only_place_taken(service, monkeypatch) as waiting:
                 connection.sendall(waiting + LARGE_HEAD * 2)
-            told = b""
-            while told.count(b'{"status":"ok"}') < 2:
-                told += connection.recv(65_536)
-            assert told.count(b"HTTP/1.1 200 ") == 3
+            data = b""
+            while data.count(b'{"status":"ok"}') < 2:
+                data += connection.recv(65_536)
+            assert data.count(b"HTTP/1.1 200 ") == 3
 
 
 @pytest.mark.promise(

@@ -407,9 +407,9 @@ def test_hostile_name_is_made_harmless_or_refused(client: httpx.Client, name: st
     reads.append(client.get(plain, params={"filename": name, "download": "1"}))
     assert max(answer.status_code for answer in (*created, *reads)) < 500
     for answer in reads:
-        shown = answer.headers.get("content-disposition", "attachment")
-        assert shown.isascii()
-        assert shown.isprintable()
+        response = answer.headers.get("content-disposition", "attachment")
+        assert response.isascii()
+        assert response.isprintable()
         assert "set-cookie" not in answer.headers
     names = [answer.json().get("filename", "x") for answer in created if answer.is_success]
     assert [n for n in names if "/" in n or not n.isprintable() or len(n.encode()) > 255] == []

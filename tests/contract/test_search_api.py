@@ -47,8 +47,8 @@ def put_page(client: httpx.Client, page_id: str, **members: object) -> None:
 
 
 def say(client: httpx.Client, text: str, session_id: str = "s") -> dict[str, Any]:
-    said: dict[str, Any] = append(client, session_id, role="user", content=text).json()
-    return said
+    record: dict[str, Any] = append(client, session_id, role="user", content=text).json()
+    return record
 
 
 @pytest.fixture(scope="module")
@@ -249,13 +249,13 @@ def test_questions_find_their_pages(service: LiveService) -> None:
     pages = [{"page_id": pair["page_id"], "content": pair["text"]} for pair in pairs]
     with service.client() as client:
         assert client.post("/api/pages/bulk", json={"pages": pages}).status_code == 201
-        asked = [
+        records = [
             client.get("/api/pages/search", params={"q": pair["question"], "limit": 5}).json()
             for pair in pairs
         ]
         there = [
             pair["page_id"] in {hit["page_id"] for hit in hits["items"]}
-            for pair, hits in zip(pairs, asked, strict=True)
+            for pair, hits in zip(pairs, records, strict=True)
         ]
         assert len(pairs) == 300
         assert sum(there) / len(pairs) >= RECALL_AT_5

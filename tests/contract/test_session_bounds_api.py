@@ -65,8 +65,8 @@ def test_all_media_of_a_message_together_have_a_bound_to_be_put_back(
 def test_bound_of_media_that_are_put_back_is_that_of_each_entry(bounded: httpx.Client) -> None:
     append_images(bounded, ONE)
     append_images(bounded, TWO)
-    shown = bounded.get(MESSAGES, params={"media": "inline"}).json()["items"]
-    assert [entry["content"][0]["image_url"]["url"] for entry in shown] == [ONE, TWO]
+    items = bounded.get(MESSAGES, params={"media": "inline"}).json()["items"]
+    assert [entry["content"][0]["image_url"]["url"] for entry in items] == [ONE, TWO]
 
 
 @pytest.mark.parametrize(

@@ -60,8 +60,8 @@ def test_session_is_put_without_members(client: httpx.Client) -> None:
     refused = client.put(SESSION, json={"id": "s"})
     assert outcome(refused) == (422, "invalid-payload")
     assert client.get(SESSION).status_code == 404
-    taken = [client.put(SESSION, json={}), client.put(SESSION)]
-    assert [item.status_code for item in taken] == [201, 200]
+    answers = [client.put(SESSION, json={}), client.put(SESSION)]
+    assert [item.status_code for item in answers] == [201, 200]
 
 
 def test_answer_is_set_if_the_interaction_is_the_one_the_caller_has(client: httpx.Client) -> None:
@@ -71,12 +71,14 @@ def test_answer_is_set_if_the_interaction_is_the_one_the_caller_has(client: http
     assert outcome(refused) == FAILED
     assert client.get(path).content == before.content
     assert len(entries(client)) == 1
-    taken = client.put(f"{path}/output", json=OUTPUT, headers={"If-Match": before.headers["etag"]})
-    assert taken.status_code == 200
+    response = client.put(
+        f"{path}/output", json=OUTPUT, headers={"If-Match": before.headers["etag"]}
+    )
+    assert response.status_code == 200
     after = client.get(path)
-    assert taken.content == after.content != before.content
-    assert taken.headers["etag"] == after.headers["etag"]
-    assert taken.headers["location"] == path
+    assert response.content == after.content != before.content
+    assert response.headers["etag"] == after.headers["etag"]
+    assert response.headers["location"] == path
     assert after.json()["interaction"]["output"] == OUTPUT
     stale = client.put(f"{path}/output", json=OUTPUT, headers={"If-Match": before.headers["etag"]})
     assert outcome(stale) == FAILED
@@ -132,16 +134,16 @@ def test_numbers_of_a_message_keep_their_spelling(service: LiveService, content:
 
 
 def test_numbers_of_an_input_keep_their_spelling(service: LiveService) -> None:
-    given = f'{{"n":{NUMBERS},"deep":[{{"n":{NUMBERS}}}]}}'
+    text = f'{{"n":{NUMBERS},"deep":[{{"n":{NUMBERS}}}]}}'
     with service.client() as client, service.client() as other:
-        created = client.post(INTERACTIONS, content=f'{{"input":{given}}}', headers=JSON)
+        created = client.post(INTERACTIONS, content=f'{{"input":{text}}}', headers=JSON)
         assert created.status_code == 201, created.text[:500]
-        assert f'"input":{given}' in created.text
+        assert f'"input":{text}' in created.text
         path = created.headers["location"]
         assert take_in(other, export(client, "s")).status_code == 201
         for reader in (client, other):
             assert reader.get(path).content == created.content
-            assert f'"input":{given}' in reader.get(f"{MESSAGES}/1").text
+            assert f'"input":{text}' in reader.get(f"{MESSAGES}/1").text
 
 
 @pytest.mark.parametrize(

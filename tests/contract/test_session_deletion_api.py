@@ -288,8 +288,8 @@ def assert_whole(client: httpx.Client) -> None:
     assert counts["pages"] == len(pages)
     inline = client.get(f"{ROUTE}/messages?limit=200&media=inline")
     assert inline.status_code == 200
-    asked = client.get(f"{ROUTE}/interactions?limit=200").json()["items"]
-    assert {attachment["status"] for one in asked for attachment in one["attachments"]} <= {
+    items = client.get(f"{ROUTE}/interactions?limit=200").json()["items"]
+    assert {attachment["status"] for one in items for attachment in one["attachments"]} <= {
         "available"
     }
     for resource in client.get("/api/resources?limit=200").json()["items"]:

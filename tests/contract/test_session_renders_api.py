@@ -176,8 +176,8 @@ def test_since_gives_exactly_the_tail(
         if not moment.is_closed:
             continue
         head = moment.records[target]
-        asked: Json = {"target": target, "since": moment.seq}
-        tail = unchecked(shared_client.get(SESSION_RENDER, params=asked), target)
+        query: Json = {"target": target, "since": moment.seq}
+        tail = unchecked(shared_client.get(SESSION_RENDER, params=query), target)
         joined = [*head["messages"], *tail["messages"]]
         if target in SIDES:
             joined = side_by_side(SIDES[target], head["messages"], tail["messages"])
@@ -199,8 +199,8 @@ def test_hash_says_whether_what_is_new_goes_behind_what_was_there(
     whole = talked[-1].records[target]
     for moment in talked:
         head = moment.records[target]
-        asked: Json = {"target": target, "since": moment.seq}
-        tail = unchecked(shared_client.get(SESSION_RENDER, params=asked), target)
+        query: Json = {"target": target, "since": moment.seq}
+        tail = unchecked(shared_client.get(SESSION_RENDER, params=query), target)
         if [tail["sinceHash"]] != head["prefixHash"][-1:]:
             assert not moment.is_closed or not head["messages"]
             continue
@@ -232,8 +232,8 @@ def test_hash_changes_with_what_is_before_and_marks_cannot_stand_in_a_part(
     fewer = rendering(client, SESSION_RENDER, "anthropic", maxImages=1, since=4)
     assert fewer["sinceHash"] != last["prefixHash"][-1]
     assert fewer["messages"][-1]["content"][0]["type"] == "image"
-    asked: Json = {"target": "anthropic", "since": 4, "cacheMarkers": 1}
-    refused = client.get(SESSION_RENDER, params=asked)
+    query: Json = {"target": "anthropic", "since": 4, "cacheMarkers": 1}
+    refused = client.get(SESSION_RENDER, params=query)
     assert (refused.status_code, refused.json()["errors"]) == (
         422,
         [{"pointer": "/since", "detail": "cannot stand beside cacheMarkers"}],
@@ -479,9 +479,9 @@ def test_transcript_is_read_where_sound_is_not_taken(client: httpx.Client) -> No
         "_meta": {"transcript": "Hello there."},
     }
     call_tool(client, "call_1", {"content": [sound]})
-    heard = rendering(client, SESSION_RENDER, "gemini")
+    record = rendering(client, SESSION_RENDER, "gemini")
     read = rendering(client, SESSION_RENDER, "anthropic")
-    assert (shows(heard, media.wav()), lost(heard)) == (True, [])
+    assert (shows(record, media.wav()), lost(record)) == (True, [])
     assert steps({"loss": lost(read)}) == [
         ("/sanitized/parts/0", "original", "transcript", "type-not-taken")
     ]
@@ -490,8 +490,8 @@ def test_transcript_is_read_where_sound_is_not_taken(client: httpx.Client) -> No
 
 @EVERY
 def test_image_of_an_error_is_shown(client: httpx.Client, target: str) -> None:
-    said = {"type": "text", "text": "It broke."}
-    call_tool(client, "call_1", {"content": [said, image_block(PICTURES[0])], "isError": True})
+    message = {"type": "text", "text": "It broke."}
+    call_tool(client, "call_1", {"content": [message, image_block(PICTURES[0])], "isError": True})
     record = rendering(client, SESSION_RENDER, target)
     assert "It broke." in all_words(record)
     assert shows(record, PICTURES[0]) == (target != "text")
@@ -499,12 +499,12 @@ def test_image_of_an_error_is_shown(client: httpx.Client, target: str) -> None:
 
 def test_conditions_follow_the_history(client: httpx.Client) -> None:
     say(client, "user")
-    asked = {"target": "text"}
-    first = client.get(SESSION_RENDER, params=asked)
+    query = {"target": "text"}
+    first = client.get(SESSION_RENDER, params=query)
     known = {"If-None-Match": first.headers["etag"]}
-    assert client.get(SESSION_RENDER, params=asked, headers=known).status_code == 304
+    assert client.get(SESSION_RENDER, params=query, headers=known).status_code == 304
     say(client, "user")
-    second = client.get(SESSION_RENDER, params=asked, headers=known)
+    second = client.get(SESSION_RENDER, params=query, headers=known)
     assert (second.status_code, second.headers["etag"] != first.headers["etag"]) == (200, True)
 
 
@@ -560,9 +560,9 @@ def test_rendering_by_body_is_that_of_the_address(
         {"media": "reference"},
     ]
     for body in options:
-        asked = {"target": "openai-responses", **body}
-        by_address = shared_client.get(SESSION_RENDER, params=asked)
-        by_body = shared_client.post("/api/render", json={"sessionId": "s", **asked})
+        query = {"target": "openai-responses", **body}
+        by_address = shared_client.get(SESSION_RENDER, params=query)
+        by_body = shared_client.post("/api/render", json={"sessionId": "s", **query})
         assert by_body.content == by_address.content
         assert by_body.headers["etag"] == by_address.headers["etag"]
         read_rendering(by_body, "openai-responses")

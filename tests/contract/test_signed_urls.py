@@ -88,10 +88,10 @@ def assert_refused(answer: httpx.Response) -> None:
 def test_link_works_without_a_key(linked: Linked, body: bytes) -> None:
     before = datetime.now(UTC).replace(microsecond=0)
     headers = {"Content-Type": "application/json"} if body else {}
-    given = linked.owner.post(f"{linked.path}/signed-url", content=body, headers=headers)
-    link = given.json()
+    response = linked.owner.post(f"{linked.path}/signed-url", content=body, headers=headers)
+    link = response.json()
     seconds = 60 if b"60" in body else 300
-    assert (given.status_code, set(link)) == (200, {"url", "expiresAt"})
+    assert (response.status_code, set(link)) == (200, {"url", "expiresAt"})
     assert link["url"].startswith(f"{linked.service.base_url}{linked.content_path}?token=")
     assert datetime.fromisoformat(link["expiresAt"]) >= before + timedelta(seconds=seconds)
     answer = linked.anyone.get(link["url"])
@@ -363,5 +363,5 @@ def test_old_signing_key_opens_links_while_the_new_one_signs(settings: Settings)
     public = with_keys(new, public_url="https://media.example")
     with serving(public) as service, service.client(key) as client:
         host = {"Host": "evil.example"}
-        given = client.post(f"{path}/signed-url", headers=host).json()["url"]
-    assert given.startswith(f"https://media.example{path}/content?token=")
+        url = client.post(f"{path}/signed-url", headers=host).json()["url"]
+    assert url.startswith(f"https://media.example{path}/content?token=")

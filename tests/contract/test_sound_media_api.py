@@ -115,18 +115,18 @@ def test_no_entry_of_a_session_shows_what_was_cut(client: httpx.Client) -> None:
     uri = {"type": "image_url", "image_url": {"url": data_uri(CUT, "image/png")}}
     assert append(client, content=[uri]).status_code == 201
     for target in ("anthropic", "openai-chat", "openai-responses"):
-        shown = rendering(client, SESSION_RENDER, target)
-        assert not shows(shown, CUT)
-        reasons = {item["reason"] for item in shown["loss"] if item["code"] == "unreadable"}
+        record = rendering(client, SESSION_RENDER, target)
+        assert not shows(record, CUT)
+        reasons = {item["reason"] for item in record["loss"] if item["code"] == "unreadable"}
         assert reasons == {SENTENCE}
-        assert len([item for item in shown["loss"] if item["code"] == "unreadable"]) == 3
+        assert len([item for item in record["loss"] if item["code"] == "unreadable"]) == 3
 
 
 def test_a_page_whose_image_was_cut_is_told_in_words(client: httpx.Client) -> None:
     put(client, modality="image", content=data_uri(CUT, "image/png"), caption="A form.")
-    shown = rendering(client, "/api/pages/p/render", "openai-chat", level=0)
-    assert not shows(shown, CUT)
-    assert [lost["reason"] for lost in shown["loss"]] == [SENTENCE]
+    record = rendering(client, "/api/pages/p/render", "openai-chat", level=0)
+    assert not shows(record, CUT)
+    assert [lost["reason"] for lost in record["loss"]] == [SENTENCE]
     blocks = read(client, "p/blocks", level=0)["content"]
     assert [item["type"] for item in blocks] == ["text", "text"]
     assert blocks[1]["text"] == f"[image not shown: {SENTENCE}]"
@@ -150,9 +150,9 @@ def test_a_fuller_level_with_an_image_that_was_cut_is_not_promised(
         {"type": "text", "text": words},
         {"type": "text", "text": f"[image not shown: {SENTENCE}]"},
     ]
-    shown = rendering(client, "/api/pages/p/render", "openai-chat", level=level)
-    assert [lost["reason"] for lost in shown["loss"]] == [SENTENCE]
-    assert "compressed summary" not in all_words(shown)
+    record = rendering(client, "/api/pages/p/render", "openai-chat", level=level)
+    assert [lost["reason"] for lost in record["loss"]] == [SENTENCE]
+    assert "compressed summary" not in all_words(record)
 
 
 def test_a_page_whose_image_was_cut_says_so_in_json(client: httpx.Client) -> None:

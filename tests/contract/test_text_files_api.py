@@ -70,8 +70,8 @@ def test_pictures_of_a_notebook_are_marks(client: httpx.Client) -> None:
     notebook = json.dumps({"cells": [cell], "nbformat": 4}, indent=1)
     attach(client, notebook.encode(), "application/x-ipynb+json")
     record = rendering(client, RENDER, "anthropic")
-    shown = notebook.replace(b64(picture), "[base64 of image/png left out]")
-    assert shown in all_words(record)
+    text = notebook.replace(b64(picture), "[base64 of image/png left out]")
+    assert text in all_words(record)
     assert losses(record) == [
         ("original", "text", "type-not-taken"),
         ("base64", "placeholder", "base64-left-out"),

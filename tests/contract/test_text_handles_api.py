@@ -92,8 +92,8 @@ def test_text_that_is_evicted_is_named_by_the_call_that_reads_it(
     tell(client, "long")
     append(client, "long", role="assistant", content="Done.")
     append(client, "long", content="And now?")
-    asked = {"target": target, "maxTokens": 14_000, "handles": True, "frontier": "main"}
-    record = read_rendering(client.post("/api/sessions/long/render", json=asked), target)
+    query = {"target": target, "maxTokens": 14_000, "handles": True, "frontier": "main"}
+    record = read_rendering(client.post("/api/sessions/long/render", json=query), target)
     words = all_words(record)
     refs = re.findall(r'read_text\("(@[a-z]+:[0-9a-f]+)"\)', words)
     assert refs

@@ -290,8 +290,8 @@ class TestCalls:
         for other in (call(client, "list_media", {"kind": "image"}), call(client, "page_fault")):
             assert (other.status_code, other.json()["code"]) == (409, "tool-call-answered")
         call_tool(client, "taken")
-        taken = call(client, "list_media", call_id="taken")
-        assert (taken.status_code, taken.json()["code"]) == (409, "tool-call-answered")
+        answer = call(client, "list_media", call_id="taken")
+        assert (answer.status_code, answer.json()["code"]) == (409, "tool-call-answered")
 
     @pytest.mark.engines("embedded")
     @pytest.mark.parametrize("target", TARGETS)
@@ -569,8 +569,8 @@ class TestReadText:
         append(client, content=ref)
         wrong = ["0/a", "$.0.a", "#/0/a", "/~2"]
         got = [words(client, "read_text", {"ref": ref, "pointer": item}, item) for item in wrong]
-        said = "[The tool reported an error.]\n\npointer begins with a slash, such as /items/0."
-        assert got == [said] * 4
+        text = "[The tool reported an error.]\n\npointer begins with a slash, such as /items/0."
+        assert got == [text] * 4
 
     def test_image_is_no_text(self, client: httpx.Client) -> None:
         got = words(client, "read_text", {"ref": show_picture(client)})
@@ -672,8 +672,8 @@ class TestMedia:
             requested = {"sessionId": f"t{number}", "arguments": handle}
             assert client.post("/api/resolve", json=requested).json()["unresolved"] == []
         append(client, "t", role="assistant", content=[shown])
-        asked = {"target": "mcp", "id": "v", "name": "view_media", "arguments": {"ref": handle}}
-        viewed = client.post("/api/sessions/t/tool-calls", json=asked)
+        query = {"target": "mcp", "id": "v", "name": "view_media", "arguments": {"ref": handle}}
+        viewed = client.post("/api/sessions/t/tool-calls", json=query)
         assert shows(read_rendering(viewed, "mcp"), PICTURE)
 
     def test_handle_of_another_project_leads_nowhere(

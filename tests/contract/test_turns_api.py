@@ -328,10 +328,10 @@ def test_call_is_appended_once_however_many_results_stand_behind_it(client: http
 
 @pytest.mark.engines("embedded")
 def test_entries_are_understood_in_snake_case_too(client: httpx.Client) -> None:
-    shown = result("c1")["toolResult"]
+    tool_result = result("c1")["toolResult"]
     called = tool_call("c2")["toolCall"]
-    assert take(client, {"tool_result": shown}, {"tool_call": called})["seqs"] == [1, 3]
-    refused = turn(client, {"tool_result": {**shown, "toolCallId": "c3", "other": 1}})
+    assert take(client, {"tool_result": tool_result}, {"tool_call": called})["seqs"] == [1, 3]
+    refused = turn(client, {"tool_result": {**tool_result, "toolCallId": "c3", "other": 1}})
     assert (refused.status_code, refused.json()["errors"]) == (
         422,
         [{"pointer": "/entries/0/tool_result/other", "detail": "Extra inputs are not permitted"}],
@@ -353,8 +353,8 @@ def test_of_turns_at_once_that_expect_the_same_one_is_appended(client: httpx.Cli
 def test_tool_of_a_turn_sees_what_was_there_before_it(client: httpx.Client) -> None:
     take(client, result("c1", SHOWN))
     receipt = take(client, tool_call("c2"), render={"target": "openai-chat", "since": 2})
-    shown = unchecked(httpx.Response(200, json=receipt["rendering"]), "openai-chat")
-    assert "[image @blob:" in shown["messages"][-1]["content"]
+    record = unchecked(httpx.Response(200, json=receipt["rendering"]), "openai-chat")
+    assert "[image @blob:" in record["messages"][-1]["content"]
 
 
 def test_long_turn_is_taken(client: httpx.Client) -> None:

@@ -85,7 +85,7 @@ def test_upload_is_created_asked_about_filled_and_becomes_a_resource(client: htt
     first = send(client, path, 0, video[:100])
     assert (first.status_code, first.content) == (204, b"")
     assert own_headers(first) == {"tus-resumable": "1.0.0", "upload-offset": "100"}
-    asked = client.head(path, headers=TUS)
+    answer = client.head(path, headers=TUS)
     state = {
         "tus-resumable": "1.0.0",
         "cache-control": "no-store",
@@ -93,7 +93,7 @@ def test_upload_is_created_asked_about_filled_and_becomes_a_resource(client: htt
         "upload-length": str(len(video)),
         "upload-metadata": metadata,
     }
-    assert (asked.status_code, own_headers(asked)) == (200, state)
+    assert (answer.status_code, own_headers(answer)) == (200, state)
     last = send(client, path, 100, video[100:])
     uri = last.headers["upload-resource"]
     assert own_headers(last) == {
@@ -311,12 +311,12 @@ def test_method_may_be_told_in_a_header(client: httpx.Client) -> None:
     path = begin(client, 3)
     piece = {**PIECE, "Upload-Offset": "0", "X-HTTP-Method-Override": "patch"}
     sent = client.post(path, content=b"abc", headers=piece)
-    asked = client.post(path, headers={**TUS, "X-HTTP-Method-Override": "HEAD"})
+    response = client.post(path, headers={**TUS, "X-HTTP-Method-Override": "HEAD"})
     unknown = client.post(path, headers={**TUS, "X-HTTP-Method-Override": "no method"})
     removed = client.post(path, headers={**TUS, "X-HTTP-Method-Override": "DELETE"})
-    answers = (sent, asked, unknown, removed)
+    answers = (sent, response, unknown, removed)
     assert [answer.status_code for answer in answers] == [204, 200, 405, 204]
-    assert asked.headers["upload-offset"] == "3"
+    assert response.headers["upload-offset"] == "3"
     offload_location = {"X-HTTP-Method-Override": "DELETE"}
     assert client.get("/api/resources", headers=offload_location).status_code == 200
 

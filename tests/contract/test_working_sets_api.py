@@ -22,11 +22,11 @@ LOG = "A line of the log.\n" * 300
 
 
 def working_set(client: httpx.Client, **query: object) -> Json:
-    asked = {"target": "openai-chat", **query}
-    answer = client.get(WORKING_SET, params=asked)  # type: ignore[arg-type]
+    options = {"target": "openai-chat", **query}
+    answer = client.get(WORKING_SET, params=options)  # type: ignore[arg-type]
     assert answer.status_code == 200, answer.text
     record: Json = answer.json()
-    rendered = read_rendering(client.get(SESSION_RENDER, params=asked), "openai-chat")  # type: ignore[arg-type]
+    rendered = read_rendering(client.get(SESSION_RENDER, params=options), "openai-chat")  # type: ignore[arg-type]
     assert record["tokensEst"] == rendered["tokensEst"]
     assert sum(entry["tokens"] for entry in record["entries"]) == record["tokensEst"]
     if "frontier" in rendered:
@@ -129,8 +129,8 @@ def test_page_that_is_faulted_again_and_again_gives_way_last(
         ("once", "FULL", "normal"),
         ("pinned", "FULL", "stays"),
     ]
-    asked = {"target": "openai-chat", "maxTokens": 2_200, "frontier": "main", "evictBatch": 0}
-    moved = read_rendering(client.post(SESSION_RENDER, json=asked), "openai-chat")
+    options = {"target": "openai-chat", "maxTokens": 2_200, "frontier": "main", "evictBatch": 0}
+    moved = read_rendering(client.post(SESSION_RENDER, json=options), "openai-chat")
     assert moved["frontier"]["recalled"] == 6
     assert 'page_fault("often", 0) shows it' in all_words(moved)
     bundle = export(client, "s")
@@ -149,12 +149,12 @@ def test_answer_that_has_given_way_does_not_come_back_when_its_page_is_faulted_a
 ) -> None:
     begin(client)
     put(client, "p", modality="text", content=LOG)
-    asked = {"target": "openai-chat", "maxTokens": 2_800, "frontier": "main"}
+    query = {"target": "openai-chat", "maxTokens": 2_800, "frontier": "main"}
     seen: list[Json] = []
     for number in range(6):
         fault(client, number, "p")
         append(client, role="user", content="Go on.")
-        seen.append(read_rendering(client.post(SESSION_RENDER, json=asked), "openai-chat"))
+        seen.append(read_rendering(client.post(SESSION_RENDER, json=query), "openai-chat"))
     for old, new in itertools.pairwise(seen):
         if old["frontier"] == new["frontier"]:
             assert new["stableThrough"] == len(old["messages"])

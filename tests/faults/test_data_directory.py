@@ -62,8 +62,8 @@ def test_one_that_is_not_to_be_written_in_is_told_of() -> None:
         Path(folder).chmod(0o755)
         with as_nobody(), pytest.raises(DataDirectoryError) as refused:
             make_data_dir(data_dir)
-    told = f"cannot write in the data directory {data_dir}: Permission denied"
-    assert str(refused.value) == told
+    text = f"cannot write in the data directory {data_dir}: Permission denied"
+    assert str(refused.value) == text
 
 
 @contextmanager

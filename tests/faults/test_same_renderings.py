@@ -85,13 +85,13 @@ def entries(draw: random.Random, step: int) -> list[Json]:
 
 def read_back(client: httpx.Client, render: Json, receipt: Json) -> int:
     """Read every evicted thing of a rendering whole; return how many there were."""
-    shown = receipt["rendering"]
-    if shown is None:
+    rendering = receipt["rendering"]
+    if rendering is None:
         assert "What is never left out has about" in receipt["problem"]
         return 0
-    assert shown["tokensEst"] <= render["maxTokens"]
-    CHECKS[render["target"]](shown["messages"])
-    evicted = [item for item in shown["loss"] if item["code"] == "evicted"]
+    assert rendering["tokensEst"] <= render["maxTokens"]
+    CHECKS[render["target"]](rendering["messages"])
+    evicted = [item for item in rendering["loss"] if item["code"] == "evicted"]
     for entry in evicted:
         method, path = entry["restore"].split(" ")
         answer = client.request(method, path)
@@ -134,11 +134,11 @@ def test_sessions_are_rendered_alike_on_both_engines_and_after_a_restart(
                 if receipt["rendering"] is None:
                     assert (again.status_code, again.json()["detail"]) == (422, receipt["problem"])
                     continue
-                shown = {
+                expected = {
                     **receipt["rendering"],
                     "stableThrough": len(receipt["rendering"]["messages"]),
                 }
-                assert again.json() == shown
+                assert again.json() == expected
     tell(
         "Sessions rendered turn by turn on both engines",
         f"{compared} renderings, {restored} evicted things read back: 0 differences",

@@ -192,10 +192,10 @@ class Full:
             entries = [len(_listed(client, path)) for path in paths]
             assert sum(entries) == len(self.kept.records)
             for path, (data, acknowledged) in self.kept.unfinished.items():
-                asked = client.head(path, headers=TUS)
+                answer = client.head(path, headers=TUS)
                 # What has come to its end without room to be put together says so, and waits.
-                if asked.status_code != 507:
-                    assert acknowledged <= int(asked.headers["upload-offset"]) <= len(data)
+                if answer.status_code != 507:
+                    assert acknowledged <= int(answer.headers["upload-offset"]) <= len(data)
 
     def blobs(self) -> set[str]:
         """The digests of all files there are."""

@@ -190,12 +190,12 @@ async def test_read_whose_caller_is_cancelled_leaves_no_transaction_and_loses_no
 def open_transactions(engines: Engines) -> int:
     """Return the number of the pool's connections in a transaction."""
     if engines.is_postgresql:
-        asked = (
+        sentence = (
             "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
             " AND pid <> pg_backend_pid() AND state LIKE 'idle in transaction%'"
         )
         with engines.reader.connect() as connection:
-            return int(connection.execute(text(asked)).scalar_one())
+            return int(connection.execute(text(sentence)).scalar_one())
     with engines.writer.execution_options(isolation_level="AUTOCOMMIT").connect() as connection:
         # Its first figure says whether somebody kept the log from being emptied.
         return int(connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").one()[0])

@@ -579,11 +579,11 @@ async def test_commits_that_need_not_last_are_left_to_the_next_that_does(
         shown = SecretStr(asking.render_as_string(hide_password=False))
         db = settings.db.model_copy(update={"url": shown})
         engines = open_database(settings.model_copy(update={"db": db}))
-    asked = "SHOW synchronous_commit" if engines.is_postgresql else "PRAGMA synchronous"
+    sentence = "SHOW synchronous_commit" if engines.is_postgresql else "PRAGMA synchronous"
     synced, left = ("on", "off") if engines.is_postgresql else (2, 1)
 
     def look(connection: Connection) -> Written[object]:
-        return Written(connection.execute(text(asked)).scalar_one(), PROJECT, ())
+        return Written(connection.execute(text(sentence)).scalar_one(), PROJECT, ())
 
     seen = [
         (await engines.write(look, is_alone=False, is_durable=is_durable))[0]

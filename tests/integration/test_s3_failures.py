@@ -74,9 +74,9 @@ async def test_refusal_is_named_by_its_cause_and_sent_once(
         assert len(server.requests) == 1
     assert advice in str(caught.value.cause)
     assert [(line["cause"], line["log_level"]) for line in logs] == [(cause, "error")]
-    told = f"{logs}{caught.value.cause}{caught.value.detail}"
-    assert "LEAKED" not in told
-    assert "testing-secret" not in told
+    text = f"{logs}{caught.value.cause}{caught.value.detail}"
+    assert "LEAKED" not in text
+    assert "testing-secret" not in text
     assert caught.value.__suppress_context__
 
 

@@ -176,26 +176,26 @@ def mistake(request: pytest.FixtureRequest, strict: StrictStore) -> tuple[dict[s
     key, bucket = strict.keys["all"], BUCKET
     if request.param == "wrong secret":
         key = Key(key.key_id, "not-its-secret-at-all")
-        told = "the blob store refuses the signature: PAGEFAULT_BLOBS__S3_SECRET_ACCESS_KEY is not"
+        text = "the blob store refuses the signature: PAGEFAULT_BLOBS__S3_SECRET_ACCESS_KEY is not"
     elif request.param == "unknown key":
         key = Key("AKIDUNKNOWNUNKNOWN", key.secret)
-        told = "the blob store does not know the access key: correct PAGEFAULT_BLOBS__S3_ACCESS_KEY"
+        text = "the blob store does not know the access key: correct PAGEFAULT_BLOBS__S3_ACCESS_KEY"
     elif request.param == "missing bucket":
         key, bucket = strict.keys["any bucket"], "no-such-bucket"
-        told = "the blob store has no bucket of this name: create it, or correct PAGEFAULT_BLOBS__"
+        text = "the blob store has no bucket of this name: create it, or correct PAGEFAULT_BLOBS__"
     elif request.param == "no list":
         key = strict.keys["without s3:ListBucket"]
-        told = "the blob store does not allow the access key to do this: allow it s3:ListBucket"
+        text = "the blob store does not allow the access key to do this: allow it s3:ListBucket"
     else:
         key = strict.keys["read-only"]
-        told = "the blob store does not allow the access key to do this: allow it s3:PutObject"
+        text = "the blob store does not allow the access key to do this: allow it s3:PutObject"
     settings = {
         "PAGEFAULT_BLOBS__URL": f"s3://{bucket}",
         "PAGEFAULT_BLOBS__S3_ENDPOINT": strict.server.endpoint_url,
         "PAGEFAULT_BLOBS__S3_ACCESS_KEY_ID": key.key_id,
         "PAGEFAULT_BLOBS__S3_SECRET_ACCESS_KEY": key.secret,
     }
-    return settings, told
+    return settings, text
 
 
 @pytest.mark.promise(

@@ -199,11 +199,11 @@ async def test_dry_run_says_what_a_run_would_remove_and_removes_nothing(
     async with writing(stores.records, PROJECT) as unit:
         await unit[UploadRecords].add(ResumableUpload("u", 1, 0, None, None, None, NOW, NOW))
         await unit[IdempotencyRecords].claim("r", "k", "d", long_ago, claim_id="c")
-    said = await sweeping.run(0, dry_run=True)
+    result = await sweeping.run(0, dry_run=True)
     assert await stores.blob_ids() == ids(A, B, C)
     assert await stores.claims() == 0
-    assert await sweeping.run(0, dry_run=True) == said
-    assert await sweeping.run(0) == said
+    assert await sweeping.run(0, dry_run=True) == result
+    assert await sweeping.run(0) == result
     assert await stores.blob_ids() == ids(A)
 
 

@@ -78,8 +78,8 @@ def _check_media(message: Json) -> int:
     """Raise unless all media can be read, and may stand where they do; how much base64 it is."""
     length = 0
     for part in message["parts"]:
-        held = part.get("functionResponse", {}).get("parts", [])
-        for blob in filter(None, map(_blob, held)):
+        answer = part.get("functionResponse", {}).get("parts", [])
+        for blob in filter(None, map(_blob, answer)):
             assert blob["mimeType"] in _HELD, f"an answer holds {blob['mimeType']}"
             length += check_encoded(blob["data"], blob["mimeType"])
         for blob in filter(None, [_blob(part)]):

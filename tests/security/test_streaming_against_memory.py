@@ -54,10 +54,10 @@ def test_streamed_bodies_become_what_they_become_in_memory(part: int, tmp_path: 
         if counted[name] * 100 < len(seeds) * percent
     }
     assert rare == {}
-    shown = ", ".join(f"{counted[name]} {name}" for name in LEAST_PERCENT)
+    text = ", ".join(f"{counted[name]} {name}" for name in LEAST_PERCENT)
     tell(
         f"Bodies streamed and in memory, part {part + 1} of {PARTS}",
-        f"{len(seeds)} bodies ({shown}): 0 differences",
+        f"{len(seeds)} bodies ({text}): 0 differences",
     )
 
 

@@ -51,10 +51,10 @@ def test_every_image_has_an_exact_version(services: dict[str, Any]) -> None:
 
 
 def test_every_setting_is_one(services: dict[str, Any]) -> None:
-    given = services["service"]["environment"]
+    environment = services["service"]["environment"]
     known = {name for name, _ in variables_of(Settings)}
-    assert set(given) <= known
-    assert services["migration"]["environment"] == given
+    assert set(environment) <= known
+    assert services["migration"]["environment"] == environment
 
 
 def test_service_waits_for_what_says_that_it_is_healthy(services: dict[str, Any]) -> None:

@@ -29,8 +29,8 @@ def test_complaint_is_one_plain_line_in_a_pipe(capsys: pytest.CaptureFixture[str
 
 def test_complaint_cannot_command_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     print_error("a call of \x1b[2J\r\x07\u202e\ud800[red]ä\nis not stored")
-    said = capsys.readouterr().err
-    assert said == "pagefault: a call of  [2J    [red]ä\nis not stored\n"
+    err = capsys.readouterr().err
+    assert err == "pagefault: a call of  [2J    [red]ä\nis not stored\n"
 
 
 @pytest.mark.parametrize(

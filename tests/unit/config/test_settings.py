@@ -46,8 +46,8 @@ def refusal(patch: pytest.MonkeyPatch, name: str, value: str) -> str:
 def test_misspelt_variable_is_refused_with_the_nearest_name(
     monkeypatch: pytest.MonkeyPatch, given: str, meant: str | None
 ) -> None:
-    said = "docs/settings.md lists all of them" if meant is None else f"Did you mean {meant}?"
-    assert refusal(monkeypatch, given, "1") == f"{given} is not a setting. {said}"
+    text = "docs/settings.md lists all of them" if meant is None else f"Did you mean {meant}?"
+    assert refusal(monkeypatch, given, "1") == f"{given} is not a setting. {text}"
 
 
 @pytest.mark.parametrize(

@@ -432,9 +432,9 @@ async def test_refusal_for_want_of_memory_says_so_and_is_counted() -> None:
     async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
         refused = await client.get("/raise/memory")
     assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
-    told = refused.json()
-    assert (told["type"], told["code"]) == ("/docs/errors#memory-exhausted", "memory-exhausted")
-    assert "memory" in told["detail"]
+    record = refused.json()
+    assert (record["type"], record["code"]) == ("/docs/errors#memory-exhausted", "memory-exhausted")
+    assert "memory" in record["detail"]
     assert b"\npagefault_memory_refusals_total 1.0\n" in metrics.exposition()
 
 
@@ -452,8 +452,8 @@ def raised_codes() -> set[str]:
     trees = [ast.parse(text) for _, text in sources()]
     nodes = [node for tree in trees for node in ast.walk(tree)]
     named = [node for node in nodes if isinstance(node, ast.Call | ast.ClassDef)]
-    given = [keyword.value for node in named for keyword in node.keywords if keyword.arg == "code"]
-    said = {value.value for value in given if isinstance(value, ast.Constant)}
+    values = [keyword.value for node in named for keyword in node.keywords if keyword.arg == "code"]
+    said = {value.value for value in values if isinstance(value, ast.Constant)}
     return {code for code in said if isinstance(code, str)} | {f"{noun}-exists" for noun in BUNDLED}
 
 

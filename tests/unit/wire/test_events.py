@@ -52,8 +52,8 @@ def test_interaction_is_shown_as_it_was_before_its_answer() -> None:
         answered_at=NOW,
     )
     made = event_of(logged("interaction:created", b'{"inputKind":"dict"}', answered))
-    shown = f'{{"input":{ODD.decode()},"output":null,"timestamp":"2023-10-27T10:00:00Z"}}'
-    assert made.data.decode() == f'{{"inputKind":"dict","interaction":{shown},{PLACE}'
+    text = f'{{"input":{ODD.decode()},"output":null,"timestamp":"2023-10-27T10:00:00Z"}}'
+    assert made.data.decode() == f'{{"inputKind":"dict","interaction":{text},{PLACE}'
 
 
 @pytest.mark.parametrize("members", [b"{}", b'{"deleted":{"pages":1}}'])

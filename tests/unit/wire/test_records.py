@@ -61,13 +61,13 @@ def test_tool_message_is_what_json_makes_of_it(string: str) -> None:
 def test_history_message_is_what_json_makes_of_it() -> None:
     message = StoredHistoryMessage(3, "i", NOW, None, "d", b'{"role":"user","content":null}')
     head = {"seq": 3, "id": "i", "created_at": TOLD}
-    said = {"role": "user", "content": None}
-    assert history_entry(message) == dumped({**head, "entry": "message", **said})
+    block = {"role": "user", "content": None}
+    assert history_entry(message) == dumped({**head, "entry": "message", **block})
     fault = replace(message, is_page_fault=True)
-    assert history_entry(fault) == dumped({**head, "entry": "page_fault", **said})
+    assert history_entry(fault) == dumped({**head, "entry": "page_fault", **block})
     # From before the name was taken: what was stored is told as it is.
     earlier = replace(message, message=b'{"role":"user","content":null,"entry":7}')
-    assert history_entry(earlier) == dumped({**head, **said, "entry": 7})
+    assert history_entry(earlier) == dumped({**head, **block, "entry": 7})
     deeper = replace(message, message=b'{"role":"user","content":[{"entry":7}]}')
     assert json.loads(history_entry(deeper))["entry"] == "message"
 

@@ -223,8 +223,8 @@ def test_preview_has_the_length_of_one(head: int, tail: int, is_preview: bool) -
 
 def test_text_is_shortened_to_half_and_an_eighth_of_its_limit() -> None:
     text = "a" * 500 + "b" * 500
-    said = "\n[… 938 characters left out; read_text(7) shows all of it …]\n"
-    assert shortened(text, 100, "read_text(7)") == "a" * 50 + said + "b" * 12
+    sentence = "\n[… 938 characters left out; read_text(7) shows all of it …]\n"
+    assert shortened(text, 100, "read_text(7)") == "a" * 50 + sentence + "b" * 12
     assert shortened(text, 100, "") == ("a" * 50 + "\n[… 938 characters left out …]\n" + "b" * 12)
 
 

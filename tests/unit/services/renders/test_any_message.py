@@ -119,8 +119,8 @@ def told(turns: list[ComposedTurn], message: dict[str, Any]) -> Iterator[str]:
 @given(_messages)
 def test_every_word_is_told_or_left_out_by_name(message: dict[str, Any]) -> None:
     turns = read(message, resources={ID: PICTURE})
-    shown = "\n".join(told(turns, message))
-    assert [word for word in strings(message) if word.startswith("~") and word not in shown] == []
+    words = "\n".join(told(turns, message))
+    assert [word for word in strings(message) if word.startswith("~") and word not in words] == []
 
 
 @given(_messages)

@@ -256,7 +256,7 @@ def anthropic_cases() -> dict[str, Case]:
             {"type": "tool_result", "tool_use_id": "t4", "content": "s"},
         ],
     }
-    shown: UserMessageParam = {
+    message: UserMessageParam = {
         "role": "user",
         "content": [
             image,
@@ -325,7 +325,7 @@ def anthropic_cases() -> dict[str, Case]:
             ],
         ),
         "media": (
-            {**shown},
+            {**message},
             [
                 said(
                     "user",
@@ -404,7 +404,7 @@ def gemini_cases() -> dict[str, Case]:
             ),
         ],
     )
-    shown = genai.Content(
+    message = genai.Content(
         role="user",
         parts=[
             genai.Part(text="Look."),
@@ -440,7 +440,7 @@ def gemini_cases() -> dict[str, Case]:
             ],
         ),
         "media": (
-            shown.model_dump(mode="json", by_alias=True, exclude_none=True),
+            message.model_dump(mode="json", by_alias=True, exclude_none=True),
             [
                 said(
                     "user",
