@@ -66,7 +66,7 @@ def main() -> None:
     # A thousand listeners are a thousand sockets.
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-    # Asked to end, it ends what it has started.
+    # At a signal, it ends the processes that it has started.
     warnings.filterwarnings("ignore", ".*XDG_RUNTIME_DIR.*")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     if not options.smoke and (load := os.getloadavg()[0]) > _BUSY:
@@ -78,7 +78,7 @@ def main() -> None:
         measured = _measured(group, Scale.SMOKE if options.smoke else Scale.FULL)
         figures += measured
         if not options.smoke and not options.no_write:
-            # At once: what was measured is not lost should a later one fail.
+            # At once, so that no figures are lost if a later group fails.
             write_results(measured, list(MODULES))
     if not options.smoke:
         print_table(figures)
@@ -88,7 +88,7 @@ def _measured(group: str, scale: Scale) -> Sequence[Figure]:
     """Return the figures of a group; prints how long it takes."""
     began = time.perf_counter()
     module = importlib.import_module(f"benchmarks.{MODULES[group]}")
-    # The service's loop: what measures is not to be slower than what is measured.
+    # The service's loop: the client must not be slower than the service.
     measure = partial(module.measure, scale)
     figures: Sequence[Figure] = anyio.run(measure, backend_options={"use_uvloop": True})
     if not figures or {figure.group for figure in figures} != {group}:

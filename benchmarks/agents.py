@@ -37,7 +37,7 @@ for line in sys.stdin.buffer:
     sys.stdout.write(json.dumps(answer) + "\\n")
     sys.stdout.flush()
 """
-# It answers with what has been recorded, in order.
+# It answers with the recorded results, in order.
 _RECORDED = """
 import json, sys
 results = json.load(open(sys.argv[1]))

@@ -114,7 +114,7 @@ def list_attacks(client: httpx.Client, headers: Mapping[str, str], scale: Scale)
     """Return every attack on a service.
 
     Args:
-        client: For what has to be stored before.
+        client: Stores the records before the attack.
         headers: Those of every request, with the key.
         scale: How large they are.
     """

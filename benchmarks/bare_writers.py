@@ -44,7 +44,7 @@ _EVENT = (
 
 
 class Writer(Protocol):
-    """Somebody who writes results to a session, one after the other."""
+    """A client that writes results to a session, one after the other."""
 
     def write(self) -> None:
         """Write one, which is on the disk when this returns."""
@@ -55,7 +55,7 @@ class SqliteWriter:
 
     Args:
         path: The file.
-        factory: What the connection is made of.
+        factory: Makes the connection.
     """
 
     def __init__(

@@ -90,7 +90,7 @@ async def _faults(service: Service, folder: Path, scale: Scale) -> Sequence[Figu
 
 
 def _prepared(service: Service) -> bytes:
-    """Write what is faulted; returns the answer to a fault."""
+    """Write the page; return the answer to a fault of it."""
     with service.client() as client:
         pages = [
             {"page_id": f"f{number}", "session_id": "s", "content": f"Page {number}. {_TEXT}"}

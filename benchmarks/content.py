@@ -30,7 +30,7 @@ _SMALL = ratio_at_least(3)
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """Stored bytes, at the service and at what it stands beside."""
+    """Stored bytes, at the service and at its baseline."""
 
     service: Service
     bare: Bare

@@ -3,7 +3,7 @@
 A session of sixty screenshots and forty long results is rendered behind every step, with a frontier
 and, beside it, with only the newest three images kept and all texts whole, and with nothing left
 out. The frontier's limit is the one of some whose renderings have together at most as many tokens.
-What is not part of the prefix that the rendering before had is not cached.
+Text behind the common prefix with the last rendering is not cached.
 """
 
 import json
@@ -173,7 +173,7 @@ def _steps(count: int) -> Iterator[list[Json]]:
 
 
 def _tokens_of(value: object, target: str) -> int:
-    """Return what the strings and images of a message cost; keys and marks are not counted."""
+    """Return the tokens of the strings and images of a message; keys and marks are not counted."""
     if isinstance(value, dict):
         value = list(value.values())
     if isinstance(value, list):

@@ -36,7 +36,7 @@ CONTENT = "x" * 800
 _MARK = b"event: "
 _JOIN_AT_ONCE = 50
 _STREAM = b"GET /api/events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
-# What the service sends for one event, said once by the process that only sends.
+# The bytes of one event of the service, for the process that only sends.
 _PLAIN = """
 import asyncio, sys
 async def main():
@@ -111,9 +111,9 @@ class Listener(asyncio.Protocol):
         cast(asyncio.WriteTransport, transport).write(self._request)
 
     def data_received(self, data: bytes) -> None:
-        """Count the events that begin in what has come."""
+        """Count the events that begin in the received bytes."""
         if self.audience is None:
-            # What comes first says that the stream is open, unless it is refused.
+            # The first block opens the stream, unless it is refused.
             if not data.startswith((b"HTTP/1.1 200", b"id: ", b"joined", b"1")):
                 sys.exit(data.decode())
             self.has_joined.set()
@@ -123,7 +123,7 @@ class Listener(asyncio.Protocol):
             self._heard += 1
             self.audience.note(self._heard)
         self._rest = seen[-len(_MARK) + 1 :]
-        # What a stream opens with may come by itself, and is no event.
+        # The opening block may come alone, and is no event.
         if not self.first and _MARK in data:
             self.first = data
 
@@ -184,7 +184,7 @@ class PlainSockets:
         self._numbers = count(1)
 
     async def once(self) -> float:
-        """Seconds from the moment it is told to write until the last has it."""
+        """Return the seconds from the command to write until the last listener has the event."""
         sent_at = time.perf_counter()
         number = next(self._numbers)
         await anyio.to_thread.run_sync(_tell, self._trigger)
@@ -292,7 +292,7 @@ async def _fanout(listeners: int) -> AsyncIterator[tuple[Fanout, int, MeasuredPr
             base_url=process.base_url, timeout=60, trust_env=False
         ) as client:
             fanout = Fanout(client, Audience(listeners))
-            # What the first listeners bring into memory is not taken for each of the others.
+            # The first listeners load modules, whose memory is not counted for the others.
             await Audience(20).join(process.port, _STREAM)
             await fanout.write_before_all()
             before = process.resident_bytes

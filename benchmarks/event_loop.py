@@ -71,7 +71,7 @@ async def measure(scale: Scale) -> Sequence[Figure]:
         holds = _Holds(Path(name) / "holds.jsonl")
         env = {HOLDS_FILE: str(holds.file)}
         with serving(Path(name), env=env, cores=ALL, command=COMMAND) as served:
-            # What the first of each loads is loaded once.
+            # The first call of each kind loads modules.
             for attack in _attacks(scale.pick(1_000, 100)):
                 await _send(served, attack)
             many = scale.pick(_VALUES, 1_000)

@@ -42,7 +42,7 @@ class Attack:
 
 
 async def measure(scale: Scale) -> Sequence[Figure]:
-    """Both attacks, and what the process grew by meanwhile."""
+    """Run both attacks; return the growth of the process."""
     return await anyio.to_thread.run_sync(_measured, scale)
 
 

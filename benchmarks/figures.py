@@ -11,7 +11,7 @@ _T = TypeVar("_T")
 
 
 class WrongAnswerError(Exception):
-    """The service, or a baseline, did not answer what it should have: there is no figure."""
+    """The service, or a baseline, gave a wrong answer, so there is no figure."""
 
 
 class Scale(Enum):
@@ -45,17 +45,17 @@ class Aim:
 
 
 def ratio_at_least(bound: float) -> Aim:
-    """For what is better the higher it is, beside its baseline."""
+    """Return the aim of a ratio that is better if it is higher."""
     return Aim("ratio", bound, is_upper=False)
 
 
 def ratio_at_most(bound: float) -> Aim:
-    """For what is better the lower it is, beside its baseline."""
+    """Return the aim of a ratio that is better if it is lower."""
     return Aim("ratio", bound, is_upper=True)
 
 
 def value_at_most(bound: float) -> Aim:
-    """For what has a bound of its own, in the figure's unit."""
+    """Return the aim of a value, in the figure's unit."""
     return Aim("value", bound, is_upper=True)
 
 

@@ -56,7 +56,7 @@ ENGINES: tuple[Engine, ...] = ("SQLite", "PostgreSQL")
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """An open store with so many records of each kind, and what is picked from it."""
+    """An open store with so many records of each kind, and records that are picked from it."""
 
     services: Services
     size: int

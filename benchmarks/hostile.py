@@ -291,7 +291,7 @@ async def _stopped_senders(service: Service, senders: int) -> AsyncIterator[None
 async def _refused_bodies(scale: Scale) -> Sequence[Figure]:
     """Clients without a key that announce 1 GB each, are answered, and send a byte now and then.
 
-    They are as many as may be connected; whoever comes then is to be answered all the same.
+    They take all connections that may be open; another client must still get an answer.
     """
     many = scale.pick(_REFUSED, 20)
     env = {"PAGEFAULT_LIMITS__CONNECTIONS_AT_ONCE": str(many)}

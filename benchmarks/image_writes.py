@@ -34,14 +34,14 @@ from tests.kit.media import png
 
 GROUP = "common"
 _numbers = count(1)
-# The signature and IHDR; both this and what is put behind it are whole groups of base64.
+# The signature and IHDR; this and the added bytes are whole groups of base64.
 _HEAD_BYTES = 33
 _MARK_BYTES = 24
 
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """A kind of image, and what is to be reached with it."""
+    """A kind of image, and its aim."""
 
     name: str
     width: int

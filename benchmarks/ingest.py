@@ -153,7 +153,7 @@ def _alone(
 async def _memory(folder: Path, pieces: int, *, at_once: int, aim_mib: int) -> Figure:
     """The most memory a fresh service took while so many results came in at once."""
     with serving(folder) as service:
-        # What the first request of all loads is not taken for it.
+        # The first request loads modules, which are not counted.
         _send(service, _new(1))
         memory = Memory(service.pid)
         memory.reset_peak()
@@ -191,7 +191,7 @@ def _new(pieces: int) -> VideoResult:
 
 
 def _send(service: Service, result: VideoResult) -> Transfer:
-    """Send a result and see that it is answered by what is kept of it."""
+    """Send a result, and check that the answer is its record."""
     fields = "".join(f"{name}: {value}\r\n" for name, value in service.headers.items())
     head = _head("/api/tool-results", result, fields)
     done = transfer(service.port, head, list(result.body()))

@@ -126,7 +126,7 @@ async def _write_templates(services: Services) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Marks:
-    """The words that stand for projects, modalities and sessions in the index of pages."""
+    """The terms of projects, modalities and sessions in the index of pages."""
 
     project: str
     modalities: tuple[str, ...]
@@ -258,7 +258,7 @@ def _fill_sqlite(settings: Settings, count: int, marks: _Marks) -> None:
                 f"FROM series JOIN marks ON session_id = {copies.session_of_page()}"
             )
         )
-        # Nothing is to be indexed beside what is measured.
+        # Nothing else may be indexed during the measurement.
         connection.execute("UPDATE search_entries SET indexed = revision")
         connection.execute("COMMIT")
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -270,7 +270,7 @@ def _md5(text: str) -> str:
 
 def _fill_postgresql(url: str, count: int, marks: _Marks) -> None:
     with psycopg.connect(url, autocommit=True) as connection:
-        # Neither the disk's promises nor foreign keys matter to what is made up.
+        # Generated rows need no syncs and no foreign keys.
         connection.execute("SET session_replication_role = replica")
         connection.execute("SET synchronous_commit = off")
         connection.execute("SET maintenance_work_mem = '512MB'")

@@ -1,4 +1,4 @@
-"""The service as its users run it, and what it stands beside, each in a process of its own.
+"""The service as its users run it, and its baseline, each in a process of its own.
 
 Both are on a free loopback port, and on the core for servers unless they are given more. The
 service asks for a key, writes its log as JSON to a file, and keeps what it is given in SQLite and
@@ -42,7 +42,7 @@ class Service:
         return {"Authorization": f"Bearer {self.key}"}
 
     def client(self) -> httpx.Client:
-        """A client for what is done before and after measuring; close it."""
+        """Return a client for requests before and after the measurement; close it."""
         return httpx.Client(
             base_url=f"http://127.0.0.1:{self.port}",
             headers=self.headers,
@@ -104,7 +104,7 @@ def serving(
         folder: For its data and its log; made if need be.
         env: More settings, by variable: another database, another store.
         cores: Those it may use.
-        command: What it is started with; another one is a module that changes its merge_config.
+        command: The command line; by default, that of the service.
     """
     data_dir = folder / "data"
     data_dir.mkdir(parents=True, exist_ok=True)

@@ -82,7 +82,7 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Clients that ask the service, and the same for what it stands beside."""
+    """Clients of the service, and those of the baseline."""
 
     name: str
     clients: int
@@ -229,7 +229,7 @@ class _Stored:
         self._kept[number] = uri
 
     def check(self, body: Callable[[int], bytes]) -> None:
-        """Read everything back and compare it with what was sent."""
+        """Read everything back, and compare it with the sent bodies."""
         with self._service.client() as client:
             for number, uri in self._kept.items():
                 path = f"/api/resources/{uri.removeprefix('blob:')}/content"

@@ -1,4 +1,4 @@
-"""A client that asks again as soon as it is answered, and costs little beside what it asks.
+"""A client that sends the next request after each answer, at little cost of its own.
 
 It keeps its connections, sends bytes that are ready, and reads of an answer only the status and the
 length. Run it on a core of its own (`benchmarks.machine.on_cores`), on uvloop.
@@ -133,7 +133,7 @@ class Load:
         started = loop.time()
         for connection in self._connections:
             connection.start(counted)
-        # What is under way when the time is over is waited for, and counted with its time.
+        # Requests in progress at the end are waited for, and counted with their time.
         over = loop.call_at(started + seconds, setattr, counted, "is_over", True)
         try:
             await asyncio.wait_for(counted.ended, seconds + _PATIENCE_SECONDS)
@@ -152,7 +152,7 @@ async def loading(
 
     Args:
         port: Of a server on loopback.
-        ask: Called for every request.
+        ask: Returns the next request.
         connections: How many there are at once.
         statuses: Those that a right answer has.
     """

@@ -1,4 +1,4 @@
-"""Requests a second for what is looked up, beside a bare route that answers with a constant.
+"""Look-ups a second, beside a bare route that answers with a constant.
 
 Four lookups, each on SQLite and with a key: a tool result, a resource's descriptor, a page, and 50
 entries of a session's history. Beside each a FastAPI route, under the same server on the same core,
@@ -85,7 +85,7 @@ async def _compare(
 
 
 def _prepared(service: Service) -> list[Lookup]:
-    """Write what is looked up, and look it up once."""
+    """Write the records, and look each up once."""
     addresses = ("", "")
     with service.client() as client:
         for number in range(0, ENTRIES, 2):

@@ -1,4 +1,4 @@
-"""The machine under the figures: what it is, and which core runs what."""
+"""The machine under the figures: its kind, and the core of each process."""
 
 import os
 import platform

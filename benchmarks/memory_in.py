@@ -36,7 +36,7 @@ _WORDS = b"a word or two " * (MIB // 14)
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Requests at once, and what they may take; `most` is in MiB, above or in all."""
+    """Simultaneous requests, and their limit; `most` is in MiB, above the start or in all."""
 
     name: str
     send: Callable[[Service], Awaitable[Sequence[int]]]
@@ -193,7 +193,7 @@ async def _ask_health(service: Service, times: list[float]) -> None:
 
 
 async def _sent(service: Service, line: str, pieces: list[bytes], *, missing: int = 0) -> int:
-    """Send a body piece by piece until it is answered; the status, 0 where none is to be had.
+    """Send a body piece by piece until it is answered; return the status, 0 without an answer.
 
     With `missing` so many bytes more are announced than are sent, and nothing is waited for.
     """

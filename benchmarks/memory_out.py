@@ -191,7 +191,7 @@ async def _write(service: Service, events: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Wait:
-    """Between a question and its answer: the time, and what the service has worked meanwhile."""
+    """Return the time between a request and its answer, and the service's processor time."""
 
     seconds: float
     spent_seconds: float

@@ -70,9 +70,9 @@ class Sends:
     content_type: str
     body: Callable[[int], bytes]
     kept: Callable[[httpx.Client, str], bytes]
-    """Reads back what an answer says is at a place."""
+    """Reads the bytes at the place that an answer names."""
     stored: Callable[[httpx.Client], int]
-    """Counts what the service has kept in all."""
+    """Counts all stored records of the service."""
     sent: Callable[[int], bytes]
     """The bytes that are to be read back."""
 
@@ -87,7 +87,7 @@ class Answers:
     """By the number of a request that was taken, where its bytes are."""
 
     def forget_times(self) -> None:
-        """Count anew; what is kept stays kept."""
+        """Reset the counts; stored records stay."""
         self.taken.clear()
         self.refused.clear()
 
@@ -262,7 +262,7 @@ async def _asked(
 
 
 class _Client:
-    """One that asks again at once, whatever it is told."""
+    """A client that retries at once, without the delay of `Retry-After`."""
 
     def __init__(self, port: int, make: Make, answers: Answers, *, is_connected_anew: bool) -> None:
         self._port = port
@@ -316,12 +316,12 @@ class _Client:
     async def _leave(self) -> None:
         if self._streams is not None:
             (_, writer), self._streams = self._streams, None
-            # What a refusal has left unread of the request is not waited for.
+            # The unread rest of a refused request is not waited for.
             writer.transport.abort()
 
 
 def _check(overload: Overload, service: Service, answers: Answers) -> None:
-    """See that what was taken is there as it was sent, and nothing that was refused."""
+    """Check that accepted bodies are stored as they were sent, and refused ones are not."""
     sends = overload.sends
     with service.client() as client:
         for number, place in answers.kept.items():

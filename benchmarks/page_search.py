@@ -299,7 +299,7 @@ async def timed(records: Records, searches: Sequence[Search]) -> tuple[list[floa
 
 
 def _found(search: Search, unit: UnitOfWork) -> int:
-    """Search, and read what is shown of the matches; how many there are."""
+    """Search, and read the snippets of the matches; return the number of matches."""
     place = page_place(unit, search.session_id, search.modality)
     matches = find(parse_search(search.text), [place]).matches
     unit[PageRecords].numbered([match.number for match in matches[:SHOWN]], content_up_to=2**40)

@@ -1,4 +1,4 @@
-"""A PostgreSQL server that keeps its promises: what is committed is on the disk."""
+"""A PostgreSQL server with durable commits."""
 
 import tempfile
 from collections.abc import AsyncIterator

@@ -61,7 +61,7 @@ def write_results(
         figures: Of one or more groups, each whole.
         order: All groups there are, as they stand in the document.
         results: The document; made if need be.
-        notes_file: What is said beside the figures.
+        notes_file: The texts beside the figures.
     """
     notes = tomllib.loads(notes_file.read_text())
     titles = {str(notes[group]["title"]): group for group in order if group in notes}

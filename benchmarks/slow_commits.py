@@ -48,7 +48,7 @@ class SlowCursor(sqlite3.Cursor):
 
 
 class SlowConnection(sqlite3.Connection):
-    """A connection that waits before it commits what it has written."""
+    """A connection that waits before each commit."""
 
     _committed = 0
 
@@ -90,7 +90,7 @@ def _slow_down_sqlite() -> None:
     def slow_connect(path: str | Path, **options: Any) -> sqlite3.Connection:  # noqa: ANN401
         return connect(path, factory=SlowConnection, **options)
 
-    # Whoever takes a cursor's method from its class takes that of ours.
+    # Methods that are taken from the class of a cursor are ours.
     for module in (sqlite3, sqlite3.dbapi2):
         vars(module).update(connect=slow_connect, Connection=SlowConnection, Cursor=SlowCursor)
 

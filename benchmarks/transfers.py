@@ -56,7 +56,7 @@ def transfer(
             for piece in pieces:
                 wire.sendall(piece)
         except ConnectionError:
-            # Whoever answers before the end need not read on; what it says comes next.
+            # A server that answers before the end need not read on; its answer comes next.
             pass
         status, length, begun = _head(wire)
         body = _body(wire, begun, length, hashed=hashed)

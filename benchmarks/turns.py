@@ -33,7 +33,7 @@ class Server(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One of those that are compared, and what it is asked."""
+    """A compared server, and the requests to it."""
 
     server: Server
     request: bytes
@@ -114,7 +114,7 @@ def cpu_seconds(pid: int) -> float:
 
 
 def in_words(served: Rates, bare: Rates) -> str:
-    """The spread of the rounds, and what an answer costs on both sides."""
+    """Return the spread of the rounds, and the cost of an answer on both sides."""
     costs = [statistics.median(item.cpu_us) for item in (served, bare)]
     return f"{spread(served.a_second)}; {costs[0]:,.0f} µs of CPU each, baseline {costs[1]:,.0f}"
 

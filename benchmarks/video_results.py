@@ -52,7 +52,7 @@ class VideoResult:
 
     @cached_property
     def _first(self) -> bytes:
-        # What the bytes are is seen at their beginning: a brand, and a box for all that follows.
+        # The type is read at the beginning: a brand, and a box for the rest.
         size = self.pieces * _RAW_BYTES - len(_BRAND)
         opening = _BRAND + struct.pack(">I4sQ", 1, b"mdat", size)
         noise = Random(self.number).randbytes(_RAW_BYTES - len(opening))  # noqa: S311 - no secret

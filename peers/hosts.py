@@ -1,4 +1,4 @@
-"""A host of MCP that notes what it hears, message by message, before its SDK reads it."""
+"""A host of MCP that records each message before its SDK reads it."""
 
 from collections.abc import (
     AsyncIterator,
@@ -58,7 +58,7 @@ class Heard:
 async def _noted(
     streams: AbstractAsyncContextManager[Any], heard: Heard
 ) -> AsyncIterator[tuple[MemoryObjectReceiveStream[_Said], Any]]:
-    """Put a stream before a transport's, on which what it says is noted."""
+    """Put a recording stream before that of a transport."""
     told, hears = anyio.create_memory_object_stream[_Said]()
 
     async def pass_on(said_by_server: Any) -> None:  # noqa: ANN401 - of each transport another one
@@ -92,7 +92,7 @@ async def host_of(
 
     Args:
         place: The server.
-        answers: What the host answers to what it is asked, in turn, by the client's callbacks.
+        answers: The answers of the host to requests of the server, by the client's callbacks.
     """
     heard = Heard()
     at = streamable_http_client(place) if isinstance(place, str) else stdio_client(place)

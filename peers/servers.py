@@ -1,4 +1,4 @@
-"""Real MCP servers, and what is asked of each: texts, media, structured values and failures."""
+"""Real MCP servers, and the calls of each: texts, media, structured values and failures."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class Server:
     Attributes:
         sdk: The environment it is called from: that of the newest SDK, or of its first version.
         command: How it is started.
-        calls: What it is asked, in order.
+        calls: The calls, in order.
     """
 
     sdk: Literal["new", "old"]

@@ -1,4 +1,4 @@
-"""MCP Inspector's command line gets through the proxy what it gets from a server directly.
+"""MCP Inspector's command line gets the same output through the proxy and from a server.
 
 It does in each era of the protocol that it speaks: `legacy` begins with `initialize`, `modern` with
 `server/discover` of 2026-07-28, and `auto` asks for the second and makes do with the first.
@@ -40,7 +40,7 @@ Json = Any
 
 
 def asked(folder: Path, command: Sequence[str], method: str, *options: str) -> Json:
-    """Return what the inspector prints for one request to a server, which may be an error."""
+    """Return the output of the inspector for one request to a server, which may be an error."""
     config = folder / "hosts.json"
     server = {"command": command[0], "args": list(command[1:])}
     config.write_text(json.dumps({"mcpServers": {"it": server}}))
@@ -73,14 +73,14 @@ def behind_proxy(data: Path, command: Sequence[str]) -> list[str]:
 def asked_both(
     folder: Path, data: Path, command: Sequence[str], method: str, *options: str
 ) -> list[Json]:
-    """Return what is printed for a request to a server, and to it through the proxy."""
+    """Return the outputs for a request to a server, directly and through the proxy."""
     commands = {"direct": command, "proxied": behind_proxy(data, command)}
 
     def ask(name: str) -> Json:
         (folder / name).mkdir()
         return asked(folder / name, commands[name], method, *options)
 
-    # At the same time: most of what a request takes is waiting.
+    # At the same time, since a request mostly waits.
     with ThreadPoolExecutor(len(commands)) as threads:
         return list(threads.map(ask, commands))
 

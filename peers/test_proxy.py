@@ -1,4 +1,4 @@
-"""A host gets through the proxy what it gets from a real server directly."""
+"""A host gets the same results through the proxy and from a real server."""
 
 import json
 import re
@@ -48,20 +48,20 @@ def data_dir(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def same_folder(folder: Path, tmp_path: Path) -> Iterator[Path]:
-    """The folder of the servers, which is afterwards what it was."""
+    """Yield the folder of the servers, and restore it afterwards."""
     shutil.copytree(folder, tmp_path / "copy", symlinks=True)
     yield tmp_path / "copy"
     restore(folder, tmp_path / "copy")
 
 
 def restore(folder: Path, copy: Path) -> None:
-    """Make a folder what a copy of it is."""
+    """Restore a folder from a copy."""
     shutil.rmtree(folder)
     shutil.copytree(copy, folder, symlinks=True)
 
 
 def expected(client: httpx.Client, call_id: str, tool: str, result: Json) -> Json:
-    """Return what a host is to get for a result: one with media has its rendering's content."""
+    """Return the expected result of a host: one with media has its rendering's content."""
     body = {"toolName": tool, "toolCallId": call_id, "result": result}
     record = client.post("/api/tool-results", json=body).json()
     if not record["sanitized"]["resources"]:
@@ -73,14 +73,14 @@ def expected(client: httpx.Client, call_id: str, tool: str, result: Json) -> Jso
 
 
 def comparable(tool: str, result: Json) -> str:
-    """Return what has to be the same for both ways."""
+    """Return the parts of a result that must be equal for both ways."""
     # The handle of a medium is another one in another project.
     said = _HANDLE.sub("@blob:", json.dumps(without_null(result)))
     return _CHANGING.sub("#", said) if tool in _OTHER_EACH_TIME else said
 
 
 def without_null(value: object) -> object:
-    """Leave out what the SDK writes for members that are absent."""
+    """Remove the values that the SDK writes for absent members."""
     if isinstance(value, dict):
         return {key: without_null(item) for key, item in value.items() if item is not None}
     return [without_null(item) for item in value] if isinstance(value, list) else value

@@ -22,7 +22,7 @@ Json: TypeAlias = dict[str, Any]
 _SERVERS = tuple(servers(Path()))
 # The others answer otherwise the second time, or FastMCP's own reading renames a member.
 _READ_ALIKE = frozenset(("filesystem", "git", "sequential-thinking", "typed"))
-# What is shorter may stand anywhere.
+# Shorter texts may occur anywhere.
 _FEWEST_LETTERS = 14
 
 

@@ -23,7 +23,7 @@ from tests.kit.servers import with_a_database
 
 pytestmark = [
     pytest.mark.anyio,
-    # The server speaks revisions that still have what the newest one has dropped.
+    # The server supports revisions with features that the newest one has dropped.
     pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning"),
 ]
 
@@ -59,7 +59,7 @@ def ways(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ways]:
 async def heard_on(
     ways: Ways, work: Work, answers: Mapping[str, Sequence[BaseModel]]
 ) -> Mapping[str, list[Json]]:
-    """Return what a host hears on each way while it works."""
+    """Return the received messages of a host on each way."""
     heard: dict[str, list[Json]] = {}
     is_complete = anyio.Event()
 
@@ -70,7 +70,7 @@ async def heard_on(
             heard[name] = said.messages
             if name == "directly":
                 is_complete.set()
-            # What comes over another stream may come later than the last answer.
+            # Messages of another stream may come after the last answer.
             await is_complete.wait()
             await said.until(lambda messages: len(messages) >= len(heard["directly"]))
 
@@ -81,7 +81,7 @@ async def heard_on(
 
 
 async def heard_alike(ways: Ways, work: Work, **answers: Sequence[BaseModel]) -> list[Json]:
-    """Check that a host hears the same on each way; return what it hears."""
+    """Check that a host receives the same messages on each way; return them."""
     heard = await heard_on(ways, work, answers)
     assert heard["piped"] == heard["directly"]
     assert by_stream(heard["listening"]) == by_stream(heard["directly"])
@@ -89,7 +89,7 @@ async def heard_alike(ways: Ways, work: Work, **answers: Sequence[BaseModel]) ->
 
 
 def by_stream(messages: list[Json]) -> list[Json]:
-    """Order messages by what they are: over HTTP not all come on one stream."""
+    """Sort messages by their kind, since they come on several streams over HTTP."""
 
     def kind(message: Json) -> str:
         # Progress comes on the stream of the answer, and before it.
@@ -204,7 +204,7 @@ async def test_log_comes_from_the_level_that_the_host_has_set(ways: Ways) -> Non
     async def work(host: Client, heard: Heard) -> None:
         for level in ("debug", "error", "emergency"):
             await host.set_logging_level(level)
-            # It logs an error at once, and more until it is told to stop.
+            # It logs an error at once, and more until a request stops it.
             for _ in ("start", "stop"):
                 await host.call_tool("toggle-simulated-logging")
 
@@ -285,7 +285,7 @@ async def test_changes_are_told_of_resources_that_the_host_has_subscribed_to(way
     async def work(host: Client, heard: Heard) -> None:
         await host.subscribe_resource(_DOCUMENT)
         await host.subscribe_resource(f"{_TEXT}/1")
-        # It tells of both at once, and more until it is told to stop.
+        # It notifies of both at once, and more until a request stops it.
         for _ in ("start", "stop"):
             await host.call_tool("toggle-subscriber-updates")
         await host.unsubscribe_resource(_DOCUMENT)

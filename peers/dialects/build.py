@@ -154,7 +154,7 @@ _NO_PACKAGE = {"vercel": "ai", "claude-code": "Claude Code", "codex": "Codex"}
 
 
 def members(value: Any, path: str = "") -> Iterator[str]:
-    """The paths to all members of a value, each with the type of what stands there."""
+    """Yield the paths to all members of a value, each with the type of the member."""
     yield f"{path}:{type(value).__name__}"
     if isinstance(value, dict):
         for name, member in value.items():
@@ -183,12 +183,12 @@ def lines(kind: str, dialect: str) -> Iterator[str]:
 
 
 def _seen_beside(expect: dict[str, Any]) -> Iterator[str]:
-    """Yield what a value is as well, beside its members: a result that failed, a side."""
+    """Yield the properties of a value beside its members: a result that failed, a side."""
     yield str(expect.get("failed", expect.get("role")))
 
 
 if __name__ == "__main__":
-    # Packages warn of classes that are on their way out; what they dump counts as long as it can.
+    # Packages warn of deprecated classes, whose dumps are read as long as they exist.
     warnings.filterwarnings("ignore")
     for value in sys.argv[2:] or DIALECTS:
         for line in lines(sys.argv[1], value):

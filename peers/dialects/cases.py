@@ -35,7 +35,7 @@ def case(
     call: str | None = CALL,
     tool: str | None = TOOL,
 ) -> Case:
-    """A result, and what is expected of it."""
+    """A result, and the expected reading."""
     expect = {"texts": texts, "media": [IMAGE] * images, "failed": failed}
     expect |= {"call": call, "tool": tool}
     return {"value": value, "expect": {key: said for key, said in expect.items() if said}}
@@ -50,7 +50,7 @@ def message(
     images: int = 0,
     call: str | None = CALL,
 ) -> Case:
-    """A message, who says it, and what of it a model is told."""
+    """A message, its role, and its texts for a model."""
     expect = {"role": role, **_told(texts, calls, answers, images, call)}
     return {"value": value, "expect": {key: said for key, said in expect.items() if said}}
 

@@ -460,7 +460,7 @@ def _pydantic_ai_responses() -> Iterator[Model]:
         ([text_call], (), {"calls": 1}),
         ([thought, said, call], (SAID,), {"calls": 1}),
         ([native, returned, said], (SAID,), {"calls": 1, "answers": (WORDS,)}),
-        # No target has media of the assistant, so that it is told of its picture in a line.
+        # No target accepts media of the assistant, so its picture becomes a line.
         ([said, m.FilePart(content=picture)], (SAID,), {}),
     ]
     options = {**_RUN, "model_name": "m", "provider_name": "openai", "finish_reason": "stop"}

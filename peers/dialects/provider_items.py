@@ -60,7 +60,7 @@ def openai_responses() -> Iterator[Case]:
         (r.ResponseFileSearchToolCall, {"type": "file_search_call", "queries": [SECRET]}),
     ):
         built = model.model_validate({**item, "id": "i_1", "status": "completed"})
-        # What only the provider reads is told in words; a picture has no place with the assistant.
+        # Blocks of the provider alone become words; the assistant has no pictures.
         yield from (message(dump, "assistant") for dump in dumps(built))
 
 

@@ -64,7 +64,7 @@ def claude_code() -> Iterator[Case]:
     made = history(both, calls=2, answers=(WORDS, BOOM))
     made["expect"]["answers"][1][0] = "call_2"
     yield made
-    # What was asked first was changed afterwards, and asked anew.
+    # The first request was edited, and sent again.
     again = _user("1c", None, [{"type": "text", "text": SECRET}])
     yield history(
         [again, _assistant("2c", "1c", "msg_0", [{"type": "text", "text": SECRET}]), *plain]
