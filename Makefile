@@ -18,7 +18,9 @@ DATA_DIR_OPTION := --data-dir "$${PAGEFAULT_DATA_DIR:-data}"
 # Without a network, `make run` starts after seconds and not after npm's own retries.
 HASTY := npm_config_fetch_retries=1 npm_config_fetch_retry_mintimeout=1000 npm_config_fetch_timeout=20000
 # Load, crashes, full disks and hostile texts: `make check` runs them, and `make test` does not.
-STRESS := tests/faults tests/security tests/e2e/test_kill.py tests/cluster/test_stores.py
+STRESS := tests/faults tests/security tests/e2e/test_kill.py tests/e2e/test_resumable_upload.py tests/e2e/test_events_across_processes.py \
+  tests/cluster/test_stores.py tests/contract/test_event_streams_under_load.py tests/contract/test_overload.py tests/contract/test_random_models_api.py \
+  tests/integration/test_sweep_race.py $(wildcard tests/e2e/test_*_memory.py packages/*/tests/test_*_memory.py packages/*/tests/e2e/test_*_memory.py)
 # The viewer is built together with the packages it consists of.
 WEB_SOURCES := $(shell find web $(CLIENTS_TS)/client/src $(CLIENTS_TS)/react/src \( -name node_modules -o -name dist -o -name generated -o -name check \) -prune -o -type f -print 2>/dev/null)
 
@@ -124,7 +126,7 @@ cluster: $(VENV)/dev.stamp nginx pgbouncer ## Try faults of two processes behind
 torture: $(VENV)/dev.stamp web nginx pgbouncer ## Run the long forms of the tests, an hour or more; TORTURE_PERCENT=10 for a part
 	@printf '| tried | found |\n|---|---|\n' >$(VENV)/torture.md
 	@TORTURE=long KILL_ROUNDS=long TORTURE_FIGURES=$(CURDIR)/$(VENV)/torture.md $(PYTEST) -n 2 --dist loadgroup --durations 20 \
-	  $(STRESS) tests/cluster/test_faults.py tests/integration/test_sweep_race.py tests/integration/test_migrations.py \
+	  $(STRESS) tests/cluster/test_faults.py tests/integration/test_migrations.py \
 	  packages/dialects/tests/context packages/dialects/tests/messages/test_healing.py packages/dialects/tests/targets/test_home.py; status=$$?; \
 	  printf '\n%s, commit %s\n\n' $$(date -u +%F) $$(git rev-parse --short HEAD); cat $(VENV)/torture.md; exit $$status
 mutants: $(VENV)/dev.stamp $(VENV)/mutants.stamp ## Count the changes of the library and the records that tests notice; MODULE=json/pointers for one
