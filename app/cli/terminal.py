@@ -17,6 +17,7 @@ from app.telemetry.logs import configure_logging, configure_process_logging
 from app.wiring.startup_errors import (
     DataDirectoryError,
     MissingSigningKeysError,
+    NewerDatabaseError,
     OutdatedDatabaseError,
     SettingError,
 )
@@ -122,6 +123,7 @@ class CommandError(Exception):
 _KNOWN_ERRORS = (
     PagefaultError,
     DataDirectoryError,
+    NewerDatabaseError,
     OutdatedDatabaseError,
     MissingSigningKeysError,
     SettingError,

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from app.version import VERSION
+
 
 class OutdatedDatabaseError(Exception):
     """The server's database is not at the revision this version needs."""
@@ -10,6 +12,16 @@ class OutdatedDatabaseError(Exception):
         super().__init__(
             f"the database is at revision {current or 'none'}, this version needs {needed}: run "
             "`pagefault migrate` with the same settings, once, then start again"
+        )
+
+
+class NewerDatabaseError(Exception):
+    """A newer version has migrated the database."""
+
+    def __init__(self, current: str) -> None:
+        super().__init__(
+            f"the database is at revision {current}, which version {VERSION} does not know: a "
+            "newer version has migrated it. Start that version, or restore the backup from before"
         )
 
 

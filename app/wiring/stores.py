@@ -31,6 +31,7 @@ from app.stores.records.migration_plan import PlannedStatement, plan_migration
 from app.stores.records.migrations import (
     current_revision,
     is_newest,
+    known_revisions,
     migrate,
     newest_revision,
 )
@@ -38,7 +39,12 @@ from app.stores.records.records import Records
 from app.wiring.brokers.notifications import NotificationBroker, NotificationChannel
 from app.wiring.brokers.sqlite import SqliteBroker
 from app.wiring.bucket_urls import check_endpoint, parse_bucket_url
-from app.wiring.startup_errors import DataDirectoryError, OutdatedDatabaseError, SettingError
+from app.wiring.startup_errors import (
+    DataDirectoryError,
+    NewerDatabaseError,
+    OutdatedDatabaseError,
+    SettingError,
+)
 
 _log = structlog.get_logger(__name__)
 
@@ -69,7 +75,7 @@ async def migrate_database(settings: Settings) -> tuple[str | None, str]:
     database = settings.db.model_copy(update={"pool_size": 2})
     engines = open_database(settings.model_copy(update={"db": database}))
     try:
-        return await anyio.to_thread.run_sync(migrate, engines.writer)
+        return await anyio.to_thread.run_sync(_migrate_known, engines)
     finally:
         await engines.close()
 
@@ -78,6 +84,7 @@ async def plan_database_migration(settings: Settings) -> list[PlannedStatement]:
     """Return the statements that `migrate_database` would execute; nothing is locked or changed."""
     engines = open_database(settings)
     try:
+        _check_known(await anyio.to_thread.run_sync(current_revision, engines.reader))
         return await anyio.to_thread.run_sync(plan_migration, engines.reader)
     finally:
         await engines.close()
@@ -112,6 +119,7 @@ async def open_checked_database(settings: Settings) -> AsyncIterator[Engines]:
 
     Raises:
         DataDirectoryError: The data directory cannot be made.
+        NewerDatabaseError: A newer version has migrated the database.
         OutdatedDatabaseError: A server's database has to be migrated first.
         SettingError: The URL is invalid.
     """
@@ -119,10 +127,11 @@ async def open_checked_database(settings: Settings) -> AsyncIterator[Engines]:
     engines = open_database(settings)
     try:
         if settings.is_embedded_database:
-            await anyio.to_thread.run_sync(migrate, engines.writer)
+            await anyio.to_thread.run_sync(_migrate_known, engines)
         else:
             current = await anyio.to_thread.run_sync(current_revision, engines.reader)
             needed = await anyio.to_thread.run_sync(newest_revision)
+            _check_known(current)
             if current != needed:
                 raise OutdatedDatabaseError(current, needed)
             if await anyio.to_thread.run_sync(is_pooled, engines.reader):
@@ -130,6 +139,16 @@ async def open_checked_database(settings: Settings) -> AsyncIterator[Engines]:
         yield engines
     finally:
         await engines.close()
+
+
+def _migrate_known(engines: Engines) -> tuple[str | None, str]:
+    _check_known(current_revision(engines.writer))
+    return migrate(engines.writer)
+
+
+def _check_known(revision: str | None) -> None:
+    if revision is not None and revision not in known_revisions():
+        raise NewerDatabaseError(revision)
 
 
 def open_database(settings: Settings) -> Engines:

@@ -23,7 +23,13 @@ from app.stores.records.records import Records
 from app.stores.records.search_entries import SearchEntryRecords
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork
-from app.wiring.stores import migrate_database, open_database, plan_database_migration
+from app.wiring.startup_errors import NewerDatabaseError
+from app.wiring.stores import (
+    migrate_database,
+    open_access,
+    open_database,
+    plan_database_migration,
+)
 from tests.integration.sweep_stores import environment_of
 from tests.integration.test_migrations import differences, empty, with_engines  # noqa: F401
 from tests.kit.process import run_command
@@ -334,6 +340,21 @@ async def test_no_migration_lets_others_wait_longer_the_more_rows_there_are(
     load_dump(empty, FIRST)
     planned = await plan_database_migration(empty)
     assert {each.revision for each in planned if each.waits not in MOMENTS} == set()
+
+
+async def test_database_of_a_newer_version_is_refused_with_what_to_do(
+    empty: Settings,  # noqa: F811
+) -> None:
+    await migrate_database(empty)
+    newer = text("UPDATE alembic_version SET version_num = '9999'")
+    await with_engines(empty, lambda connection: connection.execute(newer))
+    told = "revision 9999, which version .* does not know: a newer version has migrated it"
+    for run in (migrate_database, plan_database_migration):
+        with pytest.raises(NewerDatabaseError, match=told):
+            await run(empty)
+    with pytest.raises(NewerDatabaseError, match=told):
+        async with open_access(empty):
+            pass
 
 
 async def test_plan_of_a_current_database_is_empty(empty: Settings) -> None:  # noqa: F811

@@ -15,7 +15,7 @@ import takes longer than everything else that a command does over a current data
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from contextlib import closing, contextmanager
 from pathlib import Path
 from secrets import SystemRandom
@@ -46,7 +46,12 @@ ALEMBIC = threading.Lock()
 
 
 def newest_revision() -> str:
-    """Return the revision this version of the service needs: the number of its last migration.
+    """Return the revision this version of the service needs: the number of its last migration."""
+    return max(known_revisions())
+
+
+def known_revisions() -> Set[str]:
+    """Return the revisions of this version of the service.
 
     Each file is named by its revision, `0001_first_schema.py`, and follows the one before it.
     """
@@ -54,7 +59,7 @@ def newest_revision() -> str:
     if not names:
         msg = f"no migrations under {MIGRATIONS}"
         raise RuntimeError(msg)
-    return max(names).partition("_")[0]
+    return {name.partition("_")[0] for name in names}
 
 
 def is_newest(path: Path) -> bool:
