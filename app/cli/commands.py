@@ -183,7 +183,7 @@ def tail(
     from app.cli.terminal import existing_store_settings, resolve_project
 
     if session and session_option:
-        options.refuse({"--session": session_option}, "is given already, without a name")
+        options.reject_options({"--session": session_option}, "is given already, without a name")
     settings = existing_store_settings(data_dir, env_file)
     project_id = resolve_project(settings, project)
     session = session or session_option
@@ -242,7 +242,7 @@ def show(  # noqa: PLR0913, PLR0917 - one for each option
     if url is not None:
         local: dict[str, object] = {"--download": download, "--level": level, "--output": output}
         local |= {"--project": project, "--data-dir": data_dir, "--env-file": env_file}
-        options.refuse(local, "cannot be used with --url, which only shows a page")
+        options.reject_options(local, "cannot be used with --url, which only shows a page")
         from app.cli.remote_pages import show_remote_page
 
         show_remote_page(url, page_id)

@@ -1,4 +1,4 @@
-"""The options that commands have in common."""
+"""Command-line options that several commands share."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -46,23 +46,28 @@ Output = Annotated[
 ]
 
 
-def refuse(options: Mapping[str, object], reason: str) -> None:
-    """Raise for the first option that has a value."""
+def reject_options(options: Mapping[str, object], reason: str) -> None:
+    """Raise an error that names the first option with a value, if there is one.
+
+    Raises:
+        typer.BadParameter: An option has a value.
+    """
     for name, value in options.items():
         if value:
             raise typer.BadParameter(reason, param_hint=name)
 
 
 def render_option(name: str, default: str, *, scope: str = "", least: int | None = None) -> Any:  # noqa: ANN401 - as typer declares its own
-    """Return a command's option for a limit of `RenderOptions`, with its range and first sentence.
+    """Return a command's option for a limit of `RenderOptions`.
 
-    A range of click's own would take the width of the names in the help.
+    The help has the range and the first sentence of the limit's description. The range is not a
+    `click.IntRange`, which would leave too little width for the names of options in the help.
 
     Args:
         name: The name of the render option.
         default: The text for its default.
-        scope: The beginning of the help, before the sentence.
-        least: The least number, if it is not that of the render option.
+        scope: A text before the sentence in the help.
+        least: The minimum, if it is not that of the render option.
     """
     (low, high), text = describe_option(name)
     low = least or low

@@ -1,4 +1,4 @@
-"""Request bodies as they arrive: counted, paced, and never longer than the limit."""
+"""Reading of request bodies, within limits of their size and speed."""
 
 import asyncio
 import time
@@ -8,53 +8,57 @@ from typing import TYPE_CHECKING
 from starlette.requests import Request
 
 from app.errors import SlowBodyError, UnsupportedMediaError
-from app.http.conditions import whole_number
+from app.http.conditions import parse_byte_count
 from app.models.limits import Limits
 from pagefault_dialects.errors import PayloadTooLargeError
 from pagefault_dialects.json.values import JsonValue, parse_repaired_json
 
 if TYPE_CHECKING:
-    # It knows the records of keys, which a proxy does not load.
+    # Imported for its type only: the module imports the records of keys, which a proxy never loads.
     from app.services.quotas.key_quotas import Allowance
 
-# Removed blobs are remembered for longer, so no row is written without its blob.
+# Claims on removed blobs are kept for longer than this (see `swept_blobs`). So a request that has
+# stored a blob still finds the claim when it writes the row.
 _LONGEST_SECONDS = 24 * 3600.0
 _SMALL_BODY_BYTES = 64 * 1024
 _SMALL_BODY_DEPTH = 64
 
 
-async def limited_body(
-    request: Request, limits: Limits, *, in_pieces: bool = False
+async def stream_body(
+    request: Request, limits: Limits, *, keeps_received: bool = False
 ) -> AsyncIterator[bytes]:
-    """Yield the body's chunks.
+    """Yield the chunks of a body.
 
     Args:
         request: The request.
-        limits: The limits of size and pace.
-        in_pieces: Keep the bytes that have arrived if the request is refused.
+        limits: The limits of size and speed.
+        keeps_received: True if received bytes stay stored, so they count against the quota of the
+            key even if the request is refused.
 
     Raises:
-        PayloadTooLargeError: It is, or is announced to be, longer than `limits.body_bytes`. This is
-            raised before the first byte above the limit is yielded.
-        SlowBodyError: It pauses too long, falls below the pace it must keep after its grace, or
-            takes more than a day.
-        UnsupportedMediaError: It is compressed.
+        PayloadTooLargeError: The body, or its Content-Length, exceeds `limits.body_bytes`. No byte
+            above the limit is yielded.
+        SlowBodyError: The next chunk takes too long, the average speed after the grace period is
+            too low, or the body takes more than a day.
+        UnsupportedMediaError: The body is compressed.
         QuotaExceededError: The key has sent too many bytes in a day.
     """
     if request.headers.get("content-encoding", "identity").strip().lower() != "identity":
         raise UnsupportedMediaError(
-            "Bodies are taken as they are: send it without a Content-Encoding."
+            "Compressed bodies are not accepted: send the body without a Content-Encoding."
         )
-    announced = request.headers.get("content-length", "")
-    size_bytes = whole_number(announced) if announced.isdigit() else None
-    if size_bytes is not None and size_bytes > limits.body_bytes:
+    header = request.headers.get("content-length", "")
+    content_length = parse_byte_count(header) if header.isdigit() else None
+    if content_length is not None and content_length > limits.body_bytes:
         raise _too_large(limits)
     received = 0
     started = time.monotonic()
     allowance: Allowance | None = request.scope["state"].get("allowance")
     chunks = request.stream()
     if allowance is not None:
-        chunks = allowance.metered(chunks, announced=size_bytes, in_pieces=in_pieces)
+        chunks = allowance.meter_body(
+            chunks, content_length=content_length, keeps_received=keeps_received
+        )
     while True:
         chunk = await _next_chunk(chunks, limits.body_idle_seconds)
         if chunk is None:
@@ -68,15 +72,15 @@ async def limited_body(
         if elapsed > 0 and received < elapsed * limits.body_bytes_per_second:
             raise SlowBodyError
         yield chunk
-        if received == size_bytes and allowance is None:
-            # The server's next message would only be the end of the body.
+        if received == content_length and allowance is None:
+            # The body is complete; the server's next message would only mark its end.
             await chunks.aclose()
             return
 
 
 async def _next_chunk(chunks: AsyncIterator[bytes], idle_seconds: float) -> bytes | None:
     try:
-        # A cancel scope of anyio's would take longer than most chunks do.
+        # `anyio.fail_after` would take longer than reading most chunks.
         async with asyncio.timeout(idle_seconds):
             return await anext(chunks, None)
     except TimeoutError as exc:
@@ -90,9 +94,9 @@ def _too_large(limits: Limits) -> PayloadTooLargeError:
 
 
 def require_json(request: Request) -> None:
-    """Refuse a body that is not declared as JSON.
+    """Check that a body is declared as JSON.
 
-    Pages of other sites can send other types without a preflight.
+    A browser sends other types for a page of any site, without a CORS preflight.
 
     Raises:
         UnsupportedMediaError: The Content-Type is not JSON.
@@ -103,16 +107,16 @@ def require_json(request: Request) -> None:
 
 
 async def read_small_json(request: Request, limits: Limits) -> JsonValue:
-    """Return the value of a small JSON body; an empty body, or null, is an empty object.
+    """Return the value of a small JSON body; an empty object if the body is empty or `null`.
 
-    FastAPI's own parser reads bodies of any length, and accepts NaN.
+    FastAPI's own parser is not used, since it reads bodies of any length, and accepts NaN.
 
     Raises:
-        PayloadTooLargeError: It is longer than 64 KiB, or nested too deep.
-        InvalidJsonError: It is not JSON.
+        PayloadTooLargeError: The body is longer than 64 KiB, or nested too deep.
+        InvalidJsonError: The body is not JSON.
     """
     small = limits.model_copy(update={"body_bytes": min(limits.body_bytes, _SMALL_BODY_BYTES)})
-    body = b"".join([chunk async for chunk in limited_body(request, small)])
+    body = b"".join([chunk async for chunk in stream_body(request, small)])
     if body:
         require_json(request)
     value = parse_repaired_json(

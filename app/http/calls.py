@@ -7,7 +7,7 @@ from typing import Annotated, TypeVar
 from fastapi import Depends, Request
 from pydantic import BaseModel
 
-from app.http.bodies import limited_body, read_small_json, require_json
+from app.http.bodies import read_small_json, require_json, stream_body
 from app.http.conditions import write_condition
 from app.http.dependencies import BearerDep, authenticate, services_of
 from app.models.limits import Limits
@@ -25,13 +25,13 @@ class Call:
     limits: Limits
 
     def body(
-        self, most_bytes: int | None = None, *, in_pieces: bool = False
+        self, most_bytes: int | None = None, *, keeps_received: bool = False
     ) -> AsyncIterator[bytes]:
-        """Return the chunks of the body, which may have another limit; see `limited_body`."""
+        """Return the chunks of the body, which may have another limit; see `stream_body`."""
         limits = self.limits
         if most_bytes is not None:
             limits = limits.model_copy(update={"body_bytes": most_bytes})
-        return limited_body(self.request, limits, in_pieces=in_pieces)
+        return stream_body(self.request, limits, keeps_received=keeps_received)
 
     def json_body(self, most_bytes: int | None = None) -> AsyncIterator[bytes]:
         """Return the chunks of a body that is declared as JSON; see `require_json`."""

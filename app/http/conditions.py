@@ -180,8 +180,8 @@ def _whole_second(moment: datetime) -> datetime:
     return moment.astimezone(UTC).replace(microsecond=0)
 
 
-def whole_number(digits: str) -> int:
-    """Return a number of bytes that a request names, or `LARGEST_NUMBER` if it names more."""
+def parse_byte_count(digits: str) -> int:
+    """Return the number of bytes that a header has; at most `LARGEST_NUMBER`."""
     # By length first: a number of a million digits is not worth converting.
     significant = digits.lstrip("0") or "0"
     if len(significant) >= len(str(LARGEST_NUMBER)):

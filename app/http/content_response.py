@@ -34,10 +34,10 @@ from app.http.conditions import (
     evaluate_conditions,
     joined_fields,
     not_modified,
+    parse_byte_count,
     range_applies,
     raw_headers,
     strong_etag,
-    whole_number,
 )
 from app.http.content_headers import (
     Disposition,
@@ -120,11 +120,11 @@ def _span(spec: str, size: int) -> ByteRange | None:
         return None
     first, last = match.groups()
     if not first:
-        length = whole_number(last)
+        length = parse_byte_count(last)
         # A suffix of no bytes is well-formed but never satisfiable: it lies behind the content.
         return ByteRange(max(0, size - length), size) if length else ByteRange(size, size + 1)
-    start = whole_number(first)
-    end = whole_number(last) + 1 if last else LARGEST_NUMBER + 1
+    start = parse_byte_count(first)
+    end = parse_byte_count(last) + 1 if last else LARGEST_NUMBER + 1
     return ByteRange(start, end) if start < end else None
 
 

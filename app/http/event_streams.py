@@ -109,9 +109,9 @@ async def _open_stream(
 ) -> AsyncIterator[EventStream]:
     """Open a stream before the answer begins, and close it behind that."""
     async with streams.opened(listener, session_id=session_id, after=after) as stream:
-        # A stream lasts for hours and does nothing most of the time: it is none of the requests
-        # that are worked on, and has a limit of its own.
-        request.state.slot.leave()
+        # A stream lasts for hours and is idle most of the time, so it needs no slot. Streams have a
+        # limit of their own.
+        request.state.slot.release()
         stream.abort = getattr(request.state, "abort", None)
         yield stream
 

@@ -1,8 +1,8 @@
-"""The middleware around every request: an id, a slot, a log line, and metrics.
+"""The middleware around every request: assigns an id, limits concurrency, logs, and counts.
 
-There is a slot for each of the requests that are processed at once. If all slots are taken, a
-request waits up to a second. If it was refused immediately, clients that retry without a pause
-would keep the process busy with refusals.
+A limited number of requests is processed at once; each of them has a slot. If all slots are taken,
+a request waits up to a second before it is refused. With immediate refusals, clients that retry
+without a pause would keep the process busy.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from app.errors import OverloadedError
 from app.http.problem_types import problem_response
 from app.models.identity import new_id
-from app.services.concurrency.departures import wait_for_departure
+from app.services.concurrency.client_disconnects import wait_for_disconnect
 from app.services.quotas.key_quotas import BYTES, QuotaState
 from app.telemetry.logs import log_request
 from app.telemetry.metrics import Metrics
@@ -39,18 +39,18 @@ _log = structlog.get_logger("pagefault.requests")
 
 @dataclass(slots=True, eq=False)
 class Slot:
-    """A request's slot among those that are worked on at once; left once."""
+    """A request's share of the limit of requests that are processed at once."""
 
-    make_room: Callable[[], None] | None = None
-    """Makes room for another request; nothing, if it takes no room."""
-    is_left: bool = False
-    """While the request goes on, it is then a stream without an end."""
+    on_release: Callable[[], None] | None = None
+    """Admits another request; `None` if this one does not count."""
+    is_released: bool = False
+    """True before the end of its request only if that is a stream of events."""
 
-    def leave(self) -> None:
-        """Make room for another request."""
-        if not self.is_left and self.make_room is not None:
-            self.make_room()
-        self.is_left = True
+    def release(self) -> None:
+        """Admit another request; further calls have no effect."""
+        if not self.is_released and self.on_release is not None:
+            self.on_release()
+        self.is_released = True
 
 
 class Admission:
@@ -58,8 +58,8 @@ class Admission:
 
     Args:
         most: The number of slots.
-        most_waiting: The number of requests that may wait. Clients that leave are counted until
-            they would get a slot.
+        most_waiting: The number of requests that may wait. A request whose client has disconnected
+            counts until its turn comes, or its time is over.
     """
 
     def __init__(self, most: int, *, most_waiting: int) -> None:
@@ -67,8 +67,8 @@ class Admission:
         self._most_waiting = most_waiting
         self._waiting = 0
 
-    async def take(self) -> Slot | None:
-        """Take a slot. Return None after `WAIT_SECONDS`, or if too many wait already."""
+    async def acquire(self) -> Slot | None:
+        """Return a slot. Return `None` after `WAIT_SECONDS`, or if too many wait already."""
         if not self._slots.locked():
             # A slot is free, so this returns immediately.
             await self._slots.acquire()
@@ -90,8 +90,8 @@ class Admission:
 class RequestContextMiddleware:
     """Middleware that gives each request an id, returned as `X-Request-ID`, and logs its outcome.
 
-    The caller's own `X-Request-ID` is kept if it is a plain word. The log has the template of the
-    route instead of the path, and no queries, headers or bodies.
+    An `X-Request-ID` of the client is kept if it has only letters, digits and `._-`. The log has
+    the template of the route instead of the path, and no queries, headers or bodies.
 
     Args:
         app: The application.
@@ -112,7 +112,7 @@ class RequestContextMiddleware:
         request_id = _request_id(scope)
         scope.setdefault("state", {})["request_id"] = request_id
         if scope["type"] == "websocket":
-            await self._converse(scope, receive, send)
+            await self._run_websocket(scope, receive, send)
             return
         status = 0
 
@@ -127,22 +127,22 @@ class RequestContextMiddleware:
 
         started = time.perf_counter()
         # The health check also answers while all slots are taken.
-        slot = Slot() if scope["path"] == _HEALTH_PATH else await self._admission.take()
+        slot = Slot() if scope["path"] == _HEALTH_PATH else await self._admission.acquire()
         app = _refuse if slot is None else self._app
         slot = scope["state"]["slot"] = slot or Slot()
-        presence = ClientPresence(receive)
-        token = wait_for_departure.set(presence.wait_for_departure)
+        watcher = DisconnectWatcher(receive)
+        token = wait_for_disconnect.set(watcher.wait_for_disconnect)
         try:
-            await app(scope, presence.receive, send_with_id)
+            await app(scope, watcher.receive, send_with_id)
         finally:
-            wait_for_departure.reset(token)
-            is_stream = slot.is_left
-            slot.leave()
+            wait_for_disconnect.reset(token)
+            is_stream = slot.is_released
+            slot.release()
             if allowance := scope["state"].get("allowance"):
                 allowance.finish(is_refused=not 200 <= status < 400)
             _report(scope, status, time.perf_counter() - started, is_stream=is_stream)
 
-    async def _converse(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _run_websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
         started = time.perf_counter()
         try:
             await self._app(scope, receive, send)
@@ -155,11 +155,11 @@ class RequestContextMiddleware:
             )
 
 
-class ClientPresence:
-    """Passes on the messages of a client, and detects its disconnection.
+class DisconnectWatcher:
+    """A wrapper of an ASGI `receive` that also detects the disconnection of the client.
 
     Args:
-        receive: The server's channel.
+        receive: The `receive` of the server.
     """
 
     def __init__(self, receive: Receive) -> None:
@@ -169,7 +169,7 @@ class ClientPresence:
         self._reading = asyncio.Lock()
 
     async def receive(self) -> Message:
-        """Return the server's next message."""
+        """Return the next ASGI message."""
         if self._next is None:
             async with self._reading:
                 if self._next is None:
@@ -177,8 +177,8 @@ class ClientPresence:
         message, self._next = self._next, None
         return message
 
-    async def wait_for_departure(self) -> None:
-        """Wait until the client has disconnected. This is not detected while its body is unread."""
+    async def wait_for_disconnect(self) -> None:
+        """Wait until the client has disconnected; detected only after its body has been read."""
         while self._next is None or not self._next.get("more_body"):
             async with self._reading:
                 message = await self._receive()
@@ -211,7 +211,7 @@ def _report(
     scope: MutableMapping[str, Any], status: int, seconds: float, *, is_stream: bool
 ) -> None:
     route = getattr(scope.get("route"), "path", "(none)")
-    # Otherwise clients could add any number of labels to the metrics.
+    # Unknown methods share one label, so that clients cannot add any number of them.
     method = scope["method"] if scope["method"] in _KNOWN_METHODS else "other"
     services: Services | None = scope["state"].get("services")
     if services is not None:
@@ -228,10 +228,10 @@ def _report(
 
 
 def _rate_limit_headers(states: Sequence[QuotaState]) -> list[tuple[bytes, bytes]]:
-    """Return `RateLimit-Policy` and `RateLimit`: the quotas of a key, and their remaining parts.
+    """Return `RateLimit-Policy` and `RateLimit`: the quotas of a key, and the remaining amounts.
 
-    Both are lists of structured fields (RFC 9651): the names are strings of ours, and everything
-    else is an integer. An unused quota has no `t`.
+    Both are lists of structured fields (RFC 9651). No value needs escapes: names are constants, and
+    all other values are integers. An unused quota has no `t`.
 
     Source: draft-ietf-httpapi-ratelimit-headers-10.
     """

@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from typing_extensions import TypeAliasType
 
 from app.errors import MalformedRequestError, TusVersionError, UnsupportedMediaError
-from app.http.conditions import whole_number
+from app.http.conditions import parse_byte_count
 from app.http.dependencies import ProjectDep
 from app.http.problem_types import KINDS
 from app.models.upload import Checksum, ChecksumAlgorithm, ResumableUpload
@@ -136,7 +136,7 @@ async def read_piece(request: Request) -> UploadPiece:
     checksums = request.headers.getlist("upload-checksum")
     return UploadPiece(
         offset=offset,
-        announced_bytes=whole_number(announced) if _NUMBER.match(announced) else None,
+        announced_bytes=parse_byte_count(announced) if _NUMBER.match(announced) else None,
         checksum=parse_checksum(", ".join(checksums)) if checksums else None,
     )
 
@@ -226,7 +226,7 @@ def _number(request: Request, name: str) -> int:
     values = request.headers.getlist(name)
     if len(values) != 1 or not _NUMBER.match(values[0]):
         raise MalformedRequestError(f"Send {name} once, as a number of bytes.")
-    return whole_number(values[0])
+    return parse_byte_count(values[0])
 
 
 def _claim(values: dict[str, bytes], keys: tuple[str, ...]) -> str | None:

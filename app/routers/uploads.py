@@ -176,7 +176,7 @@ async def append_upload(
 
     With the last piece the file is a resource: `Upload-Resource` is its URI.
     """
-    chunks = call.body(call.limits.upload_bytes, in_pieces=True)
+    chunks = call.body(call.limits.upload_bytes, keeps_received=True)
     upload = await uploads.receive(call.project_id, upload_id, piece=piece, chunks=chunks)
     return Response(status_code=204, headers=progress_headers(upload))
 

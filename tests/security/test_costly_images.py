@@ -86,7 +86,7 @@ def stopped(service: Service) -> ChildProcess:
 @pytest.mark.promise(
     "security.md#memory-and-processor",
     "Two seconds after its client has left, an image is no longer decoded",
-    kept_by="app/services/concurrency/departures.py",
+    kept_by="app/services/concurrency/client_disconnects.py",
     tried="a decoder that never answers: ended within 2 s",
 )
 def test_worker_is_ended_when_the_client_has_left(service: Service, stopped: ChildProcess) -> None:

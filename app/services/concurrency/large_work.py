@@ -16,7 +16,7 @@ import anyio.to_thread
 
 from app.errors import OverloadedError
 from app.models.limits import Limits
-from app.services.concurrency.departures import until_departure
+from app.services.concurrency.client_disconnects import until_disconnect
 
 LARGE_BYTES = 1024 * 1024
 """Values above this size take long, and several times their size in memory."""
@@ -86,7 +86,7 @@ class LargeWork:
             if limiter.available_tokens:
                 await turn.enter_async_context(limiter)
             else:
-                async with until_departure():
+                async with until_disconnect():
                     await turn.enter_async_context(limiter)
             return await anyio.to_thread.run_sync(work, *arguments, limiter=self._threads)
 

@@ -1,10 +1,10 @@
-"""The worker: decodes images one by one; a program of its own, since it may crash.
+"""The image worker: a process that decodes images one by one, so that a crash ends only itself.
 
     python -m app.services.images.image_process
 
 It reads tasks from standard input and writes answers to standard output until its input ends. Each
-task has limits: the memory that may be mapped in addition, and the time after which the process
-ends. An idle worker ends after a while.
+task limits the memory that the process may map in addition, and the time after which the process
+ends. An idle worker ends after half a minute.
 """
 
 import ctypes
@@ -24,7 +24,7 @@ def main(tasks: BinaryIO, answers: BinaryIO) -> None:
 
     Args:
         tasks: Lines of JSON, each followed by the bytes of an image.
-        answers: Receives a line of JSON for each, followed by the bytes of the new image.
+        answers: For each task, a line of JSON is written, followed by the bytes of the new image.
     """
     limit_process(seconds=_IDLE_SECONDS)
     while line := tasks.readline():
@@ -32,31 +32,31 @@ def main(tasks: BinaryIO, answers: BinaryIO) -> None:
         size_bytes, memory_bytes = task.pop("size_bytes"), mapped_bytes() + task.pop("memory_bytes")
         limit_process(seconds=task.pop("seconds"), memory_bytes=memory_bytes)
         data = tasks.read(size_bytes)
-        answer, made = _work(load_task(task), data)
+        answer, new_image = _process(load_task(task), data)
         del data
         answers.write(answer.dump())
-        answers.write(made)
+        answers.write(new_image)
         answers.flush()
-        del made
+        del new_image
         limit_process(seconds=_IDLE_SECONDS)
-        # Freed memory is returned to the system, so that the idle worker is small.
+        # Return freed memory to the system, since the worker may now be idle for a while.
         if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):
             trim(0)
 
 
-def _work(task: ImageTask, data: bytes) -> tuple[ImageAnswer, bytes]:
+def _process(task: ImageTask, data: bytes) -> tuple[ImageAnswer, bytes]:
     try:
-        made = make_image(data, task)
+        image = make_image(data, task)
     except TooCostlyError as exc:
         return ImageAnswer("too-costly", reason=exc.reason), b""
     except (MemoryError, OSError):
         return ImageAnswer("out-of-memory"), b""
-    if made is None:
+    if image is None:
         return ImageAnswer("nothing"), b""
-    if made.data is data:
-        return ImageAnswer("same", 0, made.mime_type, made.is_first_picture), b""
-    answer = ImageAnswer("made", len(made.data), made.mime_type, made.is_first_picture)
-    return answer, made.data
+    if image.data is data:
+        return ImageAnswer("same", 0, image.mime_type, image.is_first_picture), b""
+    answer = ImageAnswer("made", len(image.data), image.mime_type, image.is_first_picture)
+    return answer, image.data
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ import structlog
 
 from app.models.limits import Limits
 from app.models.resource_descriptor import FittedImage
-from app.services.concurrency.departures import until_departure
+from app.services.concurrency.client_disconnects import until_disconnect
 from app.services.concurrency.large_work import LARGE_BYTES, ProjectTurns
 from app.services.images.image_tasks import ImageTask, TooCostlyError
 from app.services.images.image_worker import ImageWorker, UndecidedError
@@ -96,7 +96,7 @@ class ImageWork:
             OverloadedError: The memory was not available within a second, or too many images wait.
             TooCostlyError: The image was not decoded.
         """
-        async with until_departure():
+        async with until_disconnect():
             if cost.is_bounded and cost.pixels <= _QUICK_WORK and size_bytes <= LARGE_BYTES:
                 held_bytes = size_bytes + cost.memory_bytes
                 # The header does not have the number of passes.

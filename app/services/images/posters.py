@@ -16,7 +16,7 @@ import structlog
 
 from app.errors import NotFoundError, OverloadedError
 from app.models.resource_descriptor import FittedImage
-from app.services.concurrency.departures import until_departure
+from app.services.concurrency.client_disconnects import until_disconnect
 from app.services.concurrency.large_work import ProjectTurns
 from app.services.images.child_process import GRACE_SECONDS, start_child
 from app.services.images.derived_images import DerivedImages
@@ -84,7 +84,7 @@ class Posters:
             raise _no_poster()
         poster = await self._find(project_id, video)
         if poster is None:
-            async with until_departure(), self._turns.turn(project_id):
+            async with until_disconnect(), self._turns.turn(project_id):
                 poster = await self._find(project_id, video)
                 if poster is None:
                     poster = await self._make(project_id, video, video_format)

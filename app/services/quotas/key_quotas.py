@@ -105,7 +105,7 @@ class Allowance:
         self._reserved: dict[float, int] = {}
         self._reserved_bytes = 0
         self._received_bytes = 0
-        self._is_in_pieces = False
+        self._keeps_received = False
 
     def take_request(self) -> None:
         """Count the request.
@@ -116,22 +116,22 @@ class Allowance:
         if self._requests is not None:
             self._requests.take(self._caller, 1)
 
-    async def metered(
-        self, chunks: AsyncIterator[bytes], *, announced: int | None, in_pieces: bool
+    async def meter_body(
+        self, chunks: AsyncIterator[bytes], *, content_length: int | None, keeps_received: bool
     ) -> AsyncGenerator[bytes, None]:
         """Yield the chunks of the body, each after reserving it.
 
         Args:
             chunks: The body.
-            announced: Its announced length, which is reserved before the first chunk.
-            in_pieces: Whether received bytes are stored even if the request is refused.
+            content_length: Its declared length, which is reserved before the first chunk.
+            keeps_received: True if received bytes stay stored even if the request is refused.
 
         Raises:
             PayloadTooLargeError: The body is larger than the quota.
             QuotaExceededError: The body is larger than the remaining quota.
         """
-        self._is_in_pieces = in_pieces
-        self._reserve(announced or 0)
+        self._keeps_received = keeps_received
+        self._reserve(content_length or 0)
         async for chunk in chunks:
             self._received_bytes += len(chunk)
             self._reserve(self._received_bytes - self._reserved_bytes)
@@ -141,7 +141,7 @@ class Allowance:
         """Release unused bytes at the end of the request."""
         if self._sent is None:
             return
-        used = 0 if is_refused and not self._is_in_pieces else self._received_bytes
+        used = 0 if is_refused and not self._keeps_received else self._received_bytes
         for ends_at, amount in self._reserved.items():
             kept = min(used, amount)
             used -= kept

@@ -15,7 +15,7 @@ import anyio.to_thread
 from app.models.identity import utc_now
 from app.models.limits import Limits
 from app.services.access.callers import LinkGrant, LinkSigner
-from app.services.concurrency.departures import until_departure
+from app.services.concurrency.client_disconnects import until_disconnect
 from app.services.renders.media_loader import (
     MAX_IN_MEMORY,
     MediaLoader,
@@ -81,7 +81,7 @@ class TurnResolver:
             MalformedRequestError: The client has disconnected, so the function was not called.
         """
         limiter = self._threads if turns <= _SHORT_TURNS else self._long_work
-        async with until_departure():
+        async with until_disconnect():
             return await anyio.to_thread.run_sync(work, limiter=limiter)
 
     async def free(self, sequences: list[Sequence[object]], *, turns: int) -> None:

@@ -16,7 +16,7 @@ def patience(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def taken(admission: Admission) -> Slot:
-    slot = await admission.take()
+    slot = await admission.acquire()
     assert slot is not None
     return slot
 
@@ -29,7 +29,7 @@ async def test_whoever_waits_gets_the_next_place_in_the_order_of_coming() -> Non
     async def wait(number: int) -> None:
         slot = await taken(admission)
         served.append(number)
-        slot.leave()
+        slot.release()
 
     with anyio.fail_after(10):
         async with anyio.create_task_group() as tasks:
@@ -37,9 +37,9 @@ async def test_whoever_waits_gets_the_next_place_in_the_order_of_coming() -> Non
                 tasks.start_soon(wait, number)
                 await anyio.wait_all_tasks_blocked()
             assert served == []
-            first.leave()
+            first.release()
     assert served == [0, 1, 2]
-    second.leave()
+    second.release()
     await taken(admission)
     await taken(admission)
 
@@ -49,11 +49,11 @@ async def test_place_that_is_left_twice_makes_room_for_one(
 ) -> None:
     admission = Admission(1, most_waiting=9)
     slot = await taken(admission)
-    slot.leave()
-    slot.leave()
+    slot.release()
+    slot.release()
     await taken(admission)
     monkeypatch.setattr("app.http.request_context.WAIT_SECONDS", 0.01)
-    assert await admission.take() is None
+    assert await admission.acquire() is None
 
 
 async def test_who_has_waited_long_enough_gets_none_and_takes_none(
@@ -62,9 +62,9 @@ async def test_who_has_waited_long_enough_gets_none_and_takes_none(
     admission = Admission(1, most_waiting=9)
     slot = await taken(admission)
     monkeypatch.setattr("app.http.request_context.WAIT_SECONDS", 0.01)
-    assert await admission.take() is None
-    slot.leave()
-    assert await admission.take() is not None
+    assert await admission.acquire() is None
+    slot.release()
+    assert await admission.acquire() is not None
 
 
 @pytest.mark.promise(
@@ -76,13 +76,13 @@ async def test_who_has_waited_long_enough_gets_none_and_takes_none(
 async def test_no_more_wait_than_may() -> None:
     admission = Admission(1, most_waiting=1)
     slot = await taken(admission)
-    waiting = asyncio.create_task(admission.take())
+    waiting = asyncio.create_task(admission.acquire())
     await anyio.wait_all_tasks_blocked()
     with anyio.fail_after(10):
-        assert await admission.take() is None
-    slot.leave()
+        assert await admission.acquire() is None
+    slot.release()
     assert await waiting is not None
-    waiting = asyncio.create_task(admission.take())
+    waiting = asyncio.create_task(admission.acquire())
     await anyio.wait_all_tasks_blocked()
     assert not waiting.done()
     waiting.cancel()
@@ -94,7 +94,7 @@ async def test_place_given_to_one_who_has_gone_goes_to_the_next() -> None:
     served: list[str] = []
 
     async def wait(name: str) -> None:
-        (await taken(admission)).leave()
+        (await taken(admission)).release()
         served.append(name)
 
     waiting = {}
@@ -104,7 +104,7 @@ async def test_place_given_to_one_who_has_gone_goes_to_the_next() -> None:
     waiting["gone"].cancel()
     await anyio.wait_all_tasks_blocked()
     # It is given the place, and goes before it can use it.
-    slot.leave()
+    slot.release()
     waiting["gone at once"].cancel()
     with anyio.fail_after(10):
         await asyncio.wait(waiting.values())

@@ -1,8 +1,8 @@
-"""Conversations rendered for a target, in memory.
+"""Rendering of conversations for a target, in memory.
 
-Media in messages are examined (pixels, seconds, damage); expired links are not sent. No smaller
-images are made: a medium that is too large is replaced by a line of text and an entry of the loss
-account.
+Media in messages are checked for their dimensions, duration and damage. Expired links are left out.
+Images are not made smaller: a medium that is too large is replaced by a line of text, with an entry
+in the loss.
 """
 
 import json
@@ -45,15 +45,15 @@ class RenderedMessages:
 
     target: str
     messages: list[JsonValue]
-    """Ready for the request of the provider."""
+    """The messages for a request to the provider."""
     system: str
-    """The system's words, where the target has them apart from the messages."""
+    """The system prompt, if the target has it outside of the messages; else empty."""
     loss: tuple[LossEntry, ...]
     """The omissions, changes and additions, in reading order."""
     tokens: int | None
-    """About how many tokens it takes; `None` with `count_tokens=False`."""
+    """The estimated number of tokens; `None` with `count_tokens=False`."""
     open_calls: tuple[str, ...] = ()
-    """The ids of calls in its last turn that nothing has answered yet."""
+    """The ids of the calls in the last turn that have no answer yet."""
 
 
 def render(
@@ -63,8 +63,8 @@ def render(
 
     Args:
         turns: A whole conversation, as `read_messages` returns it.
-        target: A name of `TARGETS`.
-        options: How it is rendered.
+        target: One of the names in `TARGETS`.
+        options: The limits and the form of the rendering.
 
     Raises:
         InvalidPayloadError: There is no such target, the options need a service that stores media,
@@ -75,36 +75,38 @@ def render(
     profile = find_profile(target, options)
     if options.max_text is not None:
         turns = with_texts_within(turns, options.max_text, {})
-    resolved = _fit(turns, profile, options)
+    resolved = _resolve_within_limits(turns, profile, options)
     document = document_of(resolved, profile, options)
     mark(document, profile, options)
     pieces = json_pieces(document).pieces
     text = b"".join(piece for piece in pieces if isinstance(piece, bytes))
     if not all(isinstance(piece, bytes) for piece in pieces):
-        raise InvalidPayloadError("Stored media are not at hand: ask for `reference`.")
-    written = json.loads(text)
+        raise InvalidPayloadError("Stored media cannot be read here: ask for `reference`.")
+    document_json = json.loads(text)
     return RenderedMessages(
         target,
-        written["messages"],
-        written.get("system", ""),
+        document_json["messages"],
+        document_json.get("system", ""),
         resolved.loss,
-        written.get("tokensEst"),
-        tuple(written.get("openCalls", ())),
+        document_json.get("tokensEst"),
+        tuple(document_json.get("openCalls", ())),
     )
 
 
-def _fit(turns: Sequence[ComposedTurn], profile: Profile, options: RenderOptions) -> ResolvedTurns:
-    """Resolve turns; evict old ones until the conversation fits the limits."""
+def _resolve_within_limits(
+    turns: Sequence[ComposedTurn], profile: Profile, options: RenderOptions
+) -> ResolvedTurns:
+    """Resolve turns, and evict old content until the conversation fits its limits."""
     frontier = options.frontier if isinstance(options.frontier, Frontier) else NOTHING_EVICTED
     if options.max_tokens is None and frontier == NOTHING_EVICTED:
         return _resolve(turns, profile, options)
     history = history_of(turns, profile, options)
     while True:
         resolved = _resolve(history.turns_at(frontier), profile, options)
-        further = next_frontier(history, frontier, resolved)
-        if further == frontier:
+        next_position = next_frontier(history, frontier, resolved)
+        if next_position == frontier:
             return resolved
-        frontier = further
+        frontier = next_position
 
 
 def _resolve(
@@ -119,8 +121,8 @@ def _resolve(
         limits.append(max(0, profile.request_bytes - request_text_bytes(turns)))
     if options.max_bytes is not None:
         limits.append(options.max_bytes)
-    most = min(limits)
-    plan = plan_media(turns, profile, options, most_base64=most)
+    max_base64 = min(limits)
+    plan = plan_media(turns, profile, options, most_base64=max_base64)
     media = [place.medium for place in places_of(turns)]
     texts = {
         index: text
@@ -128,7 +130,7 @@ def _resolve(
         if isinstance(source := media[index].source, InlineBytes)
         and (text := _read_text(source.data, media[index], profile)) is not None
     }
-    ladder = Ladder(profile, options, most_base64=most, sign=None)
+    ladder = Ladder(profile, options, most_base64=max_base64, sign=None)
     return ladder.resolve(turns, LoadedMedia(texts=texts))
 
 
@@ -137,7 +139,7 @@ def _read_text(data: bytes, medium: Medium, profile: Profile) -> FileText | None
 
 
 def _examine(item: Item) -> Item:
-    """Return a medium with its pixels, its seconds and its damage; any other item as it is."""
+    """Return a medium with its dimensions, duration and damage; another item unchanged."""
     if isinstance(item, Medium) and isinstance(item.source, Address):
         return replace(item, damage=damage_of_link(item.source.url, datetime.now(UTC)))
     if not isinstance(item, Medium) or not isinstance(item.source, InlineBytes):

@@ -8,7 +8,7 @@ import pytest
 
 from app.errors import MalformedRequestError
 from app.models.limits import Limits
-from app.services.concurrency.departures import wait_for_departure
+from app.services.concurrency.client_disconnects import wait_for_disconnect
 from app.services.concurrency.large_work import LARGE_BYTES, LargeWork
 
 pytestmark = pytest.mark.anyio
@@ -74,7 +74,7 @@ async def test_work_that_waits_is_not_begun_for_a_client_that_left() -> None:
         done.append(name)
 
     async def run_for_a_client() -> None:
-        wait_for_departure.set(left.wait)
+        wait_for_disconnect.set(left.wait)
         with pytest.raises(MalformedRequestError):
             await work.run(LARGE_BYTES, note, "left")
 

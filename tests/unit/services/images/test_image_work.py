@@ -9,7 +9,7 @@ from PIL import Image
 
 from app.errors import MalformedRequestError, OverloadedError
 from app.models.limits import Limits
-from app.services.concurrency.departures import wait_for_departure
+from app.services.concurrency.client_disconnects import wait_for_disconnect
 from app.services.images.image_tasks import TooCostlyError
 from app.services.images.image_work import Decode, ImageWork
 from app.services.images.image_worker import UndecidedError
@@ -168,7 +168,7 @@ async def test_worker_is_ended_when_the_client_has_left() -> None:
         await anyio.sleep_forever()
 
     async def ask(images: ImageWork) -> None:
-        wait_for_departure.set(left.wait)
+        wait_for_disconnect.set(left.wait)
         try:
             await images.run("p", cost, 500, attempt)
         except MalformedRequestError as exc:

@@ -39,9 +39,9 @@ async def body(*sizes: int) -> AsyncIterator[bytes]:
         yield b"x" * size
 
 
-async def sent(allowance: Allowance, *sizes: int, announced: int | None = None) -> int:
+async def sent(allowance: Allowance, *sizes: int, content_length: int | None = None) -> int:
     """Return the bytes of a body that are passed on."""
-    chunks = allowance.metered(body(*sizes), announced=announced, in_pieces=False)
+    chunks = allowance.meter_body(body(*sizes), content_length=content_length, keeps_received=False)
     return sum([len(chunk) async for chunk in chunks])
 
 
@@ -58,7 +58,7 @@ async def test_body_without_a_length_is_counted_as_it_comes(clock: Clock) -> Non
 
 async def test_bytes_that_were_announced_and_did_not_come_are_given_back(clock: Clock) -> None:
     allowance = Quotas(requests_per_minute=0, body_bytes_per_day=100).allowance(ANYONE)
-    assert await sent(allowance, 10, announced=60) == 10
+    assert await sent(allowance, 10, content_length=60) == 10
     assert allowance.states() == of_bytes(40, DAY)
     allowance.finish(is_refused=False)
     assert allowance.states() == of_bytes(90, DAY)
@@ -70,7 +70,7 @@ async def test_bytes_that_were_announced_and_did_not_come_are_given_back(clock: 
 async def test_nothing_of_yesterday_is_given_back_today(clock: Clock) -> None:
     quotas = Quotas(requests_per_minute=0, body_bytes_per_day=100)
     slow, other = quotas.allowance(ANYONE), quotas.allowance(ANYONE)
-    chunks = slow.metered(body(50, 10), announced=50, in_pieces=False)
+    chunks = slow.meter_body(body(50, 10), content_length=50, keeps_received=False)
     await anext(chunks)
     clock.moment += DAY
     assert await sent(other, 30) == 30

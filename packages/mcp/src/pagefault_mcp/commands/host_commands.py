@@ -218,7 +218,7 @@ def _check_upstream(url: str) -> str:
 def _refuse_beside_url(other_options: dict[str, object]) -> None:
     """Raise if options are combined with `--url`, where a service has the stores."""
     used = {name: value is not None for name, value in other_options.items()}
-    common.refuse(used, "cannot be combined with --url: leave one of them out")
+    common.reject_options(used, "cannot be combined with --url: leave one of them out")
 
 
 def _check_config(
@@ -226,9 +226,9 @@ def _check_config(
 ) -> None:
     """Raise if options for one server are combined with `--config`, or the reverse."""
     if config is None:
-        common.refuse(for_config, "is for --config")
+        common.reject_options(for_config, "is for --config")
     else:
-        common.refuse(for_server, "cannot be combined with --config: leave one of them out")
+        common.reject_options(for_server, "cannot be combined with --config: leave one of them out")
 
 
 def _rewrite_config(

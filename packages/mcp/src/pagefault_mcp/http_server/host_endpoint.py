@@ -21,7 +21,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from app.http.bodies import limited_body
+from app.http.bodies import stream_body
 from app.http.problem_types import problem_response
 from app.models.limits import Limits
 from app.services.concurrency.large_work import LargeWork
@@ -190,7 +190,7 @@ class HostEndpoint:
         """
         limits = self.limits.model_copy(update={"body_bytes": self._most_bytes(request)})
         read = partial(_read, max_depth=limits.json_depth)
-        async with self._bodies.read(limited_body(request, limits), read) as posted:
+        async with self._bodies.read(stream_body(request, limits), read) as posted:
             session, headers = await self._session_for(request, posted.value)
             return session, headers, await session.ask(posted.line, posted.value)
 

@@ -20,7 +20,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from app.errors import OverloadedError, QuotaExceededError
 from app.http.api_route import QueryNames
-from app.http.bodies import limited_body
+from app.http.bodies import stream_body
 from app.http.dependencies import caller_by_key
 from app.http.problem_types import problem_response
 from app.http.response_memory import PIECE_BYTES, body_message, count_reader, find_response_budget
@@ -204,11 +204,11 @@ class McpEndpoint:
 
 
 async def _chunks(request: Request, limits: Limits) -> AsyncIterator[bytes]:
-    """Yield a body within the limits of `limited_body`; raise as that does."""
+    """Yield a body within the limits of `stream_body`; raise as that does."""
     most_bytes = min(limits.body_bytes, _MAX_BODY_BYTES)
     limits = limits.model_copy(update={"body_bytes": most_bytes})
     try:
-        async for chunk in limited_body(request, limits):
+        async for chunk in stream_body(request, limits):
             yield chunk
     except (PayloadTooLargeError, QuotaExceededError):
         await _drop_rest(request.receive)

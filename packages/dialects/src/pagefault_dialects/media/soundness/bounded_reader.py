@@ -1,8 +1,8 @@
-"""A random-access reader of files with limits.
+"""A random-access file reader with limits.
 
-Bytes, reads and steps are limited, so that a check ends soon and does not read a whole video. The
-limits are the same for every store, so the same bytes always have the same result. Files beyond
-the limits are not checked.
+The bytes, reads and steps of one check are limited, so that it ends soon and does not read a whole
+video. They do not depend on the store, so the same bytes always have the same result. A
+file that exceeds a limit is not checked.
 """
 
 from collections.abc import Callable
@@ -26,11 +26,12 @@ class BoundedReader:
     """A reader of a file for one check.
 
     Args:
-        read_at: Returns a number of bytes from a position; never called beyond the end.
+        read_at: A function of a position and a number of bytes, which returns these bytes of the
+            file. It is never called beyond the end.
         size_bytes: The size of the file.
 
     Raises:
-        EOFError: From reading methods, if the store returns fewer bytes than the file has.
+        EOFError: By the methods that read: the store returned fewer bytes than the file has.
     """
 
     def __init__(self, read_at: Callable[[int, int], bytes], size_bytes: int) -> None:
@@ -64,7 +65,7 @@ class BoundedReader:
             offset = 0
         return bytes(self._buffer[offset : offset + size_bytes])
 
-    def window(self, start: int) -> memoryview:
+    def read_buffered(self, start: int) -> memoryview:
         """Return buffered bytes from a position on; empty only at the end of the file.
 
         Raises:

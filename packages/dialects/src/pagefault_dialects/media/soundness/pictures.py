@@ -128,7 +128,7 @@ def _is_checked(file: BoundedReader, at: int, length: int) -> bool:
         return _has_checksum(memoryview(file.read(at + 4, length + 8)))
     checksum, remaining, start = 0, length + 4, at + 4
     while remaining:
-        window = file.window(start)[:remaining]
+        window = file.read_buffered(start)[:remaining]
         checksum = zlib.crc32(window, checksum)
         remaining -= len(window)
         start += len(window)
@@ -178,7 +178,7 @@ def _colours(packed: bytes) -> int:
 def _past_blocks(file: BoundedReader, at: int) -> int:
     """Return the end of the sub-blocks that begin at `at`."""
     while True:
-        window = file.window(at)
+        window = file.read_buffered(at)
         if not window:
             raise DamagedError("it ends inside of a block")
         here, length, blocks = 0, len(window), 0
@@ -235,14 +235,14 @@ def _marker(file: BoundedReader, at: int) -> tuple[int, int]:
             # A fill byte, or a byte of data.
             at += 1 if two[1] == 0xFF else 2
             continue
-        window = file.window(at)
+        window = file.read_buffered(at)
         found = _MARK.search(window)
         at += found.start() if found else len(window)
 
 
 def _has_end(file: BoundedReader, at: int) -> bool:
     last = b""
-    while window := bytes(file.window(at)):
+    while window := bytes(file.read_buffered(at)):
         if _END in window or (last == b"\xff" and window.startswith(b"\xd9")):
             return True
         last = window[-1:]

@@ -7,7 +7,7 @@ import anyio.lowlevel
 import pytest
 from starlette.types import Message
 
-from app.http.request_context import ClientPresence
+from app.http.request_context import DisconnectWatcher
 
 pytestmark = pytest.mark.anyio
 WHOLE: Message = {"type": "http.request", "body": b"whole", "more_body": False}
@@ -57,37 +57,37 @@ async def is_noticed(watch: Callable[[], object]) -> bool:
 async def test_departure_is_noticed_once_the_body_is_there(
     messages: tuple[Message, ...], expected: bool
 ) -> None:
-    presence = ClientPresence(Server(*messages).receive)
-    assert await is_noticed(presence.wait_for_departure) is expected
+    watcher = DisconnectWatcher(Server(*messages).receive)
+    assert await is_noticed(watcher.wait_for_disconnect) is expected
 
 
 async def test_what_was_said_meanwhile_is_handed_on() -> None:
-    presence = ClientPresence(Server(PART, WHOLE).receive)
-    assert not await is_noticed(presence.wait_for_departure)
-    assert [await presence.receive(), await presence.receive()] == [PART, WHOLE]
+    watcher = DisconnectWatcher(Server(PART, WHOLE).receive)
+    assert not await is_noticed(watcher.wait_for_disconnect)
+    assert [await watcher.receive(), await watcher.receive()] == [PART, WHOLE]
 
 
 async def test_body_that_is_read_while_its_client_is_watched_stays_in_order() -> None:
     pieces: list[Message] = [{**PART, "body": b"%d" % number} for number in range(5)]
     sender, receiver = anyio.create_memory_object_stream[Message]()
-    presence = ClientPresence(receiver.receive)
+    watcher = DisconnectWatcher(receiver.receive)
     read: list[Message] = []
 
     async def watch() -> None:
         while True:
             with anyio.move_on_after(0):
-                await presence.wait_for_departure()
+                await watcher.wait_for_disconnect()
             await anyio.lowlevel.checkpoint()
 
     async def take() -> None:
         while len(read) <= len(pieces):
-            read.append(await presence.receive())
+            read.append(await watcher.receive())
         tasks.cancel_scope.cancel()
 
     with sender, receiver:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(watch)
-            tasks.start_soon(presence.wait_for_departure)
+            tasks.start_soon(watcher.wait_for_disconnect)
             tasks.start_soon(take)
             for piece in (*pieces, WHOLE):
                 await sender.send(piece)
