@@ -24,12 +24,12 @@ from pagefault_dialects.model.base import FrozenModel, frozen
 Role = TypeAliasType("Role", Literal["system", "user", "assistant", "tool"])
 
 
-def _with_offset(moment: datetime) -> datetime:
+def _default_to_utc(moment: datetime) -> datetime:
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
 
 
-def _plain_number(value: object) -> object:
-    # The schema library takes true for the second after 1970 began.
+def _check_number(value: object) -> object:
+    # Pydantic reads `true` as 1, the first second of 1970.
     if isinstance(value, bool):
         msg = "Input should be a valid datetime"
         raise ValueError(msg)
@@ -38,8 +38,8 @@ def _plain_number(value: object) -> object:
 
 Timestamp = Annotated[
     datetime,
-    BeforeValidator(_plain_number),
-    AfterValidator(_with_offset),
+    BeforeValidator(_check_number),
+    AfterValidator(_default_to_utc),
     Field(
         description="RFC 3339; without an offset it is UTC. Seconds since 1970 are accepted too."
     ),
@@ -47,7 +47,7 @@ Timestamp = Annotated[
 
 
 class AttachedFile(FrozenModel):
-    """A file that was stored before: its `blob:` URI, bare id or alias, and its type.
+    """A stored file: its `blob:` URI, its id without `blob:`, or its alias; and its type.
 
     Source: spec 001, "AttachedFile".
     """
@@ -57,19 +57,19 @@ class AttachedFile(FrozenModel):
 
 
 class ContentPart(FrozenModel):
-    """A piece of a user's turn: text, files, or both. Source: spec 001, "ContentPart"."""
+    """A part of a user's input: text, files, or both. Source: spec 001, "ContentPart"."""
 
     text: str | None = None
     attachments: Annotated[tuple[AttachedFile, ...], FailFast()] = ()
 
 
 class MultiModalInput(FrozenModel):
-    """A rich user turn. Source: spec 001, "MultiModalInput"."""
+    """The input of a user as a list of parts. Source: spec 001, "MultiModalInput"."""
 
     parts: Annotated[tuple[ContentPart, ...], FailFast()]
 
     def attached_ids(self) -> list[tuple[str, str]]:
-        """Return every attachment with its JSON pointer, in order, repeated ones too."""
+        """Return the JSON pointer and the id of each attachment, in order, with repetitions."""
         return [
             (f"/parts/{i}/attachments/{j}/id", attached.id)
             for i, part in enumerate(self.parts)
@@ -88,14 +88,14 @@ class ChatMessage(FrozenModel):
 
 
 def _read_input(value: object, _: object) -> object:
-    """Return text, a rich input, or a legacy object, kept whole unless it is exactly a rich one."""
+    """Return a text, a `MultiModalInput`, or for any other object the object with all its keys."""
     if isinstance(value, str | MultiModalInput):
         return value
     if not isinstance(value, Mapping):
         msg = "Input should be a text, a MultiModalInput or an object"
         raise ValueError(msg)
     if value.keys() != MultiModalInput.model_fields.keys():
-        # The schema library would make an error of each member that is not known.
+        # Validation would report an error for each unknown member.
         return frozen(value)
     try:
         return MultiModalInput.model_validate(value)
@@ -103,8 +103,8 @@ def _read_input(value: object, _: object) -> object:
         return frozen(value)
 
 
-class _Exclusive:
-    """Describes a legacy object as no `MultiModalInput`, so that exactly one kind fits."""
+class _ExclusiveSchema:
+    """A JSON schema in which a legacy object is not a `MultiModalInput`, so that one type fits."""
 
     def __get_pydantic_json_schema__(
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
@@ -116,11 +116,11 @@ class _Exclusive:
 
 
 LegacyInput = TypeAliasType(
-    "LegacyInput", Annotated[Mapping[str, Any], Field(description="An object of any members.")]
+    "LegacyInput", Annotated[Mapping[str, Any], Field(description="An object with any members.")]
 )
 InteractionInput = TypeAliasType(
     "InteractionInput",
-    Annotated[MultiModalInput | str | LegacyInput, WrapValidator(_read_input), _Exclusive()],
+    Annotated[MultiModalInput | str | LegacyInput, WrapValidator(_read_input), _ExclusiveSchema()],
 )
 
 
@@ -139,7 +139,7 @@ class Interaction(FrozenModel):
 
     @property
     def input_kind(self) -> InputKind:
-        """The kind of the input."""
+        """The form of the input, as it is stored in a column."""
         if isinstance(self.input, MultiModalInput):
             return "multimodal"
         return "text" if isinstance(self.input, str) else "dict"

@@ -96,14 +96,14 @@ AnyJson: TypeAlias = Any
 
 
 class AttachedFile(TypedDict):
-    """A file that was stored before: its `blob:` URI, bare id or alias, and its type."""
+    """A stored file: its `blob:` URI, its id without `blob:`, or its alias; and its type."""
 
     id: str
     mime_type: NotRequired[str | None]
 
 
 class AttachedFileDraft(TypedDict):
-    """A file that was stored before: its `blob:` URI, bare id or alias, and its type."""
+    """A stored file: its `blob:` URI, its id without `blob:`, or its alias; and its type."""
 
     id: str
     mime_type: NotRequired[str | None]
@@ -183,14 +183,14 @@ class ChatMessageDraft(TypedDict):
 
 
 class ContentPart(TypedDict):
-    """A piece of a user's turn: text, files, or both. Source: spec 001, "ContentPart"."""
+    """A part of a user's input: text, files, or both. Source: spec 001, "ContentPart"."""
 
     text: NotRequired[str | None]
     attachments: NotRequired[list[AttachedFile]]
 
 
 class ContentPartDraft(TypedDict):
-    """A piece of a user's turn: text, files, or both. Source: spec 001, "ContentPart"."""
+    """A part of a user's input: text, files, or both. Source: spec 001, "ContentPart"."""
 
     text: NotRequired[str | None]
     attachments: NotRequired[list[AttachedFileDraft]]
@@ -526,7 +526,7 @@ class HistoryMessage(TypedDict):
 
 
 class MultiModalInput(TypedDict):
-    """A rich user turn. Source: spec 001, "MultiModalInput"."""
+    """The input of a user as a list of parts. Source: spec 001, "MultiModalInput"."""
 
     parts: list[ContentPart]
 
@@ -706,7 +706,7 @@ InstructionStyle: TypeAlias = Literal["strict", "relaxed"]
 
 
 class MultiModalInputDraft(TypedDict):
-    """A rich user turn. Source: spec 001, "MultiModalInput"."""
+    """The input of a user as a list of parts. Source: spec 001, "MultiModalInput"."""
 
     parts: list[ContentPartDraft]
 
