@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl
 
 from sqlalchemy import URL
 
@@ -82,14 +82,16 @@ def _parse_parameters(text: str) -> dict[str, str]:
         parameters = {name: str(value) for name, value in conninfo_to_dict(text).items()}
     except ProgrammingError:
         raise ValueError(_FORM) from None
-    if not (parameters or is_url):
+    # An @ behind the first slash is part of a password with a slash, which is no host then.
+    is_cut = is_url and "@" in text.partition("?")[0].partition("://")[2].partition("/")[2]
+    if is_cut or not (parameters or is_url):
         raise ValueError(_FORM)
     return parameters | (_servers_of_sqlalchemy(text) if is_url else {})
 
 
 def _servers_of_sqlalchemy(url: str) -> dict[str, str]:
     """Return the hosts and ports of `?host=first:5432&host=second:5432`, else nothing."""
-    hosts = [value for name, value in parse_qsl(urlsplit(url).query) if name == "host"]
+    hosts = [value for name, value in parse_qsl(url.rpartition("?")[2]) if name == "host"]
     named = [_HOST_AND_PORT.fullmatch(host) for name in hosts for host in name.split(",")]
     if not any(named) and len(hosts) < 2:
         return {}

@@ -1,5 +1,6 @@
 """Addresses of databases: all forms of libpq; an invalid one is named, without any part of it."""
 
+import string
 from pathlib import Path
 
 import pytest
@@ -98,6 +99,20 @@ def test_each_form_gives_engine_and_listener_the_parameters_of_libpq(
     address = parse_address(url, tmp_path)
     assert address.parameters == parameters
     assert conninfo_to_dict(address.conninfo) == parameters
+
+
+def outcome(url: str) -> str:
+    """Return all that is printed about an address, or the message if it is refused."""
+    try:
+        address = parse_address(url, Path())
+    except ValueError as exc:
+        return f"{exc} {exc.__cause__}"
+    return f"{address} {address.place}"
+
+
+@pytest.mark.parametrize("around", [*string.punctuation, "[]", "@/", "/@", "?&", "%4"])
+def test_no_character_of_a_password_brings_it_into_a_message(around: str) -> None:
+    assert "geheim" not in outcome(f"postgresql://u:{around[0]}geheim{around[-1]}@h/d")
 
 
 @pytest.mark.parametrize(
