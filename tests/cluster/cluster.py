@@ -25,6 +25,8 @@ WRITERS = 4
 LISTENERS = 2
 MORE_ANSWERS = 16
 """The acknowledged calls between two faults, so that each fault hits a busy cluster."""
+LAST_PAGE = "the-end"
+"""The page whose event ends the listeners."""
 # What a caller may get while a part of the cluster is away: repeated, the call succeeds.
 _TEMPORARY = frozenset({502, 503, 504, 507})
 
@@ -116,13 +118,12 @@ class Cluster:
     def load(self) -> Iterator[Load]:
         """Write and listen during the block; then check that nothing is lost."""
         load, is_over = Load(), threading.Event()
-        last: list[str] = []
         writers = [
             threading.Thread(target=self._write, args=(load, is_over, number), daemon=True)
             for number in range(WRITERS)
         ]
         listeners = [
-            threading.Thread(target=self._listen, args=(load, last, number), daemon=True)
+            threading.Thread(target=self._listen, args=(load, number), daemon=True)
             for number in range(LISTENERS)
         ]
         for thread in (*listeners, *writers):
@@ -134,7 +135,8 @@ class Cluster:
         is_over.set()
         _join(writers)
         with self.client() as client:
-            last.append(client.post("/api/pages", json={"content": "the end"}).json()["page_id"])
+            written = client.put(f"/api/pages/{LAST_PAGE}", json={"content": "the end"})
+            assert written.is_success, written.text
         _join(listeners)
         self._check(load)
 
@@ -154,22 +156,22 @@ class Cluster:
                 if is_over.is_set():
                     return
 
-    def _listen(self, load: Load, last: list[str], listener: int) -> None:
+    def _listen(self, load: Load, listener: int) -> None:
         positions = load.heard[listener]
         is_over = False
         while not is_over:
             # A stream that ends without an announcement is an assertion of its reader.
             with contextlib.suppress(OSError, http.client.HTTPException, AssertionError):
-                is_over = self._hear(positions, last)
+                is_over = self._hear(positions)
 
-    def _hear(self, positions: list[int], last: list[str]) -> bool:
+    def _hear(self, positions: list[int]) -> bool:
         """Listen to one stream until the event of the last page."""
         after = positions[-1] if positions else 0
         with self.client() as client, listening(client, last_event_id=after) as stream:
             while True:
                 block = stream.next(WAIT_SECONDS)
                 positions.append(block.position)
-                if last and block.told.get("id") == last[0]:
+                if block.told.get("id") == LAST_PAGE:
                     return True
 
     def _check(self, load: Load) -> None:
