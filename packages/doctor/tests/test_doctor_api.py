@@ -55,12 +55,6 @@ def test_repaired_history_has_no_findings(client: httpx.Client, broken: Broken) 
     assert (again["findings"], again["messages"]) == ([], report["messages"])
 
 
-@pytest.mark.parametrize("target", CHECKS)
-def test_broken_histories_are_repaired_for_any_target(client: httpx.Client, target: str) -> None:
-    for broken in BROKEN:
-        diagnosis(client, broken.request, target=target)
-
-
 def test_there_are_sixty_histories_and_each_kind_of_rule() -> None:
     assert len(BROKEN) >= 60
     unbroken = {"answered-before", "encrypted-media", "damaged-media", "no-media-here", "evicted"}
