@@ -252,10 +252,22 @@ async def test_migration_that_waits_for_a_lock_keeps_nobody_waiting(
         async with anyio.create_task_group() as tasks:
             with open_transaction(empty, b"SELECT count(*) FROM sessions"):
                 tasks.start_soon(migrate_database, empty)
+                await anyio.to_thread.run_sync(wait_for_lock_request, empty)
                 await anyio.to_thread.run_sync(old.wait_for_writes, 30)
                 assert await with_engines(empty, revision_of) in {"0001", "0002"}
     assert await with_engines(empty, revision_of) == newest_revision()
     assert await with_engines(empty, differences) == []
+
+
+def wait_for_lock_request(settings: Settings) -> None:
+    """Wait until a transaction waits for a lock of a whole table that excludes readers."""
+    assert settings.db.url is not None
+    waiting = b"SELECT 1 FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock'"
+    with psycopg.connect(settings.db.url.get_secret_value(), autocommit=True) as connection:
+        for _ in range(100_000):
+            if connection.execute(waiting).fetchone():
+                return
+    raise AssertionError("the migration has not asked for a lock")
 
 
 def revision_of(connection: Connection) -> str:
