@@ -66,6 +66,11 @@ def check_prometheus(_: Path) -> bool:
     return _run("promtool", "check", "config", str(DEPLOY / "prometheus" / "prometheus.yml"))
 
 
+def check_alerts(_: Path) -> bool:
+    """Check that figures of a fault raise each alert, and those of a sound service none."""
+    return _run("promtool", "test", "rules", str(DEPLOY / "prometheus" / "rules-test.yml"))
+
+
 def check_dashboard(folder: Path) -> bool:
     """Check the expressions of the dashboard, as rules."""
     dashboard = json.loads((DEPLOY / "grafana" / "pagefault.json").read_text())
@@ -138,6 +143,7 @@ def _run(program: str, *arguments: str, prints_errors_only: bool = False) -> boo
 CHECKS: Final = {
     "kubernetes with kubernetes-validate": check_kubernetes,
     "prometheus with promtool": check_prometheus,
+    "alerts with promtool": check_alerts,
     "grafana with promtool": check_dashboard,
     "nginx with nginx -t": check_nginx,
     "caddy with caddy validate": check_caddy,

@@ -95,6 +95,11 @@ def test_every_alert_has_a_paragraph_and_no_paragraph_is_about_another() -> None
     assert re.findall(r"^\*\*(Pagefault\w+)\.\*\* \S", page, re.MULTILINE) == list(alerts())
 
 
+def test_every_alert_is_tried() -> None:
+    tried = re.findall(r"alertname=\"(\w+)\"", RULES.with_name("rules-test.yml").read_text())
+    assert sorted(tried) == sorted(alerts())
+
+
 def test_kustomization_has_every_manifest_and_the_version_of_the_service() -> None:
     kustomization = manifest("kustomization")
     files = {path.name for path in KUBERNETES.glob("*.yaml")}
