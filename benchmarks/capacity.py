@@ -128,7 +128,7 @@ def _costs(service: Service, connection: psycopg.Connection[tuple[object, ...]])
     # The server process is the parent of that of the connection.
     server = int(_stat(int(str(backend)))[1])
     children = Path(f"/proc/{server}/task/{server}/children").read_text().split()
-    database_ms = _ended_ms(server) + sum(_processor_ms(int(each)) for each in children)
+    database_ms = _ended_ms(server) + sum(_processor_ms(int(child)) for child in children)
     return Costs(
         _processor_ms(service.pid), database_ms, int(str(wal_bytes)), int(str(stored_bytes))
     )

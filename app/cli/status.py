@@ -54,7 +54,7 @@ def _members(value: Any) -> Any:  # noqa: ANN401 - any part of a report
     if isinstance(value, Mapping):
         return {to_camel(name): _members(member) for name, member in value.items()}
     if isinstance(value, list | tuple):
-        return [_members(each) for each in value]
+        return [_members(item) for item in value]
     return rfc3339(value) if isinstance(value, datetime) else value
 
 
@@ -146,12 +146,12 @@ def _quotas(quotas: QuotaLimits) -> str:
 def _statement_rows(server: ServerStatus) -> Iterator[tuple[str, str]]:
     if not server.running:
         yield "transactions", "none open"
-    for place, each in enumerate(server.running):
-        waits = f", waits for {each.waits_for}" if each.waits_for else ""
-        query = truncate(each.query, _QUERY_CHARS)
+    for place, item in enumerate(server.running):
+        waits = f", waits for {item.waits_for}" if item.waits_for else ""
+        query = truncate(item.query, _QUERY_CHARS)
         yield (
             "transactions" if not place else "",
-            f"{each.seconds:.1f} s {each.state}{waits}: {query}",
+            f"{item.seconds:.1f} s {item.state}{waits}: {query}",
         )
     if server.slow is None:
         yield "statements", "not available: the database has no pg_stat_statements"

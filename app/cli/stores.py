@@ -53,12 +53,12 @@ def print_migration_plan(data_dir: Path | None, env_file: Path | None) -> None:
     if not planned:
         print_line("The database is up to date.")
         return
-    for revision, statements in groupby(planned, key=lambda each: each.revision):
+    for revision, statements in groupby(planned, key=lambda item: item.revision):
         print_line(f"{revision}")
-        for each in statements:
-            rows = "" if each.rows is None else f", about {max(each.rows, 0):,} rows"
-            lock = f" [{each.lock}]" if each.lock else ""
-            print_line(f"  {each.statement} {each.table}{rows}{lock}: {each.waits}")
+        for statement in statements:
+            rows = "" if statement.rows is None else f", about {max(statement.rows, 0):,} rows"
+            lock = f" [{statement.lock}]" if statement.lock else ""
+            print_line(f"  {statement.statement} {statement.table}{rows}{lock}: {statement.waits}")
 
 
 def sweep_stores(

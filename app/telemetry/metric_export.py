@@ -100,7 +100,9 @@ def _with_histograms(exporter: Any, snapshot: RegistrySnapshot) -> otlp.MetricEx
 
 def _add_histograms(data: otlp.MetricsData, metrics: Mapping[str, Metric]) -> otlp.MetricsData:
     histograms = [
-        _histogram(each) for each in metrics.values() if each.type == "histogram" and each.samples
+        _histogram(metric)
+        for metric in metrics.values()
+        if metric.type == "histogram" and metric.samples
     ]
     (resource,) = data.resource_metrics
     (scope,) = resource.scope_metrics

@@ -48,8 +48,8 @@ class Services:
 
     def _create(self, kind: type[_Service]) -> _Service:
         parameters = signature(kind, eval_str=True).parameters.values()
-        required = (each for each in parameters if each.default is each.empty)
-        return kind(**{each.name: self[each.annotation] for each in required})
+        required = (parameter for parameter in parameters if parameter.default is parameter.empty)
+        return kind(**{field.name: self[field.annotation] for field in required})
 
     @asynccontextmanager
     async def running(self, *kinds: type[Any]) -> AsyncIterator[None]:

@@ -74,7 +74,7 @@ def test_first_rendering_by_a_frontier_folds_what_is_too_long_to_be_read(
     task: httpx.Client,
 ) -> None:
     first = rendered(task.post(SESSION_RENDER, json={**BUDGET, "frontier": "main"}))
-    [page, fold] = [each for each in first["loss"] if each["code"] == "folded"]
+    [page, fold] = [item for item in first["loss"] if item["code"] == "folded"]
     assert (page["fromSeq"], fold["toSeq"]) == (2, first["frontier"]["folded"] + 1)
     steps = fold["count"]
     assert f"Steps 3 to {steps + 2}: write {steps}. read_text @entries:" in all_words(first)
@@ -117,7 +117,7 @@ def test_rendering_of_a_turn_fits(task: httpx.Client) -> None:
 
 def test_pinned_page_in_a_folded_step_stays_whole(task: httpx.Client) -> None:
     record = rendered(task.get(SESSION_RENDER, params=BUDGET))
-    [page] = [each for each in record["messages"] if each.get("tool_call_id") == "page"]
+    [page] = [message for message in record["messages"] if message.get("tool_call_id") == "page"]
     assert page["content"] == "Write no more than 24 kB."
 
 
@@ -130,12 +130,12 @@ def test_late_result_of_a_folded_call_names_its_step(task: httpx.Client) -> None
 def test_levels_of_entries_are_known(task: httpx.Client) -> None:
     params = {**BUDGET, "limit": 8}
     outline = task.get(f"{SESSION}/outline", params=params).raise_for_status().json()
-    levels = [each.get("stepLevel") for each in outline["items"]]
+    levels = [item.get("stepLevel") for item in outline["items"]]
     assert levels == [None, "folded", None, None, *["folded"] * 4]
     described = task.get(f"{SESSION}/working-set", params=BUDGET).raise_for_status().json()
     [page] = described["pages"]
     assert page == {"pageId": "rules", "seq": 4, "level": "FULL", "faults": 1, "priority": "stays"}
-    assert sum(each["tokens"] for each in described["entries"]) == described["tokensEst"]
+    assert sum(entry["tokens"] for entry in described["entries"]) == described["tokensEst"]
 
 
 def test_new_messages_are_rendered_without_a_budget(task: httpx.Client) -> None:

@@ -60,14 +60,14 @@ def span_of(
 
     def find(receiver: OtlpReceiver) -> ReceivedSpan | None:
         spans = receiver.spans()
-        return next((each for each in spans if (each.name, each.kind) == (name, kind)), None)
+        return next((span for span in spans if (span.name, span.kind) == (name, kind)), None)
 
     return find
 
 
 def tree(spans: list[ReceivedSpan], parent_id: str) -> dict[str, Any]:
     """Return the names of the spans below a span."""
-    return {each.name: tree(spans, each.span_id) for each in spans if each.parent_id == parent_id}
+    return {span.name: tree(spans, span.span_id) for span in spans if span.parent_id == parent_id}
 
 
 @pytest.mark.engines("embedded", "server")
@@ -87,7 +87,7 @@ def test_request_is_a_trace_with_its_stages_and_its_calls_of_the_stores(
         "network.protocol.version": "1.1",
         "url.scheme": "http",
     }
-    spans = [each for each in receiver.spans() if each.trace_id == _TRACE_ID]
+    spans = [span for span in receiver.spans() if span.trace_id == _TRACE_ID]
     below = tree(spans, request.span_id)
     assert {
         name: set(inner) for name, inner in below.items() if not name.startswith("records")
@@ -98,9 +98,9 @@ def test_request_is_a_trace_with_its_stages_and_its_calls_of_the_stores(
         "commit": {"records.write"},
     }
     system = "postgresql" if settings.db.url else "sqlite"
-    stores = [each for each in spans if each.name.startswith("records.")]
-    assert {each.attributes["db.system.name"] for each in stores} == {system}
-    assert {each.kind for each in stores} == {"SPAN_KIND_CLIENT"}
+    stores = [span for span in spans if span.name.startswith("records.")]
+    assert {store.attributes["db.system.name"] for store in stores} == {system}
+    assert {store.kind for store in stores} == {"SPAN_KIND_CLIENT"}
     assert request.resource["service.name"] == "memory"
     assert line.group(1) == _TRACE
 
@@ -112,13 +112,13 @@ def test_probes_have_no_spans_and_streams_have_one(tmp_path: Path, receiver: Otl
         post_result(client)
         with client.stream("GET", "/api/events", params={"after": 0}) as stream:
             assert any("toolResult" in line for line in stream.iter_lines())
-            assert [each.name for each in receiver.spans() if "events" in each.name] == []
+            assert [span.name for span in receiver.spans() if "events" in span.name] == []
         opened = receiver.wait_for(span_of("GET /api/events"))
         spans = receiver.spans()
-    of_stream = [each for each in spans if each.trace_id == opened.trace_id]
-    assert [each.kind for each in of_stream].count("SPAN_KIND_SERVER") == 1
-    assert {each.name.partition(".")[0] for each in of_stream} <= {"GET /api/events", "records"}
-    assert not {"GET /healthz", "GET /readyz", "GET /metrics"} & {each.name for each in spans}
+    of_stream = [span for span in spans if span.trace_id == opened.trace_id]
+    assert [item.kind for item in of_stream].count("SPAN_KIND_SERVER") == 1
+    assert {field.name.partition(".")[0] for field in of_stream} <= {"GET /api/events", "records"}
+    assert not {"GET /healthz", "GET /readyz", "GET /metrics"} & {span.name for span in spans}
 
 
 @pytest.mark.promise(
@@ -167,7 +167,7 @@ def test_secrets_of_requests_are_not_exported(tmp_path: Path, receiver: OtlpRece
     assert base64.b64encode(_SECRET.encode()).decode() not in receiver.text
     assert fetch.trace_id == _TRACE_ID
     assert fetch.attributes["server.address"] == "127.0.0.1"
-    (sent,) = (each for each in origin.requests if _SECRET in each)
+    (sent,) = (request for request in origin.requests if _SECRET in request)
     parent = base64.b64decode(fetch.span_id).hex()
     assert f"traceparent: 00-{_TRACE}-{parent}-01" in sent
     assert "zzcallerzz" not in sent
@@ -179,7 +179,7 @@ def test_metrics_are_those_of_prometheus(tmp_path: Path, receiver: OtlpReceiver)
         scraped = client.get("/metrics").text
 
         def find(receiver: OtlpReceiver) -> dict[str, ReceivedMetric] | None:
-            found = {each.name: each for each in receiver.metrics()}
+            found = {metric.name: metric for metric in receiver.metrics()}
             counted = found.get("pagefault_ingested_bytes")
             return found if counted and counted.points[0][1]["asDouble"] else None
 
@@ -191,7 +191,7 @@ def test_metrics_are_those_of_prometheus(tmp_path: Path, receiver: OtlpReceiver)
         for name, kind in types
         if not name.endswith("_created")
     }
-    assert {name: each.kind for name, each in found.items()} == named
+    assert {name: value.kind for name, value in found.items()} == named
     stages = {point[0]["stage"]: point[1] for point in found["pagefault_stage_seconds"].points}
     assert {name: stage["count"] for name, stage in stages.items()} == dict.fromkeys(
         ("normalization", "persistence", "packaging", "commit"), "1"
@@ -203,7 +203,7 @@ def test_metrics_are_those_of_prometheus(tmp_path: Path, receiver: OtlpReceiver)
 
 def test_each_worker_is_an_instance_of_its_own(tmp_path: Path, receiver: OtlpReceiver) -> None:
     def find(receiver: OtlpReceiver) -> set[object] | None:
-        ids = {each.resource["service.instance.id"] for each in receiver.metrics()}
+        ids = {metric.resource["service.instance.id"] for metric in receiver.metrics()}
         return ids if len(ids) > 1 else None
 
     with serving(tmp_path / "data", receiver.environment(), "--workers", "2"):

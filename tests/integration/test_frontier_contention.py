@@ -86,9 +86,11 @@ async def render(services: Services, *, moves: int) -> None:
 
 def counts(services: Services) -> dict[str, float]:
     """Return the counted attempts by their results."""
-    (moves,) = (each for each in services[Metrics].collect() if "frontier" in each.name)
+    (moves,) = (field for field in services[Metrics].collect() if "frontier" in field.name)
     return {
-        each.labels["result"]: each.value for each in moves.samples if each.name.endswith("_total")
+        sample.labels["result"]: sample.value
+        for sample in moves.samples
+        if sample.name.endswith("_total")
     }
 
 

@@ -218,7 +218,7 @@ async def test_records_of_the_first_schema_are_counted_sized_and_found(
 
     def read(unit: UnitOfWork) -> dict[str, HistoryCounts]:
         sessions = (unit[SessionRecords].find(f"s{number}") for number in range(4))
-        return {each.session_id: each.counts for each in sessions if each is not None}
+        return {session.session_id: session.counts for session in sessions if session is not None}
 
     found = await records.read("default", read)
     listed = await records.read(
@@ -228,7 +228,7 @@ async def test_records_of_the_first_schema_are_counted_sized_and_found(
     indexed = await SearchIndexing(records).index_all()
     await records.close()
     assert found == {f"s{number}": HistoryCounts(tool_results=5) for number in range(4)}
-    assert [each.seq for each in listed] == [1, 2, 3, 4, 5]
+    assert [entry.seq for entry in listed] == [1, 2, 3, 4, 5]
     # 21 results and two files with names.
     assert (waiting, indexed) == (23, 23)
     sizes = await with_engines(empty, ids_of("history_entries", "size_bytes"))
@@ -309,7 +309,7 @@ async def test_invalid_index_of_an_interrupted_migration_is_built_again(
     await with_engines(empty, leave_invalid)
     await migrate_database(empty)
     assert await with_engines(
-        empty, lambda each: each.exec_driver_sql(valid.format(index)).scalar_one()
+        empty, lambda item: item.exec_driver_sql(valid.format(index)).scalar_one()
     )
 
 
@@ -319,9 +319,9 @@ async def test_plan_names_statements_locks_and_waits(
 ) -> None:
     load_dump(empty, FIRST)
     if engine == "server":
-        await with_engines(empty, lambda each: each.exec_driver_sql("ANALYZE"))
+        await with_engines(empty, lambda item: item.exec_driver_sql("ANALYZE"))
     planned = await plan_database_migration(empty)
-    found = [each for each in planned if each.revision in {"0003a", "0003b", "0009a"}]
+    found = [item for item in planned if item.revision in {"0003a", "0003b", "0009a"}]
     waits = {
         "server": [
             ("CREATE INDEX CONCURRENTLY", "SHARE UPDATE EXCLUSIVE", "nobody waits"),
@@ -351,7 +351,7 @@ async def test_no_migration_lets_others_wait_longer_the_more_rows_there_are(
 ) -> None:
     load_dump(empty, FIRST)
     planned = await plan_database_migration(empty)
-    assert {each.revision for each in planned if each.waits not in MOMENTS} == set()
+    assert {item.revision for item in planned if item.waits not in MOMENTS} == set()
 
 
 async def test_database_of_a_newer_version_is_refused_with_what_to_do(

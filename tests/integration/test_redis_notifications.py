@@ -64,8 +64,8 @@ async def test_commit_of_another_process_is_notified_over_redis_alone(settings: 
         stranger.listening(other_reader),
         listening_over_postgres(settings) as postgres_reader,
     ):
-        for each in (reader, other_reader, postgres_reader):
-            assert await each.until_woken(1) == [EVERYBODY]
+        for item in (reader, other_reader, postgres_reader):
+            assert await item.until_woken(1) == [EVERYBODY]
         one.announce("other", 3)
         one.announce(PROJECT, 1)
         one.announce(PROJECT, 2)

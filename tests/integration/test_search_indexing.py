@@ -79,7 +79,7 @@ async def test_steps_of_a_long_backlog_take_entries_apart(records: Records) -> N
     await records.write(PROJECT, add_messages)
 
     def numbers(unit: UnitOfWork, limit: int, skip: int = 0) -> list[int]:
-        return [each.number for each in unit[SearchEntryRecords].waiting(limit=limit, skip=skip)]
+        return [item.number for item in unit[SearchEntryRecords].waiting(limit=limit, skip=skip)]
 
     every = await records.read(PROJECT, partial(numbers, limit=MESSAGES))
     apart = [

@@ -123,7 +123,7 @@ class OtlpReceiver:
         """Return the first result that is not `None`, looked for at each message."""
         with self._news:
             found = self._news.wait_for(lambda: find(self), WAIT_SECONDS)
-        assert found is not None, [(each.name, each.kind) for each in self.spans()]
+        assert found is not None, [(span.name, span.kind) for span in self.spans()]
         return found
 
     def spans(self) -> list[ReceivedSpan]:
@@ -176,4 +176,7 @@ class OtlpReceiver:
 
 
 def _attributes(owner: dict[str, Any]) -> dict[str, object]:
-    return {each["key"]: next(iter(each["value"].values())) for each in owner.get("attributes", ())}
+    return {
+        attribute["key"]: next(iter(attribute["value"].values()))
+        for attribute in owner.get("attributes", ())
+    }

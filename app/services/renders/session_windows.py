@@ -329,7 +329,7 @@ class SessionWindows:
             is_beginning=False,
             prefix=part.prefix,
             passages=part.visible.passages,
-            visible={each.seq: each for each in part.visible.entries},
+            visible={entry.seq: entry for entry in part.visible.entries},
             least=part.visible.least,
             settles=request.settles,
         )
@@ -369,7 +369,7 @@ class SessionWindows:
         entries = read_entries(unit, session_id, head, known, after_seq=prefix.seq, to_seq=to_seq)
         resource_ids = referred([*entries, *visible.entries], known)
         resources = unit[ResourceRecords].find_in_session(resource_ids, session_id)
-        has_links = any(each.mime_type == LINK_TYPE for each in resources.values())
+        has_links = any(resource.mime_type == LINK_TYPE for resource in resources.values())
         if has_links and not request.is_long:
             raise _WholeNeededError
         return _Part(
@@ -396,7 +396,7 @@ class SessionWindows:
         )
         cached = self.prefixes.find(key, request.rendered_as, up_to=request.folded) or NO_PREFIX
         earlier = found[1] if found is not None and found[0] == key else NO_PREFIX
-        return key, max(cached, earlier, key=lambda each: each.seq)
+        return key, max(cached, earlier, key=lambda item: item.seq)
 
     def _read_visible(
         self, unit: UnitOfWork, request: _Request, head: HistoryHead, prefix: FoldedPrefix
@@ -411,22 +411,22 @@ class SessionWindows:
         pages = front.pages
         pinned = unit[PinnedPageRecords].among(pages) if pages else ()
         passages = front.passages_at(frontier, pinned)
-        messages = [each for each in passages if isinstance(each, SaidEntry)]
-        if not request.is_long and sum(each.chars for each in messages) > _MAX_SAID_CHARS:
+        messages = [passage for passage in passages if isinstance(passage, SaidEntry)]
+        if not request.is_long and sum(message.chars for message in messages) > _MAX_SAID_CHARS:
             raise PayloadTooLargeError("The messages between folded steps are too long.")
-        named = [each for each in passages if isinstance(each, NamedStep)]
+        named = [passage for passage in passages if isinstance(passage, NamedStep)]
         if not request.settles and any(
-            not each.turns and not each.pages.keys().isdisjoint(pinned) for each in named
+            not item.turns and not item.pages.keys().isdisjoint(pinned) for item in named
         ):
             # The newest answer that contains a pinned page is never evicted.
             raise _WholeNeededError
-        turns = [turn for each in named for turn in each.turns]
-        seqs = {each.seq for each in messages}
-        seqs |= {each.seq for each in turns if isinstance(each, RecordedTurn)}
+        turns = [turn for item in named for turn in item.turns]
+        seqs = {message.seq for message in messages}
+        seqs |= {turn.seq for turn in turns if isinstance(turn, RecordedTurn)}
         read = partial(read_entries, unit, request.session_id, head, self.known)
         ranges = _ranges(sorted(seqs))
         entries = [
-            each for first, last in ranges for each in read(after_seq=first - 1, to_seq=last)
+            item for first, last in ranges for item in read(after_seq=first - 1, to_seq=last)
         ]
         return _VisiblePart(passages, entries, least)
 
@@ -465,7 +465,7 @@ class SessionWindows:
 
 def _ranges(seqs: Sequence[int]) -> Iterator[tuple[int, int]]:
     """Yield the first and the last of each run of consecutive numbers."""
-    for _, run in groupby(enumerate(seqs), key=lambda each: each[1] - each[0]):
+    for _, run in groupby(enumerate(seqs), key=lambda seq: seq[1] - seq[0]):
         numbers = [seq for _, seq in run]
         yield numbers[0], numbers[-1]
 

@@ -216,8 +216,8 @@ class _Reading:
                 level = _LEVELS.get(_step_level(self._rendered[index]) or "", Level.FULL)
                 answers[recall.target.name].append((index, max(recall.level, level)))
         folded = self._front.showings
-        recalled = (each.name for each in self._front.recalled if each.kind == "page")
-        for page_id in {**{each: () for each in recalled if each in folded}, **answers}:
+        recalled = (field.name for field in self._front.recalled if field.kind == "page")
+        for page_id in {**{item: () for item in recalled if item in folded}, **answers}:
             levels = answers[page_id]
             newest = levels[-1][0] if levels else None
             target = RecalledObject("page", page_id)
@@ -243,7 +243,7 @@ class _Reading:
         turn, front = self._history.turns[index], self._front
         names = set(_recall_names(self._history, turn))
         is_in_front = turn.seq is not None and turn.seq <= front.last_seq
-        folded = sum(front.recalled.get(each, 0) for each in names) if is_in_front else 0
+        folded = sum(front.recalled.get(name, 0) for name in names) if is_in_front else 0
         return folded + sum(at > index for what in names for at in self._calls.get(what, ()))
 
 

@@ -144,7 +144,7 @@ def read_database_status(connection: Connection) -> DatabaseStatus:
         size_bytes = connection.exec_driver_sql(_SQLITE_SIZE).scalar_one()
         return DatabaseStatus(sqlite3.sqlite_version, size_bytes, None)
     row: Any = connection.execute(_SERVER).one()
-    running = [_statement(RunningStatement, each) for each in _list(connection, _RUNNING)]
+    running = [_statement(RunningStatement, item) for item in _list(connection, _RUNNING)]
     server = read_row(ServerStatus, row, running=running, slow=_read_slow(connection))
     return DatabaseStatus(row.version, row.size_bytes, server)
 
@@ -169,7 +169,7 @@ def _read_slow(connection: Connection) -> Sequence[SlowStatement] | None:
     if not connection.execute(_HAS_STATISTICS).scalar_one():
         return None
     try:
-        return [_statement(SlowStatement, each) for each in _list(connection, _SLOW)]
+        return [_statement(SlowStatement, item) for item in _list(connection, _SLOW)]
     except DBAPIError:
         # Its library is not loaded, or the role may not read it.
         return None

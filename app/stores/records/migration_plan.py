@@ -92,11 +92,11 @@ def plan_migration(engine: Engine) -> list[PlannedStatement]:
         written = config.output_buffer.getvalue()
         is_postgresql = connection.dialect.name == "postgresql"
     planned = [
-        each if is_postgresql else _on_sqlite(each)
+        item if is_postgresql else _on_sqlite(item)
         for revision, statements in _REVISION.findall(written)
         for statement in statements.split(";\n")
-        for each in _read_statement(revision, statement.strip(), rows)
-        if is_postgresql or each.statement != _FOREIGN_KEY
+        for item in _read_statement(revision, statement.strip(), rows)
+        if is_postgresql or item.statement != _FOREIGN_KEY
     ]
     return list(dict.fromkeys(planned))
 

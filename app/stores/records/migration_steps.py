@@ -59,7 +59,7 @@ def run_batches(table: str, keys: Sequence[str], *statements: str, rows: int | N
         began = time.monotonic()
         high = _last_of_batch(connection, table, keys, low, size)
         condition, values = _between(table, keys, low, high)
-        _run(connection, [each.format(rows=condition) for each in statements], values)
+        _run(connection, [item.format(rows=condition) for item in statements], values)
         if high is None:
             return
         low = high
@@ -104,7 +104,7 @@ def _between(
     for name, sign, bound in (("low", ">", low), ("high", "<=", high)):
         if bound is not None:
             places = [f"{name}_{place}" for place in range(len(keys))]
-            conditions.append(f"({row}) {sign} ({', '.join(f':{each}' for each in places)})")
+            conditions.append(f"({row}) {sign} ({', '.join(f':{place}' for place in places)})")
             values |= dict(zip(places, bound, strict=True))
     return " AND ".join(conditions), values
 

@@ -28,9 +28,9 @@ def trace_of_call(receiver: OtlpReceiver) -> list[ReceivedSpan] | None:
     spans = receiver.spans()
     for call in spans:
         if is_call(call):
-            trace = [each for each in spans if each.trace_id == call.trace_id]
-            served = [each for each in trace if "http.route" in each.attributes]
-            if len({each.resource["service.instance.id"] for each in served}) > 1:
+            trace = [span for span in spans if span.trace_id == call.trace_id]
+            served = [item for item in trace if "http.route" in item.attributes]
+            if len({item.resource["service.instance.id"] for item in served}) > 1:
                 return trace
     return None
 
@@ -62,14 +62,14 @@ async def test_call_through_a_proxy_is_one_trace_at_both_services(
             trace = receiver.wait_for(trace_of_call)
     (call,) = filter(is_call, trace)
     assert call.attributes == {"gen_ai.tool.name": "save_page"}
-    ids = [base64.b64decode(each).hex() for each in (call.trace_id, call.parent_id)]
+    ids = [base64.b64decode(item).hex() for item in (call.trace_id, call.parent_id)]
     assert f"00-{ids[0]}-{ids[1]}-01" == _TRACEPARENT
-    sent = {each.span_id: each for each in trace if each.kind == "SPAN_KIND_CLIENT"}
-    sent = {key: each for key, each in sent.items() if each.parent_id == call.span_id}
-    assert {each.resource["service.name"] for each in sent.values()} == {"pagefault-proxy"}
-    served = [each for each in trace if "http.route" in each.attributes]
-    assert {each.parent_id for each in served} <= sent.keys()
-    assert {each.resource["service.name"] for each in served} == {"pagefault"}
-    assert "/mcp" in {each.attributes["http.route"] for each in served}
+    sent = {item.span_id: item for item in trace if item.kind == "SPAN_KIND_CLIENT"}
+    sent = {key: value for key, value in sent.items() if value.parent_id == call.span_id}
+    assert {item.resource["service.name"] for item in sent.values()} == {"pagefault-proxy"}
+    served = [item for item in trace if "http.route" in item.attributes]
+    assert {item.parent_id for item in served} <= sent.keys()
+    assert {item.resource["service.name"] for item in served} == {"pagefault"}
+    assert "/mcp" in {item.attributes["http.route"] for item in served}
     assert "session=far" not in receiver.text
     assert "Ten sheep" not in receiver.text

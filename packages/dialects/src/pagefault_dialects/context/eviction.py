@@ -326,10 +326,10 @@ def history_of(
     late = dict(_late_steps(turns, passages, front))
     steps = [
         number
-        for number, each in enumerate(passages)
-        if isinstance(each, Step) and _run_of(turns, each, front.runs) is None
+        for number, passage in enumerate(passages)
+        if isinstance(passage, Step) and _run_of(turns, passage, front.runs) is None
     ]
-    newest = max((each for each in steps if each not in late), default=min(steps, default=0))
+    newest = max((step for step in steps if step not in late), default=min(steps, default=0))
     in_progress = frozenset(
         step for step in steps if step >= newest or _is_waiting(turns, passages[step])
     )
@@ -402,8 +402,8 @@ def _late_steps(
     """Yield the number of each passage with a late answer, and the step that called first."""
     callers: defaultdict[int | None, list[tuple[int, Collection[str]]]] = defaultdict(list)
     for seq, steps in front.calling.items():
-        callers[seq] += ((each.number, each.tools) for each in steps)
-    ends = [(each.number, number) for number, each in enumerate(passages) if isinstance(each, Step)]
+        callers[seq] += ((item.number, item.tools) for item in steps)
+    ends = [(item.number, number) for number, item in enumerate(passages) if isinstance(item, Step)]
     for number, passage in enumerate(passages):
         if not isinstance(passage, Step):
             continue

@@ -120,8 +120,8 @@ class FoldedFront:
     @property
     def showings(self) -> Mapping[str, int | None]:
         """The `seq` of the newest answer with each page, by page."""
-        named = (each for each in self.passages if isinstance(each, NamedStep))
-        return {page_id: seq for each in named for page_id, seq in each.pages.items()}
+        named = (passage for passage in self.passages if isinstance(passage, NamedStep))
+        return {page_id: seq for item in named for page_id, seq in item.pages.items()}
 
     def grown(
         self, turns: Sequence[ComposedTurn], recorded: Mapping[int, Sequence[ComposedTurn]]
@@ -136,7 +136,7 @@ class FoldedFront:
         recalls = find_recalls(turns, self.recalled)
         by_entry: defaultdict[int, list[tuple[CallingStep, bool]]] = defaultdict(list)
         found = [*passages_in(turns)]
-        is_late = {each.start: turns[each.stop - 1].late_for is not None for each in found}
+        is_late = {span.start: turns[span.stop - 1].late_for is not None for span in found}
         calling = [at for at, is_old in is_late.items() if turns[at].calls and not is_old]
         for passage in found:
             part = turns[passage.start : passage.stop]
@@ -155,7 +155,7 @@ class FoldedFront:
             elif part[0].seq is not None:
                 passages.append(_said_entry(passage, part[0], recorded.get(part[0].seq, ())))
         recalled = Counter(self.recalled)
-        recalled.update(each.target for each in recalls.values())
+        recalled.update(recall.target for recall in recalls.values())
         waiting = {
             seq: [step for step, _ in steps_of_entry]
             for seq, steps_of_entry in by_entry.items()
@@ -176,23 +176,25 @@ class FoldedFront:
         foldable = {*self._foldable()}
         needed = {
             at
-            for at, each in enumerate(self.passages)
-            if isinstance(each, NamedStep) and not each.pages.keys().isdisjoint(pinned)
+            for at, passage in enumerate(self.passages)
+            if isinstance(passage, NamedStep) and not passage.pages.keys().isdisjoint(pinned)
         }
         needed.update(_newest_steps(self.passages)[:1])
         return _merged(
             (
-                FoldedRun(each.place, each.origin, each.summary)
-                if at in foldable and each.place <= frontier.said_folded
-                else each
-                for at, each in enumerate(self.passages)
+                FoldedRun(passage.place, passage.origin, passage.summary)
+                if at in foldable and passage.place <= frontier.said_folded
+                else passage
+                for at, passage in enumerate(self.passages)
             ),
             needed,
         )
 
     def _foldable(self) -> Iterator[int]:
         """Yield the indexes of messages that may be folded."""
-        roles = [each.role if isinstance(each, SaidEntry) else None for each in self.passages]
+        roles = [
+            passage.role if isinstance(passage, SaidEntry) else None for passage in self.passages
+        ]
         users = [at for at, role in enumerate(roles) if role == "user"]
         spoken = [at for at, role in enumerate(roles) if role != "system"]
         first = next(iter((*users, *spoken)), 0)
@@ -203,11 +205,11 @@ class FoldedFront:
 
     def said_fold(self, most_chars: int) -> int:
         """Return the position up to which messages have more than `most_chars` behind them."""
-        for each in reversed(self.passages):
-            if isinstance(each, SaidEntry):
-                most_chars -= each.chars
+        for passage in reversed(self.passages):
+            if isinstance(passage, SaidEntry):
+                most_chars -= passage.chars
                 if most_chars < 0:
-                    return each.place
+                    return passage.place
         return 0
 
 
@@ -293,8 +295,8 @@ def _recorded_turn(
     if _is_written_answer(turn):
         return turn
     calls = tuple((call.call_id, call.name, call.place) for call in turn.calls)
-    for index, each in enumerate(recorded):
-        if len(each.calls) == len(calls):
+    for index, item in enumerate(recorded):
+        if len(item.calls) == len(calls):
             found = RecordedTurn(turn.seq or 0, index, turn.call_id, turn.tool_name, calls)
             if found.of(recorded) == turn:
                 return found
@@ -318,9 +320,9 @@ def _names_needed(passages: Sequence[FrontPassage]) -> Collection[int]:
     """Return the indexes of the newest step, and of those with the newest answers with a page."""
     newest = {
         page_id: at
-        for at, each in enumerate(passages)
-        if isinstance(each, NamedStep)
-        for page_id in each.pages
+        for at, passage in enumerate(passages)
+        if isinstance(passage, NamedStep)
+        for page_id in passage.pages
     }
     return {*_newest_steps(passages)[:1], *newest.values()}
 
