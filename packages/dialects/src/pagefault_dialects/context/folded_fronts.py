@@ -312,7 +312,7 @@ def _newest_steps(passages: Sequence[FrontPassage]) -> Sequence[int]:
     return [
         at
         for at in reversed(range(len(passages)))
-        if isinstance(each := passages[at], NamedStep) and not each.is_late
+        if isinstance(passage := passages[at], NamedStep) and not passage.is_late
     ]
 
 
