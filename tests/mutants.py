@@ -70,9 +70,8 @@ def prepare(module: Path) -> None:
     for package in (ROOT / "packages").glob("*/src/*"):
         shutil.copytree(package, WORK / "src" / package.name)
     shutil.copy(ROOT / "alembic.ini", WORK)
-    in_copy = Path("src", *module.parts[module.parts.index("src") + 1 :])
-    if module.is_relative_to(RECORDS):
-        in_copy = module.relative_to(ROOT)
+    is_record = module.is_relative_to(RECORDS)
+    in_copy = module.relative_to(ROOT if is_record else LIBRARY.parent.parent)
     config = _CONFIG.format(module=in_copy, tests=json.dumps(find_tests(module)))
     (WORK / "pyproject.toml").write_text((ROOT / "pyproject.toml").read_text() + config)
 

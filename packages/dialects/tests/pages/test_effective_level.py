@@ -180,3 +180,28 @@ def test_large_data_has_more_than_its_reduced_form(data: JsonValue) -> None:
     page = make_page("p", Body("json", data), modality="structured")
     assert [effective_level(page, level).has_more for level in Level][1:] == [True] * 3
     assert effective_level(page, Level.FULL) == EffectiveLevel(Level.FULL, False)
+
+
+@pytest.mark.parametrize(
+    ("fields", "supplied", "levels", "words"),
+    [
+        ({}, {Level.REDUCED: text("Short.")}, [1, 1, 1, 1], "Short."),
+        ({}, {Level.ABSTRACT: text("Abs.")}, [1, 1, 1, 1], "Abs."),
+        ({}, {Level.REFERENCE: text("Ref.")}, [0, 0, 0, 3], None),
+        (
+            {},
+            {Level.REDUCED: text("Short."), Level.ABSTRACT: text("Abs.")},
+            [1, 1, 2, 2],
+            "Short.",
+        ),
+        ({"modality": "audio"}, {Level.REDUCED: text("Short.")}, [0, 0, 0, 0], "Short."),
+        ({"modality": "image"}, {Level.REDUCED: SMALL_IMAGE}, [1, 1, 0, 3], None),
+        ({"modality": "image"}, {Level.ABSTRACT: text("Abs.")}, [0, 0, 0, 0], "Abs."),
+    ],
+)
+def test_level_without_content_is_replaced_by_the_nearest_one(
+    fields: dict[str, Any], supplied: dict[Level, Body], levels: list[int], words: str | None
+) -> None:
+    page = make_page("p", Body("none"), supplied=supplied, **fields)
+    assert [effective_level(page, level).level for level in Level] == levels
+    assert whole_text(page) == words
