@@ -52,6 +52,7 @@ OPTIONS = {
     ),
     "search": ("--session", "--limit", "--json", "--project", "--data-dir", "--env-file"),
     "stats": ("--json", "--project", "--data-dir", "--env-file"),
+    "status": ("--json", "--data-dir", "--env-file"),
     "page download": ("--level", "--output", "--project", "--data-dir", "--env-file"),
     "tail": ("--session", "--after", "--json", "--project", "--data-dir", "--env-file"),
     "gc": ("--grace", "--dry-run", "--data-dir", "--env-file"),
