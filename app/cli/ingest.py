@@ -64,12 +64,12 @@ def ingest_file(
 
     Raises:
         CommandError: The file cannot be read, or is not JSON.
-        PagefaultError: The service refuses it.
+        PagefaultError: The tool result is invalid, or a store fails.
     """
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
     with Progress(*columns, console=ERR, transient=True, disable=not ERR.is_terminal) as progress:
-        content = _read(file, progress)
-        value = _value(content, settings)
+        content = _read_file(file, progress)
+        value = _parse_file(content, settings)
         make_body = partial(
             _request_body, content, value, session_id=session_id, tool_name=tool_name
         )
@@ -80,10 +80,10 @@ def ingest_file(
         except InvalidPayloadError as exc:
             faults = format_faults(exc.faults)
             raise CommandError(f"the tool result is refused: {faults or exc.detail}") from exc
-    _print(ingested, console)
+    _print_parts(ingested, console)
 
 
-def _read(file: str, progress: Progress) -> bytes:
+def _read_file(file: str, progress: Progress) -> bytes:
     try:
         size = None if file == "-" else Path(file).stat().st_size
         task = progress.add_task("reading", total=size)
@@ -98,10 +98,10 @@ def _read(file: str, progress: Progress) -> bytes:
     return b"".join(chunks)
 
 
-def _value(content: bytes, settings: Settings) -> JsonValue:
+def _parse_file(content: bytes, settings: Settings) -> JsonValue:
     limits = settings.limits
     try:
-        # Numbers keep their spelling, since a message in the request is written back.
+        # Numbers keep their spelling, so that a message in the request is stored unchanged.
         return parse_json(
             content, max_depth=limits.json_depth, max_nodes=limits.json_nodes, spelled=True
         )
@@ -110,9 +110,9 @@ def _value(content: bytes, settings: Settings) -> JsonValue:
 
 
 def _call_ids(content: bytes, value: JsonValue) -> list[str]:
-    """Return call ids made from a file: from its JSON, and from its bytes as in old versions."""
-    of_json = json_digest(value, body_bytes=len(content)).removeprefix(SCHEME)
-    return [f"cli-{item[:16]}" for item in (of_json, hashlib.sha256(content).hexdigest())]
+    """Derive call ids from a file: from its JSON, and from its bytes as earlier versions did."""
+    digest = json_digest(value, body_bytes=len(content)).removeprefix(SCHEME)
+    return [f"cli-{item[:16]}" for item in (digest, hashlib.sha256(content).hexdigest())]
 
 
 def _request_body(
@@ -134,7 +134,7 @@ async def _ingest(
     make_body: Callable[[str], bytes],
     call_ids: Sequence[str],
 ) -> Ingested:
-    """Store the result under a call id that exists already, or else under the first one."""
+    """Store the result under the call id that the session already has, else under the first one."""
     providers = (
         *shared_services.SERVICES,
         *ingest_services.MEDIA,
@@ -159,14 +159,14 @@ async def _ingest(
         return await tool_results.ingest(project_id, body(), idempotency_key=None)
 
 
-def _print(ingested: Ingested, console: Console) -> None:
+def _print_parts(ingested: Ingested, console: Console) -> None:
     result = ingested.result
     record = json.loads(result.sanitized)
     resources = {f"@{resource['uri']}": resource for resource in record["resources"]}
     table = Table("part", "type", "MIME type", "name", "size")
     table.add_column("content", overflow="fold")
     for index, part in enumerate(record["parts"]):
-        table.add_row(str(index), *_row(part, resources))
+        table.add_row(str(index), *_format_part(part, resources))
     console.print(table)
     outcome = "stored" if ingested.is_new else "was stored before"
     console.print(
@@ -178,7 +178,7 @@ def _print(ingested: Ingested, console: Console) -> None:
     )
 
 
-def _row(part: dict[str, Any], resources: dict[str, dict[str, Any]]) -> tuple[str, ...]:
+def _format_part(part: dict[str, Any], resources: dict[str, dict[str, Any]]) -> tuple[str, ...]:
     if part["type"] == "text":
         text = part["text"]
         size = decimal(len(text.encode("utf-8", "replace")))

@@ -1,4 +1,4 @@
-"""`pagefault status`: the state of the stores on one page, its problems first."""
+"""`pagefault status`: print a report on the stores, with the problems first."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -29,18 +29,18 @@ _CARRIERS = {
 
 
 def show_status(data_dir: Path | None, env_file: Path | None, *, as_json: bool) -> None:
-    """Print the report.
+    """Print the report as text or JSON.
 
     Raises:
-        SystemExit: With status 1, if anything needs attention.
+        SystemExit: The report has problems; the status is 1.
     """
     settings = existing_store_settings(data_dir, env_file)
-    # The report names what failed.
+    # Failures are in the report, so they are not logged as well.
     configure_logging(settings.log_format, "critical")
     report = anyio.run(read_status, settings)
     problems = [*find_problems(report)]
     if as_json:
-        members = {"problems": problems, **_members(asdict(report))}
+        members = {"problems": problems, **_to_json(asdict(report))}
         print_line(json_text(members | {"searchBacklogSeconds": report.backlog_seconds}))
     else:
         for line in _lines(report, problems):
@@ -49,12 +49,12 @@ def show_status(data_dir: Path | None, env_file: Path | None, *, as_json: bool) 
         raise SystemExit(1)
 
 
-def _members(value: Any) -> Any:  # noqa: ANN401 - any part of a report
-    """Return a value as JSON has it."""
+def _to_json(value: Any) -> Any:  # noqa: ANN401 - any part of a report
+    """Return a value as JSON: with names in camelCase, and times in RFC 3339."""
     if isinstance(value, Mapping):
-        return {to_camel(name): _members(member) for name, member in value.items()}
+        return {to_camel(name): _to_json(member) for name, member in value.items()}
     if isinstance(value, list | tuple):
-        return [_members(item) for item in value]
+        return [_to_json(item) for item in value]
     return rfc3339(value) if isinstance(value, datetime) else value
 
 
@@ -80,7 +80,7 @@ def _rows(report: StatusReport) -> Iterator[tuple[str, str]]:
     if database is None:
         yield "statements", _UNKNOWN
     elif database.server is None:
-        yield "statements", "not available: SQLite keeps no times of statements"
+        yield "statements", "not available: SQLite does not measure statements"
     else:
         yield from _statement_rows(database.server)
     yield "Python", report.python
@@ -100,7 +100,7 @@ def _database(report: StatusReport) -> str:
 def _pooler(report: StatusReport) -> str:
     pooler = report.pooler
     if pooler is None:
-        return "none, SQLite has none" if report.database else _UNKNOWN
+        return "none: SQLite needs no pooler" if report.database else _UNKNOWN
     if not pooler.is_recognized:
         return "none" if pooler.is_set is None else "none, by PAGEFAULT_DB__TRANSACTION_POOLER"
     return "yes, statements are not prepared"
@@ -129,9 +129,9 @@ def _queue_rows(report: StatusReport) -> Iterator[tuple[str, str]]:
 
 def _stored_rows(queues: QueueStatus, quota: int) -> Iterator[tuple[str, str]]:
     """Yield the largest projects; bytes are counted only if there is a quota."""
-    for place, project in enumerate(queues.largest if quota else ()):
+    for index, project in enumerate(queues.largest if quota else ()):
         share = f"{project.stored_bytes / quota:.0%} of {decimal(quota)}"
-        yield "" if place else "stored", f"{share}, project {project.project_id}"
+        yield "" if index else "stored", f"{share}, project {project.project_id}"
 
 
 def _quotas(quotas: QuotaLimits) -> str:
@@ -146,16 +146,16 @@ def _quotas(quotas: QuotaLimits) -> str:
 def _statement_rows(server: ServerStatus) -> Iterator[tuple[str, str]]:
     if not server.running:
         yield "transactions", "none open"
-    for place, item in enumerate(server.running):
-        waits = f", waits for {item.waits_for}" if item.waits_for else ""
-        query = truncate(item.query, _QUERY_CHARS)
+    for index, running in enumerate(server.running):
+        waits = f", waits for {running.waits_for}" if running.waits_for else ""
+        query = truncate(running.query, _QUERY_CHARS)
         yield (
-            "transactions" if not place else "",
-            f"{item.seconds:.1f} s {item.state}{waits}: {query}",
+            "" if index else "transactions",
+            f"{running.seconds:.1f} s {running.state}{waits}: {query}",
         )
     if server.slow is None:
         yield "statements", "not available: the database has no pg_stat_statements"
-    for place, slow in enumerate(server.slow or ()):
+    for index, slow in enumerate(server.slow or ()):
         times = f"{slow.mean_seconds * 1_000:,.1f} ms on average, {slow.calls:,} times"
         query = truncate(slow.query, _QUERY_CHARS)
-        yield "" if place else "statements", f"{times}: {query}"
+        yield "" if index else "statements", f"{times}: {query}"

@@ -1,4 +1,4 @@
-"""`pagefault tail`: print one line for each event as it is written.
+"""`pagefault tail`: print a line for each new event.
 
 Source: spec 002, "Event Flow & Consumers": command-line subscribers receive all events.
 """
@@ -43,7 +43,7 @@ def tail_events(
     after: int | None,
     as_json: bool,
 ) -> None:
-    """Print events as they are written, until interrupted."""
+    """Print new events until interrupted."""
     check_session(session, "SESSION")
     try:
         anyio.run(_follow, settings, project_id, session, after, as_json)
@@ -56,7 +56,7 @@ async def _follow(
 ) -> None:
     caller = Caller(project_id, is_operator=True)
     async with _open_event_streams(settings) as services:
-        lines = _Lines(services, project_id, needs_key=settings.auth != "none")
+        formatter = _LineFormatter(services, project_id, needs_key=settings.auth != "none")
         if ERR.is_terminal:
             scope = f"session {session_id}" if session_id else f"project {project_id}"
             print_line(f"Listening to {scope}; Ctrl-C ends it.", to=ERR)
@@ -65,9 +65,9 @@ async def _follow(
                 caller, session_id=session_id, after=after
             ) as stream:
                 async for item in stream.items():
-                    # The stream of a slow reader ends. It is opened again at this position.
+                    # A stream that is read too slowly ends, and is opened again after this event.
                     after = item.position
-                    for line in [_json_line(item)] if as_json else lines.of(item):
+                    for line in [_json_line(item)] if as_json else formatter.format(item):
                         print_line(line)
 
 
@@ -77,26 +77,25 @@ def _json_line(item: EventItem) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Lines:
+class _LineFormatter:
     """Formats events as lines of text."""
 
     services: Services
     project_id: str
     needs_key: bool
 
-    def of(self, item: EventItem) -> list[str]:
+    def format(self, item: EventItem) -> list[str]:
         """Return the line of an event, and one for each medium in it."""
         data: _Data = json.loads(item.data)
         if item.type == "reset":
-            return [f"… what was before {data['position']} is not kept; what follows is new"]
+            return [f"… events before {data['position']} are no longer stored; new events follow"]
         place = f"{data['sessionId']}#{data['seq']}" if data["sessionId"] else "-"
-        line = (
-            f"{data['createdAt'][:19]}Z  {place}  {item.type}  {_LINES.get(item.type, _page)(data)}"
-        )
+        text = _FORMATTERS.get(item.type, _format_page)(data)
+        line = f"{data['createdAt'][:19]}Z  {place}  {item.type}  {text}"
         resources = data["sanitized"]["resources"] if "sanitized" in data else []
-        return [one_line(value) for value in (line, *map(self._medium, resources))]
+        return [one_line(value) for value in (line, *map(self._format_medium, resources))]
 
-    def _medium(self, descriptor: _Data) -> str:
+    def _format_medium(self, descriptor: _Data) -> str:
         resource_id = descriptor["uri"].partition(":")[2]
         url = f"{self.services[PublishedContent].base_url}/api/resources/{resource_id}/content"
         if self.needs_key:
@@ -109,13 +108,13 @@ class _Lines:
         return f"    {descriptor['mimeType']}  {size}  {name}{url}"
 
 
-def _tool_result(data: _Data) -> str:
+def _format_tool_result(data: _Data) -> str:
     outcome = "" if data["success"] else "failed: "
     texts = (part["text"] for part in data["sanitized"]["parts"] if part["type"] == "text")
     return f"{data['toolName']} ({data['callId']})  {outcome}{_first_text(next(texts, ''))}"
 
 
-_KINDS = {
+_NOUNS = {
     "toolResults": "tool result",
     "pageFaults": "page fault",
     "messages": "message",
@@ -125,26 +124,26 @@ _KINDS = {
 }
 
 
-def _counts(data: _Data) -> str:
+def _format_counts(data: _Data) -> str:
     counts: dict[str, int] = data.get("deleted") or data.get("imported") or data.get("copied") or {}
-    return ", ".join(count_of(count, _KINDS[kind]) for kind, count in counts.items() if count)
+    return ", ".join(count_of(count, _NOUNS[kind]) for kind, count in counts.items() if count)
 
 
-def _page(data: _Data) -> str:
+def _format_page(data: _Data) -> str:
     return f"{data['id']} version {data['version']} ({data['modality']})"
 
 
-_LINES: dict[str, Callable[[_Data], str]] = {
-    "llmservice:toolResult": _tool_result,
+_FORMATTERS: dict[str, Callable[[_Data], str]] = {
+    "llmservice:toolResult": _format_tool_result,
     "message:created": lambda data: (
         f"{data['role']}: {_first_text(data['message'].get('content'))}"
     ),
     "interaction:created": lambda data: _first_text(data["interaction"]["input"]),
     "interaction:answered": lambda data: _first_text(data["output"].get("content")),
     "page:faulted": lambda data: f"{data['id']} at {data['level']}",
-    "session:imported": _counts,
-    "session:forked": lambda data: f"of {data['forkedFrom']['sessionId']}: {_counts(data)}",
-    "session:deleted": _counts,
+    "session:imported": _format_counts,
+    "session:forked": lambda data: f"of {data['forkedFrom']['sessionId']}: {_format_counts(data)}",
+    "session:deleted": _format_counts,
 }
 
 
@@ -158,9 +157,9 @@ def _first_text(value: object) -> str:
 
 @asynccontextmanager
 async def _open_event_streams(settings: Settings) -> AsyncIterator[Services]:
-    """Open the database and the event streams. Media are linked to, and not read.
+    """Open the database and the event streams; not the blob store, since lines only link to media.
 
-    Raises: as `open_stores` does, except for errors of the blob store.
+    Raises the errors of `open_stores`, except those of the blob store.
     """
     async with open_checked_database(settings) as engines, open_broker(settings, engines) as broker:
         blobs = open_blob_store(settings.blobs, settings.data_dir)

@@ -1,7 +1,7 @@
-"""Exports the metrics of the registry of Prometheus by OpenTelemetry.
+"""Export of the Prometheus metrics by OpenTelemetry.
 
-Counters and gauges are observable instruments, which read the registry. There is no observable
-histogram, so histograms are added to each export. They are cumulative.
+Counters and gauges are observable instruments, whose callbacks read the Prometheus registry. There
+is no observable histogram in OpenTelemetry, so cumulative histograms are added to each export.
 """
 
 import asyncio
@@ -27,11 +27,11 @@ _NANOSECONDS = 1_000_000_000
 
 
 class RegistrySnapshot:
-    """The metrics of the registry, collected in the event loop once for each export.
+    """The metrics of the registry, collected once for each export.
 
     Args:
-        metrics: The metrics.
-        loop: The event loop, which counts.
+        metrics: The registry.
+        loop: The event loop, in which metrics change, so they are collected there.
     """
 
     def __init__(self, metrics: Metrics, loop: asyncio.AbstractEventLoop) -> None:
@@ -41,7 +41,7 @@ class RegistrySnapshot:
         self._collected_at = 0.0
 
     def read(self) -> Mapping[str, Metric]:
-        """Return all metrics by name. Called in the threads of readers."""
+        """Return all metrics by name. Exports call this in threads of their own."""
         if monotonic() - self._collected_at > _MAX_AGE_SECONDS:
             collecting = asyncio.run_coroutine_threadsafe(self._collect(), self._loop)
             self._collected = collecting.result(_WAIT_SECONDS)
@@ -55,10 +55,15 @@ class RegistrySnapshot:
 def open_meter_provider(
     metrics: Metrics, loop: asyncio.AbstractEventLoop, names: Iterable[str]
 ) -> MeterProvider:
-    """Return a meter provider that exports metrics by some exporters.
+    """Return a meter provider that sends metrics to exporters.
+
+    Args:
+        metrics: The registry.
+        loop: The event loop.
+        names: The names of the exporters.
 
     Raises:
-        ValueError: There is no exporter of a name.
+        ValueError: There is no exporter with one of the names.
     """
     snapshot = RegistrySnapshot(metrics, loop)
     exporters = [_with_histograms(exporter_class("metrics", name), snapshot) for name in names]
@@ -88,14 +93,14 @@ def _observe(snapshot: RegistrySnapshot, name: str, _: CallbackOptions) -> Itera
 
 
 def _with_histograms(exporter: Any, snapshot: RegistrySnapshot) -> otlp.MetricExporter:  # noqa: ANN401 - of a distribution
-    """Return an exporter of a class that also exports the histograms of the registry."""
+    """Create an exporter of a class, extended by the histograms of the registry."""
 
     class RegistryExporter(exporter):  # type: ignore[misc] # the class is chosen at run time
         def export(self, metrics_data: otlp.MetricsData, **options: float) -> Any:  # noqa: ANN401
             return super().export(_add_histograms(metrics_data, snapshot.read()), **options)
 
-    made: otlp.MetricExporter = RegistryExporter()
-    return made
+    registry_exporter: otlp.MetricExporter = RegistryExporter()
+    return registry_exporter
 
 
 def _add_histograms(data: otlp.MetricsData, metrics: Mapping[str, Metric]) -> otlp.MetricsData:
@@ -127,24 +132,24 @@ def _histogram(metric: Metric) -> otlp.Metric:
 def _data_point(labels: Mapping[str, str], samples: Iterable[Sample]) -> otlp.HistogramDataPoint:
     bounds: list[float] = []
     counts: list[int] = []
-    figures: dict[str, float] = {}
+    totals: dict[str, float] = {}
     for sample in samples:
         if "le" in sample.labels:
             bounds.append(float(sample.labels["le"]))
             counts.append(int(sample.value))
         else:
-            figures[sample.name.rpartition("_")[2]] = sample.value
-    # Prometheus adds the smaller buckets to each, and has one without a bound.
-    own = [count - before for count, before in zip(counts, [0, *counts], strict=False)]
+            totals[sample.name.rpartition("_")[2]] = sample.value
+    # The buckets of Prometheus are cumulative, and its last one has no bound.
+    bucket_counts = [count - before for count, before in zip(counts, [0, *counts], strict=False)]
     return otlp.HistogramDataPoint(
         attributes=labels,
-        start_time_unix_nano=int(figures.get("created", 0) * _NANOSECONDS),
+        start_time_unix_nano=int(totals.get("created", 0) * _NANOSECONDS),
         time_unix_nano=time_ns(),
         count=counts[-1],
-        sum=figures["sum"],
-        bucket_counts=own,
+        sum=totals["sum"],
+        bucket_counts=bucket_counts,
         explicit_bounds=bounds[:-1],
-        # They are optional, and the registry has none.
+        # Both are optional, and Prometheus has neither.
         min=None,  # type: ignore[arg-type]
         max=None,  # type: ignore[arg-type]
     )

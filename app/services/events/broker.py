@@ -22,7 +22,7 @@ class Listener(Protocol):
 
 
 class EventBroker:
-    """Wakes readers of the log in this process; subclasses do so for writes of other processes too.
+    """Wakes the reader of the log in this process; subclasses also after writes of other processes.
 
     A wake-up may come twice, late, or for nothing. It must come after every commit of an event
     that can be read by then, and after every moment in which one may have been missed.
@@ -36,18 +36,18 @@ class EventBroker:
 
     @asynccontextmanager
     async def listening(self, listener: Listener) -> AsyncIterator[None]:
-        """Wake a listener for the length of the block."""
+        """Wake a listener while the block runs."""
         self._listener = listener
         try:
-            async with run_beside(self._hear_others(listener)):
+            async with run_beside(self._watch_other_processes(listener)):
                 yield
         finally:
             self._listener = None
 
-    async def _hear_others(self, listener: Listener) -> None:
-        """Wake a listener of what other processes commit, until cancelled; here, there are none."""
+    async def _watch_other_processes(self, listener: Listener) -> None:
+        """Wake a listener after commits of other processes, until cancelled; does nothing here."""
 
     def announce(self, project_id: str, number: int) -> None:
-        """Wake this process: it has committed this event of a project. Neither waits nor raises."""
+        """Wake the listener after this process has committed an event. Neither waits nor raises."""
         if self._listener is not None:
             self._listener.wake(project_id, number)

@@ -1,9 +1,9 @@
-"""A broker for several processes that notify each other, whatever carries the notifications.
+"""A broker for several processes, which notify each other over some channel.
 
-Each process sends the numbers of its newest events after their commits, all at once, on a
-connection of its own. A notification is a hint. It is lost if the process dies before it is sent,
-or if a listener has no connection at that moment. So the log is read every second as well, while
-there are listeners. Each process also notifies itself regularly, to find out whether notifications
+After commits, a process sends the numbers of its newest events on a connection of its own, those of
+a few milliseconds together. A notification is only a hint: it is lost if the process dies before
+sending it, or if a receiver has no connection at that moment. So each process with listeners also
+reads the log every second. Each process notifies itself regularly, to detect whether notifications
 arrive.
 """
 
@@ -23,7 +23,7 @@ from app.services.events.broker import EventBroker, Listener
 CHANNEL = "pagefault_events"
 """The name under which processes notify each other."""
 ANSWER_SECONDS = 5.0
-"""Time-out for an answer of a server."""
+"""The time-out of the server that carries the notifications."""
 
 _log = structlog.get_logger(__name__)
 _SEND_SECONDS = 0.005
@@ -32,7 +32,7 @@ _CHECK_SECONDS = 5.0
 _ECHO_SECONDS = 1.0
 _FIRST_PAUSE_SECONDS = 0.2
 _MAX_PAUSE_SECONDS = 5.0
-# PostgreSQL takes 7,999 bytes.
+# PostgreSQL accepts at most 7,999 bytes.
 _MAX_PAYLOAD_CHARS = 7_000
 _MAX_PROJECTS = 1_000
 _Connection = TypeVar("_Connection")
@@ -42,7 +42,7 @@ Receive = Callable[[float], AsyncIterator[str]]
 
 
 class NotificationChannel(Protocol):
-    """Carries short texts from a process to all that receive at that moment, itself included."""
+    """Delivers short texts to all processes that are receiving then, the sender included."""
 
     @property
     def errors(self) -> tuple[type[Exception], ...]:
@@ -56,7 +56,7 @@ class NotificationChannel(Protocol):
         """Connect, and yield a function that sends a text."""
 
     def receiver(self) -> AbstractAsyncContextManager[Receive]:
-        """Connect, and yield a function that yields what arrives within so many seconds."""
+        """Connect, and yield a function that yields the texts of the next so many seconds."""
 
 
 async def check_channel(channel: NotificationChannel) -> bool:
@@ -71,10 +71,10 @@ async def check_channel(channel: NotificationChannel) -> bool:
 
 
 class NotificationBroker(EventBroker):
-    """See EventBroker.
+    """An event broker that wakes listeners by notifications of other processes.
 
     Args:
-        channel: Carries the notifications.
+        channel: The channel of the notifications.
     """
 
     def __init__(self, channel: NotificationChannel) -> None:
@@ -87,7 +87,7 @@ class NotificationBroker(EventBroker):
 
     @asynccontextmanager
     async def sending(self) -> AsyncIterator[None]:
-        """Notify other processes of announced events for the length of the block."""
+        """Notify other processes of announced events while the block runs."""
         keep_sending = self._keep_connected(
             self._channel.sender, self._send, "no notifications sent"
         )
@@ -95,14 +95,14 @@ class NotificationBroker(EventBroker):
             yield
 
     def announce(self, project_id: str, number: int) -> None:
-        """See EventBroker."""
+        """Wake the listener, and queue a notification of other processes."""
         super().announce(project_id, number)
-        # A notification of so many projects has no names.
+        # A notification of more projects than that has no names.
         if len(self._unsent) < _MAX_PROJECTS:
             self._unsent[project_id] = max(number, self._unsent.get(project_id, 0))
         self._is_due.set()
 
-    async def _hear_others(self, listener: Listener) -> None:
+    async def _watch_other_processes(self, listener: Listener) -> None:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_poll, listener)
             await self._keep_connected(
@@ -117,7 +117,7 @@ class NotificationBroker(EventBroker):
         use: Callable[[_Connection], Awaitable[None]],
         failure: str,
     ) -> None:
-        """Use a connection, and another one after each failure, which is logged."""
+        """Use a connection. After each failure, log it, pause, and connect again."""
         pause = _FIRST_PAUSE_SECONDS
         while True:
             began = monotonic()
@@ -139,13 +139,13 @@ class NotificationBroker(EventBroker):
                 with anyio.fail_after(ANSWER_SECONDS):
                     await send(self._payload(unsent))
             except BaseException:
-                # Sent when there is a connection again.
+                # These are sent over the next connection.
                 self._unsent = unsent | self._unsent
                 self._is_due.set()
                 raise
 
     def _payload(self, newest: Mapping[str, int]) -> str:
-        """Return a notification of the newest event of each project, or of all if that is long."""
+        """Return the newest event of each project; without names if the text would be too long."""
         if len(newest) < _MAX_PROJECTS:
             payload = json.dumps({"sender": self._id, "newest": newest})
             if len(payload) <= _MAX_PAYLOAD_CHARS:
@@ -160,26 +160,26 @@ class NotificationBroker(EventBroker):
                 self._is_echoed = False
                 self._is_due.set()
                 async for payload in receive(_CHECK_SECONDS):
-                    self._take(payload, listener)
-                self._note(is_notified=self._is_echoed)
+                    self._handle_payload(payload, listener)
+                self._set_notified(is_notified=self._is_echoed)
         finally:
             self.is_notified = False
 
-    def _take(self, payload: str, listener: Listener) -> None:
-        """Wake a listener. Any client of the database may have sent the notification."""
+    def _handle_payload(self, payload: str, listener: Listener) -> None:
+        """Wake a listener. The payload is not trusted: any client of the database may send one."""
         match _parse(payload):
             case {"sender": sender, "newest": newest}:
                 if sender == self._id:
                     self._is_echoed = True
-                    self._note(is_notified=True)
+                    self._set_notified(is_notified=True)
                 elif isinstance(newest, dict):
                     for project_id, number in newest.items():
                         listener.wake(project_id, number if isinstance(number, int) else None)
                 else:
                     listener.wake(None, None)
 
-    def _note(self, *, is_notified: bool) -> None:
-        """Keep whether notifications arrive, and log a change."""
+    def _set_notified(self, *, is_notified: bool) -> None:
+        """Store whether notifications arrive, and log a change."""
         if is_notified and not self.is_notified:
             _log.info("notifications arrive again")
         elif self.is_notified and not is_notified:

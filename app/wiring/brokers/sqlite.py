@@ -28,7 +28,7 @@ class SqliteBroker(EventBroker):
         super().__init__()
         self._change_count = change_count
 
-    async def _hear_others(self, listener: Listener) -> None:
+    async def _watch_other_processes(self, listener: Listener) -> None:
         last_count: int | None = None
         while True:
             await anyio.sleep(_POLL_SECONDS)

@@ -1,7 +1,7 @@
-"""The transport to the service that the proxies of a user share, which starts it if needed.
+"""The transport to the service that all proxies of a user share.
 
 The service listens on a socket in a folder that only the user can access. A proxy that cannot
-connect starts it, at first and whenever it has ended.
+connect to the socket starts the service.
 """
 
 import fcntl
@@ -28,14 +28,14 @@ from pagefault_mcp.service_client.shared_folder import (
     socket_of,
 )
 
-# The pause after a failed start, so that not every result waits for another one.
-_FAILED_SECONDS = 5.0
+# After a failed start, requests fail at once for this time; else each would wait for another start.
+_RETRY_SECONDS = 5.0
 # The longest wait for a start, or for the shutdown of the previous service.
 _LONGEST_START_SECONDS = 30.0
 _LONGEST_MESSAGE_BYTES = 4_096
 # A larger log is truncated at the next start.
 _LARGEST_LOG_BYTES = 1024 * 1024
-_ENDED_AT_ONCE = "it has ended without a word"
+_NO_MESSAGE = "it has ended without a word"
 
 
 class _NotStartedError(Exception):
@@ -53,53 +53,54 @@ class SharedService(httpx.AsyncBaseTransport):
         self._setup: Final = setup
         self._folder: Final = setup.folder()
         self._locks = AsyncExitStack()
-        self._used_file: int | None = None
+        self._lock_descriptor: int | None = None
         self._sender: httpx.AsyncHTTPTransport | None = None
-        self._earlier: httpx.AsyncHTTPTransport | None = None
+        self._previous_sender: httpx.AsyncHTTPTransport | None = None
         self._connecting = anyio.Lock()
         self._failure = ""
-        self._not_before = 0.0
+        self._retry_at = 0.0
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Send a request.
+        """Send a request to the service, and start it first if it does not run.
 
         Raises:
             NoAnswerError: The service does not start.
-            httpx.TransportError: It does not answer.
+            httpx.TransportError: The service does not answer.
         """
         sender = self._sender
         if sender is not None:
             with suppress(httpx.ConnectError):
                 return await sender.handle_async_request(request)
-        # No part of the request has been sent.
-        sender = await self._find(sender)
+        # The connection was refused, so no part of the request has been sent.
+        sender = await self._find_or_start(sender)
         return await sender.handle_async_request(request)
 
     async def aclose(self) -> None:
-        """Close the connections, and release the service."""
-        for sender in (self._sender, self._earlier):
+        """Close the connections, and release the lock that keeps the service running."""
+        for sender in (self._sender, self._previous_sender):
             if sender is not None:
                 await sender.aclose()
         await self._locks.aclose()
 
-    async def _find(self, failed: httpx.AsyncHTTPTransport | None) -> httpx.AsyncHTTPTransport:
-        """Find the service, or start it; after a failure, raise it again for a while."""
+    async def _find_or_start(
+        self, failed: httpx.AsyncHTTPTransport | None
+    ) -> httpx.AsyncHTTPTransport:
+        """Return a new transport to the service; start it unless a start has just failed."""
         async with self._connecting:
             if self._sender is not None and self._sender is not failed:
                 # Another request has connected meanwhile.
                 return self._sender
-            if time.monotonic() < self._not_before:
+            if time.monotonic() < self._retry_at:
                 raise NoAnswerError(self._failure)
             try:
                 with anyio.fail_after(_LONGEST_START_SECONDS):
                     return await self._connect()
             except (OSError, _NotStartedError) as exc:
                 self._failure = f"the shared service cannot be started: {self._failure_reason(exc)}"
-                self._not_before = time.monotonic() + _FAILED_SECONDS
+                self._retry_at = time.monotonic() + _RETRY_SECONDS
                 raise NoAnswerError(self._failure) from exc
 
     def _failure_reason(self, error: Exception) -> str:
-        """Return the reason of a failed start."""
         if isinstance(error, TimeoutError) and not error.args:
             log = self._folder / "log"
             return f"it has not answered for {_LONGEST_START_SECONDS:g} seconds; {log} may say why"
@@ -107,34 +108,36 @@ class SharedService(httpx.AsyncBaseTransport):
 
     async def _connect(self) -> httpx.AsyncHTTPTransport:
         """Connect to the service, and start it unless it listens; return the transport."""
-        await self._use()
+        await self._lock_service()
         async with lock_file(self._folder / "starting", fcntl.LOCK_EX):
             if not await _listens(socket_of(self._folder)):
                 await self._start()
             address = socket_of(self._folder)
         if address is None:
-            raise _NotStartedError(_ENDED_AT_ONCE)
-        if self._earlier is not None:
-            await self._earlier.aclose()
+            raise _NotStartedError(_NO_MESSAGE)
+        if self._previous_sender is not None:
+            await self._previous_sender.aclose()
         # The previous service still answers open requests while it shuts down.
-        self._earlier = self._sender
+        self._previous_sender = self._sender
         # Without verification, no certificates are loaded, which is slow.
         self._sender = httpx.AsyncHTTPTransport(uds=str(address), verify=False, limits=LIMITS)
         return self._sender
 
-    async def _use(self) -> None:
-        """Lock the file of the service's users; lock it again if the folder is new."""
+    async def _lock_service(self) -> None:
+        """Take the shared lock that keeps the service running; again if the folder was replaced."""
         make_folder(self._folder)
         path = self._folder / "used"
-        if self._used_file is not None and is_at(path, os.fstat(self._used_file)):
+        if self._lock_descriptor is not None and is_at(path, os.fstat(self._lock_descriptor)):
             return
-        self._used_file = None
+        self._lock_descriptor = None
         await self._locks.aclose()
         # A service that shuts down holds an exclusive lock until it has ended.
-        self._used_file = await self._locks.enter_async_context(lock_file(path, fcntl.LOCK_SH))
+        self._lock_descriptor = await self._locks.enter_async_context(
+            lock_file(path, fcntl.LOCK_SH)
+        )
 
     async def _start(self) -> None:
-        """Start the service; the command exits as soon as it serves or has failed."""
+        """Run the command that starts the service; it exits when that listens, or has failed."""
         setup = self._setup
         options: list[str | Path] = ["--folder", self._folder, "--data-dir", setup.data_dir]
         options += [] if setup.project is None else ["--project", setup.project]
@@ -144,8 +147,8 @@ class SharedService(httpx.AsyncBaseTransport):
         with (self._folder / "log").open("a+b") as log:
             if log.tell() > _LARGEST_LOG_BYTES:
                 log.truncate(0)
-            before = log.seek(0, os.SEEK_END)
-            done = await anyio.run_process(
+            end_of_log = log.seek(0, os.SEEK_END)
+            process = await anyio.run_process(
                 command,
                 stdin=no_stream,
                 stdout=no_stream,
@@ -153,10 +156,10 @@ class SharedService(httpx.AsyncBaseTransport):
                 env=filter_environment(),
                 check=False,
             )
-            if done.returncode != 0:
-                log.seek(before)
+            if process.returncode != 0:
+                log.seek(end_of_log)
                 raise _NotStartedError(
-                    _last_line(log.read()) or f"{_ENDED_AT_ONCE}; is there room in {self._folder}?"
+                    _last_line(log.read()) or f"{_NO_MESSAGE}; is there room in {self._folder}?"
                 )
 
 
