@@ -12,7 +12,7 @@ from pagefault_dialects.json.values import JsonObject
 
 @dataclass(frozen=True, slots=True)
 class StoredMessage:
-    """One entry of a session's history as the store keeps it."""
+    """A tool result in a session's history, as it is stored."""
 
     seq: int
     message_id: str
@@ -21,9 +21,9 @@ class StoredMessage:
     tool_name: str
     sanitized: bytes
     answer_number: int = 1
-    """The number of this answer among those to calls of this id in the session."""
+    """The number of this answer among the answers to calls with this id in the session, from 1."""
     is_apart: bool | None = None
-    """True, or `None` in rows of earlier versions, if it was stored by itself."""
+    """True if a request stored it alone, not in a list; `None` in rows of earlier versions."""
 
 
 MessageRole = TypeAliasType(
@@ -36,25 +36,26 @@ MessageContent = TypeAliasType("MessageContent", str | MessageBlocks)
 """The content of a message: a text, or blocks of any dialect."""
 
 
-SideRole: TypeAlias = Literal["system", "user", "assistant", "tool"]
-"""The role of a message independent of dialects; `tool` if it has only answers."""
+CommonRole: TypeAlias = Literal["system", "user", "assistant", "tool"]
+"""The role of a message, the same in all dialects; `tool` if it has only answers to calls."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredHistoryMessage:
-    """A message of a model's dialect (spec 000, HistoryMessage) as the store keeps it.
+    """A message in the dialect of a model (spec 000, HistoryMessage), as it is stored.
 
     `message` is JSON text, never serialised again. If `role` is `None`, it is the message itself,
-    `{role, content, tool_call_id …}`. Else it is the object `{dialect, role, message}` of
+    `{role, content, tool_call_id …}`. Otherwise it is the object `{dialect, role, message}` of
     `wrap_message`, which earlier versions read as a message with a role.
 
     `request_digest` identifies the request, so that a repeated request returns this entry.
-    `inline_form` has the original form of media that were moved out, by pointers into the stored
-    JSON. `dialect` and `reading` identify how the message was read; they are `None` in rows of
-    earlier versions and in page faults, which the service writes itself. `page_fault` is the JSON
-    text of the `PageFaultCall` that a page fault answers, `None` in rows of earlier versions.
-    `answer_number` counts the answers to calls of one id in the session. `is_apart` is true for an
-    answer that was stored by itself, and `None` in a list or in rows of earlier versions.
+    `inline_form` has the original form of media that were replaced by references, by pointers into
+    the stored JSON. `dialect` and `reading` identify how the message was read; they are `None` in
+    rows of earlier versions, and in page faults, which the service writes itself. `page_fault` is
+    the JSON text of the `PageFaultCall` that a page fault answers, `None` in rows of earlier
+    versions. `answer_number` counts the answers to calls with one id in the session. `is_apart` is
+    true for an answer that a request stored alone, and `None` in a list or in rows of earlier
+    versions.
     """
 
     seq: int
@@ -68,7 +69,7 @@ class StoredHistoryMessage:
     page_fault: str | None = None
     dialect: str | None = None
     reading: int | None = None
-    role: SideRole | None = None
+    role: CommonRole | None = None
     answer_number: int = 1
     is_apart: bool | None = None
 
@@ -79,11 +80,11 @@ class StoredHistoryMessage:
 
     @property
     def sent(self) -> bytes:
-        """Return the JSON of the message as it was sent, except for media that were moved out."""
+        """Return the JSON of the message as the client sent it, with references to its media."""
         return sent_message(self.message, dialect=self.dialect, role=self.role)
 
 
-def wrap_message(message: bytes, *, dialect: str, role: SideRole) -> bytes:
+def wrap_message(message: bytes, *, dialect: str, role: CommonRole) -> bytes:
     """Return the stored form of a message of a dialect other than OpenAI Chat.
 
     Args:
@@ -95,7 +96,7 @@ def wrap_message(message: bytes, *, dialect: str, role: SideRole) -> bytes:
 
 
 def sent_message(stored: bytes, *, dialect: str | None, role: str | None) -> bytes:
-    """Return the JSON of a message from its stored form; without a role, both are the same."""
+    """Return the JSON of a message from its stored form, the reverse of `wrap_message`."""
     return stored if role is None else stored[len(_head(dialect, role)) : -1]
 
 

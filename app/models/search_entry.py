@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, TypeAlias
 
-from app.models.message import SideRole
+from app.models.message import CommonRole
 from pagefault_dialects.model.page import Modality
 
 IndexedKind: TypeAlias = Literal["tool_result", "message", "interaction", "file"]
@@ -70,7 +70,7 @@ class EntrySource:
     """Of a message that was posted since there are dialects."""
     reading: int | None = None
     """The number of the reading that the message came in by."""
-    role: SideRole | None = None
+    role: CommonRole | None = None
     """The role of a wrapped message; see `StoredHistoryMessage`."""
     is_found: bool = True
     """False for records that are found as another one: page faults as their page, and derived files

@@ -20,7 +20,7 @@ from pydantic import (
 from pydantic.config import JsonDict
 
 from app.models.call_ids import LONGEST_CALL_ID
-from app.models.message import MessageContent, MessageRole, SideRole, wrap_message
+from app.models.message import CommonRole, MessageContent, MessageRole, wrap_message
 from app.services.requests.validation import as_object, validated
 from pagefault_dialects.dialects.message_registry import find_conversation
 from pagefault_dialects.errors import InvalidPayloadError
@@ -107,7 +107,7 @@ class ReadMessage:
     movable: Sequence[Movable]
     references: set[str]
     dialect: str
-    role: SideRole | None = None
+    role: CommonRole | None = None
     answered_ids: Sequence[str] = ()
 
     @property

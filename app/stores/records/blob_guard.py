@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
 
 from app.errors import BlobSweptError
-from app.stores.records.blob_sizes import ClaimOver, SizeUnknownError
+from app.stores.records.blob_sizes import EndedClaim, SizeUnknownError
 from app.stores.records.scope import ProjectScope, read_row
 from app.stores.records.stored_blobs import Entered, StoredBlobRecords
 from app.stores.records.tables import swept_blobs
@@ -58,7 +58,7 @@ class BlobGuard(Repository):
         counted = {digest: sizes[digest] for digest in there}
         return self._stored_blobs.enter(counted, reservation_id=reservation_id)
 
-    def _sizes_of(self, claims: Sequence[ClaimOver]) -> dict[str, int | None]:
+    def _sizes_of(self, claims: Sequence[EndedClaim]) -> dict[str, int | None]:
         """Return the sizes of the blobs of claims; `None` if a blob was not stored again.
 
         Raises:
@@ -69,7 +69,7 @@ class BlobGuard(Repository):
         return {claim.digest: self._sizes[claim] for claim in claims}
 
 
-def read_claims(scope: ProjectScope, digests: Collection[str]) -> tuple[set[str], list[ClaimOver]]:
+def read_claims(scope: ProjectScope, digests: Collection[str]) -> tuple[set[str], list[EndedClaim]]:
     """Return the digests with a running claim, and the claims that are over, by digest."""
     claims = list(scope.rows_with(swept_blobs.c.digest, digests))
     if not claims:
@@ -79,7 +79,7 @@ def read_claims(scope: ProjectScope, digests: Collection[str]) -> tuple[set[str]
         claim.digest for claim in claims if claim.swept_at is None and claim.claimed_at > abandoned
     }
     return running, [
-        read_row(ClaimOver, claim)
+        read_row(EndedClaim, claim)
         for claim in sorted(claims, key=lambda claim: str(claim.digest))
         if claim.digest not in running
     ]

@@ -1,6 +1,7 @@
-"""Sizes of blobs that a transaction needs, which are looked up in the blob store before it begins.
+"""Sizes of blobs that a transaction needs, looked up in the blob store before it begins.
 
-`swept_blobs` says when.
+A size is needed if a sweep has claimed the blob and the claim has ended (see `swept_blobs`). The
+blob exists only if it was stored again since.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -9,27 +10,27 @@ from datetime import datetime
 from typing import TypeAlias
 
 BlobSize: TypeAlias = Callable[[str, str], Awaitable[int | None]]
-"""The size in bytes of the blob that a project (first) has of a digest (second), if it has one."""
+"""Returns the size in bytes of a blob, by project and digest; `None` if there is no such blob."""
 
 
 @dataclass(frozen=True, slots=True)
-class ClaimOver:
-    """A claim on the strength of which nothing is removed any more."""
+class EndedClaim:
+    """A claim that has ended: its sweep removes no more blobs."""
 
     digest: str
     claimed_at: datetime
     swept_at: datetime | None
 
 
-KnownSizes: TypeAlias = dict[ClaimOver, int | None]
-"""Sizes that were asked for before the transaction: of the blobs that claims were about.
+SizesByClaim: TypeAlias = dict[EndedClaim, int | None]
+"""The sizes of blobs that were looked up before the transaction, by the ended claim.
 
-A blob that was claimed again since has another claim, and is asked for again.
+If a blob is claimed again, its size has no entry under the new claim, so it is looked up again.
 """
 
 
 @dataclass(eq=False)
 class SizeUnknownError(Exception):
-    """A transaction needs the sizes of blobs that have come back behind claims, if they have."""
+    """A transaction needs sizes of blobs that were not looked up before it began."""
 
-    claims: Sequence[ClaimOver]
+    claims: Sequence[EndedClaim]

@@ -14,7 +14,7 @@ from typing import TypeAlias, TypeVar
 import structlog
 from sqlalchemy import Connection, text
 
-from app.stores.records.blob_sizes import BlobSize, ClaimOver, KnownSizes, SizeUnknownError
+from app.stores.records.blob_sizes import BlobSize, EndedClaim, SizesByClaim, SizeUnknownError
 from app.stores.records.database import Database, Written
 from app.stores.records.projects import ProjectRecords
 from app.stores.records.unit_of_work import UnitOfWork
@@ -81,7 +81,7 @@ class Records:
             is_durable: It survives a power loss when this returns; else it does from the next
                 durable write on.
         """
-        sizes: KnownSizes = {}
+        sizes: SizesByClaim = {}
 
         def changed(connection: Connection) -> Written[_Result]:
             unit = UnitOfWork(connection, project_id, sizes)
@@ -127,7 +127,7 @@ class Records:
         """Close all connections."""
         await self.database.close()
 
-    async def _size_of(self, project_id: str, claim: ClaimOver) -> int | None:
+    async def _size_of(self, project_id: str, claim: EndedClaim) -> int | None:
         """Return the size of a blob that was stored again after a claim, if it was."""
         return None if self.blob_size is None else await self.blob_size(project_id, claim.digest)
 

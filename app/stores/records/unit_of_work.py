@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 from sqlalchemy import Connection
 
 from app.models.event import NewEvent
-from app.stores.records.blob_sizes import KnownSizes
+from app.stores.records.blob_sizes import SizesByClaim
 from app.stores.records.scope import ProjectScope
 
 _Kind = TypeVar("_Kind", bound="Repository")
@@ -23,7 +23,7 @@ class UnitOfWork:
         blob_sizes: Sizes of blobs that were looked up before the transaction.
     """
 
-    def __init__(self, connection: Connection, project_id: str, blob_sizes: KnownSizes) -> None:
+    def __init__(self, connection: Connection, project_id: str, blob_sizes: SizesByClaim) -> None:
         self.scope = ProjectScope(connection, project_id)
         self.blob_sizes = blob_sizes
         self.new_events: list[NewEvent] = []

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Meta, Raw, Struct
 
 from app.models.call_ids import LONGEST_CALL_ID
-from app.models.message import SideRole
+from app.models.message import CommonRole
 from pagefault_bundles.format_errors import require
 from pagefault_dialects.model.client_ids import CLIENT_ID_PATTERN
 from pagefault_dialects.model.moments import rfc3339
@@ -83,7 +83,7 @@ class MessageLine(_EntryLine, tag="message", frozen=True, omit_defaults=True):
     message: Raw
     dialect: str | None = None
     reading: Number | None = None
-    role: SideRole | None = None
+    role: CommonRole | None = None
     answer_number: Number = 1
     is_apart: bool | None = None
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 
-from pagefault_dialects.dialects.envelope import Dialect, Envelope, Wrapper, by_word
+from pagefault_dialects.dialects.envelope import Dialect, Envelope, Wrapper, by_value
 from pagefault_dialects.dialects.foreign_message import (
     ForeignMessage,
     call_block,
@@ -62,7 +62,7 @@ def _update(*required: str, marks: tuple[str, ...]) -> Envelope:
         shape=shape({name: checks[name] for name in required}, optional),
         contents=(),
         call_id=("toolCallId",),
-        failure=by_word("status", "failed"),
+        failure=by_value("status", "failed"),
         frame=frozenset({"sessionUpdate", "content"}),
         accepts=lambda members: "content" in members or "rawOutput" in members,
         choose=_contents,

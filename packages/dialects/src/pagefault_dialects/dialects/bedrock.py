@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator
 
-from pagefault_dialects.dialects.envelope import Dialect, Envelope, Wrapper, by_word
+from pagefault_dialects.dialects.envelope import Dialect, Envelope, Wrapper, by_value
 from pagefault_dialects.dialects.foreign_message import text_block
 from pagefault_dialects.dialects.message_forms import ConversationForm, MessageBlock
 from pagefault_dialects.dialects.shapes import objects, one_of, record, shape, string
 from pagefault_dialects.dialects.tool_output import BlockForm
 from pagefault_dialects.json.values import JsonObject, JsonValue
 
-FAILURE = by_word("status", "error", success=("success",))
+FAILURE = by_value("status", "error", success=("success",))
 STATUS = one_of("success", "error")
 _TOOL_RESULT = Envelope(
     marks=(),

@@ -28,8 +28,8 @@ def by_flag(name: str) -> Failure:
     return read
 
 
-def by_word(name: str, *failures: str, success: tuple[str, ...] = ()) -> Failure:
-    """Return a reader of a member whose word is the outcome."""
+def by_value(name: str, *failures: str, success: tuple[str, ...] = ()) -> Failure:
+    """Return a reader of a member whose value names the outcome."""
 
     def read(members: Members) -> bool | None:
         word = members[name]

@@ -1,8 +1,8 @@
-"""LangChain: messages in their three dumps."""
+"""LangChain: messages from `model_dump`, `messages_to_dict` and `dumpd`."""
 
 from collections.abc import Iterator
 
-from pagefault_dialects.dialects.envelope import Dialect, Envelope, Wrapper, by_word
+from pagefault_dialects.dialects.envelope import Dialect, Envelope, Wrapper, by_value
 from pagefault_dialects.dialects.foreign_message import ForeignMessage
 from pagefault_dialects.dialects.mark_index import Mark
 from pagefault_dialects.dialects.message_forms import InnerReader, MessageForm
@@ -19,25 +19,25 @@ from pagefault_dialects.dialects.shapes import (
 from pagefault_dialects.json.values import JsonObject
 
 _STATUS = one_of("success", "error")
-_BESIDE = {
+_OTHER_MEMBERS = {
     **dict.fromkeys(("additional_kwargs", "response_metadata"), record),
     **dict.fromkeys(("name", "id"), string),
     "artifact": anything,
     "status": _STATUS,
     "tool_call_id": string,
 }
-_FAILURE = by_word("status", "error", success=("success",))
+_FAILURE = by_value("status", "error", success=("success",))
 
 
-def _message(*marks: Mark, type_is_needed: bool) -> Envelope:
+def _tool_message(*marks: Mark, requires_type: bool) -> Envelope:
     required = {"content": content, "tool_call_id": string}
-    optional = {name: check for name, check in _BESIDE.items() if name not in required}
+    optional = {name: check for name, check in _OTHER_MEMBERS.items() if name not in required}
     kind = {"type": one_of("tool")}
     return Envelope(
         marks=marks,
         shape=shape(
-            {**required, **(kind if type_is_needed else {})},
-            {**optional, **({} if type_is_needed else kind)},
+            {**required, **(kind if requires_type else {})},
+            {**optional, **({} if requires_type else kind)},
         ),
         contents=(("content",),),
         reading="content",
@@ -48,8 +48,8 @@ def _message(*marks: Mark, type_is_needed: bool) -> Envelope:
     )
 
 
-# In the two wrapping dumps, the type of the message is outside as well.
-_INNER = _message(type_is_needed=False)
+# `messages_to_dict` and `dumpd` wrap the message; its type is in the wrapper, too.
+_INNER = _tool_message(requires_type=False)
 
 
 def _is_tool_message(value: object) -> bool:
@@ -57,14 +57,14 @@ def _is_tool_message(value: object) -> bool:
 
 
 def _read_dumped(value: JsonObject, pointer: str, reader: InnerReader) -> list[ForeignMessage]:
-    """Return the message of `dumpd`, which has the class next to its arguments."""
-    named = value.get("id")
-    kind = str(named[-1]) if isinstance(named, list) and named else ""
+    """Read a message from `dumpd`: the path of its class, and the arguments of the class."""
+    class_path = value.get("id")
+    kind = str(class_path[-1]) if isinstance(class_path, list) and class_path else ""
     return reader.read_message({"type": kind, **value["kwargs"]}, f"{pointer}/kwargs")
 
 
 def _read_data(value: JsonObject, pointer: str, reader: InnerReader) -> list[ForeignMessage]:
-    """Return the message of `messages_to_dict`."""
+    """Read a message from `messages_to_dict`."""
     inner = {**value["data"], "type": value["type"]}
     return reader.read_message(inner, f"{pointer}/data")
 
@@ -79,48 +79,57 @@ def _read_role(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator
 
 
 def _is_untyped_answer(value: JsonObject) -> bool:
-    """Return whether a message is a tool's, dumped without unset members such as its type."""
-    has_needed = string(value["tool_call_id"]) and content(value.get("content"))
-    return has_needed and value.keys() <= {"content", *_BESIDE}
+    """Return whether an object is a tool message without a type.
+
+    `model_dump(exclude_unset=True)` leaves it out.
+    """
+    has_required = string(value["tool_call_id"]) and content(value.get("content"))
+    return has_required and value.keys() <= {"content", *_OTHER_MEMBERS}
 
 
 def _read_answer(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
     yield reader.read_role_message({**value, "role": "tool"}, pointer, "langchain")
 
 
-def _has_own_members(value: JsonObject) -> bool:
-    if not isinstance(value.get("role"), str) or "content" not in value or _is_bare(value):
+def _has_langchain_members(value: JsonObject) -> bool:
+    if (
+        not isinstance(value.get("role"), str)
+        or "content" not in value
+        or _may_be_llama_index(value)
+    ):
         return False
     calls = value.get("tool_calls")
     first = calls[0] if isinstance(calls, list) and calls else None
-    return any(value.get(name) for name in _OWN) or (isinstance(first, dict) and "args" in first)
+    return any(value.get(name) for name in _LANGCHAIN_MEMBERS) or (
+        isinstance(first, dict) and "args" in first
+    )
 
 
-def _is_bare(value: JsonObject) -> bool:
-    """Return whether a message is LlamaIndex's, which has only one of the members."""
+def _may_be_llama_index(value: JsonObject) -> bool:
+    """Return whether a message may be of LlamaIndex, whose messages have only these members."""
     return value.keys() <= {"role", "content", "additional_kwargs"} and "tool_calls" not in value
 
 
-_OWN = ("additional_kwargs", "response_metadata", "invalid_tool_calls")
-_KINDS = {
+_LANGCHAIN_MEMBERS = ("additional_kwargs", "response_metadata", "invalid_tool_calls")
+_TYPE_ROLES = {
     **{kind: kind for kind in ("system", "tool", "function", "developer")},
     **{"human": "user", "ai": "assistant", "chat": "user"},
 }
-_CLASSES = {"ai": "AI"}
-_OF_ANY_ROLE = ("chat", "ChatMessage", "ChatMessageChunk", "chatMessageChunk")
+_CLASS_NAMES = {"ai": "AI"}
+_GENERIC_TYPES = ("chat", "ChatMessage", "ChatMessageChunk", "chatMessageChunk")
 _ROLES = {
-    spelled: role
-    for kind, role in _KINDS.items()
-    for name in (_CLASSES.get(kind, kind.title()),)
-    for spelled in (kind, f"{name}Message", f"{name}MessageChunk", f"{kind}MessageChunk")
+    spelling: role
+    for kind, role in _TYPE_ROLES.items()
+    for name in (_CLASS_NAMES.get(kind, kind.title()),)
+    for spelling in (kind, f"{name}Message", f"{name}MessageChunk", f"{kind}MessageChunk")
 }
 
 DIALECT = Dialect(
     "langchain",
     (
-        _message(("type", "tool"), type_is_needed=True),
-        # Dumps without unset members lack the type.
-        _message("tool_call_id", type_is_needed=False),
+        _tool_message(("type", "tool"), requires_type=True),
+        # `model_dump(exclude_unset=True)` leaves out the type.
+        _tool_message("tool_call_id", requires_type=False),
         Wrapper(
             marks=(("type", "tool"),),
             shape=shape({"type": one_of("tool"), "data": record}),
@@ -142,7 +151,7 @@ DIALECT = Dialect(
             inner="kwargs",
             label="constructor",
             envelope=_INNER,
-            # The dialect implies the class.
+            # The class is implied by the dialect.
             frame=frozenset({"lc", "type", "id", "name"}),
         ),
         Wrapper(
@@ -166,14 +175,18 @@ DIALECT = Dialect(
         ),
         MessageForm(
             marks=tuple(("type", kind) for kind in _ROLES),
-            # Only a message of a generic role has one.
+            # Messages have no `role`, except those of the generic class, which accepts any role.
             accepts=lambda value: (
-                "content" in value and ("role" not in value or value["type"] in _OF_ANY_ROLE)
+                "content" in value and ("role" not in value or value["type"] in _GENERIC_TYPES)
             ),
             read=_read_typed,
         ),
         MessageForm(marks=("tool_call_id",), accepts=_is_untyped_answer, read=_read_answer),
-        MessageForm(marks=(*_OWN, "tool_calls"), accepts=_has_own_members, read=_read_role),
+        MessageForm(
+            marks=(*_LANGCHAIN_MEMBERS, "tool_calls"),
+            accepts=_has_langchain_members,
+            read=_read_role,
+        ),
     ),
     frame=frozenset(
         (

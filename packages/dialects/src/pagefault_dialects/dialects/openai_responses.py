@@ -7,7 +7,7 @@ from pagefault_dialects.dialects.envelope import (
     Envelope,
     Failure,
     by_presence,
-    by_word,
+    by_value,
     says_nothing,
 )
 from pagefault_dialects.dialects.foreign_message import (
@@ -43,7 +43,7 @@ _BESIDE: dict[str, Check] = {
     "caller": record,
     "created_by": anything,
 }
-_FAILED = by_word("status", "failed")
+_FAILED = by_value("status", "failed")
 
 
 def _output(

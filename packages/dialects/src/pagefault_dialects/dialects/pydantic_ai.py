@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from itertools import takewhile
 
-from pagefault_dialects.dialects.envelope import Dialect, Envelope, Wrapper, by_word
+from pagefault_dialects.dialects.envelope import Dialect, Envelope, Wrapper, by_value
 from pagefault_dialects.dialects.foreign_message import (
     ForeignMessage,
     answer_block,
@@ -27,7 +27,9 @@ from pagefault_dialects.json.values import JsonObject, JsonValue
 
 _RETURN = {"tool_name": string, "content": anything, "tool_call_id": string}
 _BESIDE = ("tool_kind", "metadata", "timestamp", "outcome", "retry", "content_file_digests")
-_OUTCOME = by_word("outcome", *("failed", "denied", "interrupted", "retried"), success=("success",))
+_OUTCOME = by_value(
+    "outcome", *("failed", "denied", "interrupted", "retried"), success=("success",)
+)
 
 
 def _tool_return(kind: str, *beside: str, has_content: bool = True) -> Envelope:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import TypeGuard
 
-from pagefault_dialects.dialects.envelope import Dialect, Envelope, Wrapper, by_word
+from pagefault_dialects.dialects.envelope import Dialect, Envelope, Wrapper, by_value
 from pagefault_dialects.dialects.foreign_message import ForeignMessage, compose_message, denial_text
 from pagefault_dialects.dialects.message_forms import InnerReader, MessageBlock, MessageForm
 from pagefault_dialects.dialects.shapes import (
@@ -146,7 +146,7 @@ _UI_PART = Envelope(
     contents=(),
     call_id=("toolCallId",),
     name=("toolName",),
-    failure=by_word("state", "output-error", "output-denied"),
+    failure=by_value("state", "output-error", "output-denied"),
     accepts=lambda members: members["state"] != "output-error" or "errorText" in members,
     frame=frozenset({"state"}),
     choose=_ui_contents,

@@ -28,9 +28,9 @@ from pagefault_dialects.targets.base64_leaves import (
     Node,
     b64,
     blocks_of,
-    native_of,
-    seen_text_block,
+    native_block_of,
     text_block,
+    visible_text_block,
 )
 from pagefault_dialects.targets.media_lines import ERROR_LINE, attached_line, frame_line
 from pagefault_dialects.targets.native_messages import (
@@ -92,7 +92,7 @@ def _write(turns: Sequence[ResolvedTurn], profile: Profile) -> list[Node]:
             continue
         for turn in group:
             calls = [_call(call, profile) for call in turn.calls]
-            if content := [*blocks_of(turn.items, _medium, seen_text_block), *calls]:
+            if content := [*blocks_of(turn.items, _medium, visible_text_block), *calls]:
                 messages.append({"role": turn.role, "content": content})
     return messages
 
@@ -205,19 +205,21 @@ def _answers(group: Iterable[ResolvedTurn], profile: Profile) -> list[Node]:
     results: list[Node] = []
     following: list[Node] = []
     for turn in group:
-        native = native_of(turn.items[0]) if turn.items else None
+        native = native_block_of(turn.items[0]) if turn.items else None
         if native is not None:
             results.append(native.node)
             continue
         call_id = profile.call_id.fit(turn.call_id)
         result: dict[str, Node] = {"type": "tool_result", "tool_use_id": call_id}
         if turn.is_error:
-            error_blocks = blocks_of(turn.items, _line, seen_text_block) or text_block(ERROR_LINE)
+            error_blocks = blocks_of(turn.items, _line, visible_text_block) or text_block(
+                ERROR_LINE
+            )
             result |= {"content": error_blocks, "is_error": True}
             for item in turn.items:
                 if isinstance(item, MediaItem):
                     following += [*text_block(frame_line(turn, item, call_id)), _medium(item)]
-        elif content := blocks_of(turn.items, _medium, seen_text_block):
+        elif content := blocks_of(turn.items, _medium, visible_text_block):
             result["content"] = content
         results.append(result)
     return [*results, *following]

@@ -1,7 +1,8 @@
-"""Leaves of messages, and the JSON text with places for them.
+"""Messages as JSON trees with leaves in place of media, and their encoding.
 
-A target builds its messages as plain JSON, with leaves in the places of media bytes. `json_pieces`
-writes the text with a place for each leaf, so that no medium is held in memory.
+A target builds its messages as plain JSON, with a `Base64Leaf` in place of the bytes of a medium.
+`json_pieces` encodes them. A stored medium is a piece of its own, which is read only when the JSON
+is sent.
 """
 
 import hashlib
@@ -42,7 +43,7 @@ class Base64Leaf:
 
 @dataclass(frozen=True, slots=True)
 class JsonLeaf:
-    """A JSON value from a record, at any depth, written as it is."""
+    """A JSON value from a record, of any depth, which is encoded unchanged."""
 
     value: JsonValue
 
@@ -52,7 +53,7 @@ Node: TypeAlias = (
 )
 """A message, or a part of one."""
 
-# This many messages are written in about a millisecond.
+# Encoding this number of messages takes about a millisecond.
 _ITEMS_AT_ONCE = 64
 
 WriteMedium: TypeAlias = Callable[[MediaItem], Node]
@@ -60,12 +61,12 @@ WriteText: TypeAlias = Callable[[str], list[Node]]
 
 
 def b64(attachment: MediaItem) -> Node:
-    """Return an attachment's plain base64; its `@blob:` reference if references are requested."""
+    """Return a leaf for an attachment's base64; if references are requested, its reference."""
     return attachment.address if attachment.is_reference else Base64Leaf(attachment)
 
 
 def data_uri_of(attachment: MediaItem) -> Node:
-    """Return the source of an attachment: its URL, its reference, else a `data:` URI."""
+    """Return the URL or the reference of an attachment; a leaf for its `data:` URI otherwise."""
     if attachment.address is not None:
         return attachment.address
     return Base64Leaf(attachment, f"data:{attachment.mime_type};base64,")
@@ -79,7 +80,7 @@ def text_of(item: Item | ResolvedItem) -> str | None:
 
 
 def joined(texts: Iterable[str | None]) -> str:
-    """Return texts joined by blank lines, without empty ones."""
+    """Join the texts that are not empty with blank lines."""
     return "\n\n".join(text for text in texts if text)
 
 
@@ -96,13 +97,13 @@ def text_block(text: str) -> list[Node]:
     return [{"type": "text", "text": text}]
 
 
-def seen_text_block(text: str) -> list[Node]:
+def visible_text_block(text: str) -> list[Node]:
     """Return the block of a text, or no block if it is blank."""
     return [] if text.isspace() else text_block(text)
 
 
 def own_block(block: ProviderBlock) -> dict[str, Node]:
-    """Return a resolved block of the provider's own, unchanged."""
+    """Return a block in the provider's own format, unchanged."""
     [form] = block.forms.values()
     return {
         name: JsonLeaf(value) if isinstance(value, dict | list) else value
@@ -110,7 +111,7 @@ def own_block(block: ProviderBlock) -> dict[str, Node]:
     }
 
 
-def native_of(item: ResolvedItem) -> NativeBlock | None:
+def native_block_of(item: ResolvedItem) -> NativeBlock | None:
     """Return the block that is written in place of an item, if there is one."""
     block = None if isinstance(item, DataItem) else item.block
     return None if block is None or block.node is None else block
@@ -119,14 +120,14 @@ def native_of(item: ResolvedItem) -> NativeBlock | None:
 def blocks_of(
     items: Iterable[ResolvedItem], medium: WriteMedium, text: WriteText = text_block
 ) -> list[Node]:
-    """Return `text` of each text that is not empty, and `medium` of each attachment.
+    """Return the blocks of items: `text(…)` of each non-empty text, `medium(…)` of each attachment.
 
-    A provider's own block is written unchanged, and so are kept native blocks.
+    Blocks of the provider, and native blocks that were kept, are not changed.
     """
     blocks: list[Node] = []
     last: NativeBlock | None = None
     for item in items:
-        native = native_of(item)
+        native = native_block_of(item)
         if native is not None:
             blocks += [native.node] if native is not last else []
             last = native
@@ -149,39 +150,39 @@ def content_of(
 
 
 def json_pieces(document: Node) -> Rendering:
-    """Return the text of a document.
+    """Encode a document as JSON, with each stored medium as a piece of its own.
 
-    Long lists are written item by item, since no other thread runs while one is encoded.
+    Long lists are encoded in batches, since other threads cannot run while the encoder does.
 
     Args:
-        document: Members and items keep their order. Its own nesting is small; JSON values from
-            records, which may be deeply nested, are in leaves.
+        document: A tree of small depth, whose members and items keep their order. A value of a
+            record, which may be deeply nested, is in a `JsonLeaf`.
     """
     places = MediaPlaces()
     encoder = json.JSONEncoder(
         ensure_ascii=False,
         allow_nan=False,
         separators=(",", ":"),
-        default=partial(_leaf, place=partial(_placed, media=places)),
+        default=partial(_leaf, place=partial(_leaf_text, media=places)),
     )
     try:
-        text = b"".join(map(_utf8, _parts(document, encoder)))
+        text = b"".join(map(_encode_utf8, _encode_in_batches(document, encoder)))
     except (TypeError, RecursionError):
-        # Numbers that keep their spelling, or a value nested deeper than the encoder allows.
+        # A number keeps its spelling, or a value is nested deeper than the encoder allows.
         places = MediaPlaces()
-        text = _utf8("".join(_written(document, places)))
+        text = _encode_utf8("".join(_write_node(document, places)))
     return rendering_of(places.pieces(text))
 
 
-def _parts(document: Node, encoder: json.JSONEncoder) -> Iterator[str]:
-    """Yield the text of a document, a few items of its lists at a time."""
+def _encode_in_batches(document: Node, encoder: json.JSONEncoder) -> Iterator[str]:
+    """Yield the JSON of a document, a batch of the items of its lists at a time."""
     if not isinstance(document, dict):
         yield encoder.encode(document)
         return
-    opens = "{"
+    separator = "{"
     for name, member in document.items():
-        yield f"{opens}{json_text(name)}:"
-        opens = ","
+        yield f"{separator}{json_text(name)}:"
+        separator = ","
         if not isinstance(member, list) or len(member) <= _ITEMS_AT_ONCE:
             yield encoder.encode(member)
             continue
@@ -220,14 +221,14 @@ def _leaf_identity(leaf: Base64Leaf) -> JsonValue:
     return [leaf.head, digest, leaf.attachment.size_bytes]
 
 
-# A constant, since creating it takes as long as writing a short message.
+# Created once, since that takes as long as encoding a short message.
 _DIGEST_ENCODER = json.JSONEncoder(
     ensure_ascii=False, separators=(",", ":"), default=partial(_leaf, place=_leaf_identity)
 )
 
 
-def _placed(leaf: Base64Leaf, media: MediaPlaces) -> str:
-    """Return the text in place of an attachment: its base64, or a mark if it is stored."""
+def _leaf_text(leaf: Base64Leaf, media: MediaPlaces) -> str:
+    """Return the string of a leaf: the base64 of its bytes, or a mark if they are stored."""
     source, size_bytes = leaf.attachment.source, leaf.attachment.size_bytes
     if isinstance(source, InlineBytes):
         return leaf.head + pybase64.b64encode(source.data).decode()
@@ -235,28 +236,28 @@ def _placed(leaf: Base64Leaf, media: MediaPlaces) -> str:
     return leaf.head + media.mark(MediaPiece(digest, size_bytes))
 
 
-def _written(node: Node, media: MediaPlaces) -> Iterator[str]:
-    """Yield the text of a document, leaf by leaf."""
+def _write_node(node: Node, media: MediaPlaces) -> Iterator[str]:
+    """Yield the JSON of a document, value by value; slower, but of any depth."""
     if isinstance(node, dict):
         yield "{"
         for index, (name, member) in enumerate(node.items()):
             yield f"{',' if index else ''}{json_text(name)}:"
-            yield from _written(member, media)
+            yield from _write_node(member, media)
         yield "}"
     elif isinstance(node, list):
         yield "["
         for index, item in enumerate(node):
             if index:
                 yield ","
-            yield from _written(item, media)
+            yield from _write_node(item, media)
         yield "]"
     elif isinstance(node, Base64Leaf):
-        yield json_text(_placed(node, media))
+        yield json_text(_leaf_text(node, media))
     else:
         yield json_text(node.value if isinstance(node, JsonLeaf) else node)
 
 
-def _utf8(text: str) -> bytes:
+def _encode_utf8(text: str) -> bytes:
     try:
         return text.encode()
     except UnicodeEncodeError:
