@@ -337,13 +337,7 @@ def history_of(
     system = opening_turns(turns)
     newest_turns = [at for number in sorted(in_progress) for at in indexes_of(passages[number])]
     showings = {*newest_showings(turns, recalls, pinned)}.difference(newest_turns)
-    users = [passage.place for passage in passages if turns[passage.start].role == "user"]
-    # Positions behind the newest message of the user would evict it once there is a newer one.
-    messages = [
-        number
-        for number, passage in enumerate(passages)
-        if isinstance(passage, SaidTurn) and not (users and passage.place >= users[-1])
-    ]
+    messages = _messages_before_newest(turns, passages)
     return EvictableTurns(
         turns=turns,
         passages=passages,
@@ -370,6 +364,21 @@ def history_of(
             message for message in messages if turns[passages[message].start].role != "system"
         ],
     )
+
+
+def _messages_before_newest(
+    turns: Sequence[ComposedTurn], passages: Sequence[Passage]
+) -> Sequence[int]:
+    """Return the numbers of the messages before the newest one of the user; of all without one.
+
+    Positions behind it would evict it once there is a newer one.
+    """
+    users = [passage.place for passage in passages if turns[passage.start].role == "user"]
+    return [
+        number
+        for number, passage in enumerate(passages)
+        if isinstance(passage, SaidTurn) and not (users and passage.place >= users[-1])
+    ]
 
 
 def indexes_of(passage: Passage) -> range:
