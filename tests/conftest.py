@@ -69,7 +69,7 @@ hypothesis.settings.load_profile("same")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--write-documents` writes the pages that print what a test has found."""
+    """`--write-documents` writes the pages with results of tests."""
     # `web/check` has all of this as well, and both may be named.
     with suppress(ValueError):
         parser.addoption("--write-documents", action="store_true")
@@ -114,7 +114,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop() -> None:
-    """Look for garbage from now on, among what the tests make, and seldom among what stays."""
+    """Collect the objects of tests from now on, and seldom those that stay."""
     gc.freeze()
     gc.set_threshold(2_000, 10, 50)
     gc.enable()

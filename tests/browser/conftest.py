@@ -33,11 +33,11 @@ _ARGUMENTS = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
-    # Names that nobody has, for pages that claim to come from elsewhere.
+    # Unregistered names, for pages of other origins.
     "--host-resolver-rules=MAP *.example 127.0.0.1",
 )
 _WAIT_MS = 20_000
-# What is to be closed with the browser.
+# Resources that are closed with the browser.
 _open = ExitStack()
 
 
@@ -108,14 +108,14 @@ def open_tab(browser: Browser) -> Iterator[OpenTab]:
 
 @pytest.fixture
 def open_service(tmp_path: Path) -> Iterator[LiveService]:
-    """A service of a test's own that asks nobody for a key."""
+    """A service of one test, without keys."""
     with serving(Settings(data_dir=tmp_path / "open", auth="none", log_level="error")) as live:
         yield live
 
 
 @pytest.fixture(scope="module")
 def shared_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveService]:
-    """A service that the tests of a file share, and that asks nobody for a key."""
+    """A service that the tests of a file share, without keys."""
     data_dir = tmp_path_factory.mktemp("shared")
     with serving(Settings(data_dir=data_dir, auth="none", log_level="error")) as live:
         yield live

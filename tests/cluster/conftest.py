@@ -16,7 +16,7 @@ SETTINGS = {"default_pool_size": "6", "query_wait_timeout": "10", "server_login_
 
 @pytest.fixture(scope="session")
 def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
-    """A server that keeps what it has committed when it crashes."""
+    """A server with durable commits."""
     with Postgres(tmp_path_factory.mktemp("cluster"), is_durable=True) as postgres:
         yield postgres
 

@@ -46,7 +46,7 @@ class ChildProcess:
         os.kill(self.pid, number)
 
     def wait_until_gone(self, seconds: float) -> None:
-        """Return when it has ended; one that nobody has waited for yet has ended, too."""
+        """Return when it has ended, even if its status was not read."""
         until = time.monotonic() + seconds
         while self._read("cmdline"):
             assert time.monotonic() < until, f"process {self.pid} still runs"

@@ -11,7 +11,7 @@ from app.main import create_app
 
 @cache
 def application() -> FastAPI:
-    """An application that nobody serves."""
+    """An application that is not served."""
     return create_app(Settings(_env_file=None, auth="none", host="127.0.0.1"))
 
 

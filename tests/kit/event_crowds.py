@@ -44,7 +44,7 @@ class EventSocket(asyncio.Protocol):
 
     @property
     def positions(self) -> list[int]:
-        """The positions of what was heard."""
+        """The positions of the received events."""
         return [event.position for event in self.events]
 
     @property
@@ -77,7 +77,7 @@ class EventSocket(asyncio.Protocol):
         self._transport.pause_reading()
 
     def resume(self) -> None:
-        """Take what comes again."""
+        """Continue to receive."""
         assert self._transport is not None
         self._transport.resume_reading()
 

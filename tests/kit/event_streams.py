@@ -28,7 +28,7 @@ _LINE_END = re.compile(rb"\r\n|\n|\r")
 
 @dataclass(frozen=True)
 class Block:
-    """A block of a stream; what it does not say is `None`."""
+    """A block of a stream; absent fields are `None`."""
 
     id: str | None = None
     event: str | None = None
@@ -104,7 +104,7 @@ def listening(
     queried_event_id: int | None = None,
     ticket: str | None = None,
 ) -> Iterator[Listening]:
-    """A stream of what a client may hear, open for the length of the block.
+    """A stream of a client's events, open during the block.
 
     Args:
         client: Whose server and key, unless there is a ticket.
@@ -112,7 +112,7 @@ def listening(
         after: The position in the query.
         last_event_id: The position in the header, as browsers that come back send it.
         queried_event_id: The same in the query, as a polyfill of theirs sends it.
-        ticket: What is shown instead of the key.
+        ticket: The ticket in the place of the key.
     """
     headers = {} if ticket is not None else {"Authorization": client.headers["authorization"]}
     if last_event_id is not None:

@@ -26,7 +26,7 @@ class GranianProcess:
     """
 
     def __init__(self, data_dir: Path, env: dict[str, str]) -> None:
-        # It shares its port with whoever asks to; this one only keeps it, and takes no callers.
+        # The server shares its port; this socket only reserves it, and accepts no connections.
         self._socket = socket.socket()
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         self._socket.bind(("127.0.0.1", 0))
@@ -54,7 +54,7 @@ class GranianProcess:
         trace: TracebackType | None,
     ) -> None:
         assert self._process is not None
-        # Until it is waited for, nobody else can have its number.
+        # Its process id is not used again until its status is read.
         os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait(WAIT_SECONDS)
         self._socket.close()
@@ -62,7 +62,7 @@ class GranianProcess:
     def client(self, key: str) -> httpx.Client:
         """A client with a key; close it."""
         return httpx.Client(
-            # Nobody is told when the worker listens: until then, connecting is tried again.
+            # There is no notice when the worker listens, so connecting is tried until then.
             transport=httpx.HTTPTransport(retries=_TRIES),
             base_url=f"http://127.0.0.1:{self._port}",
             headers={"Authorization": f"Bearer {key}"},

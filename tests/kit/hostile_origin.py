@@ -49,7 +49,7 @@ def then_silence(sent: bytes) -> Behaviour:
 
 
 def drip(start: bytes, piece: bytes) -> Behaviour:
-    """Send a start and then a piece at a time, for ever."""
+    """Send a start, and then pieces without an end."""
 
     def behave(connection: socket.socket) -> None:
         connection.sendall(start)

@@ -1,4 +1,4 @@
-"""Shapes of text that are meant to keep a reader busy: truncated, nested and repetitive.
+"""Shapes of text that try to keep a reader busy: truncated, nested and repetitive.
 
 Each is made in any length. A reader that looks at some of its text again and again, from every
 place where something could begin, shows it on one of them.

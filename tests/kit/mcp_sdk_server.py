@@ -140,7 +140,7 @@ async def wait(name: str, ctx: Context) -> str:
 
 @server.tool()
 def was_cancelled() -> list[str]:
-    """Tell which calls were cancelled."""
+    """Return the cancelled calls."""
     return cancelled
 
 
@@ -164,7 +164,7 @@ def look(
 
 @server.tool()
 def process() -> str:
-    """Tell which process this is."""
+    """Return the id of this process."""
     return str(os.getpid())
 
 
@@ -191,7 +191,7 @@ def serving_mcp(transport: str, port: int = 0) -> Iterator[str]:
             yield process.stdout.readline().strip()
         finally:
             process.kill()
-            # It may be a fork of another process: its port is free when nobody writes any more.
+            # It may be a fork of another process: its port is free when all writers have ended.
             process.stdout.read()
 
 

@@ -1,4 +1,4 @@
-"""A server of MCP over pipes that says exactly what a test wants of it, byte for byte.
+"""A server of MCP over pipes with answers that a test chooses byte for byte.
 
 Run as a program. What a tool of it returns is in `ANSWERS`; `%d` in one is the id of the request.
 With the argument `paged`, its list of tools has two pages, and one of them the name of one of ours;
@@ -87,7 +87,7 @@ held: list[tuple[object, object]] = []
 
 
 def main() -> None:
-    """Answer requests until nobody asks any more."""
+    """Answer requests until the input ends."""
     for line in sys.stdin.buffer:
         said = json.loads(line)
         requests = said if isinstance(said, list) else [said]
@@ -157,7 +157,7 @@ def _called(number: object, name: str, given: dict[str, int]) -> bytes:
 
 
 def _returned(name: str, given: dict[str, int]) -> dict[str, object]:
-    """The result of a tool that does as it is told."""
+    """The result of a tool that follows its arguments."""
     if name == "task":
         return {"resultType": "task", **TASK, "taskId": given["ends"]}
     if name == "mixed":
@@ -244,7 +244,7 @@ def _hold(number: object, token: object) -> bytes:
 
 
 def _let_go(steps: int, side: int = 0) -> None:
-    """Report more of what is held, then answer."""
+    """Report further progress, then answer."""
     for number, token in held:
         for step in range(2, steps + 2):
             _report(token, step)

@@ -41,7 +41,7 @@ class Nginx:
 
     Args:
         folder: Where it may write.
-        configuration: What it serves, as `sending_files` or `balancing` make it.
+        configuration: Its configuration, as `sending_files` or `balancing` make it.
     """
 
     def __init__(self, folder: Path, configuration: str) -> None:
@@ -74,13 +74,13 @@ class Nginx:
         trace: TracebackType | None,
     ) -> None:
         assert self._process is not None
-        # Until it is waited for, nobody else can have its number.
+        # Its process id is not used again until its status is read.
         os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait(WAIT_SECONDS)
         self._socket.close()
 
     def reload(self, configuration: str) -> None:
-        """Serve another configuration; returns when nobody is left who serves the old one."""
+        """Load another configuration; return when the old workers have ended."""
         assert self._process is not None
         before = self._workers()
         self._write(configuration)

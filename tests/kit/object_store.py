@@ -106,7 +106,7 @@ class ObjectStoreServer:
         process.communicate()
 
     def remove_bucket(self, bucket: str) -> None:
-        """Remove a bucket and all in it, as nobody should."""
+        """Remove a bucket and all in it, behind the service's back."""
         objects = S3Store(
             bucket,
             endpoint=self.endpoint_url,

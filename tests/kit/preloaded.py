@@ -44,7 +44,7 @@ _LIBC = ctypes.CDLL(None, use_errno=True)
 _MESSAGE_BYTES = 128 * 1024
 _LOADING = (sys.executable, "-m", "tests.kit.preloaded")
 _FORKED = Path(__file__).with_name("forked.py")
-# What a program is called, and where its `main` is. Arguments are what it reads from `sys.argv`.
+# The names of programs, and the modules of their `main`, which reads `sys.argv`.
 _PROGRAMS = {"pagefault": "app.cli.main", "mcp_sdk_server": "tests.kit.mcp_sdk_server"}
 # The command itself loads these when it needs them.
 _LOADED_LATER = (
@@ -63,7 +63,7 @@ def _command_line(address: str, name: str) -> list[str]:
 
 
 class Started:
-    """A process of the command; whoever started it ends it and waits for it."""
+    """A process of the command; its starter ends it and waits for it."""
 
     def __init__(self, parent: "Preloaded", pid: int) -> None:
         self.pid: Final = pid
@@ -82,7 +82,7 @@ class Started:
             TimeoutError: It has not ended by then.
         """
         if self._status is None:
-            # Until its status is asked for, nobody else can have its number.
+            # Its process id is not used again until its status is read.
             ended = os.pidfd_open(self.pid)
             try:
                 if not select.select([ended], [], [], timeout)[0]:
@@ -143,7 +143,7 @@ class Preloaded:
         return self._ask({"pid": pid})
 
     def close(self) -> None:
-        """End it; what it has started goes on."""
+        """End it; the forks go on."""
         self._socket.close()
         self._process.wait()
         self._folder.cleanup()
@@ -154,7 +154,7 @@ class Preloaded:
                 socket.send_fds(self._socket, [json.dumps(asked).encode()], streams)
                 return int(self._socket.recv(_MESSAGE_BYTES))
             except BaseException:
-                # Whoever asks next is not to be given this answer.
+                # The next request must not get this answer.
                 self._socket.close()
                 raise
 
@@ -171,7 +171,7 @@ class _Forks:
         self._is_asked = True
 
     def serve(self) -> None:
-        """Serve until nobody can ask any more."""
+        """Serve until the tests have ended."""
         while self._is_asked:
             for key, _ in self._watched.select():
                 # What came before it may have ended it: a program is killed as its fork ends.
@@ -194,7 +194,7 @@ class _Forks:
         self._requests.send(str(answer).encode())
 
     def _begin(self) -> None:
-        """Fork for a program that stands for it, and watch them both."""
+        """Fork for a program that represents the fork, and watch them both."""
         program, _ = self._programs.accept()
         message, streams, _, _ = socket.recv_fds(program, _MESSAGE_BYTES, _STREAMS)
         if not message:
@@ -252,7 +252,7 @@ class _Forks:
 
 
 def _record_answers(folder: Path) -> None:
-    """Have those that serve record what they answer: uvicorn finds the application by its name."""
+    """Make servers record their answers: uvicorn finds the application by its name."""
     server = importlib.import_module("app.server.uvicorn_config")
     serve = server.served_app
 

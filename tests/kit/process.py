@@ -43,7 +43,7 @@ _NOT_INHERITED = re.compile(
 
 
 def environment(changes: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The environment of a user who has set nothing but `changes`."""
+    """Return the environment of a user whose only settings are `changes`."""
     kept = {name: value for name, value in os.environ.items() if not _NOT_INHERITED.match(name)}
     return kept | {"NO_PROXY": "*", **(changes or {})}
 
@@ -267,7 +267,7 @@ class PagefaultProcess:
         """End it and its workers at once, with SIGKILL; one that has ended stays as it is."""
         if self._process is None:
             return
-        # Until it is waited for, nobody else can have its number.
+        # Its process id is not used again until its status is read.
         os.killpg(self._process.pid, signal.SIGKILL)
         self._join()
 

@@ -135,7 +135,7 @@ class _Recording:
         self._body: bytearray | None = None
         self._is_kept = self._is_stream = False
         self.has_reader = True
-        """False once the client has left: what is sent then is no answer."""
+        """False after the client has left: bytes that are sent then are no answer."""
 
     def note(self, message: Message) -> None:
         """Record one message of ASGI."""
