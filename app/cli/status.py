@@ -110,7 +110,7 @@ def _notifications(report: StatusReport) -> str:
     found = report.notifications
     if found is not None:
         carrier = _CARRIERS[found.carrier]
-        return f"arrive by {carrier}" if found.are_arriving else f"do not arrive: {found.advice}"
+        return f"arrive by {carrier}" if found.are_arriving else "do not arrive, see the problems"
     is_sqlite = report.database is not None and report.database.server is None
     return "none, processes watch the file" if is_sqlite else _UNKNOWN
 

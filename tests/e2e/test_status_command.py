@@ -226,18 +226,21 @@ _STATISTICS = """
 
 
 @pytest.mark.engines("server")
-def test_pooler_is_named(pagefault: LoadedCommand, settings: Settings, backends: Backends) -> None:
+def test_pooler_is_named_and_notifications_lost_in_it_are_a_problem(
+    pagefault: LoadedCommand, settings: Settings, backends: Backends
+) -> None:
     with PgBouncer(backends.postgres) as pooler:
         url = SecretStr(pooler.url(backends.postgres.new_database(migrated=True)))
         behind = settings.model_copy(update={"db": DatabaseSettings(url=url)})
         status, report = read_status(pagefault, behind)
         _, text = print_status(pagefault, behind)
-    assert (status, report["pooler"]) == (0, {"isRecognized": True, "isSet": None})
+    assert (status, report["pooler"]) == (1, {"isRecognized": True, "isSet": None})
+    advice = report["notifications"]["advice"]
+    assert report["problems"] == [f"notifications do not arrive: {advice}"]
     assert report["notifications"]["areArriving"] is False
     assert re.search(r"^pooler: +yes, statements are not prepared$", text, re.MULTILINE)
-    assert re.search(
-        r"^notifications: +do not arrive.*PAGEFAULT_DB__LISTEN_URL", text, re.MULTILINE
-    )
+    assert re.search(r"^  ! notifications do not.*PAGEFAULT_DB__LISTEN_URL", text, re.MULTILINE)
+    assert re.search(r"^notifications: +do not arrive, see the problems$", text, re.MULTILINE)
 
 
 @pytest.mark.engines("server")

@@ -101,6 +101,8 @@ def find_problems(report: StatusReport) -> Iterator[str]:
             "the remedies"
         )
     yield from _server_problems(report.database)
+    if report.notifications is not None and not report.notifications.are_arriving:
+        yield f"notifications do not arrive: {report.notifications.advice}"
     yield from _queue_problems(report)
 
 
@@ -138,8 +140,8 @@ def _queue_problems(report: StatusReport) -> Iterator[str]:
         return
     if age is not None and age > _OLD_BACKLOG_SECONDS:
         yield (
-            f"the search index is {age / 60:.0f} min behind: no server runs, or its log has "
-            "`not indexed for searches`"
+            f"the search index is {age / 60:.0f} min behind: entries are written faster than they "
+            "are indexed, no server runs, or its log has `not indexed for searches`"
         )
     if queues.oldest_expiry is not None:
         overdue = (report.read_at - queues.oldest_expiry).total_seconds()
