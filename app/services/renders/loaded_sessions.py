@@ -18,7 +18,7 @@ from app.stores.records.history import SessionHistory
 from app.stores.records.records import Records
 from app.stores.records.resources import ResourceRecords
 from app.stores.records.unit_of_work import UnitOfWork
-from pagefault_dialects.context.folded_fronts import NO_FRONT, FrontFacts
+from pagefault_dialects.context.prefix_index import NO_PREFIX_FACTS, PrefixFacts
 from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.messages.entry_reading import join_turns
 from pagefault_dialects.messages.message_content import ContentReading
@@ -53,9 +53,9 @@ class LoadedSession:
     """True if the first entry is the first one of the session."""
 
     @property
-    def front(self) -> FrontFacts:
+    def prefix_facts(self) -> PrefixFacts:
         """The facts of folded steps that were not read: none."""
-        return NO_FRONT
+        return NO_PREFIX_FACTS
 
     @property
     def orphans(self) -> Sequence[int]:

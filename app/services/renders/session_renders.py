@@ -65,7 +65,7 @@ class PartRenders(Protocol):
 class Windows(Protocol):
     """Loads the parts of sessions that a frontier shows. See `SessionWindows`."""
 
-    async def with_loaded(
+    async def load_and_render(
         self,
         project_id: str,
         session_id: str,
@@ -148,7 +148,7 @@ class SessionRenders:
                     project_id, session_id, profile, query.options, since
                 )
             if rendering is None:
-                rendering = await self.with_loaded(
+                rendering = await self.load_and_render(
                     project_id,
                     session_id,
                     query,
@@ -159,7 +159,7 @@ class SessionRenders:
                 )
             return await self.answers.body(project_id, rendering)
 
-    async def with_loaded(
+    async def load_and_render(
         self,
         project_id: str,
         session_id: str,
@@ -171,7 +171,7 @@ class SessionRenders:
         """Return the result of a function of the part of a session that is shown; see `session`."""
         options, end = query.options, query.at if up_to is None else up_to
         stored = await self._stored_frontier(project_id, session_id, options, query.at)
-        return await self.windows.with_loaded(
+        return await self.windows.load_and_render(
             project_id, session_id, options, stored.frontier, render, up_to=end
         )
 
@@ -224,7 +224,7 @@ class SessionRenders:
         resolved, frontier = await self.resolver.fit(
             *(project_id, turns, profile, options, loaded.start(stored.frontier)),
             is_whole=True,
-            front=loaded.front,
+            prefix_facts=loaded.prefix_facts,
         )
         return stored, turns, resolved, frontier
 

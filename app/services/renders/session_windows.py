@@ -1,13 +1,13 @@
-"""Windows of sessions: the entries that a frontier shows, and facts of the folded ones.
+"""Windows of sessions: the entries that a frontier shows, and facts about the folded ones.
 
 A rendering within a budget has one message for the folded steps. Their counts are cached (see
 `prefix_cache`), so their entries are not read. A window has the messages between these steps and
-all entries behind them. Its rendering is byte for byte that of the whole session.
+all entries after them. Its rendering is byte for byte that of the whole session.
 
-A session that is too long to be read at once is rendered in the same way. The fold then begins
-where the newest 4 MiB begin, and the entries before are read in stretches, for their facts alone.
-Budgets are smaller than that, so the frontier goes on from there to where it would have come from
-the beginning.
+A session that is too long to be read at once is rendered in the same way. Everything before its
+newest 4 MiB is folded first: these entries are read in stretches, for their facts alone. A budget
+is smaller than 4 MiB, so the frontier moves on from there, to the position that it would have if
+all entries had been read.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
@@ -41,12 +41,12 @@ from app.stores.records.resources import ResourceRecords
 from app.stores.records.session_prompts import SessionPromptRecords
 from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_dialects.context.eviction import chain_levels
-from pagefault_dialects.context.folded_fronts import (
-    FrontFacts,
-    FrontPassage,
-    NamedStep,
+from pagefault_dialects.context.prefix_index import (
+    PrefixFacts,
+    PrefixMessage,
+    PrefixPassage,
     RecordedTurn,
-    SaidEntry,
+    ReferencedStep,
 )
 from pagefault_dialects.errors import PayloadTooLargeError
 from pagefault_dialects.folded_prefixes import NO_PREFIX, FoldedPrefix
@@ -59,34 +59,35 @@ from pagefault_dialects.turns.sealed_turns import seal_turns
 
 _Result = TypeVar("_Result")
 
-_KEPT_PART = 4
-"""The part of the limit that is read of the newest entries of a longer session."""
-_MAX_SAID_CHARS = MAX_TEXT_BYTES // 4
-"""The limit of the messages between folded steps."""
+_NEWEST_DIVISOR = 4
+"""Of a session above the limit, the newest entries are read, up to the limit divided by this."""
+_MAX_MESSAGE_CHARS = MAX_TEXT_BYTES // 4
+"""The limit of characters in the messages between folded steps."""
 _LARGEST_STRETCH = 8
+"""The largest stretch of entries that is read at once, as a multiple of the usual one."""
 
 
-class _WholeNeededError(Exception):
+class _NeedsWholeSessionError(Exception):
     """The session cannot be rendered without its folded entries."""
 
 
 @dataclass(frozen=True, slots=True)
 class SessionWindow(LoadedSession):
-    """A session with the facts of a folded prefix; `entries` are those behind it."""
+    """A session with the facts of a folded prefix; `entries` has the entries after it."""
 
     prefix: FoldedPrefix = NO_PREFIX
-    """The facts."""
-    passages: Sequence[FrontPassage] = ()
+    """The prefix, as its facts."""
+    passages: Sequence[PrefixPassage] = ()
     """The passages of the prefix for the frontier."""
     visible: Mapping[int, StoredEntry] = field(default_factory=dict)
     """The entries of messages and steps of the prefix that the frontier shows, by `seq`."""
-    least: Frontier = NOTHING_EVICTED
+    min_frontier: Frontier = NOTHING_EVICTED
     """The levels that make the session short enough to be read."""
     settles: bool = False
     """True if the prefix is final, whatever follows."""
 
     @property
-    def front(self) -> FrontFacts:
+    def prefix_facts(self) -> PrefixFacts:
         """The facts of the runs of steps in the prefix."""
         return self.prefix.facts(self.passages)
 
@@ -96,10 +97,12 @@ class SessionWindow(LoadedSession):
         return self.prefix.orphans
 
     def start(self, frontier: Frontier) -> Frontier:
-        """Return a frontier as far as it has to be moved for the session to be read."""
+        """Return a frontier, moved to `min_frontier` if it is behind that."""
         names = ("folded", "said_folded")
-        levels = {name: max(getattr(frontier, name), getattr(self.least, name)) for name in names}
-        is_same = self.least == NOTHING_EVICTED
+        levels = {
+            name: max(getattr(frontier, name), getattr(self.min_frontier, name)) for name in names
+        }
+        is_same = self.min_frontier == NOTHING_EVICTED
         return frontier if is_same else chain_levels(frontier.model_copy(update=levels))
 
     def turns(self, *, audience: Audience, kept: Collection[int] = ()) -> Sequence[ComposedTurn]:
@@ -145,10 +148,10 @@ class _Request:
 class _VisiblePart:
     """The passages of a prefix that a frontier shows."""
 
-    passages: Sequence[FrontPassage] = ()
+    passages: Sequence[PrefixPassage] = ()
     entries: Sequence[StoredEntry] = ()
     """The entries of messages and named steps among them."""
-    least: Frontier = NOTHING_EVICTED
+    min_frontier: Frontier = NOTHING_EVICTED
     """The levels that make the session short enough to be read."""
 
 
@@ -186,13 +189,13 @@ class SessionWindows:
     known: TurnCache
     """Caches entries and their turns."""
     stride: int = 32
-    """The number of folded entries behind a prefix from which on it is extended."""
+    """The step in entries by which a prefix is extended, once it is two steps too short."""
     prefixes: PrefixCache[FoldedPrefix] = field(default_factory=PrefixCache)
     """Caches the facts of prefixes."""
     most_bytes: int = MAX_TEXT_BYTES
-    """The size from which on a session is too long to be read at once."""
+    """The size above which a session is too long to be read at once."""
 
-    async def with_loaded(
+    async def load_and_render(
         self,
         project_id: str,
         session_id: str,
@@ -202,16 +205,16 @@ class SessionWindows:
         *,
         up_to: int | None,
     ) -> _Result:
-        """Return the result of a function of a session without its folded entries.
+        """Load a session without its folded entries, and return the result of a function of it.
 
-        If they are needed, the function is called with the whole session.
+        If the function needs the folded entries, it is called again with the whole session.
 
         Args:
             project_id: The project.
             session_id: The session.
             options: The options of the rendering.
             frontier: The frontier.
-            render: The function.
+            render: The function; raises `PrefixChangedError` if it needs the folded entries.
             up_to: The last entry of an earlier state of the session.
 
         Raises:
@@ -244,7 +247,7 @@ class SessionWindows:
     async def load_whole(
         self, project_id: str, session_id: str, *, up_to: int | None = None
     ) -> LoadedSession:
-        """Return all of a session, or all up to an entry; see `with_loaded` for errors."""
+        """Return all of a session, or all up to an entry; see `load_and_render` for errors."""
         return await load_session(
             self.records, self.blobs, project_id, session_id, self.known, up_to=up_to
         )
@@ -286,7 +289,7 @@ class SessionWindows:
             if is_long:
                 request = replace(await self._fold(request), settles=settles)
             return await self._window(request)
-        except (_WholeNeededError, PrefixChangedError, PayloadTooLargeError):
+        except (_NeedsWholeSessionError, PrefixChangedError, PayloadTooLargeError):
             return None
 
     async def _fold(self, request: _Request) -> _Request:
@@ -300,13 +303,15 @@ class SessionWindows:
                 to=request.up_to,
             )
             is_short = start(most_bytes=self.most_bytes) == request.folded
-            return request.folded if is_short else start(most_bytes=self.most_bytes // _KEPT_PART)
+            return (
+                request.folded if is_short else start(most_bytes=self.most_bytes // _NEWEST_DIVISOR)
+            )
 
         folded = await self.records.read(request.project_id, find)
         return replace(request, folded=folded, stride=0, is_long=True)
 
     async def _window(self, request: _Request) -> SessionWindow:
-        """Read the entries behind the fold, and the facts of those before."""
+        """Read the entries after the fold, and the facts about the entries before it."""
         part = await self._load(request, None)
         times = 1
         while not part.is_last:
@@ -317,12 +322,12 @@ class SessionWindows:
             if further is not None and is_cached:
                 self.prefixes.put(part.key, request.rendered_as, further)
             found = (part.key, further or part.prefix)
-            # A step that does not end in a stretch may end in a larger one.
+            # If no step ends within a stretch, read a larger one.
             is_last = further is None and (times > _LARGEST_STRETCH or part.is_all)
             part = await self._load(request, found, times=times, reads_rest=is_last)
         if not part.prefix.seq:
-            raise _WholeNeededError
-        loaded = await self._loaded(request, part)
+            raise _NeedsWholeSessionError
+        loaded = await self._load_contents(request, part)
         return SessionWindow(
             *(loaded.session_id, loaded.entries, loaded.resources, loaded.apart, loaded.known),
             *(loaded.last_seq, loaded.prompt, loaded.links),
@@ -330,7 +335,7 @@ class SessionWindows:
             prefix=part.prefix,
             passages=part.visible.passages,
             visible={entry.seq: entry for entry in part.visible.entries},
-            least=part.visible.least,
+            min_frontier=part.visible.min_frontier,
             settles=request.settles,
         )
 
@@ -371,7 +376,7 @@ class SessionWindows:
         resources = unit[ResourceRecords].find_in_session(resource_ids, session_id)
         has_links = any(resource.mime_type == LINK_TYPE for resource in resources.values())
         if has_links and not request.is_long:
-            raise _WholeNeededError
+            raise _NeedsWholeSessionError
         return _Part(
             *(key, prefix, entries, visible, resources, last_seq, known),
             is_last=is_last,
@@ -385,10 +390,11 @@ class SessionWindows:
         head: HistoryHead,
         found: tuple[SessionKey, FoldedPrefix] | None,
     ) -> tuple[SessionKey, FoldedPrefix]:
-        """Return the longest known prefix, which may have no place in the cache."""
+        """Return the longest known prefix: the cached one, or the one that was just read."""
         if head.incarnation is None and not request.is_long:
-            # Sessions of older versions have none, so a new session of this name looks the same.
-            raise _WholeNeededError
+            # A session of an older version has no incarnation, which would distinguish it from a
+            # later session of the same name.
+            raise _NeedsWholeSessionError
         prompt = unit[SessionPromptRecords].find(request.session_id)
         key = SessionKey(
             *(request.project_id, request.session_id, head.incarnation or "", request.audience),
@@ -402,24 +408,24 @@ class SessionWindows:
         self, unit: UnitOfWork, request: _Request, head: HistoryHead, prefix: FoldedPrefix
     ) -> _VisiblePart:
         """Read the messages and the steps of a prefix that a frontier shows."""
-        front, frontier, least = prefix.front, request.frontier, NOTHING_EVICTED
+        index, frontier, min_frontier = prefix.index, request.frontier, NOTHING_EVICTED
         if request.is_long:
-            said_folded = front.said_fold(_MAX_SAID_CHARS)
-            least = Frontier(folded=request.folded, said_folded=said_folded)
+            said_folded = index.find_message_fold(_MAX_MESSAGE_CHARS)
+            min_frontier = Frontier(folded=request.folded, said_folded=said_folded)
             said_folded = max(said_folded, frontier.said_folded)
             frontier = frontier.model_copy(update={"said_folded": said_folded})
-        pages = front.pages
+        pages = index.pages
         pinned = unit[PinnedPageRecords].among(pages) if pages else ()
-        passages = front.passages_at(frontier, pinned)
-        messages = [passage for passage in passages if isinstance(passage, SaidEntry)]
-        if not request.is_long and sum(message.chars for message in messages) > _MAX_SAID_CHARS:
+        passages = index.passages_at(frontier, pinned)
+        messages = [passage for passage in passages if isinstance(passage, PrefixMessage)]
+        if not request.is_long and sum(message.chars for message in messages) > _MAX_MESSAGE_CHARS:
             raise PayloadTooLargeError("The messages between folded steps are too long.")
-        named = [passage for passage in passages if isinstance(passage, NamedStep)]
+        named = [passage for passage in passages if isinstance(passage, ReferencedStep)]
         if not request.settles and any(
             not item.turns and not item.pages.keys().isdisjoint(pinned) for item in named
         ):
             # The newest answer that contains a pinned page is never evicted.
-            raise _WholeNeededError
+            raise _NeedsWholeSessionError
         turns = [turn for item in named for turn in item.turns]
         seqs = {message.seq for message in messages}
         seqs |= {turn.seq for turn in turns if isinstance(turn, RecordedTurn)}
@@ -428,12 +434,12 @@ class SessionWindows:
         entries = [
             item for first, last in ranges for item in read(after_seq=first - 1, to_seq=last)
         ]
-        return _VisiblePart(passages, entries, least)
+        return _VisiblePart(passages, entries, min_frontier)
 
     async def _advance(self, request: _Request, part: _Part) -> FoldedPrefix | None:
         """Return an extended prefix; `None` if no further entries are final."""
         prefix, audience = part.prefix, request.audience
-        loaded = await self._loaded(request, part)
+        loaded = await self._load_contents(request, part)
 
         def advance() -> FoldedPrefix | None:
             begins = loaded.begins(audience)
@@ -444,15 +450,15 @@ class SessionWindows:
                 return None
             entries = [entry for entry in part.entries if entry.seq < sealed.next_seq]
             recorded = {entry.seq: loaded.turns_of(entry, audience) for entry in entries}
-            return prefix.grown(sealed, recorded, kept_sizes(_results(entries)))
+            return prefix.extend(sealed, recorded, kept_sizes(_results(entries)))
 
         return await self.resolver.run(advance, turns=len(part.entries))
 
-    async def _loaded(self, request: _Request, part: _Part) -> LoadedSession:
+    async def _load_contents(self, request: _Request, part: _Part) -> LoadedSession:
         results = _results([*part.visible.entries, *part.entries])
         apart = {**part.prefix.apart, **kept_sizes(results)}
         if sum(apart.values()) > MAX_APART_BYTES and not request.is_long:
-            raise _WholeNeededError
+            raise _NeedsWholeSessionError
         project_id = request.project_id
         values = await read_apart(self.blobs, project_id, results) if apart else {}
         links = await read_links(self.blobs, project_id, part.resources)

@@ -26,7 +26,7 @@ from app.services.renders.whole_texts import read_whole_texts
 from app.stores.records.pinned_pages import PinnedPageRecords
 from app.stores.records.records import Records
 from pagefault_dialects.context.eviction import EvictableTurns, faulted_pages, history_of
-from pagefault_dialects.context.folded_fronts import NO_FRONT, FrontFacts
+from pagefault_dialects.context.prefix_index import NO_PREFIX_FACTS, PrefixFacts
 from pagefault_dialects.context.token_budget import next_frontier
 from pagefault_dialects.model.conversation import ComposedTurn
 from pagefault_dialects.model.frontier import Frontier
@@ -105,7 +105,7 @@ class TurnResolver:
         frontier: Frontier,
         *,
         is_whole: bool,
-        front: FrontFacts = NO_FRONT,
+        prefix_facts: PrefixFacts = NO_PREFIX_FACTS,
     ) -> tuple[ResolvedTurns, Frontier]:
         """Resolve turns within the limits; return them with the frontier that this takes.
 
@@ -116,7 +116,7 @@ class TurnResolver:
         if options.max_tokens is None and options.frontier is None:
             resolved = await self._resolve(project_id, turns, profile, options, is_whole=is_whole)
             return resolved, frontier
-        history = await self.history(project_id, turns, profile, options, front)
+        history = await self.history(project_id, turns, profile, options, prefix_facts)
         while True:
             evicted = await self.run(partial(history.turns_at, frontier), turns=len(turns))
             resolved = await self._resolve(project_id, evicted, profile, options, is_whole=is_whole)
@@ -191,7 +191,7 @@ class TurnResolver:
         turns: Sequence[ComposedTurn],
         profile: Profile,
         options: RenderOptions,
-        front: FrontFacts = NO_FRONT,
+        prefix_facts: PrefixFacts = NO_PREFIX_FACTS,
     ) -> EvictableTurns:
         """Return the turns of a conversation with what can be evicted of them."""
         named = faulted_pages(turns)
@@ -200,7 +200,7 @@ class TurnResolver:
             pinned = await self.records.read(
                 project_id, lambda unit: unit[PinnedPageRecords].among(named)
             )
-        work = partial(history_of, turns, profile, options, pinned, front)
+        work = partial(history_of, turns, profile, options, pinned, prefix_facts)
         return await self.run(work, turns=len(turns))
 
     async def _resolve(

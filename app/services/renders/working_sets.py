@@ -13,7 +13,7 @@ from app.services.renders.queries import RenderQuery
 from app.services.renders.session_renders import SessionRenders
 from app.wire.outlines import Priority, StepLevel, WorkingSet, WorkingSetEntry, WorkingSetPage
 from pagefault_dialects.context.eviction import EvictableTurns, RenderedPassage
-from pagefault_dialects.context.folded_fronts import FrontFacts
+from pagefault_dialects.context.prefix_index import PrefixFacts
 from pagefault_dialects.context.recalls import RAISED_AT, RecalledObject
 from pagefault_dialects.context.steps import FoldSummary
 from pagefault_dialects.model.conversation import (
@@ -102,13 +102,13 @@ class WorkingSets:
 
         async def read(loaded: LoadedSession) -> _Reading:
             _, turns, resolved, frontier = await renders.fit(project_id, loaded, profile, query)
-            front = loaded.front
-            history = await resolver.history(project_id, turns, profile, options, front)
-            work = partial(_Reading, history, frontier, resolved.turns, profile, front)
+            prefix_facts = loaded.prefix_facts
+            history = await resolver.history(project_id, turns, profile, options, prefix_facts)
+            work = partial(_Reading, history, frontier, resolved.turns, profile, prefix_facts)
             return await resolver.run(work, turns=len(turns))
 
         async with renders.slots.slot(project_id):
-            return await renders.with_loaded(project_id, session_id, query, read)
+            return await renders.load_and_render(project_id, session_id, query, read)
 
 
 class _Reading:
@@ -120,10 +120,10 @@ class _Reading:
         frontier: Frontier,
         resolved: Sequence[ResolvedTurn],
         profile: Profile,
-        front: FrontFacts,
+        prefix_facts: PrefixFacts,
     ) -> None:
         self.frontier, self.resolved, self.profile = frontier, resolved, profile
-        self._front = front
+        self._prefix_facts = prefix_facts
         self._history = history
         self._floor = history.floor.indexes
         self._passages = history.passages_at(frontier)
@@ -138,7 +138,7 @@ class _Reading:
             self._media[key] += sum(isinstance(item, MediaItem) for item in turn.items)
         self._calls: defaultdict[RecalledObject, list[int]] = defaultdict(list)
         for call_id, recall in history.recalls.items():
-            if call_id not in front.times:
+            if call_id not in prefix_facts.times:
                 self._calls[recall.target].append(recall.index)
 
     def entries(self) -> Iterator[WorkingSetEntry]:
@@ -215,13 +215,13 @@ class _Reading:
             if recall is not None and recall.target.kind == "page" and not turn.is_error:
                 level = _LEVELS.get(_step_level(self._rendered[index]) or "", Level.FULL)
                 answers[recall.target.name].append((index, max(recall.level, level)))
-        folded = self._front.showings
-        recalled = (field.name for field in self._front.recalled if field.kind == "page")
+        folded = self._prefix_facts.page_answers
+        recalled = (field.name for field in self._prefix_facts.recalled if field.kind == "page")
         for page_id in {**{item: () for item in recalled if item in folded}, **answers}:
             levels = answers[page_id]
             newest = levels[-1][0] if levels else None
             target = RecalledObject("page", page_id)
-            times = self._front.recalled.get(target, 0)
+            times = self._prefix_facts.recalled.get(target, 0)
             is_raised = times >= RAISED_AT and self._history.options.adaptive
             yield WorkingSetPage(
                 page_id=page_id,
@@ -240,10 +240,10 @@ class _Reading:
 
     def _recalls(self, index: int) -> int:
         """Count the later calls that recall something in a turn."""
-        turn, front = self._history.turns[index], self._front
+        turn, prefix_facts = self._history.turns[index], self._prefix_facts
         names = set(_recall_names(self._history, turn))
-        is_in_front = turn.seq is not None and turn.seq <= front.last_seq
-        folded = sum(front.recalled.get(name, 0) for name in names) if is_in_front else 0
+        is_in_prefix = turn.seq is not None and turn.seq <= prefix_facts.last_seq
+        folded = sum(prefix_facts.recalled.get(name, 0) for name in names) if is_in_prefix else 0
         return folded + sum(at > index for what in names for at in self._calls.get(what, ()))
 
 

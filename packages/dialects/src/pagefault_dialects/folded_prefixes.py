@@ -4,15 +4,15 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Self, TypeGuard
 
-from pagefault_dialects.context.folded_fronts import (
-    FoldedFront,
+from pagefault_dialects.context.prefix_index import (
     FoldedRun,
-    FrontFacts,
-    FrontPassage,
-    NamedStep,
+    PrefixFacts,
+    PrefixIndex,
+    PrefixMessage,
+    PrefixPassage,
     RecordedTurn,
-    SaidEntry,
-    run_turns,
+    ReferencedStep,
+    make_run_turns,
 )
 from pagefault_dialects.context.steps import FoldSummary
 from pagefault_dialects.model.conversation import ComposedTurn
@@ -29,7 +29,7 @@ class FoldedPrefix:
     """The `seq` of its last entry."""
     paired: PairedPrefix
     """The state of pairing calls and answers."""
-    front: FoldedFront
+    index: PrefixIndex
     """Counts of its steps, and the places of other messages."""
     orphans: tuple[int, ...]
     """The `seq` of its answers that have an added call."""
@@ -41,15 +41,15 @@ class FoldedPrefix:
     @property
     def fact_count(self) -> int:
         """The number of facts besides those of calls."""
-        front = self.front
-        lists = (front.passages, front.recalled, front.calling, self.orphans, self.apart)
+        index = self.index
+        lists = (index.passages, index.recalled, index.calling, self.orphans, self.apart)
         return sum(map(len, lists))
 
     def with_paired(self, paired: PairedPrefix) -> Self:
         """Return a copy with equal facts of calls, which it shares with other prefixes."""
         return replace(self, paired=paired)
 
-    def grown(
+    def extend(
         self,
         sealed: SealedTurns,
         recorded: Mapping[int, Sequence[ComposedTurn]],
@@ -65,27 +65,27 @@ class FoldedPrefix:
         return FoldedPrefix(
             max(recorded),
             sealed.paired,
-            self.front.grown(sealed.turns, recorded),
+            self.index.extend(sealed.turns, recorded),
             (*self.orphans, *orphans_in(sealed.turns)),
             {**self.apart, **apart},
             self.number + 1,
         )
 
-    def facts(self, passages: Sequence[FrontPassage]) -> FrontFacts:
+    def facts(self, passages: Sequence[PrefixPassage]) -> PrefixFacts:
         """Return the facts about its runs of steps, which `passages` has for a frontier."""
-        front = self.front
+        index = self.index
         times: dict[str, int] = {}
         runs: dict[str, FoldSummary] = {}
         for number, passage in enumerate(passages):
             if _is_readable(passage):
                 times |= passage.times
             elif isinstance(passage, FoldedRun):
-                runs[run_turns(passage, number)[0].calls[0].call_id] = passage.summary
-        return FrontFacts(runs, front.recalled, times, front.calling, front.showings, self.seq)
+                runs[make_run_turns(passage, number)[0].calls[0].call_id] = passage.summary
+        return PrefixFacts(runs, index.recalled, times, index.calling, index.page_answers, self.seq)
 
     def turns(
         self,
-        passages: Sequence[FrontPassage],
+        passages: Sequence[PrefixPassage],
         recorded: Mapping[int, Sequence[ComposedTurn]],
         behind: Sequence[ComposedTurn],
         kept: Collection[int],
@@ -110,11 +110,11 @@ class FoldedPrefix:
         following = pairing.turns()
         if not settles:
             self._check(passages, following, kept)
-        return [*_front_turns(passages, recorded, settles=settles), *following]
+        return [*_prefix_turns(passages, recorded, settles=settles), *following]
 
     def _check(
         self,
-        passages: Sequence[FrontPassage],
+        passages: Sequence[PrefixPassage],
         following: Sequence[ComposedTurn],
         kept: Collection[int],
     ) -> None:
@@ -122,36 +122,36 @@ class FoldedPrefix:
             raise PrefixChangedError
         late = {turn.late_for for turn in following if turn.late_for is not None}
         has_step = sum(bool(turn.calls) for turn in following) > len(late)
-        has_newest = not self.front.steps or any(map(_is_readable, passages))
+        has_newest = not self.index.steps or any(map(_is_readable, passages))
         if not following or not (has_step or has_newest):
             # The newest step is not folded.
             raise PrefixChangedError
-        if {seq for seq in late if seq <= self.seq} - self.front.calling.keys():
+        if {seq for seq in late if seq <= self.seq} - self.index.calling.keys():
             # A late answer names the step of its call.
             raise PrefixChangedError
 
 
-NO_PREFIX = FoldedPrefix(0, PairedPrefix(), FoldedFront(), (), {}, 0)
+NO_PREFIX = FoldedPrefix(0, PairedPrefix(), PrefixIndex(), (), {}, 0)
 """The facts of no entries."""
 
 
-def _front_turns(
-    passages: Sequence[FrontPassage],
+def _prefix_turns(
+    passages: Sequence[PrefixPassage],
     recorded: Mapping[int, Sequence[ComposedTurn]],
     *,
     settles: bool,
 ) -> Iterator[ComposedTurn]:
     for number, passage in enumerate(passages):
-        if isinstance(passage, SaidEntry):
+        if isinstance(passage, PrefixMessage):
             if not passage.is_recorded and not settles:
                 raise PrefixChangedError
             yield recorded[passage.seq][passage.index]
         elif _is_readable(passage):
             for turn in passage.turns:
-                yield turn.of(recorded[turn.seq]) if isinstance(turn, RecordedTurn) else turn
+                yield turn.restore(recorded[turn.seq]) if isinstance(turn, RecordedTurn) else turn
         else:
-            yield from run_turns(passage, number)
+            yield from make_run_turns(passage, number)
 
 
-def _is_readable(passage: FrontPassage) -> TypeGuard[NamedStep]:
-    return isinstance(passage, NamedStep) and bool(passage.turns)
+def _is_readable(passage: PrefixPassage) -> TypeGuard[ReferencedStep]:
+    return isinstance(passage, ReferencedStep) and bool(passage.turns)

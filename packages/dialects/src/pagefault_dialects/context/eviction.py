@@ -25,16 +25,16 @@ from pagefault_dialects.context.evicted_forms import (
 from pagefault_dialects.context.floor import Floor
 from pagefault_dialects.context.floor_turns import (
     FloorTurns,
-    newest_showings,
+    newest_page_answers,
     opening_turns,
     protected_messages,
 )
-from pagefault_dialects.context.folded_fronts import NO_FRONT, FrontFacts
+from pagefault_dialects.context.prefix_index import NO_PREFIX_FACTS, PrefixFacts
 from pagefault_dialects.context.recalls import Recall, find_recalls
 from pagefault_dialects.context.steps import (
     FoldSummary,
+    MessagePassage,
     Passage,
-    SaidTurn,
     Step,
     passages_in,
     summary_of,
@@ -108,7 +108,7 @@ class EvictableTurns:
     """The numbers of the steps with the newest answers that contain pinned pages."""
     old_steps: Sequence[int]
     """The numbers of the steps before the newest step."""
-    old_said: Sequence[int]
+    old_messages: Sequence[int]
     """The numbers of messages before the newest message of the user that may be folded."""
     old_media: Sequence[int]
     """The numbers of messages before the newest message of the user whose media may be evicted."""
@@ -148,7 +148,7 @@ class EvictableTurns:
         """Return the levels that a frontier has reached at a passage."""
         passage = self.passages[number]
         place = passage.place
-        if isinstance(passage, SaidTurn):
+        if isinstance(passage, MessagePassage):
             if self.is_protected(passage):
                 return Levels(media=place <= frontier.said_media)
             return Levels(
@@ -202,7 +202,7 @@ class EvictableTurns:
         """Return the recall that a turn answers, if there is one."""
         return self.recalls.get(turn.call_id) if turn.role == "tool" else None
 
-    def is_protected(self, passage: SaidTurn) -> bool:
+    def is_protected(self, passage: MessagePassage) -> bool:
         """Return whether a turn is never folded."""
         return passage.start in self.floor.messages or passage.start in self.floor.system
 
@@ -240,7 +240,7 @@ class EvictableTurns:
         for number, passage in enumerate(self.passages):
             if passage.place > frontier.floor:
                 break
-            if isinstance(passage, SaidTurn) and passage.start not in self.floor.system:
+            if isinstance(passage, MessagePassage) and passage.start not in self.floor.system:
                 levels = self.levels(number, frontier)
                 if not levels.folded:
                     [turn] = self.form(number, levels)
@@ -310,7 +310,7 @@ def history_of(
     profile: Profile,
     options: RenderOptions,
     pinned: Collection[str] = (),
-    front: FrontFacts = NO_FRONT,
+    prefix_facts: PrefixFacts = NO_PREFIX_FACTS,
 ) -> EvictableTurns:
     """Prepare a conversation for eviction.
 
@@ -319,15 +319,15 @@ def history_of(
         profile: The target.
         options: The limits.
         pinned: The ids of pinned pages.
-        front: The facts about folded runs, each of which is one step of the conversation.
+        prefix_facts: The facts about folded runs, each of which is one step of the conversation.
     """
-    passages = [*passages_in(turns, front.runs)]
-    recalls = find_recalls(turns, front.recalled, front.times)
-    late = dict(_late_steps(turns, passages, front))
+    passages = [*passages_in(turns, prefix_facts.runs)]
+    recalls = find_recalls(turns, prefix_facts.recalled, prefix_facts.times)
+    late = dict(_late_steps(turns, passages, prefix_facts))
     steps = [
         number
         for number, passage in enumerate(passages)
-        if isinstance(passage, Step) and _run_of(turns, passage, front.runs) is None
+        if isinstance(passage, Step) and _run_of(turns, passage, prefix_facts.runs) is None
     ]
     newest = max((step for step in steps if step not in late), default=min(steps, default=0))
     in_progress = frozenset(
@@ -336,28 +336,28 @@ def history_of(
     protected = protected_messages(turns)
     system = opening_turns(turns)
     newest_turns = [at for number in sorted(in_progress) for at in indexes_of(passages[number])]
-    showings = {*newest_showings(turns, recalls, pinned)}.difference(newest_turns)
+    page_answers = {*newest_page_answers(turns, recalls, pinned)}.difference(newest_turns)
     messages = _messages_before_newest(turns, passages)
     return EvictableTurns(
         turns=turns,
         passages=passages,
         recalls=recalls,
         pinned=frozenset(pinned),
-        floor=FloorTurns(system, protected, sorted(showings), newest_turns),
+        floor=FloorTurns(system, protected, sorted(page_answers), newest_turns),
         in_progress=in_progress,
         profile=profile,
         options=options,
         late=late,
-        folded=front.runs,
+        folded=prefix_facts.runs,
         pinned_steps=frozenset(
-            step for step in steps if not showings.isdisjoint(indexes_of(passages[step]))
+            step for step in steps if not page_answers.isdisjoint(indexes_of(passages[step]))
         ),
         old_steps=[
             step
             for step in steps
             if step not in in_progress and passages[step].place < passages[newest].place
         ],
-        old_said=[
+        old_messages=[
             message for message in messages if passages[message].start not in {*protected, *system}
         ],
         old_media=[
@@ -377,7 +377,7 @@ def _messages_before_newest(
     return [
         number
         for number, passage in enumerate(passages)
-        if isinstance(passage, SaidTurn) and not (users and passage.place >= users[-1])
+        if isinstance(passage, MessagePassage) and not (users and passage.place >= users[-1])
     ]
 
 
@@ -406,11 +406,11 @@ def _run_of(
 
 
 def _late_steps(
-    turns: Sequence[ComposedTurn], passages: Sequence[Passage], front: FrontFacts
+    turns: Sequence[ComposedTurn], passages: Sequence[Passage], prefix_facts: PrefixFacts
 ) -> Iterator[tuple[int, LateStep]]:
     """Yield the number of each passage with a late answer, and the step that called first."""
     callers: defaultdict[int | None, list[tuple[int, Collection[str]]]] = defaultdict(list)
-    for seq, steps in front.calling.items():
+    for seq, steps in prefix_facts.calling.items():
         callers[seq] += ((item.number, item.tools) for item in steps)
     ends = [(item.number, number) for number, item in enumerate(passages) if isinstance(item, Step)]
     for number, passage in enumerate(passages):
@@ -426,5 +426,5 @@ def _late_steps(
                 # A run has the number of its last step.
                 at = ends[bisect_left(ends, (step, -1))][1]
                 yield number, LateStep(at, step)
-        elif _run_of(turns, passage, front.runs) is None:
+        elif _run_of(turns, passage, prefix_facts.runs) is None:
             callers[calling.seq].append((passage.number, [call.name for call in calling.calls]))

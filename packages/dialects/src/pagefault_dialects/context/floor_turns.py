@@ -53,7 +53,7 @@ def protected_messages(turns: Sequence[ComposedTurn]) -> Sequence[int]:
     return sorted({*users[:1], *users[-1:], *outer})
 
 
-def newest_showings(
+def newest_page_answers(
     turns: Sequence[ComposedTurn], recalls: Mapping[str, Recall], pinned: Collection[str]
 ) -> Sequence[int]:
     """Return the indexes of the newest answers with each pinned page."""

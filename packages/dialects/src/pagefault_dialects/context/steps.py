@@ -37,7 +37,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class SaidTurn:
+class MessagePassage:
     """A message: a turn outside of steps."""
 
     start: int
@@ -48,7 +48,7 @@ class SaidTurn:
     """The position that frontiers compare: its `seq`."""
 
 
-Passage: TypeAlias = Step | SaidTurn
+Passage: TypeAlias = Step | MessagePassage
 """A step or a message; each is evicted as a whole."""
 
 
@@ -85,7 +85,7 @@ def passages_in(
         start, index = index, index + 1
         # An answer that is rendered alone has no call before it.
         if not turns[start].calls and turns[start].role != "tool":
-            yield SaidTurn(start, index, places[start])
+            yield MessagePassage(start, index, places[start])
             continue
         while index < len(turns) and turns[index].role == "tool":
             index += 1

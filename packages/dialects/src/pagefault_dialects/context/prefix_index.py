@@ -1,8 +1,8 @@
-"""The folded beginning of a history as counts, so that a rendering need not read its entries.
+"""An index of the prefix of a history, so that a rendering that folds it need not read its entries.
 
-A fold renders the counts of its steps, which can be added. Messages between steps are evicted much
-later, and the newest step and the newest answers with pinned pages are never folded. They are named
-by their entries, and read one by one.
+A fold renders the counts of its steps, and counts can be added. Messages between steps are evicted
+much later. The newest step, and the newest answers with pinned pages, are never folded. The index
+refers to the entries of all of these, so they are read one by one.
 """
 
 from collections import Counter, defaultdict
@@ -11,7 +11,13 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from pagefault_dialects.context.recalls import Recall, RecalledObject, find_recalls
-from pagefault_dialects.context.steps import FoldSummary, SaidTurn, Step, passages_in, summary_of
+from pagefault_dialects.context.steps import (
+    FoldSummary,
+    MessagePassage,
+    Step,
+    passages_in,
+    summary_of,
+)
 from pagefault_dialects.model.conversation import (
     ComposedTurn,
     SyntheticNote,
@@ -26,8 +32,8 @@ _Place: TypeAlias = tuple[int, int] | None
 
 
 @dataclass(frozen=True, slots=True)
-class SaidEntry:
-    """A message, by its entry and its index among the turns of the entry."""
+class PrefixMessage:
+    """A reference to a message: its entry, and its index among the turns of the entry."""
 
     seq: int
     index: int
@@ -43,7 +49,7 @@ class SaidEntry:
 
 @dataclass(frozen=True, slots=True)
 class RecordedTurn:
-    """A turn of a step, by its entry and its index among the turns of the entry."""
+    """A reference to a turn of a step: its entry, and its index among the turns of the entry."""
 
     seq: int
     index: int
@@ -52,7 +58,7 @@ class RecordedTurn:
     calls: tuple[tuple[str, str, _Place], ...]
     """The id, the tool and the place of each call, which may differ from the record."""
 
-    def of(self, recorded: Sequence[ComposedTurn]) -> ComposedTurn:
+    def restore(self, recorded: Sequence[ComposedTurn]) -> ComposedTurn:
         """Return the turn, given the turns of the entry as they were recorded."""
         turn = recorded[self.index]
         calls = tuple(
@@ -74,17 +80,17 @@ class FoldedRun:
 
 
 @dataclass(frozen=True, slots=True)
-class NamedStep(FoldedRun):
-    """A step whose turns can be read again."""
+class ReferencedStep(FoldedRun):
+    """A step with references to its turns, so that they can be read again."""
 
     turns: tuple[RecordedTurn | ComposedTurn, ...]
-    """Its turns; a written answer is kept as it is. Empty if a turn differs from its record."""
+    """Its turns, with a written answer itself; empty if a turn differs from its record."""
     pages: Mapping[str, int | None]
     """The pages in its answers, each with the `seq` of the answer."""
     times: Mapping[str, int]
     """The `times` of its recalls, by the ids of their calls."""
     is_late: bool
-    """It repeats a call whose answer came late."""
+    """True if the step repeats a call, for an answer that came late."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,16 +101,16 @@ class CallingStep:
     tools: frozenset[str]
 
 
-FrontPassage: TypeAlias = SaidEntry | FoldedRun
+PrefixPassage: TypeAlias = PrefixMessage | FoldedRun
 
 
 @dataclass(frozen=True, slots=True)
-class FoldedFront:
-    """The facts about a final beginning, for frontiers that have folded its steps."""
+class PrefixIndex:
+    """The passages of a final prefix, for frontiers that have folded its steps."""
 
-    passages: tuple[FrontPassage, ...] = ()
-    """Its passages in order. Steps are joined to runs, except the newest one, and those with the
-    newest answer that contains a page."""
+    passages: tuple[PrefixPassage, ...] = ()
+    """Its passages in order. Steps are joined to runs, except the newest step, and those with the
+    newest answer with any page."""
     recalled: Mapping[RecalledObject, int] = field(default_factory=dict)
     """The number of recalls of each object."""
     steps: int = 0
@@ -118,19 +124,19 @@ class FoldedFront:
         return {item.name for item in self.recalled if item.kind == "page"}
 
     @property
-    def showings(self) -> Mapping[str, int | None]:
+    def page_answers(self) -> Mapping[str, int | None]:
         """The `seq` of the newest answer with each page, by page."""
-        named = (passage for passage in self.passages if isinstance(passage, NamedStep))
+        named = (passage for passage in self.passages if isinstance(passage, ReferencedStep))
         return {page_id: seq for item in named for page_id, seq in item.pages.items()}
 
-    def grown(
+    def extend(
         self, turns: Sequence[ComposedTurn], recorded: Mapping[int, Sequence[ComposedTurn]]
-    ) -> "FoldedFront":
-        """Return the facts about a longer beginning.
+    ) -> "PrefixIndex":
+        """Return the index of a longer prefix.
 
         Args:
-            turns: The turns that follow, calls and answers paired.
-            recorded: The turns of each entry as it was recorded.
+            turns: The turns to be added, calls and answers paired.
+            recorded: The turns of each of their entries, as they were recorded.
         """
         passages, steps = [*self.passages], self.steps
         recalls = find_recalls(turns, self.recalled)
@@ -146,14 +152,14 @@ class FoldedFront:
                 run = FoldedRun(passage.place, part[0].origin, summary)
                 pages = _pages_of(part, recalls)
                 if pages or passage.start in calling[-1:]:
-                    run = _named_step(run, part, pages, recalls, recorded)
+                    run = _index_step(run, part, pages, recalls, recorded)
                 passages.append(run)
                 if not is_late[passage.start] and part[0].seq is not None:
                     tools = frozenset(call.name for call in part[0].calls)
                     is_open = any(map(_is_written_answer, part))
                     by_entry[part[0].seq].append((CallingStep(steps, tools), is_open))
             elif part[0].seq is not None:
-                passages.append(_said_entry(passage, part[0], recorded.get(part[0].seq, ())))
+                passages.append(_index_message(passage, part[0], recorded.get(part[0].seq, ())))
         recalled = Counter(self.recalled)
         recalled.update(recall.target for recall in recalls.values())
         waiting = {
@@ -161,26 +167,26 @@ class FoldedFront:
             for seq, steps_of_entry in by_entry.items()
             if any(is_open for _, is_open in steps_of_entry)
         }
-        named = _merged(passages, _names_needed(passages))
-        return FoldedFront(tuple(named), dict(recalled), steps, {**self.calling, **waiting})
+        named = _join_runs(passages, _find_unfolded(passages))
+        return PrefixIndex(tuple(named), dict(recalled), steps, {**self.calling, **waiting})
 
     def passages_at(
         self, frontier: Frontier, pinned: Collection[str] = ()
-    ) -> Sequence[FrontPassage]:
+    ) -> Sequence[PrefixPassage]:
         """Return the passages at a frontier; runs without messages between them are joined.
 
-        Everything up to the first message of the user, and the newest one, is always rendered, as
-        are the newest step and those with `pinned` pages. Without such a message, that is the first
-        message, and those of the system.
+        These are never folded: messages up to the first one of the user, and from the newest one on
+        (without messages of the user: the first message, and those of the system), the newest step,
+        and steps with `pinned` pages.
         """
         foldable = {*self._foldable()}
         needed = {
             at
             for at, passage in enumerate(self.passages)
-            if isinstance(passage, NamedStep) and not passage.pages.keys().isdisjoint(pinned)
+            if isinstance(passage, ReferencedStep) and not passage.pages.keys().isdisjoint(pinned)
         }
         needed.update(_newest_steps(self.passages)[:1])
-        return _merged(
+        return _join_runs(
             (
                 FoldedRun(passage.place, passage.origin, passage.summary)
                 if at in foldable and passage.place <= frontier.said_folded
@@ -193,7 +199,8 @@ class FoldedFront:
     def _foldable(self) -> Iterator[int]:
         """Yield the indexes of messages that may be folded."""
         roles = [
-            passage.role if isinstance(passage, SaidEntry) else None for passage in self.passages
+            passage.role if isinstance(passage, PrefixMessage) else None
+            for passage in self.passages
         ]
         users = [at for at, role in enumerate(roles) if role == "user"]
         spoken = [at for at, role in enumerate(roles) if role != "system"]
@@ -203,10 +210,10 @@ class FoldedFront:
             if role is not None and at > first and at not in users[-1:] and not is_system:
                 yield at
 
-    def said_fold(self, most_chars: int) -> int:
-        """Return the position up to which messages have more than `most_chars` behind them."""
+    def find_message_fold(self, most_chars: int) -> int:
+        """Return the position up to which to fold messages, so that `most_chars` remain at most."""
         for passage in reversed(self.passages):
-            if isinstance(passage, SaidEntry):
+            if isinstance(passage, PrefixMessage):
                 most_chars -= passage.chars
                 if most_chars < 0:
                     return passage.place
@@ -214,29 +221,29 @@ class FoldedFront:
 
 
 @dataclass(frozen=True, slots=True)
-class FrontFacts:
-    """Facts about runs of folded steps whose turns were not read."""
+class PrefixFacts:
+    """Facts about a prefix whose folded steps were not read."""
 
     runs: Mapping[str, FoldSummary] = field(default_factory=dict)
     """The runs, each by the id of the call of the step that replaces it."""
     recalled: Mapping[RecalledObject, int] = field(default_factory=dict)
-    """The number of recalls of each object in them, and in the named steps between them."""
+    """The number of recalls of each object in the prefix."""
     times: Mapping[str, int] = field(default_factory=dict)
-    """The `times` of the recalls of those steps, by the ids of their calls."""
+    """The `times` of the recalls of referenced steps, by the ids of their calls."""
     calling: Mapping[int, Sequence[CallingStep]] = field(default_factory=dict)
     """The steps of entries with calls that may be answered late, by the `seq` of the entry."""
-    showings: Mapping[str, int | None] = field(default_factory=dict)
+    page_answers: Mapping[str, int | None] = field(default_factory=dict)
     """The `seq` of the newest answer with each page, by page."""
     last_seq: int = 0
-    """The `seq` of their last entry."""
+    """The `seq` of the last entry of the prefix."""
 
 
-NO_FRONT = FrontFacts()
-"""The facts for a conversation that was read from its first turn."""
+NO_PREFIX_FACTS = PrefixFacts()
+"""The facts of an empty prefix: the conversation was read from its first turn."""
 
 
-def run_turns(run: FoldedRun, number: int) -> tuple[ComposedTurn, ComposedTurn]:
-    """Return a step of two turns that replaces a run; see `EvictableTurns.folded`.
+def make_run_turns(run: FoldedRun, number: int) -> tuple[ComposedTurn, ComposedTurn]:
+    """Make a step of two turns in place of a run; see `EvictableTurns.folded`.
 
     Args:
         run: The run.
@@ -249,15 +256,17 @@ def run_turns(run: FoldedRun, number: int) -> tuple[ComposedTurn, ComposedTurn]:
     )
 
 
-def _said_entry(
-    passage: SaidTurn, turn: ComposedTurn, recorded: Sequence[ComposedTurn]
-) -> SaidEntry:
+def _index_message(
+    passage: MessagePassage, turn: ComposedTurn, recorded: Sequence[ComposedTurn]
+) -> PrefixMessage:
     same = [at for at, found in enumerate(recorded) if found == turn]
     alike = [at for at, found in enumerate(recorded) if found.role == turn.role]
     index = next(iter((*same, *alike)), 0)
     place, role, summary = passage.place, turn.role, summary_of([turn], 0)
     chars = sum(len(text_of(item) or "") for item in turn.items)
-    return SaidEntry(*(turn.seq or 0, index, bool(same), place, role, turn.origin, summary, chars))
+    return PrefixMessage(
+        *(turn.seq or 0, index, bool(same), place, role, turn.origin, summary, chars)
+    )
 
 
 def _pages_of(
@@ -269,17 +278,17 @@ def _pages_of(
     return {recall.target.name: seq for recall, seq in recalled if recall.target.kind == "page"}
 
 
-def _named_step(
+def _index_step(
     run: FoldedRun,
     part: Sequence[ComposedTurn],
     pages: Mapping[str, int | None],
     recalls: Mapping[str, Recall],
     recorded: Mapping[int, Sequence[ComposedTurn]],
-) -> NamedStep:
-    turns = [_recorded_turn(turn, recorded.get(turn.seq or 0, ())) for turn in part]
+) -> ReferencedStep:
+    turns = [_refer_to_turn(turn, recorded.get(turn.seq or 0, ())) for turn in part]
     readable = tuple(turn for turn in turns if turn is not None)
     ids = [call.call_id for call in part[0].calls]
-    return NamedStep(
+    return ReferencedStep(
         *(run.place, run.origin, run.summary),
         readable if len(readable) == len(turns) else (),
         pages,
@@ -288,17 +297,17 @@ def _named_step(
     )
 
 
-def _recorded_turn(
+def _refer_to_turn(
     turn: ComposedTurn, recorded: Sequence[ComposedTurn]
 ) -> RecordedTurn | ComposedTurn | None:
-    """Return where a turn can be read again; `None` if it differs from its record."""
+    """Return a reference to a turn, by which it is read again; `None` if its record differs."""
     if _is_written_answer(turn):
         return turn
     calls = tuple((call.call_id, call.name, call.place) for call in turn.calls)
     for index, item in enumerate(recorded):
         if len(item.calls) == len(calls):
             found = RecordedTurn(turn.seq or 0, index, turn.call_id, turn.tool_name, calls)
-            if found.of(recorded) == turn:
+            if found.restore(recorded) == turn:
                 return found
     return None
 
@@ -307,31 +316,31 @@ def _is_written_answer(turn: ComposedTurn) -> bool:
     return turn.role == "tool" and any(isinstance(item, SyntheticNote) for item in turn.items)
 
 
-def _newest_steps(passages: Sequence[FrontPassage]) -> Sequence[int]:
-    """Return the indexes of named steps, the newest first, that repeat no earlier call."""
+def _newest_steps(passages: Sequence[PrefixPassage]) -> Sequence[int]:
+    """Return the indexes of steps, the newest first, without those that repeat a call."""
     return [
         at
         for at in reversed(range(len(passages)))
-        if isinstance(passage := passages[at], NamedStep) and not passage.is_late
+        if isinstance(passage := passages[at], ReferencedStep) and not passage.is_late
     ]
 
 
-def _names_needed(passages: Sequence[FrontPassage]) -> Collection[int]:
-    """Return the indexes of the newest step, and of those with the newest answers with a page."""
+def _find_unfolded(passages: Sequence[PrefixPassage]) -> Collection[int]:
+    """Return the indexes of the newest step, and of steps with the newest answer with any page."""
     newest = {
         page_id: at
         for at, passage in enumerate(passages)
-        if isinstance(passage, NamedStep)
+        if isinstance(passage, ReferencedStep)
         for page_id in passage.pages
     }
     return {*_newest_steps(passages)[:1], *newest.values()}
 
 
-def _merged(
-    passages: Iterable[FrontPassage], needed: Collection[int] = ()
-) -> Sequence[FrontPassage]:
+def _join_runs(
+    passages: Iterable[PrefixPassage], needed: Collection[int] = ()
+) -> Sequence[PrefixPassage]:
     """Return passages with adjacent runs joined, except the steps at the `needed` indexes."""
-    merged: list[FrontPassage] = []
+    merged: list[PrefixPassage] = []
     is_open = False
     for at, passage in enumerate(passages):
         before = merged[-1] if merged and is_open else None
