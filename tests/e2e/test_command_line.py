@@ -33,7 +33,7 @@ OPTIONS = {
         "--data-dir",
         "--env-file",
     ),
-    "doctor": ("--target", "--dialect", "--max-tokens", "--output", "--json"),
+    "doctor": ("--target", "--dialect", "--max-tokens", "--output", "--json", "--in-place"),
     "mcp": ("--session", "--url", "--header", "--project", "--data-dir", "--env-file"),
     "proxy": (
         *("--session", "--upstream", "--header", "--transport", "--listen"),

@@ -73,8 +73,9 @@ def test_compaction_replaces_the_messages_before_it() -> None:
                 {"type": "session_meta", "payload": {"id": "s"}},
                 {"type": "response_item", "payload": {"type": "message", **ASKED["message"]}},
                 {"type": "event_msg", "payload": {"type": "user_message", "message": "look"}},
+                {"type": "of_a_later_version", "payload": {"type": "message"}},
             ],
-            2,
+            3,
         ),
         (
             [

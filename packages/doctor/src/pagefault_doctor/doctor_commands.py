@@ -52,6 +52,13 @@ def doctor(
         bool,
         typer.Option("--json", help="Print the findings as JSON, as in the HTTP API."),
     ] = False,
+    in_place: Annotated[
+        bool,
+        typer.Option(
+            "--in-place",
+            help="Mend a transcript of Claude Code or Codex; the old file is kept as FILE.bak.",
+        ),
+    ] = False,
 ) -> None:
     """Diagnose a history of any dialect, and repair it.
 
@@ -61,5 +68,11 @@ def doctor(
     from pagefault_doctor.history_files import examine_file
 
     examine_file(
-        file, target=target, dialect=dialect, max_tokens=max_tokens, output=output, as_json=as_json
+        file,
+        target=target,
+        dialect=dialect,
+        max_tokens=max_tokens,
+        output=output,
+        as_json=as_json,
+        in_place=in_place,
     )

@@ -31,6 +31,8 @@ from pagefault_dialects.messages.histories import (
 from pagefault_dialects.targets.table import TARGETS
 from pagefault_doctor.doctor import Doctor, DoctorQuery
 from pagefault_doctor.feature import FEATURE
+from pagefault_doctor.transcript_files import find_host
+from pagefault_doctor.transcripts import examine_transcript, mend_transcript
 
 _CHUNK_BYTES = 1 << 20
 _SYSTEM_NAMES = {"gemini": "systemInstruction", "openai-responses": "instructions"}
@@ -55,6 +57,7 @@ def examine_file(
     max_tokens: int | None,
     output: Path | None,
     as_json: bool,
+    in_place: bool = False,
 ) -> None:
     """Print the findings of a history in a file; with `output`, write the repaired history.
 
@@ -70,10 +73,20 @@ def examine_file(
         max_tokens,
         applies=output is not None,
     )
+    if in_place and (output is not None or query != DoctorQuery()):
+        raise typer.BadParameter("goes without the other options", param_hint="--in-place")
     try:
+        host = find_host(file) if str(file) != "-" and query == DoctorQuery() else None
+        if host is not None:
+            examine = mend_transcript if in_place else examine_transcript
+            examine(file, host, as_json=as_json)
+            return
         content = _read(file)
+        if in_place or not content:
+            problem = "is no transcript of Claude Code or Codex" if content else "is empty"
+            raise HistoryFileError(f"{file} {problem}.")
         diagnosis = anyio.run(_examine, content, query)
-    except (HistoryFileError, PagefaultError) as exc:
+    except (CommandError, PagefaultError) as exc:
         # Not status 1, which reports findings.
         sentence = known_error_message(exc) or str(exc)
         print_error(sentence.replace("The body", str(file)))

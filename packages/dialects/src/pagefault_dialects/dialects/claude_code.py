@@ -42,32 +42,42 @@ def _passes_over(line: JsonObject) -> bool:
 
 
 def _read_lines(lines: JsonValue) -> Iterator[tuple[str, JsonValue]]:
-    numbered = [(index, line) for index, line in enumerate(lines) if isinstance(line, dict)]
-    main = [(index, line) for index, line in numbered if not _is_of_subagent(line)]
-    if any(_is_message(line) for _, line in main):
-        # A subagent also has a file of its own, with only its lines.
-        numbered = main
+    for indexes in group_lines(lines):
+        first = lines[indexes[0]]
+        if _is_bare(first):
+            yield f"/{indexes[0]}", first
+            continue
+        pieces = [lines[index]["message"] for index in indexes]
+        yield f"/{indexes[0]}/message", pieces[0] if len(pieces) == 1 else _joined(pieces)
+
+
+def group_lines(lines: Sequence[JsonValue]) -> list[list[int]]:
+    """Return the messages of the conversation in order, each as the indexes of its lines."""
+    numbered = _main_lines(lines)
     chain = _find_chain([line for _, line in numbered])
-    read: list[tuple[str, list[JsonObject]]] = []
-    by_message: dict[str, list[JsonObject]] = {}
+    groups: list[list[int]] = []
+    by_message: dict[str, list[int]] = {}
     for index, line in numbered:
         if _is_bare(line):
-            read.append((f"/{index}", [line]))
+            groups.append([index])
             continue
         if not _is_message(line) or (chain and _name(line, "uuid") not in chain):
             continue
-        message = line["message"]
         name = _message_id(line)
         if name in by_message:
-            by_message[name].append(message)
+            by_message[name].append(index)
             continue
-        pieces = [message]
+        groups.append([index])
         if name:
-            by_message[name] = pieces
-        read.append((f"/{index}/message", pieces))
-    yield from (
-        (place, pieces[0] if len(pieces) == 1 else _joined(pieces)) for place, pieces in read
-    )
+            by_message[name] = groups[-1]
+    return groups
+
+
+def _main_lines(lines: Sequence[JsonValue]) -> list[tuple[int, JsonObject]]:
+    """Return the lines of the agent itself; those of a subagent only in a file of its own."""
+    numbered = [(index, line) for index, line in enumerate(lines) if isinstance(line, dict)]
+    main = [(index, line) for index, line in numbered if not _is_of_subagent(line)]
+    return main if any(_is_message(line) for _, line in main) else numbered
 
 
 def _find_chain(lines: Sequence[JsonObject]) -> set[str]:
@@ -77,15 +87,7 @@ def _find_chain(lines: Sequence[JsonObject]) -> set[str]:
     outside of the chain. They belong to a message in the chain.
     """
     by_id = {name: line for line in lines if (name := _name(line, "uuid"))}
-    messages = [line for line in by_id.values() if _is_message(line)]
-    if not messages:
-        return set()
-    # Of equal times, the last line is the newest.
-    name = _name(max(reversed(messages), key=lambda line: _name(line, "timestamp")), "uuid")
-    chain: set[str] = set()
-    while name in by_id and name not in chain:
-        chain.add(name)
-        name = _name(by_id[name], "parentUuid")
+    chain = {_name(lines[index], "uuid") for index in find_path(lines)}
     replies = {_message_id(by_id[item]) for item in chain} - {""}
     siblings = {name for name, line in by_id.items() if _message_id(line) in replies}
     answers = {
@@ -94,6 +96,22 @@ def _find_chain(lines: Sequence[JsonObject]) -> set[str]:
         if _name(line, "parentUuid") in siblings and _only_answers(line)
     }
     return chain | siblings | answers
+
+
+def find_path(lines: Sequence[JsonValue]) -> list[int]:
+    """Return the lines from the newest message back to the first, by `parentUuid` alone."""
+    by_id = {name: index for index, line in _main_lines(lines) if (name := _name(line, "uuid"))}
+    messages = [index for index in by_id.values() if _is_message(lines[index])]
+    if not messages:
+        return []
+    # Of equal times, the last line is the newest.
+    newest = max(reversed(messages), key=lambda index: _name(lines[index], "timestamp"))
+    name = _name(lines[newest], "uuid")
+    path: dict[str, int] = {}
+    while name in by_id and name not in path:
+        path[name] = by_id[name]
+        name = _name(lines[by_id[name]], "parentUuid")
+    return [*path.values()]
 
 
 def _name(members: JsonObject, member: str) -> str:
@@ -118,13 +136,18 @@ def _only_answers(line: JsonObject) -> bool:
 
 def _joined(pieces: Sequence[JsonObject]) -> JsonObject:
     """Return a message with the blocks of all its lines, without repeated ones."""
-    contents = (piece.get("content") for piece in pieces)
-    lists = (
-        content if isinstance(content, list) else [text_block(content or "")]
-        for content in contents
-    )
-    blocks = {json_text(block): block for content in lists for block in content}
-    return {**pieces[-1], "content": [*blocks.values()]}
+    return {**pieces[-1], "content": [block for _, _, block in join_blocks(pieces)]}
+
+
+def join_blocks(pieces: Sequence[JsonObject]) -> list[tuple[int, int, JsonValue]]:
+    """Return the blocks of a message without repeated ones, each after its piece and its index."""
+    blocks: dict[str, tuple[int, int, JsonValue]] = {}
+    for number, piece in enumerate(pieces):
+        content = piece.get("content")
+        listed = content if isinstance(content, list) else [text_block(content or "")]
+        for index, block in enumerate(listed):
+            blocks.setdefault(json_text(block), (number, index, block))
+    return [*blocks.values()]
 
 
 DIALECT = Dialect(

@@ -23,6 +23,9 @@ def _is_head(value: JsonObject) -> bool:
 def _is_item(line: JsonObject) -> bool:
     if line.get("type") == "compacted":
         return isinstance(line.get("payload"), dict)
+    if isinstance(line.get("payload"), dict) and line.get("type") != _ITEM:
+        # A line of a kind that later versions added.
+        return False
     item = line.get("payload") if line.get("type") == _ITEM else line
     if not isinstance(item, dict):
         return False
@@ -31,7 +34,8 @@ def _is_item(line: JsonObject) -> bool:
     return "role" in item if kind is None else kind not in (*_NO_MESSAGES, *_LINES)
 
 
-def _read_lines(lines: JsonValue) -> Iterator[tuple[str, JsonValue]]:
+def read_items(lines: JsonValue) -> Iterator[tuple[str, JsonValue]]:
+    """Yield the items of the conversation, each after its pointer."""
     read: list[tuple[str, JsonValue]] = []
     for index, line in enumerate(lines):
         if not isinstance(line, dict) or not _is_item(line):
@@ -66,7 +70,7 @@ DIALECT = Dialect(
         ConversationForm(
             marks=(*(("type", kind) for kind in _LINES), "timestamp"),
             accepts=lambda value: _is_line(value) or _is_head(value),
-            read=_read_lines,
+            read=read_items,
             is_list=True,
             passes_over=lambda line: not _is_item(line),
             messages_in="openai-responses",

@@ -63,11 +63,12 @@ def find_lossy_faults(
             yield found(entry.code, entry.pointer, seq=entry.seq)
             continue
         same = sum(media_class(item.kind) == media_class(medium.kind) for item in every)
+        actual = same if rule.limit == "most" else _actual(rule, medium, entry)
         yield found(
             entry.code,
             entry.pointer,
-            limit=_limit(rule, medium, profile),
-            actual=same if rule.limit == "most" else _actual(rule, medium, entry),
+            limit=_limit(rule, medium, profile, actual),
+            actual=actual,
             seq=entry.seq,
         )
 
@@ -89,11 +90,14 @@ def _is_of_any_type(medium: Medium, profile: Profile) -> bool:
     return bool(is_loaded) and medium.mime_type == "application/octet-stream"
 
 
-def _limit(rule: Rule, medium: Medium, profile: Profile) -> int | str | None:
+def _limit(rule: Rule, medium: Medium, profile: Profile, actual: int | str) -> int | str | None:
     media = profile.rule(medium.kind)
     if rule.limit is None or media is None:
         return None
     value = getattr(media, rule.limit)
+    if rule.limit == "most_side" and media.crowd and isinstance(actual, int) and actual <= value:
+        # Beside many other images, each has to be smaller.
+        return media.crowd[1]
     return value if isinstance(value, int) or value is None else ", ".join(sorted(value))
 
 

@@ -1,0 +1,305 @@
+"""Files of transcripts: JSON lines that a coding agent appends to.
+
+A file is read line by line, and only the messages of the conversation are kept in memory, so its
+size is not limited, but that of a line and of the conversation. A file is changed by writing a
+new one beside it, which then takes its name; the old one stays as `FILE.bak`.
+"""
+
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, Literal
+
+from app.cli.terminal import CommandError
+from app.models.limits import Limits
+from pagefault_dialects.dialects.claude_code import group_lines
+from pagefault_dialects.errors import InvalidJsonError, PayloadTooLargeError
+from pagefault_dialects.json.values import JsonObject, JsonValue, json_bytes, parse_json
+
+Host = Literal["claude-code", "codex"]
+HOST_NAMES: Mapping[Host, str] = {"claude-code": "Claude Code", "codex": "Codex"}
+
+_LIMITS = Limits()
+_MIB = 1024 * 1024
+_TOP = 1_000
+"""A file without a message in so many lines is no transcript."""
+_MARKS = (b'"uuid"', b'"payload"')
+_CODEX_LINES = ("session_meta", "response_item", "event_msg", "turn_context", "compacted")
+_MEMBERS = ("type", "uuid", "parentUuid", "isSidechain", "timestamp", "subtype")
+_PROCESSES = Path("/proc")
+
+
+class TranscriptError(CommandError):
+    """The transcript cannot be read or changed; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """The lines of a transcript. Of each line, only the members that the reader needs are kept."""
+
+    host: Host
+    lines: list[JsonObject]
+    """The value of each line. Lines that are no messages of the conversation are empty of them."""
+    broken: frozenset[int]
+    """The indexes of lines that are no JSON."""
+    is_cut: bool
+    """True if the last line is one of them, and has no end."""
+
+    def body(self) -> bytes:
+        """Return the lines as a JSON array."""
+        return json_bytes(self.lines)
+
+
+def parse_line(line: bytes) -> JsonValue:
+    """Return the value of a line; numbers keep their spelling."""
+    return parse_json(
+        line, max_depth=_LIMITS.json_depth, max_nodes=_LIMITS.json_nodes, spelled=True
+    )
+
+
+def find_host(file: Path) -> Host | None:
+    """Return the agent that wrote a file; `None` if it is no transcript of JSON lines.
+
+    Raises:
+        TranscriptError: It cannot be read.
+    """
+    with _reading(file) as source:
+        for number, line in enumerate(_lines(source, file)):
+            if number == _TOP:
+                break
+            if not any(mark in line for mark in _MARKS):
+                continue
+            with suppress(InvalidJsonError):
+                host = _host_of(parse_line(line))
+                if host is not None:
+                    return host
+    return None
+
+
+def _host_of(line: JsonValue) -> Host | None:
+    if not isinstance(line, dict):
+        return None
+    if line.get("type") in _CODEX_LINES and isinstance(line.get("payload"), dict):
+        return "codex"
+    is_message = line.get("type") in ("user", "assistant") and "uuid" in line
+    return "claude-code" if is_message and isinstance(line.get("message"), dict) else None
+
+
+def read_transcript(file: Path, host: Host) -> Transcript:
+    """Read a transcript, keeping the messages of its conversation.
+
+    Raises:
+        TranscriptError: It cannot be read, or a line or the conversation is too large.
+    """
+    lines: list[JsonObject] = []
+    broken: set[int] = set()
+    last = b""
+    outline = _outline if host == "claude-code" else _codex_line
+    size = 0
+    with _reading(file) as source:
+        for last in _lines(source, file):
+            try:
+                value = parse_line(last)
+                reduced = outline(value)
+            except InvalidJsonError:
+                if last.strip():
+                    broken.add(len(lines))
+                reduced = outline(None)
+            except PayloadTooLargeError as exc:
+                text = f"line {len(lines) + 1} of {file} has too many JSON values to examine."
+                raise TranscriptError(text) from exc
+            else:
+                size += len(last) if reduced is value else 0
+                _check_size(size, file)
+            lines.append(reduced)
+        if host == "claude-code":
+            _add_messages(lines, source, file)
+    is_cut = bool(lines) and len(lines) - 1 in broken and not last.endswith(b"\n")
+    return Transcript(host, lines, frozenset(broken), is_cut)
+
+
+def _outline(line: JsonValue) -> JsonObject:
+    """Return a line of Claude Code with the kinds of its blocks only."""
+    if not isinstance(line, dict):
+        return {"type": "", "sessionId": ""}
+    reduced = {name: line[name] for name in _MEMBERS if name in line} | {"sessionId": ""}
+    message = line.get("message")
+    if not isinstance(message, dict):
+        return reduced
+    content = message.get("content")
+    if isinstance(content, list):
+        content = [
+            {"type": block.get("type")} if isinstance(block, dict) else block for block in content
+        ]
+    return {**reduced, "message": {"id": message.get("id"), "content": content}}
+
+
+def _codex_line(line: JsonValue) -> JsonObject:
+    """Return a line of Codex without the payload of lines that are no messages."""
+    if not isinstance(line, dict):
+        return {"type": "event_msg", "payload": {}}
+    is_kept = line.get("type") in ("response_item", "compacted") or "payload" not in line
+    return line if is_kept else {**line, "payload": {}}
+
+
+def _add_messages(lines: list[JsonObject], source: BinaryIO, file: Path) -> None:
+    """Replace the outlines of messages in the conversation by the messages, and drop the others."""
+    in_conversation = {index for group in group_lines(lines) for index in group}
+    size = 0
+    source.seek(0)
+    for index, raw in enumerate(_lines(source, file)):
+        reduced = lines[index]
+        reduced.pop("message", None)
+        if index in in_conversation:
+            reduced["message"] = parse_line(raw)["message"]
+            size += len(json_bytes(reduced["message"]))
+            _check_size(size, file)
+
+
+def _check_size(size: int, file: Path) -> None:
+    if size > _LIMITS.history_bytes:
+        raise TranscriptError(
+            f"the conversation in {file} has more than {_LIMITS.history_bytes // _MIB} MiB, which "
+            "no model reads: compact it, or start a new session."
+        )
+
+
+@contextmanager
+def _reading(file: Path) -> Iterator[BinaryIO]:
+    try:
+        with file.open("rb") as source:
+            yield source
+    except OSError as exc:
+        raise TranscriptError(f"{file} cannot be read: {exc.strerror}.") from exc
+
+
+def _lines(source: BinaryIO, file: Path) -> Iterator[bytes]:
+    limit = _LIMITS.history_bytes
+    number = 0
+    while line := source.readline(limit + 1):
+        number += 1
+        if len(line) > limit:
+            raise TranscriptError(f"line {number} of {file} has more than {limit // _MIB} MiB.")
+        yield line
+
+
+def replace_file(
+    file: Path,
+    state: os.stat_result,
+    change: Callable[[int, bytes], bytes],
+    check: Callable[[Path], Any],
+) -> Path:
+    """Replace a file by a changed one; return the path of its backup.
+
+    Args:
+        file: The path, without symbolic links.
+        state: The state of the file when it was examined.
+        change: Returns the new bytes of a line, given its index and its bytes.
+        check: Called with the new file before it takes the name.
+
+    Raises:
+        TranscriptError: Another process has the file open or has changed it, or it cannot be
+            written. It is unchanged then.
+    """
+    descriptor, name = -1, None
+    try:
+        with file.open("rb") as source:
+            _check_unused(file, source, state)
+            descriptor, name = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
+            with os.fdopen(descriptor, "wb") as output:
+                for index, line in enumerate(_lines(source, file)):
+                    output.write(change(index, line))
+                _keep_owner(output.fileno(), state)
+                output.flush()
+                os.fsync(output.fileno())
+            check(Path(name))
+            backup = _back_up(file)
+            try:
+                _check_unused(file, source, state)
+            except TranscriptError:
+                backup.unlink()
+                raise
+            Path(name).replace(file)
+            name = None
+        _sync_folder(file.parent)
+        return backup
+    except OSError as exc:
+        raise TranscriptError(f"{file} cannot be replaced: {exc.strerror}.") from exc
+    finally:
+        if name is not None:
+            Path(name).unlink(missing_ok=True)
+
+
+def _check_unused(file: Path, source: BinaryIO, state: os.stat_result) -> None:
+    now = file.stat()
+    if _identity(now) != _identity(state) or _identity(os.fstat(source.fileno())) != _identity(now):
+        raise TranscriptError(f"{file} has changed meanwhile: end the session that writes it.")
+    user = _find_user(now) if _PROCESSES.is_dir() else _lock(source)
+    if user is not None:
+        raise TranscriptError(f"{file} is in use{user}: end the session that writes it.")
+
+
+def _identity(state: os.stat_result) -> tuple[int, ...]:
+    return state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns
+
+
+def _find_user(state: os.stat_result) -> str | None:
+    """Return the process that has a file open, other than this one; `None` if there is none."""
+    for folder in _PROCESSES.glob("[0-9]*/fd"):
+        process = folder.parent.name
+        if process == str(os.getpid()):
+            continue
+        # Processes of others cannot be read, and any may end.
+        with suppress(OSError):
+            for link in folder.iterdir():
+                with suppress(OSError):
+                    if os.path.samestat(link.stat(), state):
+                        return f" by process {process}"
+    return None
+
+
+def _lock(source: BinaryIO) -> str | None:
+    try:
+        fcntl.flock(source, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return ""
+    return None
+
+
+def _keep_owner(descriptor: int, state: os.stat_result) -> None:
+    os.fchmod(descriptor, state.st_mode & 0o7777)
+    now = os.fstat(descriptor)
+    if (now.st_uid, now.st_gid) != (state.st_uid, state.st_gid):
+        os.fchown(descriptor, state.st_uid, state.st_gid)
+        os.fchmod(descriptor, state.st_mode & 0o7777)
+
+
+def _back_up(file: Path) -> Path:
+    """Keep a file under another name as well; older backups stay."""
+    number = 1
+    while True:
+        backup = file.with_name(f"{file.name}.bak{'' if number == 1 else f'.{number}'}")
+        try:
+            os.link(file, backup)
+        except FileExistsError:
+            number += 1
+        except OSError:
+            # Some file systems have no links.
+            with backup.open("xb"):
+                shutil.copy2(file, backup)
+            return backup
+        else:
+            return backup
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,381 @@
+"""Repairs of transcripts, line by line.
+
+A line is never removed, unless it is no JSON, and no line changes its place: other lines name it.
+A call without a result gets a line with one, and a result without a call becomes text in its own
+line. Blocks are replaced by those of the doctor.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import NAMESPACE_OID, uuid5
+
+from pagefault_dialects.dialects.claude_code import find_path, group_lines, join_blocks
+from pagefault_dialects.dialects.codex import read_items
+from pagefault_dialects.json.values import JsonObject, JsonValue, json_bytes, json_text
+from pagefault_dialects.turns.pairing import NO_RESULT
+from pagefault_doctor.transcript_files import Transcript, parse_line
+
+NO_CONTENT = "(no content)"
+"""The text of a message without any, as Claude Code writes it."""
+ORPHAN = "[The result of a call that is not in the conversation:]"
+"""The text before a result that has no call."""
+MOVED = "[The result that was here is behind its call.]"
+"""The text of a line whose only result was moved."""
+_COPIED = (
+    *("isSidechain", "agentId", "userType", "entrypoint", "cwd", "sessionId", "version"),
+    *("gitBranch", "slug", "timestamp"),
+)
+_OUTPUTS = {
+    "function_call": "function_call_output",
+    "local_shell_call": "function_call_output",
+    "custom_tool_call": "custom_tool_call_output",
+}
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Change:
+    """A change of one line, as a sentence; `line` is its index."""
+
+    line: int
+    text: str
+
+
+@dataclass(slots=True)
+class Edits:
+    """The edits of a transcript, by the indexes of its lines."""
+
+    messages: dict[int, JsonObject] = field(default_factory=dict)
+    """The new message of a line of Claude Code, or the new item of one of Codex."""
+    more: dict[int, list[JsonObject]] = field(default_factory=dict)
+    """The results to insert after a line: content of a message, or items."""
+    parents: dict[int, str] = field(default_factory=dict)
+    """The new `parentUuid` of a line."""
+    removed: frozenset[int] = frozenset()
+    changes: list[Change] = field(default_factory=list)
+
+    def note(self, line: int, text: str) -> None:
+        """Add a change to the list."""
+        self.changes.append(Change(line, text))
+
+
+Repairs = Mapping[tuple[int, int], tuple[Sequence[JsonObject], str]]
+"""The blocks in place of a block of a line, and the change in words."""
+
+
+# --- Claude Code
+
+
+def index_messages(lines: Sequence[JsonObject]) -> dict[str, list[int]]:
+    """Return the lines of each message of the conversation, by the first of them as text."""
+    return {str(group[0]): group for group in group_lines(lines)}
+
+
+def locate_blocks(
+    lines: Sequence[JsonObject], messages: Mapping[str, Sequence[int]], pointer: str
+) -> list[tuple[int, int]]:
+    """Return the line and the block that a pointer of a finding names in a transcript.
+
+    Equal blocks of a message are one, and all of them are returned.
+    """
+    first, is_content, inner = pointer.removeprefix("/").partition("/message/content")
+    group = messages.get(first)
+    if group is None or not is_content:
+        return []
+    number = int(inner.split("/")[1]) if inner else 0
+    pieces = [lines[index]["message"] for index in group]
+    if len(pieces) == 1:
+        return [(group[0], number)]
+    block = json_text(join_blocks(pieces)[number][2])
+    return [
+        (line, place)
+        for line in group
+        for place, other in enumerate(content_of(lines[line]))
+        if json_text(other) == block
+    ]
+
+
+def locate_finding(
+    lines: Sequence[JsonObject], messages: Mapping[str, Sequence[int]], finding: JsonObject
+) -> int:
+    """Return the line that a finding is about."""
+    places = locate_blocks(lines, messages, finding["pointer"])
+    if places:
+        return places[0][0]
+    first = finding["pointer"].split("/")[1]
+    named = (
+        line
+        for line in messages.get(first, ())
+        for block in _of(content_of(lines[line]), "tool_use")
+        if block.get("id") == finding.get("callId")
+    )
+    return next(named, int(first))
+
+
+def content_of(line: JsonObject) -> list[Any]:
+    """Return the blocks of a line; a text is one."""
+    content = line["message"].get("content")
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    return [*content] if isinstance(content, list) else []
+
+
+def edit_claude_code(transcript: Transcript, repairs: Repairs, empty: Sequence[int]) -> Edits:
+    """Return the edits that make a conversation of Claude Code valid.
+
+    Args:
+        transcript: The lines.
+        repairs: The blocks to replace.
+        empty: The lines of messages without content.
+    """
+    edits = Edits(removed=transcript.broken)
+    contents: dict[int, list[Any]] = {index: [] for index in empty}
+    for index in empty:
+        edits.note(index, f'an empty message became "{NO_CONTENT}"')
+    for (line, place), (blocks, text) in sorted(repairs.items(), reverse=True):
+        content = contents.setdefault(line, content_of(transcript.lines[line]))
+        content[place : place + 1] = blocks
+        edits.note(line, text)
+    _pair(transcript.lines, contents, edits)
+    for line, content in contents.items():
+        blocks = content or [{"type": "text", "text": NO_CONTENT}]
+        edits.messages[line] = {**transcript.lines[line]["message"], "content": blocks}
+    return edits
+
+
+@dataclass(slots=True)
+class _Pairing:
+    """The calls of a conversation that have no result yet, and results that are not in place."""
+
+    lines: Sequence[JsonObject]
+    path: Sequence[int]
+    contents: dict[int, list[Any]]
+    edits: Edits
+    calls: dict[str, str] = field(default_factory=dict)
+    """The open calls of the last reply, each with the name of its tool."""
+    reply: list[int] = field(default_factory=list)
+    """The lines of the last reply."""
+    are_results_over: bool = False
+    """True if the turn of the user has blocks other than results already."""
+    missing: dict[str, JsonObject] = field(default_factory=dict)
+    """The results to insert."""
+    misplaced: list[tuple[int, JsonObject, bool]] = field(default_factory=list)
+    """Results that answer no open call, with their lines; true if the call was answered."""
+    answered: set[str] = field(default_factory=set)
+
+    def content(self, line: int) -> list[Any]:
+        """Return the blocks of a line, with its repairs."""
+        return self.contents[line] if line in self.contents else content_of(self.lines[line])
+
+    def read_reply(self, group: Sequence[int]) -> None:
+        """Read a message of the assistant."""
+        self.close_reply()
+        self.reply = [*group]
+        for line in group:
+            for block in _of(self.content(line), "tool_use"):
+                self.calls[block["id"]] = block.get("name") or ""
+
+    def read_answers(self, line: int) -> None:
+        """Read a line of the user. Its results come before its other blocks."""
+        content = self.content(line)
+        results = _of(content, "tool_result")
+        rest = [block for block in content if block not in results]
+        if [*results, *rest] != content:
+            self.contents[line] = [*results, *rest]
+            self.edits.note(line, "the results are moved before the other blocks")
+        for block in results:
+            name = block.get("tool_use_id") or ""
+            if name in self.calls and not self.are_results_over:
+                del self.calls[name]
+                self.answered.add(name)
+            else:
+                self.misplaced.append((line, block, name in self.answered))
+        self.are_results_over = self.are_results_over or bool(rest)
+
+    def close_reply(self) -> None:
+        """Add a line with the results of open calls after the last line of the reply."""
+        if self.calls:
+            line = next((line for line in self.path if line in self.reply), self.reply[-1])
+            results: list[JsonObject] = [
+                {"type": "tool_result", "tool_use_id": name, "content": NO_RESULT, "is_error": True}
+                for name in self.calls
+            ]
+            self.edits.more[line] = results
+            self.missing |= {block["tool_use_id"]: block for block in results}
+            for name, tool in self.calls.items():
+                self.edits.note(line, f"a line after it has the missing result of {name} ({tool})")
+            place = self.path.index(line) if line in self.path else 0
+            if place:
+                self.edits.parents[self.path[place - 1]] = result_uuid(self.lines[line], results)
+        self.calls, self.reply, self.are_results_over = {}, [], False
+
+    def place_results(self) -> None:
+        """Move misplaced results to their calls; make text of those that have none."""
+        for line, block, is_answered in self.misplaced:
+            name = block.get("tool_use_id") or ""
+            content = self.content(line)
+            kept = [other for other in content if other != block]
+            result = self.missing.pop(name, None)
+            if result is not None:
+                result.pop("is_error")
+                result.update(block)
+                self.edits.note(line, f"the result of {name} is moved behind its call")
+                self.contents[line] = kept or [{"type": "text", "text": MOVED}]
+                continue
+            fault = f"the second result of {name}" if is_answered else f"the result of {name}"
+            reason = "" if is_answered else ", which has no call,"
+            self.edits.note(line, f"{fault}{reason} becomes text")
+            self.contents[line] = [*kept, *_as_texts(block)]
+
+
+def _pair(lines: Sequence[JsonObject], contents: dict[int, list[Any]], edits: Edits) -> None:
+    """Give each call its result in the next turn of the user, and each result its call."""
+    pairing = _Pairing(lines, find_path(lines), contents, edits)
+    for group in group_lines(lines):
+        if lines[group[0]]["type"] == "assistant":
+            pairing.read_reply(group)
+        else:
+            for line in group:
+                pairing.read_answers(line)
+    pairing.close_reply()
+    pairing.place_results()
+
+
+def _of(content: Sequence[Any], kind: str) -> list[JsonObject]:
+    return [block for block in content if isinstance(block, dict) and block.get("type") == kind]
+
+
+def _as_texts(result: JsonObject) -> Iterator[JsonObject]:
+    """Yield the content of a result as blocks of the user."""
+    inner = result.get("content") or ""
+    yield {"type": "text", "text": ORPHAN}
+    for item in inner if isinstance(inner, list) else [{"type": "text", "text": inner}]:
+        if isinstance(item, dict) and (item.get("type") != "text" or item.get("text")):
+            yield item
+
+
+def result_uuid(line: JsonObject, results: Sequence[JsonObject]) -> str:
+    """Return the id of a line of results after another line; it is always the same."""
+    names = ",".join(block["tool_use_id"] for block in results)
+    return str(uuid5(NAMESPACE_OID, f"{line['uuid']}/{names}"))
+
+
+# --- Codex
+
+
+def item_of(line: JsonObject) -> JsonObject:
+    """Return the item of a line of Codex; in old files it is the line."""
+    item: JsonObject = line.get("payload", line)
+    return item
+
+
+def locate_item(pointer: str) -> int | None:
+    """Return the line of an item by the pointer of a finding; `None` inside of a compaction."""
+    steps = pointer.split("/")[1:]
+    return None if "replacement_history" in steps else int(steps[0])
+
+
+def edit_codex(transcript: Transcript, repairs: Mapping[int, tuple[JsonObject, str]]) -> Edits:
+    """Return the edits that make a conversation of Codex valid.
+
+    Args:
+        transcript: The lines.
+        repairs: The items to replace, by their lines, each with the change in words.
+    """
+    edits = Edits(removed=transcript.broken)
+    for line, (item, text) in repairs.items():
+        edits.messages[line] = item
+        edits.note(line, text)
+    lines = (locate_item(place) for place, _ in read_items(transcript.lines))
+    items = {
+        line: edits.messages.get(line, item_of(transcript.lines[line]))
+        for line in lines
+        if line is not None and transcript.lines[line].get("type") != "compacted"
+    }
+    answered: set[str] = set()
+    calls: dict[str, int] = {}
+    for line, item in items.items():
+        name = item.get("call_id") or ""
+        if item.get("type") in _OUTPUTS:
+            calls.setdefault(name, line)
+        elif item.get("type") in _OUTPUTS.values():
+            if name not in calls or name in answered:
+                edits.messages[line] = _as_message(item)
+                edits.note(line, f"the result of {name}, which has no call, becomes text")
+            else:
+                answered.add(name)
+    for name, line in calls.items():
+        if name not in answered:
+            kind = _OUTPUTS[items[line]["type"]]
+            edits.more[line] = [{"type": kind, "call_id": name, "output": NO_RESULT}]
+            tool = items[line].get("name", "shell")
+            edits.note(line, f"a line after it has the missing result of {name} ({tool})")
+    return edits
+
+
+def _as_message(output: JsonObject) -> JsonObject:
+    inner = output.get("output") or ""
+    listed = inner if isinstance(inner, list) else [{"type": "input_text", "text": inner}]
+    content = [{"type": "input_text", "text": ORPHAN}, *listed]
+    return {"type": "message", "role": "user", "content": content}
+
+
+# --- Lines
+
+
+def change_line(transcript: Transcript, edits: Edits, index: int, raw: bytes) -> bytes:
+    """Return the new bytes of a line, with the lines to insert after it."""
+    if index in edits.removed:
+        return b""
+    line = raw
+    if index in edits.messages:
+        value = parse_line(raw)
+        _set_message(value, edits.messages[index], transcript)
+        line = json_bytes(value) + (b"\n" if raw.endswith(b"\n") else b"")
+    if index in edits.parents:
+        line = _with_parent(line, transcript.lines[index]["parentUuid"], edits.parents[index])
+    if index not in edits.more:
+        return line
+    end = b"" if line.endswith(b"\n") else b"\n"
+    value = parse_line(raw)
+    more = _inserted(value, transcript.lines[index], edits.more[index], transcript)
+    return line + end + b"".join(json_bytes(item) + b"\n" for item in more)
+
+
+def _set_message(value: JsonObject, message: JsonObject, transcript: Transcript) -> None:
+    if transcript.host == "claude-code":
+        value["message"]["content"] = message["content"]
+    elif "payload" in value:
+        value["payload"] = message
+    else:
+        value.clear()
+        value.update(message)
+
+
+def _with_parent(line: bytes, old: str, new: str) -> bytes:
+    """Return a line with another parent; its other bytes stay."""
+    for space in (b"", b" "):
+        written = b'"parentUuid":' + space + json_bytes(old)
+        if line.count(written) == 1:
+            return line.replace(written, b'"parentUuid":' + space + json_bytes(new))
+    value: JsonValue = parse_line(line)
+    value["parentUuid"] = new
+    return json_bytes(value) + b"\n"
+
+
+def _inserted(
+    value: JsonObject, line: JsonObject, results: Sequence[JsonObject], transcript: Transcript
+) -> Iterator[JsonObject]:
+    if transcript.host == "codex":
+        for item in results:
+            yield {**value, "payload": item} if "payload" in value else item
+        return
+    copied = {name: value[name] for name in _COPIED if name in value}
+    yield {
+        "parentUuid": value["uuid"],
+        **copied,
+        "type": "user",
+        "message": {"role": "user", "content": [*results]},
+        "uuid": result_uuid(line, results),
+        "sourceToolAssistantUUID": value["uuid"],
+    }

@@ -1,0 +1,339 @@
+"""Diagnose and mend the transcript of a coding agent, for `pagefault doctor FILE.jsonl`."""
+
+import json
+import tempfile
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import anyio
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from app.cli.terminal import ERR, count_of, one_line, print_line
+from app.config.settings import Settings
+from app.features import FEATURES, open_services
+from pagefault_dialects.json.values import JsonObject, JsonValue, json_bytes, json_text
+from pagefault_doctor.doctor import Doctor, DoctorQuery
+from pagefault_doctor.feature import FEATURE
+from pagefault_doctor.transcript_files import (
+    HOST_NAMES,
+    Host,
+    Transcript,
+    read_transcript,
+    replace_file,
+)
+from pagefault_doctor.transcript_repairs import (
+    NO_CONTENT,
+    Edits,
+    change_line,
+    content_of,
+    edit_claude_code,
+    edit_codex,
+    index_messages,
+    item_of,
+    locate_blocks,
+    locate_finding,
+    locate_item,
+)
+
+_CHUNK_BYTES = 1 << 20
+_TARGETS: Mapping[Host, str] = {"claude-code": "anthropic", "codex": "openai-responses"}
+_PAIR_RULES = (
+    *("no-answer", "no-call", "late-answer", "answered-before", "duplicate-answer"),
+    "wrong-order",
+)
+# The doctor writes whole messages; here a line stays a line.
+_FIXES = {
+    **dict.fromkeys(_PAIR_RULES, "it becomes text"),
+    "no-answer": "a line with a result is inserted",
+    "late-answer": "it is moved behind its call",
+    "empty-content": f'it becomes "{NO_CONTENT}"',
+}
+# Beside more than 20 images, each has to be smaller.
+_CROWD = 20
+_PIXELS = (
+    "iVBORw0KGgoAAAANSUhEUgAAAEAAAABAAQAAAACCEkxzAAAAD0lEQVR42mNgGAWjgHwAAAJAAAHgTR1EAAAAAElF"
+    "TkSuQmCC"
+)
+_FILLER = {
+    "type": "image",
+    "source": {"type": "base64", "media_type": "image/png", "data": _PIXELS},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Examiner:
+    """The doctor of this process."""
+
+    doctor: Doctor
+
+    async def examine(
+        self, body: bytes, host: Host, *, applies: bool = False
+    ) -> tuple[list[JsonObject], list[JsonObject]]:
+        """Return the findings of a history, and with `applies` the repaired messages."""
+
+        async def chunks() -> AsyncIterator[bytes]:
+            for start in range(0, len(body), _CHUNK_BYTES):
+                yield body[start : start + _CHUNK_BYTES]
+
+        query = DoctorQuery(target=_TARGETS[host], applies=applies)
+        answer = await self.doctor.examine("default", chunks(), query)
+        diagnosis = json.loads(b"".join([chunk async for chunk in answer.chunks()]))
+        return diagnosis["findings"], diagnosis.get("messages", [])
+
+    async def examine_transcript(self, transcript: Transcript) -> list[JsonObject]:
+        """Return the findings of a transcript, each with the number of its `line`."""
+        findings: list[JsonObject] = []
+        if any("message" in line or "payload" in line for line in transcript.lines):
+            findings, _ = await self.examine(transcript.body(), transcript.host)
+        is_claude = transcript.host == "claude-code"
+        messages = index_messages(transcript.lines) if is_claude else {}
+        for finding in findings:
+            finding["line"] = locate_finding(transcript.lines, messages, finding) + 1
+            finding["fix"] = _FIXES.get(finding["rule"], finding["fix"])
+        findings += (_broken_line(index, transcript) for index in transcript.broken)
+        return sorted(findings, key=lambda finding: int(finding["line"]))
+
+
+def _broken_line(index: int, transcript: Transcript) -> JsonObject:
+    is_last = index == len(transcript.lines) - 1
+    return {
+        "line": index + 1,
+        "pointer": f"/{index}",
+        "rule": "broken-line",
+        "demands": "A line is JSON.",
+        "actual": "the line ends in the middle" if is_last and transcript.is_cut else "no JSON",
+        "fix": "it is left out",
+        "source": "the agents",
+    }
+
+
+@asynccontextmanager
+async def open_examiner() -> AsyncIterator[Examiner]:
+    """Open the doctor without a service; nothing is kept."""
+    with tempfile.TemporaryDirectory(prefix="pagefault-doctor-") as folder:
+        settings = Settings(data_dir=Path(folder))
+        async with open_services(settings, (*FEATURES, FEATURE)) as services:
+            yield Examiner(services[Doctor])
+
+
+# --- Commands
+
+
+def examine_transcript(file: Path, host: Host, *, as_json: bool) -> None:
+    """Print the findings of a transcript; exit with status 1 if there are any."""
+    transcript = read_transcript(file, host)
+
+    async def examine() -> list[JsonObject]:
+        async with open_examiner() as examiner:
+            return await examiner.examine_transcript(transcript)
+
+    findings = anyio.run(examine)
+    if as_json:
+        _print_json({"host": host, "lines": len(transcript.lines), "findings": findings})
+    else:
+        _print_findings(findings, f"{HOST_NAMES[host]}, {count_of(len(transcript.lines), 'line')}")
+        if findings:
+            ERR.print("Mend the file with --in-place; a backup of it is kept.")
+    if findings:
+        raise typer.Exit(1)
+
+
+def mend_transcript(file: Path, host: Host, *, as_json: bool) -> None:
+    """Mend a transcript in its place and print the changes; exit with status 1 if faults remain.
+
+    Raises:
+        TranscriptError: It is in use or cannot be changed.
+    """
+    path = file.resolve()
+    mended = anyio.run(partial(_mend, path, host))
+    if as_json:
+        _print_json(mended.wire(host))
+    elif mended.backup is None:
+        _print_findings(mended.findings, HOST_NAMES[host])
+    else:
+        for change in mended.changes:
+            print_line(f"line {change['line']}: {change['text']}")
+        print_line(f"{count_of(len(mended.changes), 'change')}. The old file is {mended.backup}")
+        if mended.findings:
+            ERR.print("\nThis remains, since it cannot be mended line by line:")
+            _print_findings(mended.findings, HOST_NAMES[host])
+    if mended.findings:
+        raise typer.Exit(1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Mended:
+    """The result of mending: changes, the backup if there are any, and the faults that remain."""
+
+    changes: Sequence[JsonObject]
+    backup: Path | None
+    findings: Sequence[JsonObject]
+
+    def wire(self, host: Host) -> JsonObject:
+        """Return it as JSON."""
+        backup = None if self.backup is None else str(self.backup)
+        return {
+            "host": host,
+            "backup": backup,
+            "changes": [*self.changes],
+            "findings": [*self.findings],
+        }
+
+
+async def _mend(file: Path, host: Host) -> _Mended:
+    state = await anyio.Path(file).stat()
+    transcript = read_transcript(file, host)
+    async with open_examiner() as examiner:
+        findings = await examiner.examine_transcript(transcript)
+        if not findings:
+            return _Mended((), None, ())
+        edits = await _plan(examiner, transcript, findings)
+        if not (edits.messages or edits.more or edits.removed):
+            return _Mended((), None, findings)
+        new: list[Transcript] = []
+        backup = replace_file(
+            file,
+            state,
+            partial(change_line, transcript, edits),
+            check=lambda written: new.append(read_transcript(written, host)),
+        )
+        remaining = await examiner.examine_transcript(new[0])
+    changes = [
+        {"line": index + 1, "text": "it was no JSON, and is left out"} for index in edits.removed
+    ]
+    changes += ({"line": change.line + 1, "text": change.text} for change in edits.changes)
+    return _Mended(sorted(changes, key=lambda item: int(item["line"])), backup, remaining)
+
+
+async def _plan(
+    examiner: Examiner, transcript: Transcript, findings: Sequence[JsonObject]
+) -> Edits:
+    own = (*_PAIR_RULES, "broken-line")
+    block_findings = [finding for finding in findings if finding["rule"] not in own]
+    if transcript.host == "codex":
+        return edit_codex(transcript, await _repair_items(examiner, transcript, block_findings))
+    lines = transcript.lines
+    messages = index_messages(lines)
+    places: dict[tuple[int, int], JsonObject] = {}
+    for finding in block_findings:
+        for place in locate_blocks(lines, messages, finding["pointer"]):
+            places.setdefault(place, finding)
+    contents = {line: content_of(lines[line]) for line, _ in places}
+    is_crowd = _count_images(lines) > _CROWD
+    repairs: dict[tuple[int, int], tuple[Sequence[JsonObject], str]] = {}
+    for (line, number), finding in places.items():
+        if number < len(contents[line]):
+            block, role = contents[line][number], lines[line]["type"]
+            blocks = await _repair_block(examiner, block, role, is_crowd=is_crowd)
+            if blocks != [block]:
+                repairs[line, number] = (blocks, _describe(finding, block, blocks))
+    empty = {int(item["line"]) - 1 for item in block_findings if item["rule"] == "empty-content"}
+    without = [line for line in empty if "message" in lines[line] and not content_of(lines[line])]
+    return edit_claude_code(transcript, repairs, sorted(without))
+
+
+def _count_images(lines: Sequence[JsonObject]) -> int:
+    messages = (line["message"] for line in lines if "message" in line)
+    return sum(json_text(message).count('"type":"image"') for message in messages)
+
+
+def _describe(finding: JsonObject, old: JsonValue, new: JsonValue) -> str:
+    actual = one_line(str(finding.get("actual", "")))
+    found = f"{finding['rule']} ({actual})" if actual else finding["rule"]
+    if not new:
+        return f"{found}: the block is removed"
+    if _has_image(new):
+        return f"{found}: an image that is accepted replaces it"
+    return f"{found}: {'a line of text replaces it' if _has_image(old) else 'it is rewritten'}"
+
+
+def _has_image(value: JsonValue) -> bool:
+    text = json_text(value)
+    return '"type":"image"' in text or '"type":"input_image"' in text
+
+
+async def _repair_block(
+    examiner: Examiner, block: JsonObject, role: str, *, is_crowd: bool
+) -> list[JsonObject]:
+    """Return the blocks in place of a block, as the doctor writes them in a history of its own."""
+    if block.get("type") == "text" and not str(block.get("text", "")).strip():
+        return []
+    fillers = [_FILLER] * _CROWD if is_crowd and role == "user" else []
+    start = {"role": "user", "content": [{"type": "text", "text": "-"}]}
+    history: list[JsonValue] = [{"role": role, "content": [block, *fillers]}]
+    if role == "assistant":
+        history = [start, *history]
+    elif block.get("type") == "tool_result":
+        call: JsonObject = {
+            "type": "tool_use",
+            "id": block.get("tool_use_id"),
+            "name": "tool",
+            "input": {},
+        }
+        history = [start, {"role": "assistant", "content": [call]}, *history]
+    body = json_bytes({"max_tokens": 1, "system": "-", "messages": history})
+    findings, messages = await examiner.examine(body, "claude-code", applies=True)
+    if not findings:
+        return [block]
+    content: list[JsonObject] = messages[-1]["content"] if len(messages) >= len(history) else []
+    return content[: len(content) - len(fillers)]
+
+
+async def _repair_items(
+    examiner: Examiner, transcript: Transcript, findings: Sequence[JsonObject]
+) -> dict[int, tuple[JsonObject, str]]:
+    repairs: dict[int, tuple[JsonObject, str]] = {}
+    for finding in findings:
+        line = locate_item(finding["pointer"])
+        if line is None or line in repairs:
+            continue
+        item = item_of(transcript.lines[line])
+        repaired = await _repair_item(examiner, item)
+        if repaired is not None and repaired != item:
+            repairs[line] = (repaired, _describe(finding, item, repaired))
+    return repairs
+
+
+async def _repair_item(examiner: Examiner, item: JsonObject) -> JsonObject | None:
+    """Return an item with the content that the doctor writes; `None` if it cannot be changed."""
+    is_output = "output" in item and isinstance(item.get("call_id"), str)
+    history: list[JsonValue] = [item]
+    if is_output:
+        call = {"type": "function_call", "call_id": item["call_id"], "arguments": "{}"}
+        history = [{**call, "name": "tool"}, {**item, "type": "function_call_output"}]
+    body = json_bytes({"input": history, "instructions": "-"})
+    _, messages = await examiner.examine(body, "codex", applies=True)
+    name = "output" if is_output else "content"
+    changed = [message for message in messages if name in message]
+    if len(changed) != 1 or name not in item:
+        return None
+    return {**item, name: changed[0][name] or NO_CONTENT}
+
+
+def _print_findings(findings: Sequence[JsonObject], subject: str) -> None:
+    if not findings:
+        ERR.print(f"Nothing is wrong ({subject}).")
+        return
+    table = Table(box=None, pad_edge=False)
+    table.add_column("line", justify="right")
+    for name in ("rule", "found", "what is done"):
+        table.add_column(name, overflow="fold")
+    for finding in findings:
+        actual = finding.get("actual", finding.get("callId", ""))
+        limit = finding.get("limit")
+        found = f"{actual} (takes {limit})" if limit is not None else str(actual)
+        table.add_row(
+            str(finding["line"]), finding["rule"], escape(one_line(found)), finding["fix"]
+        )
+    ERR.print(table)
+    things = "thing is" if len(findings) == 1 else "things are"
+    ERR.print(f"\n{len(findings)} {things} wrong ({subject}).")
+
+
+def _print_json(value: JsonObject) -> None:
+    typer.echo(json.dumps(value, ensure_ascii=False, indent=2))
