@@ -30,7 +30,9 @@ ENDLESS = {
 @pytest.fixture
 def service(backends: Backends, tmp_path: Path) -> Iterator[LiveService]:
     """A service with little room and time for headers that works on one request at a time."""
-    limits = Limits(header_seconds=0.2, header_bytes=4_096, requests_at_once=1)
+    limits = Limits(
+        header_seconds=0.2, keep_alive_seconds=1, header_bytes=4_096, requests_at_once=1
+    )
     with serving(backends.settings("embedded", tmp_path / "data", limits=limits)) as live:
         yield live
 
