@@ -1,5 +1,6 @@
 """The commands of the service: their options and help. Each loads its implementation to run."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -118,7 +119,11 @@ def stats(
 @commands.command()
 def ingest(
     file: Annotated[
-        str, typer.Argument(metavar="FILE|-", help="A tool result as JSON; - reads from a pipe.")
+        str,
+        typer.Argument(
+            metavar="FILE|-",
+            help="A tool result as JSON, or a transcript as FILE.jsonl; - reads from a pipe.",
+        ),
     ],
     session: Annotated[str, typer.Option(help="The session to add it to.")],
     tool_name: Annotated[str, typer.Option(help="The tool that returned it.")] = "cli",
@@ -130,14 +135,20 @@ def ingest(
     data_dir: options.DataDir = None,
     env_file: options.EnvFile = None,
 ) -> None:
-    """Store a tool result from a file and show its parts.
+    """Store a tool result from a file and show its parts, or store a conversation.
 
-    FILE holds the result of a tool, or a whole request (toolName, toolCallId, result).
+    FILE holds the result of a tool, or a whole request (toolName, toolCallId, result). FILE.jsonl
+    is a transcript of Claude Code or Codex; the session gets the messages that it lacks.
     """
     from app.cli.ingest import ingest_file
     from app.cli.terminal import OUT, project_settings
 
     settings, project_id = project_settings(data_dir, env_file, project)
+    if file.endswith(".jsonl"):
+        from app.cli.transcripts import ingest_transcript
+
+        ingest_transcript(settings, Path(file), session_id=session, project_id=project_id)
+        return
     ingest_file(
         settings,
         file,

@@ -392,6 +392,59 @@ def test_ingesting_a_file_shows_its_parts_and_stores_it_once(
     assert second.splitlines()[-1] == f"{identity} was {told.replace('stored', 'stored before')}"
 
 
+_ASKED = {"type": "user", "message": {"role": "user", "content": "look"}}
+_SAID = {"type": "assistant", "message": {"id": "m", "role": "assistant", "content": "A cat."}}
+_ITEM = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "look"}]}
+
+
+@pytest.mark.parametrize(
+    ("lines", "more"),
+    [
+        (
+            [
+                {"type": "file-history-snapshot", "messageId": "1", "snapshot": {}},
+                {"uuid": "1", "parentUuid": None, **_ASKED},
+            ],
+            {"uuid": "2", "parentUuid": "1", **_SAID},
+        ),
+        (
+            [
+                {"type": "session_meta", "payload": {"id": "s"}},
+                {"type": "response_item", "payload": _ITEM},
+            ],
+            {"type": "response_item", "payload": {**_ITEM, "role": "assistant"}},
+        ),
+    ],
+)
+def test_transcript_becomes_a_session_that_grows_with_it(
+    pagefault: LoadedCommand, data_dir: Path, tmp_path: Path, lines: list[object], more: object
+) -> None:
+    file = tmp_path / "s.jsonl"
+    command = ("ingest", str(file), "--session", "s-1", "--data-dir", str(data_dir))
+    file.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    first = pagefault.run(*command)
+    last_seq = "session s-1 has the conversation up to seq"
+    assert first.stdout == f"{last_seq} 1: 1 message appended; 1 line of other kinds\n", (
+        first.stderr
+    )
+    assert pagefault.run(*command).stdout == first.stdout
+    with file.open("a") as source:
+        source.write(f"{json.dumps(more)}\n")
+    grown = pagefault.run(*command).stdout
+    assert grown == f"{last_seq} 2: 1 message appended; 1 line of other kinds\n"
+
+
+def test_transcript_with_a_cut_line_is_refused_by_one_sentence(
+    pagefault: LoadedCommand, data_dir: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "s.jsonl"
+    file.write_text(f'{json.dumps({"uuid": "1", "parentUuid": None, **_ASKED})}\n{{"ty')
+    done = pagefault.run("ingest", str(file), "--session", "s-1", "--data-dir", str(data_dir))
+    assert (done.returncode, done.stdout) == (1, "")
+    assert f"{file} is not JSON (line 2, " in done.stderr
+    assert f"`pagefault doctor {file}` examines it." in done.stderr
+
+
 def test_result_in_another_spelling_is_the_same_call(
     pagefault: LoadedCommand, data_dir: Path
 ) -> None:

@@ -1,0 +1,62 @@
+"""`pagefault ingest FILE.jsonl`: store the conversation of a transcript, without a server."""
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from app.cli.terminal import CommandError, count_of, print_line
+from app.config.settings import Settings
+from app.features import open_services
+from app.services.access.callers import Access
+from app.services.agents.conversation_puts import ConversationPuts, ConversationQuery
+from app.services.agents.conversation_units import lines_as_array
+from app.stores.records.records import Records
+from pagefault_dialects.errors import InvalidJsonError
+
+_CHUNK_BYTES = 1024 * 1024
+
+
+def ingest_transcript(settings: Settings, file: Path, *, session_id: str, project_id: str) -> None:
+    """Append the messages of a transcript that the session lacks, and print their number.
+
+    Args:
+        settings: The settings of the stores.
+        file: A transcript of Claude Code or Codex, or a message in each line.
+        session_id: The session to append to.
+        project_id: The project of the session.
+
+    Raises:
+        CommandError: The file cannot be read, or a line is not JSON.
+        PagefaultError: The service refuses it, or the session has another conversation.
+    """
+    try:
+        receipt = anyio.run(_put, settings, file, session_id, project_id)
+    except OSError as exc:
+        raise CommandError(f"cannot read {file}: {exc.strerror}") from exc
+    except InvalidJsonError as exc:
+        sentence = exc.detail.replace("The body", str(file))
+        raise CommandError(f"{sentence} `pagefault doctor {file}` examines it.") from exc
+    appended = count_of(receipt["appended"], "message")
+    passed_over = count_of(receipt.get("passedOver", 0), "line")
+    print_line(
+        f"session {session_id} has the conversation up to seq {receipt['lastSeq']}: {appended} "
+        f"appended; {passed_over} of other kinds"
+    )
+
+
+async def _put(settings: Settings, file: Path, session_id: str, project_id: str) -> dict[str, Any]:
+    async def chunks() -> AsyncIterator[bytes]:
+        async with await anyio.open_file(file, "rb") as source:
+            while chunk := await source.read(_CHUNK_BYTES):
+                yield chunk
+
+    async with open_services(settings) as services:
+        await Access(services[Records], None).ensure_project(project_id)
+        answer = await services[ConversationPuts].put(
+            project_id, session_id, lines_as_array(chunks()), ConversationQuery()
+        )
+        receipt: dict[str, Any] = json.loads(b"".join([item async for item in answer.chunks()]))
+        return receipt
