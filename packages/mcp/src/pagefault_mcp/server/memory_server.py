@@ -270,7 +270,7 @@ class MemoryServer:
         caller = self.caller_of(context).caller
         if context.request is not None:
             # A stream does not count against the limit of concurrent requests.
-            context.request.state.slot.leave()
+            context.request.state.slot.release()
         with _translate_errors():
             for uri in params.notifications.resource_subscriptions or ():
                 check_uri(uri)
