@@ -340,3 +340,30 @@ def test_file_that_is_no_transcript_is_refused(
     done = pagefault.run("doctor", str(file), *options)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.strip().endswith(expected)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [user(1, "a"), reply(2, {"type": "tool_use", "name": "Bash"}), user(3, ["b", 4, None])],
+        [user(1, {"type": "text", "text": ""}), reply(2, {"type": 7}), user(3, None)],
+        [user(1, [{"type": "tool_result"}, {"type": "image"}]), "[]", "7", '"x"', "", "{}"],
+        [user(1, "a"), {"type": "assistant", "message": {"content": "b"}}, {"role": "user"}],
+        [rollout("response_item", {}), rollout("response_item", {"type": "function_call"})],
+        [
+            rollout("compacted", {"replacement_history": [{"type": "function_call"}, 7]}),
+            rollout("response_item", {"type": "function_call_output", "output": [7, None]}),
+            rollout("response_item", {"type": "message", "role": "user", "content": [None, "a"]}),
+        ],
+    ],
+)
+def test_odd_lines_end_in_a_report(
+    pagefault: LoadedCommand, tmp_path: Path, lines: list[Json | str]
+) -> None:
+    file = tmp_path / "s.jsonl"
+    before = write(file, lines)
+    done = pagefault.run("doctor", "--in-place", str(file))
+    assert done.returncode in {0, 1, 2}
+    assert "Traceback" not in done.stderr, done.stderr
+    backup = tmp_path / "s.jsonl.bak"
+    assert (backup if backup.exists() else file).read_bytes() == b"".join(before)

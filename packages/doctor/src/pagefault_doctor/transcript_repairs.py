@@ -82,7 +82,10 @@ def locate_blocks(
     group = messages.get(first)
     if group is None or not is_content:
         return []
-    number = int(inner.split("/")[1]) if inner else 0
+    step = inner.split("/")[1] if inner else "0"
+    if not step.isdigit():
+        return []
+    number = int(step)
     pieces = [lines[index]["message"] for index in group]
     if len(pieces) == 1:
         return [(group[0], number)]
@@ -102,14 +105,14 @@ def locate_finding(
     places = locate_blocks(lines, messages, finding["pointer"])
     if places:
         return places[0][0]
-    first = finding["pointer"].split("/")[1]
+    first = finding["pointer"].removeprefix("/").partition("/")[0]
     named = (
         line
         for line in messages.get(first, ())
         for block in _of(content_of(lines[line]), "tool_use")
         if block.get("id") == finding.get("callId")
     )
-    return next(named, int(first))
+    return next(named, int(first) if first.isdigit() else 0)
 
 
 def content_of(line: JsonObject) -> list[Any]:
@@ -173,7 +176,8 @@ class _Pairing:
         self.reply = [*group]
         for line in group:
             for block in _of(self.content(line), "tool_use"):
-                self.calls[block["id"]] = block.get("name") or ""
+                if isinstance(block.get("id"), str):
+                    self.calls[block["id"]] = block.get("name") or ""
 
     def read_answers(self, line: int) -> None:
         """Read a line of the user. Its results come before its other blocks."""
@@ -271,8 +275,8 @@ def item_of(line: JsonObject) -> JsonObject:
 
 def locate_item(pointer: str) -> int | None:
     """Return the line of an item by the pointer of a finding; `None` inside of a compaction."""
-    steps = pointer.split("/")[1:]
-    return None if "replacement_history" in steps else int(steps[0])
+    first, _, rest = pointer.removeprefix("/").partition("/")
+    return int(first) if first.isdigit() and "replacement_history" not in rest else None
 
 
 def edit_codex(transcript: Transcript, repairs: Mapping[int, tuple[JsonObject, str]]) -> Edits:

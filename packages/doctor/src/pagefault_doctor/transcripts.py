@@ -227,7 +227,7 @@ async def _plan(
     is_crowd = _count_images(lines) > _CROWD
     repairs: dict[tuple[int, int], tuple[Sequence[JsonObject], str]] = {}
     for (line, number), finding in places.items():
-        if number < len(contents[line]):
+        if number < len(contents[line]) and isinstance(contents[line][number], dict):
             block, role = contents[line][number], lines[line]["type"]
             blocks = await _repair_block(examiner, block, role, is_crowd=is_crowd)
             if blocks != [block]:
