@@ -367,3 +367,15 @@ def test_odd_lines_end_in_a_report(
     assert "Traceback" not in done.stderr, done.stderr
     backup = tmp_path / "s.jsonl.bak"
     assert (backup if backup.exists() else file).read_bytes() == b"".join(before)
+
+
+def test_ids_of_calls_are_left_to_their_owner(pagefault: LoadedCommand, tmp_path: Path) -> None:
+    file = tmp_path / "s.jsonl"
+    before = write(file, [user(1, "a"), reply(2, call("t 1")), user(3, [result("t 1")])])
+    done = pagefault.run("doctor", "--in-place", str(file))
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "bad-id" in done.stderr
+    assert file.read_bytes() == b"".join(before)
+    write(file, [user(1, "a"), reply(2, {**call("t"), "input": "ls"}), user(3, [result("t")])])
+    assert pagefault.run("doctor", "--in-place", str(file)).returncode == 0
+    assert contents(file)[1:] == [[{**call("t"), "input": {"input": "ls"}}], [result("t")]]

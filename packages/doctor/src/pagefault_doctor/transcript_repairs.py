@@ -226,7 +226,8 @@ class _Pairing:
                 self.edits.note(line, f"the result of {name} is moved behind its call")
                 self.contents[line] = kept or [{"type": "text", "text": MOVED}]
                 continue
-            fault = f"the second result of {name}" if is_answered else f"the result of {name}"
+            call = name or "an unknown call"
+            fault = f"the second result of {call}" if is_answered else f"the result of {call}"
             reason = "" if is_answered else ", which has no call,"
             self.edits.note(line, f"{fault}{reason} becomes text")
             self.contents[line] = [*kept, *_as_texts(block)]
@@ -299,7 +300,9 @@ def edit_codex(transcript: Transcript, repairs: Mapping[int, tuple[JsonObject, s
     answered: set[str] = set()
     calls: dict[str, int] = {}
     for line, item in items.items():
-        name = item.get("call_id") or ""
+        name = item.get("call_id")
+        if not isinstance(name, str) or not name:
+            continue
         if item.get("type") in _OUTPUTS:
             calls.setdefault(name, line)
         elif item.get("type") in _OUTPUTS.values():

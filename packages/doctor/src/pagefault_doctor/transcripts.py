@@ -46,6 +46,8 @@ _PAIR_RULES = (
     *("no-answer", "no-call", "late-answer", "answered-before", "duplicate-answer"),
     "wrong-order",
 )
+# Calls and results in several lines have the id or the name.
+_ID_RULES = ("bad-id", "bad-name", "duplicate-id", "no-id")
 # The doctor writes whole messages; here a line stays a line.
 _FIXES = {
     **dict.fromkeys(_PAIR_RULES, "it becomes text"),
@@ -213,7 +215,7 @@ async def _mend(file: Path, host: Host) -> _Mended:
 async def _plan(
     examiner: Examiner, transcript: Transcript, findings: Sequence[JsonObject]
 ) -> Edits:
-    own = (*_PAIR_RULES, "broken-line")
+    own = (*_PAIR_RULES, *_ID_RULES, "broken-line")
     block_findings = [finding for finding in findings if finding["rule"] not in own]
     if transcript.host == "codex":
         return edit_codex(transcript, await _repair_items(examiner, transcript, block_findings))
@@ -280,7 +282,8 @@ async def _repair_block(
     findings, messages = await examiner.examine(body, "claude-code", applies=True)
     if not findings:
         return [block]
-    content: list[JsonObject] = messages[-1]["content"] if len(messages) >= len(history) else []
+    number = len(history) - 1
+    content: list[JsonObject] = messages[number]["content"] if number < len(messages) else []
     return content[: len(content) - len(fillers)]
 
 
