@@ -116,7 +116,7 @@ class Nginx:
 def sending_files(service_port: int, data_dir: Path) -> str:
     """The example before one service, with the location that sends its files."""
     places = {
-        "    server 127.0.0.1:8002 fail_timeout=2s;\n": "",
+        "    server 127.0.0.1:8002 max_fails=0;\n": "",
         "127.0.0.1:8001": f"127.0.0.1:{service_port}",
         "/var/lib/pagefault/blobs/": f"{data_dir / 'blobs'}/",
     }
