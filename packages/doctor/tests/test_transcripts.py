@@ -379,3 +379,23 @@ def test_ids_of_calls_are_left_to_their_owner(pagefault: LoadedCommand, tmp_path
     write(file, [user(1, "a"), reply(2, {**call("t"), "input": "ls"}), user(3, [result("t")])])
     assert pagefault.run("doctor", "--in-place", str(file)).returncode == 0
     assert contents(file)[1:] == [[{**call("t"), "input": {"input": "ls"}}], [result("t")]]
+
+
+def test_media_in_items_of_codex_are_mended(pagefault: LoadedCommand, tmp_path: Path) -> None:
+    file = tmp_path / "rollout.jsonl"
+    cut = f"data:image/png;base64,{b64(media.png(70, 64, noise=True)[:-400])}"
+    picture = {"type": "input_image", "image_url": cut}
+    question = {"type": "message", "role": "user", "content": [picture]}
+    shell = {"type": "function_call", "name": "shell", "arguments": "{}", "call_id": "c1"}
+    seen = {"type": "function_call_output", "call_id": "c1", "output": [picture]}
+    write(file, [rollout("response_item", item) for item in (question, shell, seen)])
+    assert findings(pagefault, file) == [(1, "unreadable"), (3, "unreadable")]
+    assert pagefault.run("doctor", "--in-place", str(file)).returncode == 0
+    items = [json.loads(item)["payload"] for item in file.read_bytes().splitlines()]
+    words = items[2].pop("output")
+    assert words.startswith("[Image: image/png")
+    assert items == [
+        {**question, "content": [{"type": "input_text", "text": words}]},
+        shell,
+        {name: seen[name] for name in ("type", "call_id")},
+    ]

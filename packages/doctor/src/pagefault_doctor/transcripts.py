@@ -309,13 +309,18 @@ async def _repair_item(examiner: Examiner, item: JsonObject) -> JsonObject | Non
     if is_output:
         call = {"type": "function_call", "call_id": item["call_id"], "arguments": "{}"}
         history = [{**call, "name": "tool"}, {**item, "type": "function_call_output"}]
-    body = json_bytes({"input": history, "instructions": "-"})
+    body = json_bytes({"input": history})
     _, messages = await examiner.examine(body, "codex", applies=True)
     name = "output" if is_output else "content"
     changed = [message for message in messages if name in message]
     if len(changed) != 1 or name not in item:
         return None
-    return {**item, name: changed[0][name] or NO_CONTENT}
+    content = changed[0][name] or NO_CONTENT
+    if name == "content" and isinstance(content, str):
+        # Codex reads the content of a message as a list only.
+        kind = "output_text" if item.get("role") == "assistant" else "input_text"
+        content = [{"type": kind, "text": content}]
+    return {**item, name: content}
 
 
 def _print_findings(findings: Sequence[JsonObject], subject: str) -> None:
