@@ -11,7 +11,12 @@ from pydantic.alias_generators import to_camel
 from rich.filesize import decimal
 
 from app.cli.terminal import count_of, existing_store_settings, one_line, print_line, truncate
-from app.services.maintenance.status import QuotaLimits, StatusReport, find_problems
+from app.services.maintenance.status import (
+    CARRIER_SETTINGS,
+    QuotaLimits,
+    StatusReport,
+    find_problems,
+)
 from app.stores.records.database_status import QueueStatus, ServerStatus
 from app.telemetry.logs import configure_logging
 from app.wiring.store_status import read_status
@@ -21,11 +26,6 @@ from pagefault_dialects.model.moments import rfc3339
 _QUERY_CHARS = 120
 _UNKNOWN = "not known, see the problems"
 _WIDTH = 15
-_CARRIERS = {
-    "database": "PAGEFAULT_DB__URL",
-    "listen-url": "PAGEFAULT_DB__LISTEN_URL",
-    "redis": "PAGEFAULT_EVENTS__REDIS_URL",
-}
 
 
 def show_status(data_dir: Path | None, env_file: Path | None, *, as_json: bool) -> None:
@@ -109,7 +109,7 @@ def _pooler(report: StatusReport) -> str:
 def _notifications(report: StatusReport) -> str:
     found = report.notifications
     if found is not None:
-        carrier = _CARRIERS[found.carrier]
+        carrier = CARRIER_SETTINGS[found.carrier]
         return f"arrive by {carrier}" if found.are_arriving else "do not arrive, see the problems"
     is_sqlite = report.database is not None and report.database.server is None
     return "none, processes watch the file" if is_sqlite else _UNKNOWN

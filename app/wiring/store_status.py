@@ -3,7 +3,6 @@
 import platform
 import shutil
 from collections.abc import Awaitable, Callable
-from typing import Literal
 
 import anyio
 import anyio.to_thread
@@ -12,6 +11,8 @@ from app.config.settings import Settings
 from app.errors import StoreUnavailableError
 from app.models.identity import utc_now
 from app.services.maintenance.status import (
+    CARRIER_SETTINGS,
+    Carrier,
     Disk,
     Notifications,
     Pooler,
@@ -104,7 +105,11 @@ class _Reader:
         try:
             are_arriving = await check_channel(channel)
         except expected:
-            self._failures["notifications"] = f"notifications cannot be sent: {channel.advice}"
+            self._failures["notifications"] = (
+                "notifications cannot be sent, so events of other processes come up to a second "
+                f"late: look whether the server of {CARRIER_SETTINGS[carrier]} runs and can be "
+                "reached"
+            )
         else:
             self._notifications = Notifications(carrier, are_arriving, channel.advice)
 
@@ -136,7 +141,7 @@ class _Reader:
         )
 
 
-def _carrier(settings: Settings) -> Literal["database", "listen-url", "redis"]:
+def _carrier(settings: Settings) -> Carrier:
     if settings.events.redis_url is not None:
         return "redis"
     return "database" if settings.db.listen_url is None else "listen-url"

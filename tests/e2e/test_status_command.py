@@ -257,4 +257,18 @@ def test_notifications_are_tried_over_the_database_and_over_redis(
         for report in reports
     ] == [("database", True), ("redis", True)]
     assert (status, [*without["failures"]]) == (1, ["notifications"])
+    assert "the server of PAGEFAULT_EVENTS__REDIS_URL runs" in without["failures"]["notifications"]
     assert "secret" not in json.dumps(without)
+
+
+@pytest.mark.engines("server")
+def test_listen_address_that_does_not_answer_is_the_one_to_look_at(
+    pagefault: LoadedCommand, settings: Settings
+) -> None:
+    env = {"PAGEFAULT_DB__LISTEN_URL": "postgresql://pagefault@127.0.0.1:1/pagefault"}
+    status, report = read_status(pagefault, settings, env)
+    assert (status, [*report["failures"]]) == (1, ["notifications"])
+    assert report["problems"] == [
+        "notifications cannot be sent, so events of other processes come up to a second late: look "
+        "whether the server of PAGEFAULT_DB__LISTEN_URL runs and can be reached"
+    ]

@@ -19,6 +19,15 @@ _LEAST_FREE_SHARE = 0.05
 _SWEPT_AFTER_SECONDS = 24 * 3600.0
 
 
+Carrier = Literal["database", "listen-url", "redis"]
+CARRIER_SETTINGS: Mapping[Carrier, str] = {
+    "database": "PAGEFAULT_DB__URL",
+    "listen-url": "PAGEFAULT_DB__LISTEN_URL",
+    "redis": "PAGEFAULT_EVENTS__REDIS_URL",
+}
+"""The setting with the address that carries notifications."""
+
+
 @dataclass(frozen=True, slots=True)
 class Revision:
     """The revision of the schema of the database, and the one that this version needs."""
@@ -49,7 +58,7 @@ class Pooler:
 class Notifications:
     """Notifications of events between processes, which may not arrive through a pooler."""
 
-    carrier: Literal["database", "listen-url", "redis"]
+    carrier: Carrier
     are_arriving: bool
     advice: str
 

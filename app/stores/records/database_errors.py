@@ -70,7 +70,8 @@ ADVICE: Mapping[type[StoreUnavailableError], Mapping[str, str]] = {
         "unreachable": "cannot be reached from this machine: look at the network, or correct the "
         f"host in {_URL}",
         "timed-out": "did not answer in time: look whether it runs and can be reached",
-        "connection-lost": "ended the connection: look at its own log if it does so again",
+        "connection-lost": "ended the connection, or a pooler has none to it: look whether the "
+        "server runs, and at its own log and the pooler's",
         "no-primary": f"has no server that takes writes among those in {_URL}: a failover is under "
         "way, or only replicas are named",
         "starting": "is starting, ending, or recovering from a crash",
