@@ -213,14 +213,14 @@ async def test_transaction_with_events_sends_no_notification(
 async def test_commits_close_together_are_one_notification_of_the_newest_numbers(
     settings: Settings, engine: Engine
 ) -> None:
-    reader = Reader()
     async with (
         migrated(settings) as (engines, _),
         notifications(engines) as sent,
         broker_over(engine, engines) as broker,
         broker_over(engine, engines) as other,
-        other.listening(reader),
+        other.listening(reader := Reader(is_any=False)),
     ):
+        await reader.until_woken(1)
         for number in range(1, 1_001):
             broker.announce(PROJECT, number)
         broker.announce(PROJECT, 7)
