@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 from functools import partial
 
 import pytest
+from sqlalchemy import update
+from structlog.testing import capture_logs
 
 from app.models.message import StoredHistoryMessage
 from app.models.session import MESSAGE
@@ -18,7 +20,7 @@ from app.stores.records.records import Records
 from app.stores.records.resources import ResourceRecords
 from app.stores.records.search_entries import SearchEntryRecords
 from app.stores.records.search_queue import measure_queue
-from app.stores.records.search_tables import stemless_pages
+from app.stores.records.search_tables import search_entries, stemless_pages
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork
 from app.stores.records.word_indexes import choose_entry_index, choose_page_index
@@ -31,6 +33,7 @@ from tests.kit.units import writing
 
 pytestmark = pytest.mark.anyio
 PROJECT = "p"
+OTHER = "other"
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 MESSAGES = 80
 
@@ -119,6 +122,25 @@ async def test_step_that_is_broken_off_is_done_again(records: Records) -> None:
     assert await records.read(PROJECT, waiting) == MESSAGES
     assert await SearchIndexing(records).catch_up(PROJECT) == 0
     assert len(await records.read(PROJECT, found("walrus"))) == MESSAGES - 1
+
+
+async def test_entries_that_cannot_be_indexed_delay_their_own_project_only(
+    records: Records,
+) -> None:
+    def queue_again(unit: UnitOfWork) -> None:
+        # Their words are in the index already, so the insertion fails.
+        unit.scope.execute(update(search_entries).values(indexed=0))
+
+    await records.write(OTHER, add_messages)
+    await SearchIndexing(records).index_all()
+    await records.write(OTHER, queue_again)
+    await records.write(PROJECT, add_messages)
+    indexing = SearchIndexing(records)
+    with capture_logs() as logs:
+        assert [await indexing.index_all() for _ in range(2)] == [MESSAGES, 0]
+    failed = [line["project_id"] for line in logs if line["log_level"] == "error"]
+    assert failed == [OTHER]
+    assert await records.read(OTHER, waiting) == MESSAGES
 
 
 async def test_what_changed_while_it_was_prepared_waits_on(records: Records) -> None:

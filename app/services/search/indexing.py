@@ -16,7 +16,7 @@ a long backlog, each takes a step at random among the oldest.
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from secrets import SystemRandom
 from typing import NamedTuple
 
@@ -67,6 +67,8 @@ class SearchIndexing:
 
     records: Records
     metrics: Metrics | None = None
+    _retry_at: dict[str, float] = field(default_factory=dict, init=False)
+    """When projects whose step failed are indexed again, on the monotonic clock."""
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -92,12 +94,25 @@ class SearchIndexing:
         )
 
     async def index_all(self) -> int:
-        """Run a step in every project; return the number of indexed entries."""
+        """Run a step in every project; return the number of indexed entries.
+
+        A project whose step fails is left out for 15 seconds.
+        """
         return (await self._index_all()).entries
 
     async def _index_all(self, *, skip: int = 0) -> _Work:
         projects = await self.records.read_projects(find_projects_to_index)
-        steps = [step for project in projects for step in await self._steps(project, skip=skip)]
+        steps: list[_Work] = []
+        for project in projects:
+            if self._retry_at.get(project, 0.0) > time.monotonic():
+                continue
+            try:
+                steps += await self._steps(project, skip=skip)
+            except PagefaultError:
+                raise
+            except Exception:  # noqa: BLE001 - a faulty entry delays its own project only
+                _log.exception("not indexed for searches", project_id=project)
+                self._retry_at[project] = time.monotonic() + _FAILED_SECONDS
         return _Work(*map(sum, zip(*steps, strict=True))) if steps else _Work()
 
     async def _keep_indexing(self) -> None:
