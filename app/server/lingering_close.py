@@ -119,7 +119,13 @@ class LingeringProtocol(HttpToolsProtocol):
         async def answer(
             scope: "Scope", receive: "ASGIReceiveCallable", send: "ASGISendCallable"
         ) -> None:
-            await app(scope, receive, self._sender(cycle, send))
+            try:
+                await app(scope, receive, self._sender(cycle, send))
+            except Exception as exc:
+                if not cycle.response_complete:
+                    raise
+                # uvicorn logs it so too, but closes at once, and an unread body causes a reset.
+                self.logger.error("Exception in ASGI application\n", exc_info=exc)
 
         self._answering = cycle
         super()._start_asgi_task(cycle, answer)

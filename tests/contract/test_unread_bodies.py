@@ -6,12 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
+import psycopg
 import pytest
 
 from app.config.settings import QuotaSettings
 from app.models.limits import Limits
 from tests.kit.nginx import Nginx, balancing
 from tests.kit.raw_http import answer_of, connected, is_last, problem, rest
+from tests.kit.recorded_answers import answers
 from tests.kit.servers import Backends, LiveService, serving
 
 AT_ONCE = 20
@@ -126,6 +128,20 @@ def test_quota_that_is_used_up_is_told_so_too(backends: Backends, tmp_path: Path
             answer = rest(connection)
     assert problem(answer) == (429, "quota-exceeded")
     assert is_last(answer)
+
+
+def test_internal_error_is_answered_without_a_reset(backends: Backends, tmp_path: Path) -> None:
+    settings = backends.settings("server", tmp_path / "data")
+    assert settings.db.url
+    with serving(settings) as service, connected(service.port) as connection:
+        key = service.new_key()
+        with psycopg.connect(settings.db.url.get_secret_value(), autocommit=True) as database:
+            database.execute("DROP TABLE api_keys")
+        for _ in range(3):
+            connection.sendall(head(f"Authorization: Bearer {key}", length=len(PIECE)) + PIECE)
+            assert problem(answer_of(connection)) == (500, "internal-error")
+    # No route announces this answer.
+    assert [answer.status for answer in answers().take()] == [500] * 3
 
 
 @pytest.mark.promise(
