@@ -375,3 +375,19 @@ async def test_nothing_is_missed_that_was_written_while_a_connection_was_lost(
             await write(one, f"{number}a", f"{number}b")
         items = await heard(stream, until=2 * CUTS)
     assert [item.position for item in items] == list(range(1, 2 * CUTS + 1))
+
+
+async def test_end_of_listening_waits_for_a_running_count_of_changes() -> None:
+    is_counting = asyncio.Event()
+    ended = []
+
+    async def count() -> int:
+        is_counting.set()
+        for _ in range(10):
+            await asyncio.sleep(0)
+        ended.append(True)
+        return 1
+
+    async with SqliteBroker(count).listening(Reader()):
+        await is_counting.wait()
+    assert ended == [True]

@@ -9,7 +9,7 @@ thread.
 
 import sqlite3
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from select import POLLIN, poll
@@ -324,11 +324,13 @@ def _read_snapshot(engines: Engines, work: Callable[[Connection], _Result]) -> _
 
 
 @asynccontextmanager
-async def open_change_counter(engines: Engines) -> AsyncIterator[Callable[[], Awaitable[int]]]:
+async def open_change_counter(
+    engines: Engines,
+) -> AsyncIterator[Callable[[], Coroutine[Any, Any, int]]]:
     """Count what other connections have committed to a SQLite file, also those of this process.
 
     The yielded function returns a number that changes whenever the file does. It has a connection
-    of its own, because the count is specific to a connection.
+    of its own, because the count is specific to a connection. Each call must end within the block.
     """
     with translated_errors():
         # Not one of the pool of readers, which would have one connection less.

@@ -4,12 +4,13 @@ SQLite sends no notifications, but counts the changes of its file. A process wit
 the counter, once for all of them. Commits of the process itself wake its listeners directly.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 import anyio
 import structlog
 
-from app.services.concurrency.background import log_failures
+from app.services.concurrency.background import log_failures, run_to_completion
 from app.services.events.broker import EventBroker, Listener
 
 _log = structlog.get_logger(__name__)
@@ -24,7 +25,7 @@ class SqliteBroker(EventBroker):
         change_count: Returns a number that differs after each change of the file.
     """
 
-    def __init__(self, change_count: Callable[[], Awaitable[int]]) -> None:
+    def __init__(self, change_count: Callable[[], Coroutine[Any, Any, int]]) -> None:
         super().__init__()
         self._change_count = change_count
 
@@ -35,7 +36,8 @@ class SqliteBroker(EventBroker):
             if not listener.is_any:
                 continue
             with log_failures(_log, "change counter not read"):
-                count = await self._change_count()
+                # A connection that is closed while a thread uses it crashes the process.
+                count = await run_to_completion(self._change_count())
                 if count != last_count:
                     last_count = count
                     listener.wake(None, None)
