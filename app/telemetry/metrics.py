@@ -100,6 +100,12 @@ class Metrics:
             "Events that wait in the queue of the listener that is furthest behind.",
             mode="livemax",
         )
+        self._notifications_missing = self._gauge(
+            "event_notifications_missing",
+            "1 if notifications of other processes do not arrive, so that their events are up to a "
+            "second late, else 0.",
+            mode="livemax",
+        )
         for reason in get_args(EndReason):
             self._streams_ended.labels(reason)
 
@@ -250,6 +256,10 @@ class Metrics:
         """Read how many events feeds and listeners are behind whenever the metrics are read."""
         self._watches.append(lambda: self._feed_lag.set(feed_lag()))
         self._watches.append(lambda: self._listener_lag.set(listener_lag()))
+
+    def watch_notifications(self, are_missing: Callable[[], bool]) -> None:
+        """Read whether notifications are missing whenever the metrics are read."""
+        self._watches.append(lambda: self._notifications_missing.set(are_missing()))
 
     async def keep_fresh(self) -> None:
         """Set the gauges of a worker process again and again, since other workers read them."""

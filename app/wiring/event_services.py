@@ -15,6 +15,8 @@ from app.wiring.services import Provider, Services
 
 def _event_streams(services: Services) -> EventStreams:
     events, memory, records = services[Settings].events, services[MemoryBudget], services[Records]
+    broker = services[EventBroker]
+    services[Metrics].watch_notifications(lambda: not broker.is_notified)
     return EventStreams(
         records,
         services[Access],

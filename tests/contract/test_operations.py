@@ -50,6 +50,7 @@ METRICS = {
     "pagefault_search_backlog_entries",
     "pagefault_event_feed_lag_events",
     "pagefault_event_listener_lag_events",
+    "pagefault_event_notifications_missing",
     "pagefault_frontier_moves_total",
     "process_cpu_seconds_total",
     "process_max_fds",

@@ -43,6 +43,8 @@ def test_process_that_is_not_notified_says_so_and_is_ready(pooled: Settings) -> 
         line = process.wait_for_log(re.compile(r".*notifications do not arrive.*"))
         with process.client() as client:
             ready = client.get("/readyz")
+            metrics = client.get("/metrics").text
+    assert "\npagefault_event_notifications_missing 1.0\n" in metrics
     assert "PAGEFAULT_DB__LISTEN_URL" in line.group()
     assert (ready.status_code, ready.json()["events"]) == (200, "delayed")
 
