@@ -7,21 +7,23 @@ import typer
 
 from app.cli.options import render_option
 
+HistoryFile = Annotated[
+    Path,
+    typer.Argument(
+        metavar="FILE|-",
+        dir_okay=False,
+        allow_dash=True,
+        help="A request that a provider refused, or a list of messages, as JSON or JSON lines; "
+        "- for standard input.",
+    ),
+]
+
 commands = typer.Typer()
 
 
 @commands.command()
 def doctor(
-    file: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FILE|-",
-            dir_okay=False,
-            allow_dash=True,
-            help="A request that a provider refused, or a list of messages, as JSON or JSON lines; "
-            "- for standard input.",
-        ),
-    ],
+    file: HistoryFile,
     target: Annotated[
         str | None,
         typer.Option(

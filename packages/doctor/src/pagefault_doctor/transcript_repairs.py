@@ -34,7 +34,7 @@ _OUTPUTS = {
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Change:
+class LineChange:
     """A change of one line, as a sentence; `line` is its index."""
 
     line: int
@@ -52,11 +52,11 @@ class Edits:
     parents: dict[int, str] = field(default_factory=dict)
     """The new `parentUuid` of a line."""
     removed: frozenset[int] = frozenset()
-    changes: list[Change] = field(default_factory=list)
+    changes: list[LineChange] = field(default_factory=list)
 
     def note(self, line: int, text: str) -> None:
         """Add a change to the list."""
-        self.changes.append(Change(line, text))
+        self.changes.append(LineChange(line, text))
 
 
 Repairs = Mapping[tuple[int, int], tuple[Sequence[JsonObject], str]]

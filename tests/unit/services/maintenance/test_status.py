@@ -92,8 +92,8 @@ def with_queues(**changes: object) -> StatusReport:
         ),
         (
             with_queues(oldest_entry=NOW - timedelta(seconds=600)),
-            "the search index is 10 min behind: no server runs, or its log has `not indexed for "
-            "searches`",
+            "the search index is 10 min behind: entries are written faster than they are indexed, "
+            "no server runs, or its log has `not indexed for searches`",
         ),
         (
             with_queues(oldest_expiry=NOW - timedelta(hours=25)),
