@@ -92,8 +92,8 @@ def test_working_set_says_what_is_in_context_at_which_level(client: httpx.Client
         "recalls": 1,
     }
     assert (shown[3]["level"], shown[8]["level"]) == ("REDUCED", "FULL")
-    tiny = working_set(client, maxTokens=420)
-    assert tiny["maxTokens"] == 420
+    tiny = working_set(client, maxTokens=380)
+    assert tiny["maxTokens"] == 380
     less = [entry for entry in tiny["entries"] if "evicted" in entry]
     assert (less[0]["role"], less[0]["fromSeq"]) == ("user", 2)
     levels = [(item["level"], item["stepLevel"]) for item in less]
