@@ -65,7 +65,8 @@ class CountedResponse(Response):
             body = message.pop("body", b"")
             starts = range(0, len(body), PIECE_BYTES)
             pieces = deque(body[start : start + PIECE_BYTES] for start in starts)
-            # No other reference is left, so each piece is freed when it was sent.
+            # No reference to the body is left, and each piece is freed when it was sent.
+            del body
             self._response.body = b""
             left_bytes = sum(map(len, pieces))
             while pieces:
