@@ -75,13 +75,13 @@ class _SessionPrefixes(Generic[_Prefix]):
     def put(self, how: RenderedAs, prefix: _Prefix) -> None:
         """Add a prefix; of older ones, fewer are kept the shorter they are."""
         paired = self.paired.setdefault(prefix.seq, prefix.paired)
-        older = (entry for entry in self.rendered.get(how, ()) if entry.seq != prefix.seq)
+        older = (item for item in self.rendered.get(how, ()) if item.seq != prefix.seq)
         known = sorted([prefix.with_paired(paired), *older], key=lambda item: -item.seq)
         newest = known[0].number
         self.rendered[how] = tuple(
             item for item in known if newest - item.number < _KEPT * (item.number & -item.number)
         )
-        used = {entry.seq for prefixes in self.rendered.values() for entry in prefixes}
+        used = {item.seq for prefixes in self.rendered.values() for item in prefixes}
         self.paired = {seq: value for seq, value in self.paired.items() if seq in used}
 
     @property

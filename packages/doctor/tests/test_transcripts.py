@@ -2,6 +2,7 @@
 
 import json
 import os
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -54,12 +55,12 @@ def text(words: str) -> Json:
     return {"type": "text", "text": words}
 
 
-def call(name: str) -> Json:
+def call(name: object) -> Json:
     """Return a call."""
     return {"type": "tool_use", "id": name, "name": "Bash", "input": {"command": "ls"}}
 
 
-def result(name: str, content: object = "a.txt") -> Json:
+def result(name: object, content: object = "a.txt") -> Json:
     """Return a result."""
     return {"type": "tool_result", "tool_use_id": name, "content": content}
 
@@ -349,7 +350,9 @@ def test_file_that_is_no_transcript_is_refused(
         [user(1, {"type": "text", "text": ""}), reply(2, {"type": 7}), user(3, None)],
         [user(1, [{"type": "tool_result"}, {"type": "image"}]), "[]", "7", '"x"', "", "{}"],
         [user(1, "a"), {"type": "assistant", "message": {"content": "b"}}, {"role": "user"}],
+        [user(1, [result(["t"]), result({}), result(7)]), reply(2, call(["t"]))],
         [rollout("response_item", {}), rollout("response_item", {"type": "function_call"})],
+        [rollout("response_item", {"type": [], "call_id": "c"})],
         [
             rollout("compacted", {"replacement_history": [{"type": "function_call"}, 7]}),
             rollout("response_item", {"type": "function_call_output", "output": [7, None]}),
@@ -367,6 +370,28 @@ def test_odd_lines_end_in_a_report(
     assert "Traceback" not in done.stderr, done.stderr
     backup = tmp_path / "s.jsonl.bak"
     assert (backup if backup.exists() else file).read_bytes() == b"".join(before)
+
+
+def test_pipe_is_read_as_a_history(pagefault: LoadedCommand, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    history = json.dumps({"messages": [{"role": "user", "content": "Hello."}]})
+    writer = threading.Thread(target=pipe.write_text, args=(history,))
+    writer.start()
+    done = pagefault.run("doctor", str(pipe))
+    writer.join()
+    assert (done.returncode, done.stderr) == (0, "Nothing is wrong for openai-chat.\n")
+
+
+def test_conversation_of_too_many_values_is_refused(
+    pagefault: LoadedCommand, tmp_path: Path
+) -> None:
+    file = tmp_path / "s.jsonl"
+    before = write(file, [user(1, "a"), *(user(number, [7] * 50_000) for number in range(2, 8))])
+    done = pagefault.run("doctor", "--in-place", str(file))
+    assert done.returncode == 2
+    assert "compact it, or start a new session." in " ".join(done.stderr.split())
+    assert file.read_bytes() == b"".join(before)
 
 
 def test_ids_of_calls_are_left_to_their_owner(pagefault: LoadedCommand, tmp_path: Path) -> None:

@@ -76,7 +76,8 @@ def examine_file(
     if in_place and (output is not None or query != DoctorQuery()):
         raise typer.BadParameter("goes without the other options", param_hint="--in-place")
     try:
-        host = find_host(file) if str(file) != "-" and query == DoctorQuery() else None
+        # A pipe can be read only once.
+        host = find_host(file) if file.is_file() and query == DoctorQuery() else None
         if host is not None:
             examine = mend_transcript if in_place else examine_transcript
             examine(file, host, as_json=as_json)

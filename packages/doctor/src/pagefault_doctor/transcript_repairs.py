@@ -188,7 +188,7 @@ class _Pairing:
             self.contents[line] = [*results, *rest]
             self.edits.note(line, "the results are moved before the other blocks")
         for block in results:
-            name = block.get("tool_use_id") or ""
+            name = _call_id(block)
             if name in self.calls and not self.are_results_over:
                 del self.calls[name]
                 self.answered.add(name)
@@ -216,7 +216,7 @@ class _Pairing:
     def place_results(self) -> None:
         """Move misplaced results to their calls; make text of those that have none."""
         for line, block, is_answered in self.misplaced:
-            name = block.get("tool_use_id") or ""
+            name = _call_id(block)
             content = self.content(line)
             kept = [other for other in content if other != block]
             result = self.missing.pop(name, None)
@@ -244,6 +244,12 @@ def _pair(lines: Sequence[JsonObject], contents: dict[int, list[Any]], edits: Ed
                 pairing.read_answers(line)
     pairing.close_reply()
     pairing.place_results()
+
+
+def _call_id(result: JsonObject) -> str:
+    """Return the id of the call that a result of Claude Code answers; empty if it is no text."""
+    call_id = result.get("tool_use_id")
+    return call_id if isinstance(call_id, str) else ""
 
 
 def _of(content: Sequence[Any], kind: str) -> list[JsonObject]:
@@ -300,12 +306,12 @@ def edit_codex(transcript: Transcript, repairs: Mapping[int, tuple[JsonObject, s
     answered: set[str] = set()
     calls: dict[str, int] = {}
     for line, item in items.items():
-        name = item.get("call_id")
-        if not isinstance(name, str) or not name:
+        name, kind = item.get("call_id"), item.get("type")
+        if not isinstance(name, str) or not name or not isinstance(kind, str):
             continue
-        if item.get("type") in _OUTPUTS:
+        if kind in _OUTPUTS:
             calls.setdefault(name, line)
-        elif item.get("type") in _OUTPUTS.values():
+        elif kind in _OUTPUTS.values():
             if name not in calls or name in answered:
                 edits.messages[line] = _as_message(item)
                 edits.note(line, f"the result of {name}, which has no call, becomes text")
@@ -313,8 +319,8 @@ def edit_codex(transcript: Transcript, repairs: Mapping[int, tuple[JsonObject, s
                 answered.add(name)
     for name, line in calls.items():
         if name not in answered:
-            kind = _OUTPUTS[items[line]["type"]]
-            edits.more[line] = [{"type": kind, "call_id": name, "output": NO_RESULT}]
+            output = _OUTPUTS[items[line]["type"]]
+            edits.more[line] = [{"type": output, "call_id": name, "output": NO_RESULT}]
             tool = items[line].get("name", "shell")
             edits.note(line, f"a line after it has the missing result of {name} ({tool})")
     return edits

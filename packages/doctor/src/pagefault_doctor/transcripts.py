@@ -16,6 +16,7 @@ from rich.table import Table
 from app.cli.terminal import ERR, count_of, one_line, print_line
 from app.config.settings import Settings
 from app.features import FEATURES, open_services
+from pagefault_dialects.errors import PayloadTooLargeError
 from pagefault_dialects.json.values import JsonObject, JsonValue, json_bytes, json_text
 from pagefault_doctor.doctor import Doctor, DoctorQuery
 from pagefault_doctor.feature import FEATURE
@@ -23,6 +24,7 @@ from pagefault_doctor.transcript_files import (
     HOST_NAMES,
     Host,
     Transcript,
+    TranscriptError,
     read_transcript,
     replace_file,
 )
@@ -76,14 +78,24 @@ class Examiner:
     async def examine(
         self, body: bytes, host: Host, *, applies: bool = False
     ) -> tuple[list[JsonObject], list[JsonObject]]:
-        """Return the findings of a history, and with `applies` the repaired messages."""
+        """Return the findings of a history, and with `applies` the repaired messages.
+
+        Raises:
+            TranscriptError: It has too many JSON values.
+        """
 
         async def chunks() -> AsyncIterator[bytes]:
             for start in range(0, len(body), _CHUNK_BYTES):
                 yield body[start : start + _CHUNK_BYTES]
 
         query = DoctorQuery(target=_TARGETS[host], applies=applies)
-        answer = await self.doctor.examine("default", chunks(), query)
+        try:
+            answer = await self.doctor.examine("default", chunks(), query)
+        except PayloadTooLargeError as exc:
+            raise TranscriptError(
+                "the conversation has more JSON values than can be examined: compact it, or start "
+                "a new session."
+            ) from exc
         diagnosis = json.loads(b"".join([chunk async for chunk in answer.chunks()]))
         return diagnosis["findings"], diagnosis.get("messages", [])
 
