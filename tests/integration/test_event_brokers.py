@@ -351,6 +351,7 @@ async def test_everybody_is_woken_when_a_lost_connection_stands_again(
     ):
         # Not polled: woken only when it listens again.
         reader.is_any = False
+        await reader.until_woken(1)
         for number in range(1, CUTS + 1):
             await cut(engines)
             await reader.until_woken(2 * number)
