@@ -134,7 +134,8 @@ def _route_pages() -> str:
 
 def _missing_pages(settings: str) -> list[str]:
     """Return the pages of `docs/` that are missing in the navigation."""
-    pages = sorted((STAGED / "pages" / "docs").glob("*.md"))
+    docs = STAGED / "pages" / "docs"
+    pages = sorted([*docs.glob("*.md"), *docs.glob("start/*.md")])
     names = [path.relative_to(STAGED / "pages").as_posix() for path in pages]
     return [name for name in names if f'"{name}"' not in settings]
 

@@ -23,7 +23,13 @@ pytestmark = pytest.mark.engines("embedded")
 
 PAGES = [
     page
-    for pattern in ("README.md", "docs/*.md", "docs/clients/*.md", "clients/**/README.md")
+    for pattern in (
+        "README.md",
+        "docs/*.md",
+        "docs/start/*.md",
+        "docs/clients/*.md",
+        "clients/**/README.md",
+    )
     for page in sorted(ROOT.glob(pattern))
     if "node_modules" not in page.parts
 ]

@@ -22,7 +22,7 @@ interface Snippet {
 
 const MODULES = join(CLIENTS, "node_modules");
 const FENCE = /^(?:<!-- not run: ([^\n]+) -->\n+)?```(ts|tsx|js)\n(.*?)^```$/gms;
-const PAGES = ["README.md", "docs/*.md", "docs/clients/*.md", "clients/*/README.md", "clients/*/*/README.md"];
+const PAGES = ["README.md", "docs/*.md", "docs/start/*.md", "docs/clients/*.md", "clients/*/README.md", "clients/*/*/README.md"];
 const SNIPPETS: Snippet[] = globSync(PAGES, { cwd: ROOT }).flatMap((page) =>
   [...readFileSync(join(ROOT, page), "utf8").matchAll(FENCE)].map(([, why, language, code]) => ({
     page,
