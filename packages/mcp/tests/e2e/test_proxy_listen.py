@@ -235,16 +235,18 @@ def test_call_with_numbers_that_are_none_ends_nobody_elses_server(tmp_path: Path
     assert texts == [f'{{"image": "@blob:", "t": {t}}}' for t in ("Infinity", "NaN", "1")]
 
 
-def test_session_ends_with_delete(proxy: Listening) -> None:
+@pytest.mark.parametrize("slash", ["", "/"])
+def test_session_ends_with_delete(proxy: Listening, slash: str) -> None:
+    url = f"{proxy.url}{slash}"
     session = proxy.session()
     proxy.post({"jsonrpc": "2.0", "method": "notifications/initialized"}, **session)
     answer = proxy.post(call(1, "process"), **session).json()
     pid = int(answer["result"]["content"][0]["text"])
     with httpx.stream(
-        "GET", proxy.url, headers={**ACCEPT, **header_names(session)}, trust_env=False
+        "GET", url, headers={**ACCEPT, **header_names(session)}, trust_env=False
     ) as stream:
         assert stream.headers["content-type"].startswith("text/event-stream")
-        deleted = httpx.delete(proxy.url, headers=header_names(session), trust_env=False)
+        deleted = httpx.delete(url, headers=header_names(session), trust_env=False)
         # The stream ends when the server has.
         assert (deleted.status_code, stream.read()) == (204, b"")
     with pytest.raises(ProcessLookupError):

@@ -53,9 +53,10 @@ def test_session_and_revision_are_checked_before_a_body_is_read(
     url = httpx.URL(proxy.url)
     connection = http.client.HTTPConnection(url.host, url.port, timeout=WAIT_SECONDS)
     announced = {"content-type": "application/json", "content-length": str(57 * MIB)}
-    connection.request("POST", url.path, headers={**ACCEPT, **announced, **headers})
-    assert connection.getresponse().status == status
-    connection.close()
+    for path in (url.path, f"{url.path}/"):
+        connection.request("POST", path, headers={**ACCEPT, **announced, **headers})
+        assert connection.getresponse().status == status
+        connection.close()
 
 
 @pytest.mark.promise(

@@ -422,6 +422,7 @@ def wrap(servers: dict[str, object]) -> dict[str, Any]:
         ({"command": "uvx", "args": ["--from", "pagefault", "pagefault", "mcp"]}, False),
         ({"url": "http://127.0.0.1:8000/mcp?session=a", "headers": {"Authorization": "b"}}, False),
         ({"url": "http://127.0.0.1:8000/mcp?session=a"}, False),
+        ({"url": "http://127.0.0.1:8000/mcp/?session=a"}, False),
         ({"url": "https://m.example/mcp", "headers": {"Authorization": "Bearer pf_a"}}, False),
         ({"url": "https://m.example/mcp", "headers": {"A": "${env:PAGEFAULT_API_KEY}"}}, False),
         ({"command": "pagefault", "args": ["proxy", "--session", "demo", "--", "a"]}, False),

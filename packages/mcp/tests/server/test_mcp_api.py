@@ -32,6 +32,7 @@ NOTES = "pagefault://pages/notes"
 LONG = "Ten sheep. " * 30_000
 REQUESTS = 10
 ACCEPTED = {"Accept": "application/json, text/event-stream"}
+JSON = {"Content-Type": "application/json"}
 SAVE = {
     "jsonrpc": "2.0",
     "id": 1,
@@ -489,6 +490,41 @@ async def test_body_that_is_too_large_is_an_error_of_the_protocol(
         (0, "Saved as"),
         (-32600, "This key has used up its quota of bytes; there is more of it"),
     ]
+
+
+@MODES
+async def test_address_with_a_slash_at_its_end_is_served_alike(
+    service: LiveService, key: str, mode: str
+) -> None:
+    outcomes = []
+    for path in ("/mcp?session=s", "/mcp/?session=s"):
+        async with asking(service, key, path, mode) as client:
+            with pytest.raises(MCPError) as refused:
+                await client.call_tool("save_page", {"content": "x" * 4 * 1024 * 1024})
+            outcomes.append((refused.value.error.message, await client.list_tools()))
+    too_large = "A request body may have 4194304 bytes at most. Nothing was stored."
+    assert outcomes[0] == outcomes[1]
+    assert outcomes[0][0] == too_large
+
+
+@pytest.mark.parametrize("path", ["/mcp", "/mcp/"])
+def test_every_method_and_guard_of_the_address_knows_its_slash(
+    guarded: dict[str, httpx.Client], path: str
+) -> None:
+    client = guarded["none"]
+    foreign = {**ACCEPTED, "Origin": "https://evil.example"}
+    refused = [
+        client.get(path, headers=ACCEPTED),
+        client.delete(path, headers=ACCEPTED),
+        client.post(path, json=SAVE, headers=foreign),
+        client.post(path, content=b"[" * 5_000, headers={**ACCEPTED, **JSON}),
+        guarded["api-key"].post(path, json=SAVE, headers={**ACCEPTED, "Authorization": "Bearer x"}),
+    ]
+    assert [answer.status_code for answer in refused] == [405, 405, 403, 413, 401]
+    assert {answer.json()["error"]["data"]["instance"] for answer in refused} == {"/mcp"}
+    assert client.post(f"{path}/", json=SAVE, headers=ACCEPTED).status_code == (
+        200 if path == "/mcp" else 404
+    )
 
 
 @MODES

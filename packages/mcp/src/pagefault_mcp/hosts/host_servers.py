@@ -23,7 +23,7 @@ _LOGINS = frozenset({"auth", "oauth", "headersHelper"})
 # Python finds its modules by these, and so would the proxy.
 _PATHS_OF_PYTHON = frozenset({"PYTHONHOME", "PYTHONPATH"})
 # The URL of a service's own server, and the key for it, as in the documents.
-_MEMORY = re.compile(r"[^?#]*/mcp\?(?:[^#]*&)?session=")
+_MEMORY = re.compile(r"[^?#]*/mcp/?\?(?:[^#]*&)?session=")
 _KEY = re.compile(r"PAGEFAULT_API_KEY|Bearer pf_")
 _LAUNCHER = re.compile(r"uvx?|pipx|env|cmd|wsl|docker|podman|python[\d.]*")
 _OURS = re.compile(r"(?:pagefault|app\.cli\.main)(?:\[[^]]*\])?(?:(?:[@:]|==)[^@]+)?")

@@ -1,4 +1,4 @@
-"""Translation of problem documents at `/mcp` into errors of JSON-RPC.
+"""Translation of problem documents at `/mcp` into errors of JSON-RPC; `/mcp/` is `/mcp`.
 
 Clients of MCP do not read problem documents, so a user would see only that there was an error. The
 problem becomes the `data` of the error, with the same status and headers.
@@ -21,16 +21,21 @@ _OWN_HEADERS = (b"content-length", b"content-type")
 
 
 class McpRefusals:
-    """A middleware that translates problems into errors of JSON-RPC."""
+    """A middleware that translates problems into errors of JSON-RPC.
+
+    It is around all others, so a request for `/mcp/` is one for `/mcp` to each of them. Hosts add
+    the slash to URLs, and few of them repeat a `POST` after a redirect.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one ASGI connection."""
-        if scope["type"] != "http" or scope["path"] != PATH:
+        if scope["type"] != "http" or scope["path"].removesuffix("/") != PATH:
             await self._app(scope, receive, send)
             return
+        scope = {**scope, "path": PATH, "raw_path": PATH.encode()}
         started: Message | None = None
         problem = b""
 
