@@ -70,6 +70,7 @@ FEATURES = (
         name="resources",
         routers=(
             "app.routers.resources:router",
+            "app.routers.blobs:router",
             "app.routers.aliases:router",
         ),
         services=("app.wiring.feature_services:RESOURCES",),

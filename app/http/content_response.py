@@ -54,6 +54,7 @@ from app.services.memory_budget.budget import HeldMemory, MemoryBudget
 from app.services.resources.content_sources import ContentSource, ContentSources, Sender, StoreLink
 from app.wiring.services import Services
 from pagefault_dialects.model.media import CHUNK_BYTES
+from pagefault_dialects.model.resource import Resource
 
 MAX_RANGES = 16
 """More ranges than this are ignored (RFC 9110 §17.15: many small ranges are an attack)."""
@@ -440,6 +441,20 @@ class ContentToSend:
     def etag(self) -> str:
         """Return the strong entity-tag of the bytes."""
         return strong_etag(self.digest)
+
+
+def resource_content(
+    resource: Resource, disposition: Disposition, filename: str | None = None
+) -> ContentToSend:
+    """Return the content of a resource, under its own name unless another one is requested."""
+    return ContentToSend(
+        digest=resource.digest,
+        size_bytes=resource.size_bytes,
+        mime_type=resource.mime_type,
+        filename=filename or resource.filename,
+        disposition=disposition,
+        created_at=resource.created_at,
+    )
 
 
 def content_response(

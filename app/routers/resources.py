@@ -21,7 +21,7 @@ from app.http.api_route import ApiRoute
 from app.http.calls import CallDep
 from app.http.conditions import strong_etag
 from app.http.content_headers import Disposition, parse_repr_digest
-from app.http.content_response import ContentToSend, content_response
+from app.http.content_response import content_response, resource_content
 from app.http.dependencies import BearerDep, authenticate, service
 from app.http.form_files import form_file
 from app.http.openapi_operations import (
@@ -63,7 +63,7 @@ from app.wire.resources import (
 from pagefault_dialects.errors import Fault, InvalidPayloadError, PayloadTooLargeError
 from pagefault_dialects.json.pointers import parse_json_pointer
 from pagefault_dialects.media.file_names import disposition_filename
-from pagefault_dialects.model.resource import Resource, parse_resource_id
+from pagefault_dialects.model.resource import parse_resource_id
 from pagefault_dialects.text_windows import LineRange, parse_line_range
 from pagefault_dialects.texts.excerpts import text_alone
 
@@ -89,7 +89,7 @@ AliasQuery = Annotated[
     openapi_extra=file_body(),
     responses={
         200: {"model": ResourceRecord, "description": "The same file, kept before."},
-        **problem_responses(ConflictError, *BODY_ERRORS),
+        **problem_responses(ConflictError, NotFoundError, *BODY_ERRORS),
     },
 )
 async def create_resource(
@@ -98,13 +98,19 @@ async def create_resource(
     filename: FilenameQuery = None,
     alias: AliasQuery = None,
     repr_digest: Annotated[
-        str | None, Header(description="RFC 9530: `sha-256=:…:`, verified.")
+        str | None,
+        Header(
+            description="RFC 9530: `sha-256=:…:`, verified; in place of bytes if they are known."
+        ),
     ] = None,
 ) -> Response:
     """Store a file: a raw body, or the one file of a multipart form. It is streamed to the store.
 
     The type is detected from the bytes. The same file again returns the same resource, with 200.
     With `alias` the resource gets that name as well. If another resource has it, nothing is stored.
+
+    If the project has the bytes of `Repr-Digest` already, the body may be empty; a 404 says that it
+    has not. With `Expect: 100-continue`, the body is requested only if they are not known.
     """
     chunks = call.body()
     named = filename or disposition_filename(call.request.headers.get("content-disposition", ""))
@@ -116,11 +122,15 @@ async def create_resource(
             raise MalformedRequestError("Repr-Digest is verified for sha-256: send `sha-256=:…:`.")
     content_type = call.request.headers.get("content-type", "")
     upload = Upload(None if content_type == _NO_CLAIM else content_type, named, digest, alias)
+    known = None
     if content_type.lower().startswith("multipart/form-data"):
         file = await form_file(content_type, chunks)
         upload = Upload(file.mime_type, filename or file.filename, digest, alias)
         chunks = file.chunks
-    uploaded, is_new = await resources.upload(call.project_id, upload, chunks)
+    elif call.request.headers.get("expect", "").lower() == "100-continue":
+        # The server requests the body when it is first read.
+        known = await resources.upload_known(call.project_id, upload)
+    uploaded, is_new = known or await resources.upload(call.project_id, upload, chunks)
     return answer_written(
         call.request,
         resource_record(uploaded),
@@ -271,7 +281,7 @@ async def get_resource_content(
 ) -> Response:
     """Read the bytes: whole, in ranges, or only if they changed (RFC 9110)."""
     resource = await resources.get(access.project_id, uri)
-    content = _content(resource, access.disposition, access.filename or resource.filename)
+    content = resource_content(resource, access.disposition, access.filename)
     source = sources.of(access.project_id, resource.digest)
     return content_response(
         request.headers,
@@ -280,17 +290,6 @@ async def get_resource_content(
         open_range=source.open,
         source=source,
         resource_policy=access.resource_policy,
-    )
-
-
-def _content(resource: Resource, disposition: Disposition, filename: str | None) -> ContentToSend:
-    return ContentToSend(
-        digest=resource.digest,
-        size_bytes=resource.size_bytes,
-        mime_type=resource.mime_type,
-        filename=filename,
-        disposition=disposition,
-        created_at=resource.created_at,
     )
 
 
@@ -424,6 +423,6 @@ async def get_resource_poster(
     poster = await (posters.get_if_any if optional else posters.get)(call.project_id, video)
     if poster is None:
         return Response(status_code=204)
-    content = _content(poster.resource, "inline", None)
+    content = resource_content(poster.resource, "inline")
     source = sources.of(call.project_id, poster.resource.digest)
     return content_response(call.request.headers, "GET", content, open_range=source.open)

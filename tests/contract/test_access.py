@@ -1,5 +1,6 @@
 """Access: keys and projects, and what a key reveals about other projects."""
 
+import hashlib
 import json
 import re
 import subprocess
@@ -40,6 +41,7 @@ ABSENT = {
     "interaction_id": "01900000-0000-7000-8000-000000000000",
     "upload_id": "01900000-0000-7000-8000-000000000000",
     "alias": "a-absent",
+    "address": f"sha256-{'0' * 64}",
 }
 BODIES: dict[tuple[str, str], object] = {
     ("POST", "/api/tool-results"): {"toolName": "t", "toolCallId": "c", "result": 1},
@@ -318,6 +320,7 @@ def neighbours(service: LiveService) -> Iterator[Neighbours]:
             "interaction_id": response.json()["id"],
             "upload_id": upload.headers["location"].rpartition("/")[2],
             "alias": "a-theirs",
+            "address": f"sha256-{hashlib.sha256(b'theirs').hexdigest()}",
         }
         alias = owner.put("/api/aliases/a-theirs", json={"uri": resource.json()["uri"]})
         content = owner.head(f"{resource.headers['location']}/content")
@@ -333,7 +336,7 @@ def neighbours(service: LiveService) -> Iterator[Neighbours]:
     "security.md#other-projects-data",
     "What belongs to another project is answered like what does not exist: status, headers, body",
     kept_by="app/stores/records/scope.py",
-    tried="38 routes with 4 conditions",
+    tried="46 routes with 4 conditions",
 )
 @pytest.mark.parametrize("condition", ["none", "If-None-Match", "If-Match", "Range"])
 def test_foreign_thing_answers_as_an_absent_one(neighbours: Neighbours, condition: str) -> None:

@@ -1,15 +1,18 @@
 """Resources: uploaded files and their descriptors."""
 
 from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from hashlib import sha256
 
-from app.errors import ConflictError, NotFoundError
+from app.errors import BlobSweptError, ConflictError, NotFoundError
 from app.models.identity import decode_moment_cursor, encode_moment_cursor
 from app.models.resource_descriptor import check_alias
 from app.services.inline_media.stored_media import StoredMedia
 from app.services.media.media_keeper import describe_stored
+from app.services.requests.validation import require_found
 from app.services.resources.aliases import name_resource
-from app.stores.blobs.store import BlobStore, StoredBlob
+from app.stores.blobs.store import BlobMissingError, BlobStore, StoredBlob, read_whole
 from app.stores.records.derived_images import DerivedImageRecords
 from app.stores.records.records import Records
 from app.stores.records.resources import ResourceRecords
@@ -19,6 +22,7 @@ from pagefault_dialects.media.file_type import HEAD_BYTES, detect_type
 from pagefault_dialects.model.resource import Resource
 
 _NAMED_OWNERS = 10
+_DIGEST_OF_NOTHING = sha256().hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,7 @@ class Resources:
             ConflictError: The alias names another resource already; nothing was stored.
             PayloadTooLargeError: It is larger than the limit of media; nothing was stored.
             DigestMismatchError: Its digest is not the announced one; nothing was stored.
+            NotFoundError: It is empty, and the project has no bytes with the announced digest.
             StoreUnavailableError: A store did not answer; nothing is visible.
         """
         if upload.alias is not None:
@@ -63,10 +68,35 @@ class Resources:
                 if len(head) < HEAD_BYTES:
                     head += chunk[: HEAD_BYTES - len(head)]
                 await writer.write(chunk)
+            if not head and upload.digest not in (None, _DIGEST_OF_NOTHING):
+                return require_found(await self.upload_known(project_id, upload), "blob")
             blob = await writer.commit(upload.digest)
-        resource = await describe_blob(
-            self.blobs, project_id, blob=blob, claim=upload, head=bytes(head)
-        )
+        return await self._describe(project_id, upload, blob, bytes(head))
+
+    async def upload_known(self, project_id: str, upload: Upload) -> tuple[Resource, bool] | None:
+        """Store a file whose bytes the project has, without them; else return `None`.
+
+        Raises as `upload` does.
+        """
+        if upload.alias is not None:
+            check_alias(upload.alias)
+        digest = upload.digest or ""
+        found = await self._find_by_digest(project_id, digest)
+        # A row whose blob is lost needs the bytes.
+        if found is None or await self.blobs.size(project_id, digest) != found.size_bytes:
+            return None
+        blob = StoredBlob(digest, found.size_bytes)
+        # The resource may be deleted meanwhile, and its blob swept.
+        with suppress(BlobMissingError, BlobSweptError):
+            head = await read_whole(self.blobs, project_id, digest, end=HEAD_BYTES)
+            return await self._describe(project_id, upload, blob, head)
+        return None
+
+    async def _describe(
+        self, project_id: str, upload: Upload, blob: StoredBlob, head: bytes
+    ) -> tuple[Resource, bool]:
+        """Store the descriptor of an uploaded file."""
+        resource = await describe_blob(self.blobs, project_id, blob=blob, claim=upload, head=head)
 
         def ensure(unit: UnitOfWork) -> tuple[Resource, bool]:
             stored, is_new = unit[ResourceRecords].ensure(resource)
@@ -83,6 +113,19 @@ class Resources:
             NotFoundError: The project has none.
         """
         return await StoredMedia(self.records, self.blobs, project_id).resource(uri)
+
+    async def get_by_digest(self, project_id: str, digest: str) -> Resource:
+        """Return the first resource whose bytes have this SHA-256, 64 hex digits.
+
+        Raises:
+            NotFoundError: The project has none.
+        """
+        return require_found(await self._find_by_digest(project_id, digest), "blob")
+
+    async def _find_by_digest(self, project_id: str, digest: str) -> Resource | None:
+        return await self.records.read(
+            project_id, lambda unit: unit[ResourceRecords].find_by_digest(digest)
+        )
 
     async def list(
         self, project_id: str, *, cursor: str | None, limit: int

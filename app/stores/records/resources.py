@@ -23,6 +23,11 @@ from app.stores.records.unit_of_work import Repository, UnitOfWork
 from pagefault_dialects.model.resource import MediaHints, Resource
 
 _FIND = Lookup(scoped_select(resources, by=["resource_id"]))
+_FIND_BY_DIGEST = Lookup(
+    scoped_select(resources, by=["digest"])
+    .order_by(resources.c.is_derived, resources.c.created_at, resources.c.resource_id)
+    .limit(1)
+)
 _FIND_IN_SESSION = scoped_select(resources).where(
     is_among(resources.c.resource_id, "values"),
     scoped_select(resource_links)
@@ -125,6 +130,14 @@ class ResourceRecords(Repository):
     def find(self, resource_id: str) -> Resource | None:
         """Return the resource with this id."""
         rows = self._scope.look_up(_FIND, resource_id=resource_id)
+        return stored_resource(rows[0]) if rows else None
+
+    def find_by_digest(self, digest: str) -> Resource | None:
+        """Return the first resource with this blob, one that is derived only if there is no other.
+
+        No sweep has claimed the blob, since the row needs it.
+        """
+        rows = self._scope.look_up(_FIND_BY_DIGEST, digest=digest)
         return stored_resource(rows[0]) if rows else None
 
     def find_all(self, resource_ids: Collection[str]) -> dict[str, Resource]:

@@ -252,6 +252,56 @@ def get_resource_poster(
     )
 
 
+def get_blob(
+    address: str | int,
+    *,
+    download: bool | None = None,
+    filename: str | None = None,
+    want_repr_digest: str | None = None,
+    range: str | None = None,
+    if_range: str | None = None,
+) -> Call[bytes]:
+    """Read the bytes with this digest, if the project has a resource with them."""
+    return Call(
+        "GET",
+        f"/api/blobs/{segment(address)}",
+        decode=bytes_of,
+        query={
+            "download": download,
+            "filename": filename,
+        },
+        headers={
+            "Want-Repr-Digest": want_repr_digest,
+            "Range": range,
+            "If-Range": if_range,
+        },
+        is_repeatable=True,
+    )
+
+
+def head_blob(
+    address: str | int,
+    *,
+    download: bool | None = None,
+    filename: str | None = None,
+    want_repr_digest: str | None = None,
+) -> Call[httpx.Headers]:
+    """Read the bytes with this digest, if the project has a resource with them."""
+    return Call(
+        "HEAD",
+        f"/api/blobs/{segment(address)}",
+        decode=headers_of,
+        query={
+            "download": download,
+            "filename": filename,
+        },
+        headers={
+            "Want-Repr-Digest": want_repr_digest,
+        },
+        is_repeatable=True,
+    )
+
+
 def list_aliases(
     *, uri: str | None = None, limit: int | None = None, cursor: str | None = None
 ) -> Call[models.AliasPage]:

@@ -1,0 +1,80 @@
+"""`/api/blobs`: stored bytes at an address that is computed from them."""
+
+import re
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Path, Query, Response
+
+from app.errors import NotFoundError, RangeNotSatisfiableError
+from app.http.api_route import ApiRoute
+from app.http.calls import CallDep
+from app.http.content_response import content_response, resource_content
+from app.http.dependencies import service
+from app.http.openapi_operations import (
+    CONTENT_CONDITIONS,
+    CONTENT_HEADERS,
+    CONTENT_RANGES,
+    FILE_RESPONSE,
+    RANGES_RESPONSE,
+)
+from app.http.parameters import FilenameQuery
+from app.http.problem_types import read_responses
+from app.services.access.published_content import PublishedContent
+from app.services.resources.content_sources import ContentSources
+from app.services.resources.resources import Resources
+
+router = APIRouter(prefix="/api/blobs", tags=["resources"], route_class=ApiRoute)
+
+_ADDRESS = re.compile(r"sha256-([0-9a-f]{64})\Z")
+
+AddressPath = Annotated[
+    str, Path(description="`sha256-` and the SHA-256 of the bytes, 64 lower-case hex digits.")
+]
+
+
+@router.get(
+    "/{address}",
+    response_class=Response,
+    openapi_extra={"parameters": [*CONTENT_CONDITIONS, *CONTENT_RANGES]},
+    responses={
+        200: {"description": "All bytes.", **FILE_RESPONSE},
+        206: RANGES_RESPONSE,
+        307: {"description": "The address of the bytes, if the store sends them."},
+        **read_responses(NotFoundError, RangeNotSatisfiableError),
+    },
+)
+@router.head(
+    "/{address}",
+    name="head_blob",
+    response_class=Response,
+    openapi_extra={"parameters": [*CONTENT_CONDITIONS]},
+    responses={
+        200: {"description": "The headers of all bytes.", "headers": CONTENT_HEADERS},
+        **read_responses(NotFoundError),
+    },
+)
+async def get_blob(
+    call: CallDep,
+    resources: Annotated[Resources, Depends(service(Resources))],
+    sources: Annotated[ContentSources, Depends(service(ContentSources))],
+    published: Annotated[PublishedContent, Depends(service(PublishedContent))],
+    address: AddressPath,
+    download: Annotated[bool, Query(description="Send it as an attachment.")] = False,
+    filename: FilenameQuery = None,
+) -> Response:
+    """Read the bytes with this digest, if the project has a resource with them.
+
+    Type and name are those of the first such resource. The address is known before the upload, and
+    is a 404 until then, and after the last such resource was deleted.
+    """
+    match = _ADDRESS.match(address)
+    resource = await resources.get_by_digest(call.project_id, match[1] if match else "")
+    source = sources.of(call.project_id, resource.digest)
+    return content_response(
+        call.request.headers,
+        call.request.method,
+        resource_content(resource, "attachment" if download else "inline", filename),
+        open_range=source.open,
+        source=source,
+        resource_policy=published.resource_policy,
+    )
