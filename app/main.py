@@ -128,9 +128,9 @@ def _add_middleware(app: FastAPI, settings: Settings) -> None:
     limits = settings.limits
     app.add_middleware(
         RequestContextMiddleware,
-        most_at_once=limits.requests_at_once,
+        max_at_once=limits.requests_at_once,
         # No more than can be connected: those who go away while they wait are still counted.
-        most_waiting=limits.connections_at_once,
+        max_waiting=limits.connections_at_once,
     )
     app.add_middleware(tus.TusMiddleware)
 

@@ -91,15 +91,15 @@ async def _figure(service: Service, attack: Attack, holds: _Holds) -> Figure:
     longest, places = max(holds.read(), default=(0.0, []))
     size_bytes = len(attack.body.encode())
     detail = f"{size_bytes:,} bytes, answered {status}; slowest `/healthz` {max(times):.0f} ms"
-    most_ms = _MAX_MS if size_bytes <= MIB else _MAX_MS_ABOVE
-    if longest > most_ms:
+    max_ms = _MAX_MS if size_bytes <= MIB else _MAX_MS_ABOVE
+    if longest > max_ms:
         detail += f"; then at {'; '.join(places)}"
     return Figure(
         group=GROUP,
         name=attack.name,
         value=longest,
         unit="ms",
-        aim=value_at_most(most_ms),
+        aim=value_at_most(max_ms),
         detail=detail,
     )
 

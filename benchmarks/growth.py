@@ -208,9 +208,7 @@ OPERATIONS: dict[str, Operation] = {
     "list: pages of a modality": lambda s: _pages(s, modality="structured"),
     "list: pinned pages of a session": lambda s: _pages(s, session_id=s.session, pinned=True),
     "list: manifest": lambda s: _found(
-        s.services[PageManifests].get(
-            PROJECT, s.session, cursor=None, limit=SHOWN, most_tokens=None
-        )
+        s.services[PageManifests].get(PROJECT, s.session, cursor=None, limit=SHOWN, max_tokens=None)
     ),
     "events: from the middle": _events,
     "events: of a session": lambda s: _events(s, s.session),

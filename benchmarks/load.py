@@ -146,7 +146,7 @@ def _bytes(aim: float) -> _Rate:
 
 
 async def _measured(
-    load: Load, service: Service, bare: Bare, scale: Scale, rate: _Rate | None, most_ms: float
+    load: Load, service: Service, bare: Bare, scale: Scale, rate: _Rate | None, max_ms: float
 ) -> list[Figure]:
     """A load and its ceiling in turns; a first round warms up and is not counted."""
     served, ceiling = Measured(), Measured()
@@ -167,7 +167,7 @@ async def _measured(
         unit="ms",
         baseline=ceiling.p99,
         baseline_name=load.ceiling_name,
-        aim=value_at_most(most_ms),
+        aim=value_at_most(max_ms),
         detail=f"of {len(served.milliseconds):,} answers",
     )
     if rate is None:

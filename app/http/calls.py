@@ -25,18 +25,18 @@ class Call:
     limits: Limits
 
     def body(
-        self, most_bytes: int | None = None, *, keeps_received: bool = False
+        self, max_bytes: int | None = None, *, keeps_received: bool = False
     ) -> AsyncIterator[bytes]:
         """Return the chunks of the body, which may have another limit; see `stream_body`."""
         limits = self.limits
-        if most_bytes is not None:
-            limits = limits.model_copy(update={"body_bytes": most_bytes})
+        if max_bytes is not None:
+            limits = limits.model_copy(update={"body_bytes": max_bytes})
         return stream_body(self.request, limits, keeps_received=keeps_received)
 
-    def json_body(self, most_bytes: int | None = None) -> AsyncIterator[bytes]:
+    def json_body(self, max_bytes: int | None = None) -> AsyncIterator[bytes]:
         """Return the chunks of a body that is declared as JSON; see `require_json`."""
         require_json(self.request)
-        return self.body(most_bytes)
+        return self.body(max_bytes)
 
     async def model(self, model: type[_Model]) -> _Model:
         """Return a small JSON body as a model.

@@ -58,13 +58,13 @@ class Admission:
 
     Args:
         most: The number of slots.
-        most_waiting: The number of requests that may wait. A request whose client has disconnected
+        max_waiting: The number of requests that may wait. A request whose client has disconnected
             counts until its turn comes, or its time is over.
     """
 
-    def __init__(self, most: int, *, most_waiting: int) -> None:
+    def __init__(self, most: int, *, max_waiting: int) -> None:
         self._slots = asyncio.Semaphore(most)
-        self._most_waiting = most_waiting
+        self._max_waiting = max_waiting
         self._waiting = 0
 
     async def acquire(self) -> Slot | None:
@@ -72,7 +72,7 @@ class Admission:
         if not self._slots.locked():
             # A slot is free, so this returns immediately.
             await self._slots.acquire()
-        elif self._waiting >= self._most_waiting or not await self._wait():
+        elif self._waiting >= self._max_waiting or not await self._wait():
             return None
         return Slot(self._slots.release)
 
@@ -95,14 +95,14 @@ class RequestContextMiddleware:
 
     Args:
         app: The application.
-        most_at_once: The number of requests that are processed at once. Further requests wait for a
+        max_at_once: The number of requests that are processed at once. Further requests wait for a
             slot, and get a 503 if none becomes available in time. `/healthz` needs no slot.
-        most_waiting: The number of requests that may wait. Further requests get a 503 immediately.
+        max_waiting: The number of requests that may wait. Further requests get a 503 immediately.
     """
 
-    def __init__(self, app: ASGIApp, *, most_at_once: int, most_waiting: int) -> None:
+    def __init__(self, app: ASGIApp, *, max_at_once: int, max_waiting: int) -> None:
         self._app = app
-        self._admission = Admission(most_at_once, most_waiting=most_waiting)
+        self._admission = Admission(max_at_once, max_waiting=max_waiting)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one ASGI connection."""

@@ -223,7 +223,7 @@ async def get_manifest(
     Pinned pages come first, then important, then new ones. Each page is one line.
     """
     manifest = await manifests.get(
-        call.project_id, session_id, cursor=cursor, limit=limit, most_tokens=memory_tokens
+        call.project_id, session_id, cursor=cursor, limit=limit, max_tokens=memory_tokens
     )
     if wants_text(call.request):
         response = answer_text(call.request, manifest.text)

@@ -113,7 +113,7 @@ class Metrics:
         self._connections = self._gauge(
             "database_connections", "Connections to the database.", "pool", "state"
         )
-        self._most_connections = self._gauge(
+        self._max_connections = self._gauge(
             "database_connections_max", "Connections that a pool may open.", "pool"
         )
         self._waiting = self._gauge(
@@ -247,7 +247,7 @@ class Metrics:
             for pool in read_pools():
                 self._connections.labels(pool.name, "used").set(pool.used)
                 self._connections.labels(pool.name, "idle").set(pool.idle)
-                self._most_connections.labels(pool.name).set(pool.most)
+                self._max_connections.labels(pool.name).set(pool.most)
                 self._waiting.labels(pool.name).set(pool.waiting)
 
         self._watches.append(set_gauges)

@@ -17,7 +17,7 @@ def _sweep(services: Services) -> Sweep:
         stores.records,
         stores.blobs,
         events_kept=timedelta(seconds=events.keep_seconds),
-        most_events=events.keep_count,
+        max_events=events.keep_count,
         stored_bytes=stores.storage_quota,
     )
 

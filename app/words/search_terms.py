@@ -231,18 +231,18 @@ def _words_of_short(searchable: SearchableText) -> SearchWords:
     return SearchWords(heading, text, " ".join(stems))
 
 
-def stems_of(words: Iterable[str], *, most_bytes: int) -> str:
+def stems_of(words: Iterable[str], *, max_bytes: int) -> str:
     """Return the stems of words that are not their own, as `SearchWords` has them.
 
     Args:
         words: The words.
-        most_bytes: How long they may be; those beyond are left out.
+        max_bytes: How long they may be; those beyond are left out.
     """
     stems = dict.fromkeys(stem(word) for word in words if stem(word) != word)
     kept: list[str] = []
     for name in stems:
-        most_bytes -= len(name.encode()) + _NEW_WORD_BYTES
-        if most_bytes < 0:
+        max_bytes -= len(name.encode()) + _NEW_WORD_BYTES
+        if max_bytes < 0:
             break
         kept.append(name)
     return " ".join(kept)

@@ -188,15 +188,15 @@ def test_session_has_the_texts_of_its_tools_in_that_length(client: httpx.Client)
     ]
 
 
-@pytest.mark.parametrize("most_chars", [1_500, 1_000_000])
+@pytest.mark.parametrize("max_chars", [1_500, 1_000_000])
 def test_text_that_is_evicted_is_named_by_what_has_all_of_it(
-    client: httpx.Client, most_chars: int
+    client: httpx.Client, max_chars: int
 ) -> None:
     append(client, content="Watch it.")
     path = render_path(client, LONG)
     (resource,) = client.get(path.removesuffix("/render")).json()["sanitized"]["resources"]
     append(client, content="And now?")
-    query = {"maxText": most_chars, "maxTokens": 250}
+    query = {"maxText": max_chars, "maxTokens": 250}
     words = all_words(rendering(client, SESSION_RENDER, "openai-chat", **query))
     way = f'read_text("@{resource["uri"]}") shows all of it'
     assert way in words

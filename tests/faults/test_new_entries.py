@@ -45,7 +45,7 @@ from tests.faults.lengths import times
 from tests.kit.media import b64, png
 
 PROJECT = "default"
-_MOST_BYTES = 40_960
+_MAX_BYTES = 40_960
 _MAX_LONG_BUDGET = 250
 """A quarter of those bytes has more tokens in every history."""
 _numbers = itertools.count()
@@ -275,7 +275,7 @@ async def _opened(folder: Path) -> AsyncIterator[_Store]:
         readers = services[Records], services[BlobStore], resolver, turns
         new_entries, windows = (
             NewEntries(*readers, stride=1),
-            SessionWindows(*readers, stride=1, most_bytes=_MOST_BYTES),
+            SessionWindows(*readers, stride=1, max_bytes=_MAX_BYTES),
         )
         yield _Store(services, new_entries, windows)
 
@@ -286,8 +286,8 @@ async def _session_without_room(store: _Store) -> None:
     given = readers.records, readers.blobs, readers.resolver, readers.known
     forgetful = replace(
         store,
-        new_entries=NewEntries(*given, stride=1, prefixes=PrefixCache(most_bytes=0)),
-        windows=SessionWindows(*given, stride=1, prefixes=PrefixCache(most_bytes=0)),
+        new_entries=NewEntries(*given, stride=1, prefixes=PrefixCache(max_bytes=0)),
+        windows=SessionWindows(*given, stride=1, prefixes=PrefixCache(max_bytes=0)),
     )
     steps: list[Any] = [
         _said("user", "x"),

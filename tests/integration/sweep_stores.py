@@ -61,7 +61,7 @@ class Stores:
 
     def sweep(self) -> Sweep:
         """A sweep of them, which leaves all events of the last days."""
-        return Sweep(self.records, self.blobs, events_kept=timedelta(days=7), most_events=1_000_000)
+        return Sweep(self.records, self.blobs, events_kept=timedelta(days=7), max_events=1_000_000)
 
     async def put(self, *bodies: bytes, project: str = PROJECT) -> None:
         """Do the first half of a write: the bytes are stored."""

@@ -45,8 +45,8 @@ from tests.kit.media import mp4, noise_bytes
 from tests.kit.units import reading, writing
 
 pytestmark = pytest.mark.anyio
-RECIPE = ImageRecipe(("image/jpeg", "image/png"), most_side=100)
-OTHER_RECIPE = ImageRecipe(("image/png",), most_side=100)
+RECIPE = ImageRecipe(("image/jpeg", "image/png"), max_side=100)
+OTHER_RECIPE = ImageRecipe(("image/png",), max_side=100)
 PICTURE, OTHER = saved(picture(), "PNG"), saved(see_through(), "PNG")
 _WAITING = "SELECT count(*) FROM pg_locks WHERE NOT granted"
 BROKEN = PICTURE[:2_000]

@@ -92,7 +92,7 @@ async def told(records: Records, after: int, session_id: str = "s") -> list[tupl
 
 async def sweep(stores: Stores, *, kept: timedelta = AGES, most: int = 10**6) -> int:
     """Remove old events; returns how many."""
-    run = Sweep(stores.records, stores.blobs, events_kept=kept, most_events=most)
+    run = Sweep(stores.records, stores.blobs, events_kept=kept, max_events=most)
     return (await run.run(DAY_SECONDS)).expired_events
 
 
@@ -270,7 +270,7 @@ async def test_nothing_is_kept_and_yet_the_end_is_a_place(
 
 async def test_sweep_that_only_counts_removes_no_event(stores: Stores) -> None:
     await write(stores.records, "s", "s")
-    run = Sweep(stores.records, stores.blobs, events_kept=AGES, most_events=0)
+    run = Sweep(stores.records, stores.blobs, events_kept=AGES, max_events=0)
     assert await run.run(DAY_SECONDS, dry_run=True) == SweepReport(expired_events=2)
     assert await start(stores.records, 0, None) == Start(0, 0)
 
@@ -291,7 +291,7 @@ def test_listener_of_a_session_that_ended_long_ago_is_reset_by_the_next_of_its_n
 
     async def forget_all_events() -> None:
         async with opened_stores(settings) as stores:
-            await Sweep(stores.records, stores.blobs, events_kept=timedelta(0), most_events=0).run(
+            await Sweep(stores.records, stores.blobs, events_kept=timedelta(0), max_events=0).run(
                 DAY_SECONDS
             )
 

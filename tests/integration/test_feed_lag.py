@@ -41,7 +41,7 @@ async def test_lag_counts_events_that_are_not_handed_out_and_those_that_wait(
     async with running(records) as feeds:
         feed = await feeds.enter("p")
         quick, slow = (
-            Subscription(None, most_events=100, most_bytes=10**6, room=feeds.room) for _ in range(2)
+            Subscription(None, max_events=100, max_bytes=10**6, room=feeds.room) for _ in range(2)
         )
         feed.attach(quick)
         feed.attach(slow)

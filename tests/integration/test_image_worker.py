@@ -19,8 +19,8 @@ from tests.kit.images import opened, picture, saved
 
 pytestmark = pytest.mark.anyio
 MIB = 1024 * 1024
-RECIPE = ImageRecipe(("image/jpeg",), most_side=100)
-TASK = ImageTask("image/png", RECIPE, most_pixels=20_000_000, most_work=10**12)
+RECIPE = ImageRecipe(("image/jpeg",), max_side=100)
+TASK = ImageTask("image/png", RECIPE, max_pixels=20_000_000, max_work=10**12)
 PICTURE = saved(picture(), "PNG")
 # A minute of work and more.
 ENDLESS = jpeg_of_scans(2_500, 12_000)

@@ -38,7 +38,7 @@ from tests.kit.servers import Engine
 
 pytestmark = pytest.mark.anyio
 FIRST, BEFORE_RELEASE = "0001", "0021"
-MOST_MS = 1_000
+MAX_MS = 1_000
 """The time that a statement of an old process may take, by a limit of the database."""
 
 _RESULT = """
@@ -129,7 +129,7 @@ class OldProcess:
             with self._engines.writer.connect() as connection:
                 is_postgresql = connection.dialect.name == "postgresql"
                 limit = "SET statement_timeout =" if is_postgresql else "PRAGMA busy_timeout ="
-                connection.exec_driver_sql(f"{limit} {MOST_MS}")
+                connection.exec_driver_sql(f"{limit} {MAX_MS}")
                 for number in count():
                     self._write(connection, f"old-{number}")
                     for statement in _READS:

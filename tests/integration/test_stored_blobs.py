@@ -67,7 +67,7 @@ class Bench:
             self.stores.records,
             self.stores.blobs,
             events_kept=timedelta(days=7),
-            most_events=1_000_000,
+            max_events=1_000_000,
             stored_bytes=self.stored_bytes,
         )
         return await sweep.run(0)

@@ -59,7 +59,7 @@ class AnswerLog:
         folder: Where other processes leave theirs, each in a file.
     """
 
-    most_bytes: ClassVar[int] = 1 << 20
+    max_bytes: ClassVar[int] = 1 << 20
     """The longest body that is kept, and so checked."""
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -169,7 +169,7 @@ class _Recording:
                 for event in bytes(self._body[:-2]).split(b"\n\n"):
                     self._add_event(event)
                 self._body.clear()
-            elif len(self._body) > self._log.most_bytes:
+            elif len(self._body) > self._log.max_bytes:
                 self._body = None
         if not message.get("more_body"):
             self._is_kept = False
@@ -198,7 +198,7 @@ class AnswerFile(AnswerLog):
         shared: The folder.
     """
 
-    most_bytes = 64 << 10
+    max_bytes = 64 << 10
 
     def __init__(self, shared: Path) -> None:
         super().__init__()

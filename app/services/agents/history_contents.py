@@ -29,28 +29,28 @@ class HistoryContents:
     """Reads the texts."""
 
     async def read(
-        self, project_id: str, session_id: str, reference: str, *, most_bytes: int
+        self, project_id: str, session_id: str, reference: str, *, max_bytes: int
     ) -> HistoryContent | str:
         """Return the content of a reference, or the reason why there is none.
 
         Raises:
-            PayloadTooLargeError: The content has more than `most_bytes`.
+            PayloadTooLargeError: The content has more than `max_bytes`.
             StoreUnavailableError: A store did not answer.
         """
         try:
-            content = await self._read(project_id, session_id, reference, most_bytes)
+            content = await self._read(project_id, session_id, reference, max_bytes)
         except WrongArgumentsError as exc:
             return str(exc)
-        if isinstance(content, HistoryContent) and len(content.data) > most_bytes:
-            raise _too_large_error(reference, most_bytes)
+        if isinstance(content, HistoryContent) and len(content.data) > max_bytes:
+            raise _too_large_error(reference, max_bytes)
         return content
 
     async def _read(
-        self, project_id: str, session_id: str, reference: str, most_bytes: int
+        self, project_id: str, session_id: str, reference: str, max_bytes: int
     ) -> HistoryContent | str:
         entries = parse_entry_range(reference)
         if entries is not None:
-            data = await self._list(project_id, session_id, entries, most_bytes)
+            data = await self._list(project_id, session_id, entries, max_bytes)
             return HistoryContent(_TEXT, data)
         found = await self.texts.find(project_id, session_id, reference)
         if found is not None:
@@ -62,7 +62,7 @@ class HistoryContents:
         return HistoryContent(medium.medium.mime_type, medium.data)
 
     async def _list(
-        self, project_id: str, session_id: str, entries: EntryRange, most_bytes: int
+        self, project_id: str, session_id: str, entries: EntryRange, max_bytes: int
     ) -> bytes:
         await self.texts.measure(project_id, session_id, entries)
         data = bytearray()
@@ -70,14 +70,14 @@ class HistoryContents:
             async for piece in pieces:
                 for line in piece:
                     data += line.text.encode("utf-8", "replace") + b"\n"
-                if len(data) > most_bytes:
-                    raise _too_large_error(entries.ref(entries.first), most_bytes)
+                if len(data) > max_bytes:
+                    raise _too_large_error(entries.ref(entries.first), max_bytes)
         return bytes(data)
 
 
-def _too_large_error(reference: str, most_bytes: int) -> PayloadTooLargeError:
+def _too_large_error(reference: str, max_bytes: int) -> PayloadTooLargeError:
     return PayloadTooLargeError(
-        f"{reference} has more than the {most_bytes} bytes that there is room for in this answer. "
+        f"{reference} has more than the {max_bytes} bytes that there is room for in this answer. "
         "Ask for less at once, or read it in pieces with the tool read_text.",
         code="medium-too-large",
     )

@@ -90,7 +90,7 @@ class HistoryTexts:
                     session_id,
                     after_seq=after_seq,
                     limit=_ENTRIES_AT_ONCE,
-                    most_bytes=_MAX_BYTES,
+                    max_bytes=_MAX_BYTES,
                 )
                 return stretch.rows[-1].seq if stretch.rows else None, stretch.entries()
 

@@ -331,7 +331,7 @@ class ReferenceResolver:
                 contents[reference] = _NO_LINK
                 continue
             found = await self.history.read(
-                project_id, request.session_id, reference, most_bytes=room
+                project_id, request.session_id, reference, max_bytes=room
             )
             if isinstance(found, str):
                 contents[reference] = found

@@ -214,9 +214,9 @@ class TextReader:
                 chars += sum(len(part.text) + 1 for part in piece)
                 if chars > MAX_TEXT_CHARS:
                     break
-        most_chars = min(limit, MAX_TEXT_CHARS)
+        max_chars = min(limit, MAX_TEXT_CHARS)
         fitting, next_seq = await anyio.to_thread.run_sync(
-            take_lines, lines, most_chars, place.max_tokens
+            take_lines, lines, max_chars, place.max_tokens
         )
         last_seq = lines[len(fitting) - 1][0] if fitting else entries.first
         notice = f"; go on with ref={quoted(entries.ref(next_seq))}" if next_seq else ""

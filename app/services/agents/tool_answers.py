@@ -57,16 +57,16 @@ def _parts(hit: Hit) -> tuple[str, str]:
     return start, hit.snippet or fields.hint or fields.caption or ""
 
 
-def _shortened_words(words: str, most_chars: int, most_tokens: int) -> str:
+def _shortened_words(words: str, max_chars: int, max_tokens: int) -> str:
     """Return the part of a hit's text that fits after its id; empty if that is too short."""
-    room = most_chars
-    while words and room >= _FEWEST_CHARS and most_tokens >= _FEWEST_TOKENS:
+    room = max_chars
+    while words and room >= _FEWEST_CHARS and max_tokens >= _FEWEST_TOKENS:
         short = f": {quoted_short(words, room)}"
         tokens = count_tokens(short)
-        if tokens <= most_tokens:
+        if tokens <= max_tokens:
             return short
         # Scale down the actual length, because a short text does not fill the room.
-        room = min(room, len(short)) * most_tokens // tokens
+        room = min(room, len(short)) * max_tokens // tokens
     return ""
 
 

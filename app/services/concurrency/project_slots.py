@@ -12,12 +12,12 @@ class ProjectSlots:
 
     Args:
         most: How many slots there are.
-        most_of_project: How many of them one project may hold.
+        max_of_project: How many of them one project may hold.
     """
 
-    def __init__(self, most: int, most_of_project: int) -> None:
+    def __init__(self, most: int, max_of_project: int) -> None:
         self._slots = anyio.CapacityLimiter(most)
-        self._most_of_project = most_of_project
+        self._max_of_project = max_of_project
         self._of_projects: WeakValueDictionary[str, anyio.CapacityLimiter] = WeakValueDictionary()
 
     @asynccontextmanager
@@ -25,7 +25,7 @@ class ProjectSlots:
         """Hold a slot of a project in the block; wait for one in the order of the requests."""
         of_project = self._of_projects.get(project_id)
         if of_project is None:
-            of_project = anyio.CapacityLimiter(self._most_of_project)
+            of_project = anyio.CapacityLimiter(self._max_of_project)
             self._of_projects[project_id] = of_project
         async with of_project, self._slots:
             yield

@@ -125,7 +125,7 @@ class ProjectFeed:
 
     def _look(self, unit: UnitOfWork) -> tuple[Sequence[LoggedEvent], int]:
         """Return new events, and the number up to which events were removed unread."""
-        logged = unit[EventRecords].after(self.position, limit=_AT_ONCE, most_bytes=_AT_ONCE_BYTES)
+        logged = unit[EventRecords].after(self.position, limit=_AT_ONCE, max_bytes=_AT_ONCE_BYTES)
         is_gap = bool(logged) and logged[0].number > self.position + 1
         return logged, unit[EventRecords].bounds().removed if is_gap else 0
 

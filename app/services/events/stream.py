@@ -229,7 +229,7 @@ class EventStream:
             self._number,
             session_id=self.subscription.session_id,
             limit=_AT_ONCE,
-            most_bytes=_AT_ONCE_BYTES,
+            max_bytes=_AT_ONCE_BYTES,
         )
         return anew, logged
 

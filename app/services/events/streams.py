@@ -98,8 +98,8 @@ class EventStreams:
         with self._place(caller):
             subscription = Subscription(
                 session_id,
-                most_events=self._limits.queued_events,
-                most_bytes=self._limits.queued_bytes,
+                max_events=self._limits.queued_events,
+                max_bytes=self._limits.queued_bytes,
                 room=self._feeds.room,
             )
             async with self._readers:

@@ -209,19 +209,19 @@ class Subscription:
 
     Args:
         session_id: Whose events are wanted, `None` for all.
-        most_events: How many may wait.
-        most_bytes: How many bytes of them may wait.
+        max_events: How many may wait.
+        max_bytes: How many bytes of them may wait.
         room: What all queues of the process have together.
     """
 
     def __init__(
-        self, session_id: str | None, *, most_events: int, most_bytes: int, room: QueueRoom
+        self, session_id: str | None, *, max_events: int, max_bytes: int, room: QueueRoom
     ) -> None:
         self.session_id = session_id
         self._room = room
         self._delivered: list[EventItem] = []
-        self._most_events = most_events
-        self._most_bytes = most_bytes
+        self._max_events = max_events
+        self._max_bytes = max_bytes
         self._waiting: deque[EventItem] = deque()
         self.waiting_bytes = 0
         self._changed = asyncio.Event()
@@ -234,7 +234,7 @@ class Subscription:
         self._room.put(event_batch.items)
         self._waiting.extend(event_batch.items)
         self.waiting_bytes += event_batch.size_bytes
-        if len(self._waiting) > self._most_events or self.waiting_bytes > self._most_bytes:
+        if len(self._waiting) > self._max_events or self.waiting_bytes > self._max_bytes:
             self.cut("slow")
         self._changed.set()
 

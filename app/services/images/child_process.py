@@ -89,7 +89,7 @@ def mapped_bytes() -> int:
     return _status_bytes("VmSize")
 
 
-def most_mapped_bytes() -> int:
+def max_mapped_bytes() -> int:
     """Return the peak of mapped memory of this process, or 0 if it is unknown."""
     return _status_bytes("VmPeak")
 

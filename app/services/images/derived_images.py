@@ -83,9 +83,9 @@ class DerivedImages:
             noted = await self.find(project_id, digest, key)
             if noted is not None:
                 return noted
-            most_bytes = self.limits.image_bytes
-            data = await read_whole(self.blobs, project_id, digest, end=most_bytes + 1)
-            if len(data) > most_bytes:
+            max_bytes = self.limits.image_bytes
+            data = await read_whole(self.blobs, project_id, digest, end=max_bytes + 1)
+            if len(data) > max_bytes:
                 return None
             fitted = await decode(data, mime_type, recipe)
             # The image is complete, so it is stored even if the client has left.
@@ -106,11 +106,11 @@ class DerivedImages:
         if len(data) > self.limits.image_bytes:
             return None
         room = max(_LEAST_ROOM_BYTES, _MAX_GROWTH * len(data))
-        most_bytes = room if recipe.most_bytes is None else min(room, recipe.most_bytes)
+        max_bytes = room if recipe.max_bytes is None else min(room, recipe.max_bytes)
         cost = await self.images.cost_of(data[:_HEAD_BYTES], mime_type)
         if cost is None:
             return None
-        bounded = replace(recipe, most_bytes=most_bytes)
+        bounded = replace(recipe, max_bytes=max_bytes)
         made = await self.images.run(
             project_id, cost, len(data), lambda decode: decode(data, mime_type, bounded)
         )

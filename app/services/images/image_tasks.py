@@ -35,9 +35,9 @@ class ImageTask:
     """Its type if its first bytes do not reveal it."""
     recipe: ImageRecipe | None
     """The recipe of the new image; `None` for the smaller form of a page's image."""
-    most_pixels: int
+    max_pixels: int
     """The maximum of pixels of a decoded image."""
-    most_work: int
+    max_work: int
     """The maximum of pixels processed in all passes."""
 
     def dump(self, *, size_bytes: int, memory_bytes: int, seconds: float) -> bytes:

@@ -56,7 +56,7 @@ class ImageWork:
 
     def __init__(self, memory: MemoryBudget, limits: Limits) -> None:
         self._memory = memory
-        self._most_pixels = limits.image_pixels
+        self._max_pixels = limits.image_pixels
         self._quick = ProjectTurns(
             waiting=_WAITING, at_once=_QUICK_AT_ONCE, of_project=_QUICK_AT_ONCE
         )
@@ -73,7 +73,7 @@ class ImageWork:
 
     async def cost_of(self, head: bytes, mime_type: str) -> DecodingCost | None:
         """Return the cost of an image from its first bytes; see `decoding_cost`."""
-        read = partial(decoding_cost, head, mime_type, most_pixels=self._most_pixels)
+        read = partial(decoding_cost, head, mime_type, max_pixels=self._max_pixels)
         return await anyio.to_thread.run_sync(read)
 
     async def run(
@@ -130,7 +130,7 @@ class ImageWork:
         # Imported here, so that only processes that decode images load Pillow.
         from app.services.images.pixels import make_image  # noqa: PLC0415
 
-        task = ImageTask(mime_type, recipe, self._most_pixels, _QUICK_WORK)
+        task = ImageTask(mime_type, recipe, self._max_pixels, _QUICK_WORK)
         try:
             return await anyio.to_thread.run_sync(make_image, data, task)
         except (MemoryError, OSError) as exc:
@@ -145,6 +145,6 @@ class ImageWork:
         mime_type: str,
         recipe: ImageRecipe | None,
     ) -> FittedImage | None:
-        task = ImageTask(mime_type, recipe, self._most_pixels, _MAX_PASSES * self._most_pixels)
-        seconds = _LEAST_SECONDS + min(cost.pixels, self._most_pixels) / _PIXELS_PER_SECOND
+        task = ImageTask(mime_type, recipe, self._max_pixels, _MAX_PASSES * self._max_pixels)
+        seconds = _LEAST_SECONDS + min(cost.pixels, self._max_pixels) / _PIXELS_PER_SECOND
         return await self._worker.make(data, task, memory_bytes=memory_bytes, seconds=seconds)

@@ -84,10 +84,10 @@ def _load_pixels(
     if enough is not None and is_read_in_rows(image, data):
         # A JPEG can be decoded to a fraction of its size at a fraction of the cost.
         image.draft(None, enough)
-    if _pixels(image.size, 1) > task.most_pixels:
+    if _pixels(image.size, 1) > task.max_pixels:
         return False
     passes = count_passes(image, data)
-    if passes * pixels > task.most_work:
+    if passes * pixels > task.max_work:
         raise TooCostlyError(
             f"To decode it takes {passes} passes over {pixels} pixels, which is too much work, so "
             "no smaller image is made of it."
@@ -172,36 +172,36 @@ def _fitted(
     task: ImageTask,
     recipe: ImageRecipe,
 ) -> FittedImage | None:
-    side, most_pixels = recipe.most_side or _ANY_SIDE, task.most_pixels
-    least_side = recipe.least_side or 0
-    if source_type != "image/jpeg" and _pixels(image.size, 1) > most_pixels:
+    side, max_pixels = recipe.max_side or _ANY_SIDE, task.max_pixels
+    min_side = recipe.min_side or 0
+    if source_type != "image/jpeg" and _pixels(image.size, 1) > max_pixels:
         # Before its orientation is read, since Pillow decodes a whole PNG for that.
         return None
     orientation = _orientation(image)
     fits = (
         source_type in recipe.types
         and max(image.size) <= side
-        and not _is_to_be_enlarged(image.size, least_side, side)
-        and (recipe.most_bytes is None or len(data) <= recipe.most_bytes)
+        and not _is_to_be_enlarged(image.size, min_side, side)
+        and (recipe.max_bytes is None or len(data) <= recipe.max_bytes)
         and orientation not in _TURNS
     )
     has_more = bool(getattr(image, "is_animated", False))
-    enough = None if fits else _enough(image.size, side, most_pixels)
+    enough = None if fits else _enough(image.size, side, max_pixels)
     if not _load_pixels(image, data, task, enough):
         return None
     if fits:
         return FittedImage(data, source_type, is_first_picture=False)
-    upright = _upright(image, min(side, _most_side(image.size)), orientation)
-    if _is_to_be_enlarged(upright.size, least_side, side):
+    upright = _upright(image, min(side, _max_side(image.size)), orientation)
+    if _is_to_be_enlarged(upright.size, min_side, side):
         shorter = min(upright.size)
-        width, height = (round(length * least_side / shorter) for length in upright.size)
+        width, height = (round(length * min_side / shorter) for length in upright.size)
         upright = upright.resize((width, height), Image.Resampling.LANCZOS)
     mime_type = _type_of(upright, recipe.types)
-    made = _within(upright, mime_type, recipe.most_bytes) if mime_type else None
+    made = _within(upright, mime_type, recipe.max_bytes) if mime_type else None
     return FittedImage(made, mime_type, has_more) if made and mime_type else None
 
 
-def _most_side(size: tuple[int, int]) -> int:
+def _max_side(size: tuple[int, int]) -> int:
     """Return the longest side of an image of these proportions within the limit of pixels."""
     return max(1, isqrt(MAX_OUTPUT_PIXELS * max(size) // min(size)))
 
@@ -216,13 +216,13 @@ def _orientation(image: Image.Image) -> int:
         return 1
 
 
-def _enough(size: tuple[int, int], side: int, most_pixels: int) -> tuple[int, int]:
+def _enough(size: tuple[int, int], side: int, max_pixels: int) -> tuple[int, int]:
     """Return the smallest sufficient size to decode a JPEG to."""
     # Twice the final size, for the quality of scaling.
-    least_side = 2 * min(side, max(size))
+    min_side = 2 * min(side, max(size))
     chosen = 1
     for draft in _DRAFTS:
-        if max(size) // draft >= least_side or _pixels(size, chosen) > most_pixels:
+        if max(size) // draft >= min_side or _pixels(size, chosen) > max_pixels:
             chosen = draft
     width, height = size
     return max(1, width // chosen), max(1, height // chosen)
@@ -262,10 +262,10 @@ def _scaled(image: Image.Image, side: int) -> Image.Image:
     return image.resize((width, height), Image.Resampling.LANCZOS, reducing_gap=2.0)
 
 
-def _is_to_be_enlarged(size: tuple[int, int], least_side: int, side: int) -> bool:
+def _is_to_be_enlarged(size: tuple[int, int], min_side: int, side: int) -> bool:
     """Return whether the shorter side is too short, and the longer one stays within `side`."""
     shorter, longer = sorted(size)
-    return shorter < least_side and longer * least_side <= side * shorter
+    return shorter < min_side and longer * min_side <= side * shorter
 
 
 def _type_of(image: Image.Image, types: tuple[str, ...]) -> str | None:
@@ -274,7 +274,7 @@ def _type_of(image: Image.Image, types: tuple[str, ...]) -> str | None:
     return next((kind for kind in (*best, *types) if kind in types and kind in can_be_made), None)
 
 
-def _within(image: Image.Image, mime_type: str, most_bytes: int | None) -> bytes | None:
+def _within(image: Image.Image, mime_type: str, max_bytes: int | None) -> bytes | None:
     """Return the image as a file within a limit of bytes, reducing its sides as needed."""
     if image.mode == "RGBA" and mime_type == "image/jpeg":
         paper = Image.new("RGB", image.size, "white")
@@ -285,13 +285,13 @@ def _within(image: Image.Image, mime_type: str, most_bytes: int | None) -> bytes
     while True:
         least = 0
         for made in _encoded(image, mime_type):
-            if most_bytes is None or len(made) <= most_bytes:
+            if max_bytes is None or len(made) <= max_bytes:
                 return made
             least = min(least or len(made), len(made))
-        if not remaining or most_bytes is None:
+        if not remaining or max_bytes is None:
             return None
         # The size of a file is about proportional to its pixels, so useless steps are skipped.
-        steps = min(remaining, max(1, int(log(least / max(1, most_bytes), 1 / _STEP**2))))
+        steps = min(remaining, max(1, int(log(least / max(1, max_bytes), 1 / _STEP**2))))
         remaining -= steps
         image = _scaled(image, max(1, round(max(image.size) * _STEP**steps)))
 

@@ -15,7 +15,7 @@ from app.services.images.child_process import (
     limit_process,
     lower_priority,
     mapped_bytes,
-    most_mapped_bytes,
+    max_mapped_bytes,
 )
 
 if TYPE_CHECKING:
@@ -45,13 +45,13 @@ def main(video_format: str, path: str, memory_bytes: int, seconds: float) -> int
     import av  # noqa: F401, PLC0415 - an optional package, for this process alone
     import PIL.JpegImagePlugin  # noqa: F401, PLC0415 - before memory is limited
 
-    most_bytes = min(_MAX_MEMORY_BYTES, mapped_bytes() + memory_bytes)
-    limit_process(seconds=seconds, memory_bytes=most_bytes)
+    max_bytes = min(_MAX_MEMORY_BYTES, mapped_bytes() + memory_bytes)
+    limit_process(seconds=seconds, memory_bytes=max_bytes)
     try:
         image = _first_key_frame(video_format, path)
     except Exception:  # noqa: BLE001 - decoders of hostile bytes raise errors of any kind
         # Without free memory, the error may not be about the video.
-        return NO_PICTURE if most_bytes - most_mapped_bytes() > _ROOM_BYTES else 1
+        return NO_PICTURE if max_bytes - max_mapped_bytes() > _ROOM_BYTES else 1
     if image is None:
         return TOO_LARGE
     image.thumbnail((_MAX_SIDE, _MAX_SIDE))

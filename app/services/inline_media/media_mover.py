@@ -36,7 +36,7 @@ class MediaMover:
 
     keeper: MediaKeeper
     """Stores the media."""
-    most_media: int
+    max_media: int
     """The maximum of media in one value."""
     streamed: StreamedMedia = field(default_factory=dict)
     """The media that were streamed into drafts."""
@@ -126,7 +126,7 @@ class MediaMover:
         return form, kept
 
     def _check_count(self, media: int) -> None:
-        if media > self.most_media:
+        if media > self.max_media:
             raise PayloadTooLargeError(
-                f"There may be {self.most_media} media in one request. Nothing was stored."
+                f"There may be {self.max_media} media in one request. Nothing was stored."
             )

@@ -93,7 +93,7 @@ class Sweep:
     """The store of the blobs."""
     events_kept: timedelta
     """The time that events are kept."""
-    most_events: int
+    max_events: int
     """The maximum of events of a project."""
     stored_bytes: StorageQuota | None = None
     """Counts the stored bytes of projects, if they have a quota."""
@@ -122,9 +122,7 @@ class Sweep:
         project_ids = await self.records.read_projects(lambda projects: projects.list_ids())
         for project_id in project_ids:
             await run.expire(project_id, now)
-            await run.expire_events(
-                project_id, before=now - self.events_kept, keep=self.most_events
-            )
+            await run.expire_events(project_id, before=now - self.events_kept, keep=self.max_events)
             await run.sweep(project_id)
             if self.stored_bytes is not None and not dry_run:
                 await self.stored_bytes.count(project_id)

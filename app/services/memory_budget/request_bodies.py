@@ -190,8 +190,8 @@ class BodyMemory:
 
         Bodies on their way must not keep it waiting.
         """
-        most_bytes = self._budget.memory.limit_bytes // 4 * 3
-        return min(self._weight.work_bytes(text_bytes), most_bytes)
+        max_bytes = self._budget.memory.limit_bytes // 4 * 3
+        return min(self._weight.work_bytes(text_bytes), max_bytes)
 
     def check_text(self, text_bytes: int) -> None:
         """Refuse a body that keeps so many bytes of text, if they are too many.

@@ -60,7 +60,7 @@ class PageManifests:
         *,
         limit: int,
         cursor: str | None = None,
-        most_tokens: int | None = None,
+        max_tokens: int | None = None,
         least: int = 1,
         count: CountTokens = count_tokens,
     ) -> Manifest:
@@ -71,8 +71,8 @@ class PageManifests:
             session_id: The session.
             limit: The most pages.
             cursor: The page after which to begin.
-            most_tokens: The most tokens of the text.
-            least: The number of pages that are returned even above `most_tokens`.
+            max_tokens: The most tokens of the text.
+            least: The number of pages that are returned even above `max_tokens`.
             count: Counts the tokens of a text.
 
         Raises:
@@ -83,7 +83,7 @@ class PageManifests:
         if cursor is not None:
             after, passed = _place(cursor)
         entries: list[ManifestEntry] = []
-        total, room = 0, None if most_tokens is None else most_tokens - count(_FRAME)
+        total, room = 0, None if max_tokens is None else max_tokens - count(_FRAME)
         while len(entries) < limit:
             size = min(_PAGES_AT_ONCE, limit - len(entries))
             found, total = await self._read(project_id, session_id, after=after, limit=size)
@@ -104,7 +104,7 @@ class PageManifests:
         return Manifest(session_id, entries, total, following, next_cursor)
 
     async def text(
-        self, project_id: str, session_id: str, *, most_tokens: int, count: CountTokens
+        self, project_id: str, session_id: str, *, max_tokens: int, count: CountTokens
     ) -> str:
         """Return the text of the pages that fit into a rendering of the session.
 
@@ -115,7 +115,7 @@ class PageManifests:
             project_id,
             session_id,
             limit=_MAX_IN_TEXT,
-            most_tokens=most_tokens,
+            max_tokens=max_tokens,
             least=0,
             count=count,
         )

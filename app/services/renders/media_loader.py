@@ -68,7 +68,7 @@ class MediaLoader:
         project_id: str,
         turns: Sequence[ComposedTurn],
         media_plan: MediaPlan,
-        most_chars: int,
+        max_chars: int,
     ) -> LoadedMedia:
         """Return the images and texts that could be loaded.
 
@@ -76,7 +76,7 @@ class MediaLoader:
             project_id: The project of the media.
             turns: The conversation.
             media_plan: The images and texts to load.
-            most_chars: The longest text of a file that is shown whole.
+            max_chars: The longest text of a file that is shown whole.
 
         Raises:
             StoreUnavailableError: The store did not answer.
@@ -105,7 +105,7 @@ class MediaLoader:
                 images[index] = made
 
         async def read(index: int) -> None:
-            text = await self._read_text(project_id, media[index], most_chars)
+            text = await self._read_text(project_id, media[index], max_chars)
             if text is not None:
                 texts[index] = text
 
@@ -122,18 +122,18 @@ class MediaLoader:
         await _together([*makes, *(partial(read, index) for index in media_plan.texts)])
         return LoadedMedia(images, texts, costly)
 
-    async def _read_text(self, project_id: str, medium: Medium, most_chars: int) -> FileText | None:
+    async def _read_text(self, project_id: str, medium: Medium, max_chars: int) -> FileText | None:
         """Return the text of a file, or its ends if it is large; `None` for other files."""
         declared, size = medium.declared_type, medium.size_bytes or 0
         # Detecting a charset is slow, so it runs in a thread.
         run = anyio.to_thread.run_sync
         if isinstance(medium.source, InlineBytes):
-            return await run(read_file_text, medium.source.data, declared, most_chars)
+            return await run(read_file_text, medium.source.data, declared, max_chars)
         if not isinstance(medium.source, StoredBytes):
             return None
         read = partial(read_whole, self.blobs, project_id, medium.source.digest)
         if size <= MAX_WHOLE_BYTES:
-            return await run(read_file_text, await read(), declared, most_chars)
+            return await run(read_file_text, await read(), declared, max_chars)
         ends = await read(end=HEAD_BYTES), await read(start=size - TAIL_BYTES)
         return await run(read_file_ends, *ends, declared, f"most of {size_words(size)}")
 

@@ -108,7 +108,7 @@ class Outlines:
 
         def read(unit: UnitOfWork) -> LoadedSession:
             # Entries never change, so these are the ones that were counted.
-            known = TurnCache(most_bytes=0)
+            known = TurnCache(max_bytes=0)
             entries = unit[SessionHistory].entries(session_id, after_seq=start, limit=count)
             resources = unit[ResourceRecords].find_in_session(referred(entries, known), session_id)
             return LoadedSession(session_id, entries, resources, {}, known)
@@ -131,7 +131,7 @@ def _find(
     """Return the number of entries to read, their size, and the cursor of the next ones."""
     head = require_found(unit[SessionHistory].history_head(session_id), "session")
     stretch = unit[SessionHistory].stretch(
-        session_id, after_seq=after_seq, limit=limit, most_bytes=_MAX_READ_BYTES
+        session_id, after_seq=after_seq, limit=limit, max_bytes=_MAX_READ_BYTES
     )
     last_seq = stretch.rows[-1].seq if stretch.rows else head.last_seq
     has_more = last_seq < head.last_seq and unit[SessionHistory].has_entries(

@@ -101,7 +101,7 @@ class PrefixCache(Generic[_Prefix]):
     a prefix that is at most about twice as far from the end.
     """
 
-    most_bytes: int = MAX_BYTES
+    max_bytes: int = MAX_BYTES
     """The approximate limit of memory."""
     _sessions: OrderedDict[SessionKey, _SessionPrefixes[_Prefix]] = field(
         default_factory=OrderedDict
@@ -124,12 +124,12 @@ class PrefixCache(Generic[_Prefix]):
         with self._lock:
             known = self._remove(key) or _SessionPrefixes[_Prefix]()
             known.put(how, prefix)
-            if known.size_bytes > self.most_bytes:
+            if known.size_bytes > self.max_bytes:
                 known = _SessionPrefixes[_Prefix]()
                 known.put(how, prefix)
             self._sessions[key] = known
             self._size_bytes += known.size_bytes
-            while self._size_bytes > self.most_bytes:
+            while self._size_bytes > self.max_bytes:
                 self._remove(next(iter(self._sessions)))
 
     def remove(self, key: SessionKey) -> None:

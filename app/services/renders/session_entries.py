@@ -122,10 +122,10 @@ def stretch_end(
         to_seq: The last entry that it may have.
         times: A factor for the size of the stretch.
     """
-    limit, most_bytes = times * _STRETCH_ENTRIES, times * _STRETCH_BYTES
+    limit, max_bytes = times * _STRETCH_ENTRIES, times * _STRETCH_BYTES
     rows = (
         unit[SessionHistory]
-        .stretch(session_id, after_seq=after_seq, limit=limit, most_bytes=most_bytes)
+        .stretch(session_id, after_seq=after_seq, limit=limit, max_bytes=max_bytes)
         .rows
     )
     return min(to_seq, rows[-1].seq) if rows else to_seq

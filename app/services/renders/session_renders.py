@@ -44,7 +44,7 @@ class PageTexts(Protocol):
     """Describes the pages of sessions to models. See `PageManifests`."""
 
     async def text(
-        self, project_id: str, session_id: str, *, most_tokens: int, count: Callable[[str], int]
+        self, project_id: str, session_id: str, *, max_tokens: int, count: Callable[[str], int]
     ) -> str:
         """Return a line for each page of a session, up to a number of tokens.
 
@@ -236,7 +236,7 @@ class SessionRenders:
         if "manifest" in options.memory:
             most, count = options.memory_tokens, profile.tokens.text
             texts.append(
-                await self.pages.text(project_id, session_id, most_tokens=most, count=count)
+                await self.pages.text(project_id, session_id, max_tokens=most, count=count)
             )
         items = (TextItem("", "\n\n".join(texts)),)
         return Turn(role="system", items=items, origin=f"/api/sessions/{session_id}/manifest")

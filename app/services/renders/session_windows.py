@@ -192,7 +192,7 @@ class SessionWindows:
     """The step in entries by which a prefix is extended, once it is two steps too short."""
     prefixes: PrefixCache[FoldedPrefix] = field(default_factory=PrefixCache)
     """Caches the facts of prefixes."""
-    most_bytes: int = MAX_TEXT_BYTES
+    max_bytes: int = MAX_TEXT_BYTES
     """The size above which a session is too long to be read at once."""
 
     async def load_and_render(
@@ -302,9 +302,9 @@ class SessionWindows:
                 after_seq=request.folded,
                 to=request.up_to,
             )
-            is_short = start(most_bytes=self.most_bytes) == request.folded
+            is_short = start(max_bytes=self.max_bytes) == request.folded
             return (
-                request.folded if is_short else start(most_bytes=self.most_bytes // _NEWEST_DIVISOR)
+                request.folded if is_short else start(max_bytes=self.max_bytes // _NEWEST_DIVISOR)
             )
 
         folded = await self.records.read(request.project_id, find)

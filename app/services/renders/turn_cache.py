@@ -50,11 +50,11 @@ class TurnCache:
     """A cache of entries of all projects that evicts the least recently used ones.
 
     Args:
-        most_bytes: The approximate limit of memory.
+        max_bytes: The approximate limit of memory.
     """
 
-    def __init__(self, most_bytes: int = MAX_BYTES) -> None:
-        self._most_bytes = most_bytes
+    def __init__(self, max_bytes: int = MAX_BYTES) -> None:
+        self._max_bytes = max_bytes
         self._size_bytes = 0
         self._known: OrderedDict[str, _Known] = OrderedDict()
         self._places: dict[tuple[str, int] | None, CachedEntry] = {}
@@ -137,7 +137,7 @@ class TurnCache:
                 self._remove(entry.message_id)
             self._known[entry.message_id] = new
             self._size_bytes += new.size_bytes
-            while self._size_bytes > self._most_bytes:
+            while self._size_bytes > self._max_bytes:
                 self._remove(next(iter(self._known)))
             return new
 

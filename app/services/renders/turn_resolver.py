@@ -175,14 +175,14 @@ class TurnResolver:
         Raises:
             StoreUnavailableError: A store did not answer.
         """
-        most_chars = options.max_text
-        if most_chars is None:
+        max_chars = options.max_text
+        if max_chars is None:
             return turns
         blobs = self.media_loader.blobs
         whole = await read_whole_texts(
-            self.records, blobs, project_id, session_id, turns, most_chars
+            self.records, blobs, project_id, session_id, turns, max_chars
         )
-        work = partial(with_texts_within, turns, most_chars, whole)
+        work = partial(with_texts_within, turns, max_chars, whole)
         return await self.run(work, turns=len(turns))
 
     async def history(
@@ -227,13 +227,13 @@ class TurnResolver:
     ) -> ResolvedTurns:
         turns = await check_media(self.media_loader.checks, project_id, turns, profile, options)
         media_plan = await self.run(
-            partial(plan_media, turns, profile, options, most_base64=most), turns=len(turns)
+            partial(plan_media, turns, profile, options, max_base64=most), turns=len(turns)
         )
         loaded = await self.media_loader.gather(
             project_id, turns, media_plan, profile.text_file_chars
         )
         sign = self._signer(project_id, options)
-        ladder = Ladder(profile, options, most_base64=most, sign=sign)
+        ladder = Ladder(profile, options, max_base64=most, sign=sign)
         return await self.run(lambda: ladder.resolve(turns, loaded), turns=len(turns))
 
     def _prepare(
@@ -260,7 +260,7 @@ class TurnResolver:
         most = min(limits)
         if places_of(turns):
             return turns, most, None
-        ladder = Ladder(profile, options, most_base64=most, sign=None)
+        ladder = Ladder(profile, options, max_base64=most, sign=None)
         return turns, most, ladder.resolve(turns, LoadedMedia())
 
     def _signer(self, project_id: str, options: RenderOptions) -> Sign | None:

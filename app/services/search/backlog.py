@@ -17,7 +17,7 @@ from app.telemetry.metrics import Metrics
 
 _MEASURED_SECONDS = 5.0
 # Of two days.
-_MOST_NOTES = 34_560
+_MAX_NOTES = 34_560
 AGED_SECONDS = 60.0
 """The age of a backlog from which on indexing takes its largest share of the time."""
 # Seconds of pause after a second of work, with an age of 0 and from the age above on.
@@ -34,7 +34,7 @@ class _Note(NamedTuple):
 class BacklogClock:
     """Estimates how long the oldest entry of the queue has waited."""
 
-    _notes: deque[_Note] = field(default_factory=lambda: deque(maxlen=_MOST_NOTES))
+    _notes: deque[_Note] = field(default_factory=lambda: deque(maxlen=_MAX_NOTES))
 
     def age_seconds(self, queue: EntryQueue, now: float) -> float:
         """Note the newest number of a queue, and return the age of its oldest entry, or 0."""

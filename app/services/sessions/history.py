@@ -232,7 +232,7 @@ class History:
 
     async def _read(self, place: ListPosition) -> _Entries:
         """Return the entries of a list, after reserving memory for them."""
-        read = partial(_entries, place=place, most_bytes=_FREE_BYTES)
+        read = partial(_entries, place=place, max_bytes=_FREE_BYTES)
         found = await self.records.read(place.project_id, read)
         if isinstance(found, _Entries):
             return found
@@ -241,7 +241,7 @@ class History:
             while not isinstance(found, _Entries):
                 # Entries may have been appended meanwhile.
                 memory.resize(_COPIES * found)
-                read = partial(_entries, place=place, most_bytes=found)
+                read = partial(_entries, place=place, max_bytes=found)
                 found = await self.records.read(place.project_id, read)
         return replace(found, memory=memory)
 
@@ -258,13 +258,13 @@ class History:
         return history_message_pieces(entry, pieces)
 
 
-def _entries(unit: UnitOfWork, place: ListPosition, *, most_bytes: int) -> _Entries | int:
-    """Return the entries of a list, or their size in bytes if it is above `most_bytes`."""
+def _entries(unit: UnitOfWork, place: ListPosition, *, max_bytes: int) -> _Entries | int:
+    """Return the entries of a list, or their size in bytes if it is above `max_bytes`."""
     head = require_found(unit[SessionHistory].history_head(place.session_id), "session")
     stretch = unit[SessionHistory].stretch(
         place.session_id, after_seq=place.after_seq, limit=place.limit
     )
-    if stretch.size_bytes > most_bytes:
+    if stretch.size_bytes > max_bytes:
         return stretch.size_bytes
     entries = stretch.entries()
     last_seq = entries[-1].seq if entries else head.last_seq

@@ -172,7 +172,7 @@ class SessionMessages:
     ) -> "PreparedMessage":
         read, now = request.value, utc_now()
         keeper = MediaKeeper(self.blobs, project_id, limit_bytes=self.limits.medium_bytes, now=now)
-        mover = MediaMover(keeper, most_media=self.limits.media_per_result, streamed=request.media)
+        mover = MediaMover(keeper, max_media=self.limits.media_per_result, streamed=request.media)
         moved = await mover.move_all(read.value, read.movable)
         text = (await run_in_loop_if(request.is_quick, json_text, moved.value)).encode()
         if len(text) > self.limits.message_bytes:

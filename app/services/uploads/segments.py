@@ -65,16 +65,16 @@ class UploadBody:
         if self._reading is not None:
             self._reading.cancel()
 
-    async def next(self, most_bytes: int) -> bytes:
-        """Return up to `most_bytes` bytes; an empty result at the end of the body.
+    async def next(self, max_bytes: int) -> bytes:
+        """Return up to `max_bytes` bytes; an empty result at the end of the body.
 
         Raises:
             PayloadTooLargeError: A chunk goes beyond the length of the upload; it is dropped.
             ConflictError: The body was stopped.
         """
-        if not self._buffer and most_bytes and not self.is_over:
+        if not self._buffer and max_bytes and not self.is_over:
             self._buffer = await self._next_chunk()
-        piece, self._buffer = self._buffer[:most_bytes], self._buffer[most_bytes:]
+        piece, self._buffer = self._buffer[:max_bytes], self._buffer[max_bytes:]
         return piece
 
     def verify_at_end(self) -> None:
@@ -227,9 +227,9 @@ class _SegmentDraft:
         """True if there are bytes, and the store has written all of them."""
         return self._is_complete and self.size_bytes > 0
 
-    async def fill(self, body: UploadBody, most_bytes: int) -> None:
-        """Write up to `most_bytes` bytes of a body."""
-        while chunk := await body.next(most_bytes - self.size_bytes):
+    async def fill(self, body: UploadBody, max_bytes: int) -> None:
+        """Write up to `max_bytes` bytes of a body."""
+        while chunk := await body.next(max_bytes - self.size_bytes):
             # A writer whose write is cancelled cannot be committed.
             await run_to_completion(self._write(chunk))
 

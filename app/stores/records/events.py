@@ -191,11 +191,11 @@ class EventRecords(Repository):
         *,
         session_id: str | None = None,
         limit: int,
-        most_bytes: int = MAX_BYTES,
+        max_bytes: int = MAX_BYTES,
     ) -> Sequence[LoggedEvent]:
         """Return up to `limit` events after a number, in order, optionally of one session.
 
-        The list ends with the event that exceeds `most_bytes`. Events whose record was deleted
+        The list ends with the event that exceeds `max_bytes`. Events whose record was deleted
         meanwhile are omitted.
         """
         if session_id is None:
@@ -203,7 +203,7 @@ class EventRecords(Repository):
         else:
             values = {"session_id": session_id, "after": number, "limit": limit}
             rows = self._scope.all(_AFTER_IN_SESSION, **values)
-        rows = as_many_as_fit(rows, most_bytes)
+        rows = as_many_as_fit(rows, max_bytes)
         contents = self._contents(rows)
         return [
             read_row(LoggedEvent, row, content=contents.get((row.type, row.subject_id)))

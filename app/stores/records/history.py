@@ -168,16 +168,16 @@ class SessionHistory(Repository):
         return read_row(HistoryHead, rows[0]) if rows else None
 
     def stretch(
-        self, session_id: str, *, after_seq: int, limit: int, most_bytes: int = MAX_BYTES
+        self, session_id: str, *, after_seq: int, limit: int, max_bytes: int = MAX_BYTES
     ) -> Stretch:
         """Find up to `limit` entries of the history after a `seq`, in order, without their records.
 
-        The stretch ends with the entry that exceeds `most_bytes`, which a single one may do.
+        The stretch ends with the entry that exceeds `max_bytes`, which a single one may do.
         """
         found = self._scope.look_up(
             _ENTRIES, session_id=session_id, after_seq=after_seq, limit=limit
         )
-        rows = as_many_as_fit(found, most_bytes)
+        rows = as_many_as_fit(found, max_bytes)
         return Stretch(
             self._scope, session_id, after_seq, rows, sum(row.size_bytes for row in rows)
         )
@@ -215,12 +215,12 @@ class SessionHistory(Repository):
             yield from sorted(map(stored_message, found), key=lambda item: -item.seq)
 
 
-def as_many_as_fit(sized: Sequence[Row[Any]], most_bytes: int) -> Sequence[Row[Any]]:
+def as_many_as_fit(sized: Sequence[Row[Any]], max_bytes: int) -> Sequence[Row[Any]]:
     """Return rows with a `size_bytes` up to the one that makes their sum exceed a limit."""
     size_bytes = 0
     for index, row in enumerate(sized):
         size_bytes += row.size_bytes
-        if size_bytes > most_bytes:
+        if size_bytes > max_bytes:
             return sized[: index + 1]
     return sized
 

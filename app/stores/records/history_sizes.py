@@ -24,7 +24,7 @@ class HistorySizes(Repository):
     """The sizes of the entries of one project's sessions."""
 
     def start_of_newest(
-        self, session_id: str, *, after_seq: int, to: int | None, most_bytes: int
+        self, session_id: str, *, after_seq: int, to: int | None, max_bytes: int
     ) -> int:
         """Return the `seq` behind which the newest entries fit a size.
 
@@ -32,12 +32,12 @@ class HistorySizes(Repository):
             session_id: The session.
             after_seq: The result if all entries behind it fit.
             to: The last entry; by default the last of the session.
-            most_bytes: The size of the records of those entries.
+            max_bytes: The size of the records of those entries.
         """
         while rows := self._scope.all(_NEWEST, session_id=session_id, after_seq=after_seq, to=to):
             for row in rows:
-                most_bytes -= row.size_bytes
-                if most_bytes < 0:
+                max_bytes -= row.size_bytes
+                if max_bytes < 0:
                     return int(row.seq)
             to = rows[-1].seq - 1
         return after_seq

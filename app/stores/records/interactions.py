@@ -66,18 +66,18 @@ class InteractionRecords(Repository):
         input_kind: InputKind | None,
         after_seq: int,
         limit: int,
-        most_bytes: int = MAX_BYTES,
+        max_bytes: int = MAX_BYTES,
     ) -> Sequence[StoredInteraction]:
         """Return up to `limit` interactions of a session after a `seq`, in order.
 
-        The list ends with the interaction that exceeds `most_bytes`.
+        The list ends with the interaction that exceeds `max_bytes`.
         """
         values = {"session_id": session_id, "input_kind": input_kind, "after_seq": after_seq}
         listed, sizes = _LIST, _LIST_SIZES
         if input_kind is not None:
             listed, sizes = _LIST_KIND, _LIST_KIND_SIZES
         sized = self._scope.all(sizes, **values, limit=limit)
-        fitting = as_many_as_fit(sized, most_bytes)
+        fitting = as_many_as_fit(sized, max_bytes)
         rows = self._scope.all(listed, **values, limit=len(fitting)) if fitting else []
         return [stored_interaction(row) for row in rows]
 

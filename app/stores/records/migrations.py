@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _log = structlog.get_logger(__name__)
 _LOCK_TIMEOUT_MS = 200
 # For ten minutes, since a long transaction may have locked a table.
-_MOST_ATTEMPTS = 600
+_MAX_ATTEMPTS = 600
 _PAUSE_SECONDS = (0.5, 1.5)
 _SQLITE_PAUSE_SECONDS = 0.05
 # Any number will do as long as every version of the service uses the same.
@@ -178,14 +178,14 @@ def _apply_once(
 
 def _apply(connection: Connection, current: str | None, revision: str, *, is_online: bool) -> None:
     """Apply a revision, and try again while another transaction has locked a table."""
-    for attempt in range(1, _MOST_ATTEMPTS + 1):
+    for attempt in range(1, _MAX_ATTEMPTS + 1):
         try:
             with connection.begin() if is_online else _transaction(connection):
                 if read_revision(connection) == current:
                     _apply_once(connection, current, revision, is_online=is_online)
         except OperationalError as exc:
             is_contended = getattr(exc.orig, "sqlstate", None) in CONTENTION
-            if not is_contended or attempt == _MOST_ATTEMPTS:
+            if not is_contended or attempt == _MAX_ATTEMPTS:
                 raise
             _log.warning("migration waits for a lock", revision=revision, attempt=attempt)
             _pause()

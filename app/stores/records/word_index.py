@@ -183,7 +183,7 @@ class WordIndex(Repository, ABC):
 def stem_marks(words: str) -> list[str]:
     """Return the stems of words that were indexed before, as the index has them."""
     # A tsvector has so much room beside the words, however long these are.
-    return [STEM_MARK + word for word in stems_of(words.split(), most_bytes=40_000).split()]
+    return [STEM_MARK + word for word in stems_of(words.split(), max_bytes=40_000).split()]
 
 
 def opening_of(texts: AnyTable) -> ColumnElement[str]:

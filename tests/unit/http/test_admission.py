@@ -22,7 +22,7 @@ async def taken(admission: Admission) -> Slot:
 
 
 async def test_whoever_waits_gets_the_next_place_in_the_order_of_coming() -> None:
-    admission = Admission(2, most_waiting=9)
+    admission = Admission(2, max_waiting=9)
     first, second = await taken(admission), await taken(admission)
     served: list[int] = []
 
@@ -47,7 +47,7 @@ async def test_whoever_waits_gets_the_next_place_in_the_order_of_coming() -> Non
 async def test_place_that_is_left_twice_makes_room_for_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    admission = Admission(1, most_waiting=9)
+    admission = Admission(1, max_waiting=9)
     slot = await taken(admission)
     slot.release()
     slot.release()
@@ -59,7 +59,7 @@ async def test_place_that_is_left_twice_makes_room_for_one(
 async def test_who_has_waited_long_enough_gets_none_and_takes_none(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    admission = Admission(1, most_waiting=9)
+    admission = Admission(1, max_waiting=9)
     slot = await taken(admission)
     monkeypatch.setattr("app.http.request_context.WAIT_SECONDS", 0.01)
     assert await admission.acquire() is None
@@ -74,7 +74,7 @@ async def test_who_has_waited_long_enough_gets_none_and_takes_none(
     tried="1 may wait, and the second is refused",
 )
 async def test_no_more_wait_than_may() -> None:
-    admission = Admission(1, most_waiting=1)
+    admission = Admission(1, max_waiting=1)
     slot = await taken(admission)
     waiting = asyncio.create_task(admission.acquire())
     await anyio.wait_all_tasks_blocked()
@@ -89,7 +89,7 @@ async def test_no_more_wait_than_may() -> None:
 
 
 async def test_place_given_to_one_who_has_gone_goes_to_the_next() -> None:
-    admission = Admission(1, most_waiting=9)
+    admission = Admission(1, max_waiting=9)
     slot = await taken(admission)
     served: list[str] = []
 

@@ -55,8 +55,8 @@ _END_64 = struct.Struct("<4sQ2H2L4Q")
 _LOCATOR_64 = struct.Struct("<4sLQL")
 _FIELD = struct.Struct("<2H")
 _FIELD_64 = 1
-_MOST_16, _MOST_32 = 0xFFFF, 0xFFFFFFFF
-_END_FIELDS_MOST = (_MOST_16,) * 4 + (_MOST_32,) * 2
+_MAX_16, _MAX_32 = 0xFFFF, 0xFFFFFFFF
+_END_FIELDS_MOST = (_MAX_16,) * 4 + (_MAX_32,) * 2
 # Our names have up to 70 bytes; other programs add fields and comments of some dozen bytes.
 _MAX_ENTRY_BYTES = 256
 _MAX_DESCRIPTOR_BYTES = 24
@@ -159,14 +159,14 @@ class ArchiveMember:
         return f"(number {self.number} in the directory)"
 
 
-def read_members(descriptor: int, *, most_entries: int) -> list[ArchiveMember]:
+def read_members(descriptor: int, *, max_entries: int) -> list[ArchiveMember]:
     """Return the members of the zip in a file, in the order of their bytes.
 
     Raises:
         BundleFormatError: It is not a zip, is ambiguous, or has more entries.
     """
     try:
-        count, start, end = _find_directory(descriptor, most_entries)
+        count, start, end = _find_directory(descriptor, max_entries)
         directory = os.pread(descriptor, end - start, start)
         entries = sorted(_entries(directory, count), key=attrgetter("start"))
         ends = (*(entry.start for entry in entries[1:]), start)
@@ -186,7 +186,7 @@ def member_chunks(descriptor: int, member: ArchiveMember) -> Iterator[bytes]:
     return packed if member.method == _STORED else _inflate(packed, member.size_bytes)
 
 
-def _find_directory(descriptor: int, most_entries: int) -> tuple[int, int, int]:
+def _find_directory(descriptor: int, max_entries: int) -> tuple[int, int, int]:
     """Return the number of entries in the directory, and its start and end.
 
     The size of the directory is checked before it is read into memory.
@@ -209,7 +209,7 @@ def _find_directory(descriptor: int, most_entries: int) -> tuple[int, int, int]:
     disk, directory_disk, count_here, count, size, start = fields
     is_whole = (disk, directory_disk, count_here) == (0, 0, count)
     require(is_whole, "is a part of an archive in several parts", REPACK)
-    require(count <= most_entries, f"has more than the {most_entries} entries a bundle may have")
+    require(count <= max_entries, f"has more than the {max_entries} entries a bundle may have")
     require(size <= count * _MAX_ENTRY_BYTES, "has a directory larger than a bundle may have")
     require(start + size == end, "has bytes in front of it, or behind its directory", REPACK)
     return count, start, end
@@ -262,7 +262,7 @@ def _locate(descriptor: int, entry: ArchiveMember, end: int) -> ArchiveMember:
         REPACK,
     )
     extra_at = entry.start + len(header)
-    extra = os.pread(descriptor, extra_bytes, extra_at) if _MOST_32 in (packed, size) else b""
+    extra = os.pread(descriptor, extra_bytes, extra_at) if _MAX_32 in (packed, size) else b""
     size, packed = _widen(extra, size, packed)
     descriptors = _data_descriptors(entry) if flags & _DESCRIPTOR_FLAG else [b""]
     # Fields of a data descriptor may be zero in the header.
@@ -280,7 +280,7 @@ def _locate(descriptor: int, entry: ArchiveMember, end: int) -> ArchiveMember:
 def _data_descriptors(entry: ArchiveMember) -> list[bytes]:
     """Return the data descriptors a member may have: narrow or wide, signed or not."""
     forms = [struct.pack("<L2Q", *entry.sums)]
-    if max(entry.sums) <= _MOST_32:
+    if max(entry.sums) <= _MAX_32:
         forms.append(struct.pack("<3L", *entry.sums))
     return forms + [b"PK\x07\x08" + form for form in forms]
 
@@ -295,7 +295,7 @@ def _widen(extra: bytes, *fields: int) -> list[int]:
             wide = extra[at : at + length // 8 * 8]
         at += length
     numbers = struct.iter_unpack("<Q", wide)
-    return [next(numbers, (field,))[0] if field == _MOST_32 else field for field in fields]
+    return [next(numbers, (field,))[0] if field == _MAX_32 else field for field in fields]
 
 
 def _read(descriptor: int, form: struct.Struct, at: int) -> tuple[Any, ...]:

@@ -112,12 +112,12 @@ class BundleFile:
             require(not begun_bytes, "has no end")
 
 
-def read_bundle(file: IO[bytes], most_bytes: int) -> BundleFile:
+def read_bundle(file: IO[bytes], max_bytes: int) -> BundleFile:
     """Return the bundle in a file, after a check of every byte; blocks.
 
     Args:
         file: The zip, which is read by position.
-        most_bytes: The most that its members may have unpacked.
+        max_bytes: The most that its members may have unpacked.
 
     Raises:
         InvalidBundleError: The file is not a bundle, or is damaged.
@@ -126,7 +126,7 @@ def read_bundle(file: IO[bytes], most_bytes: int) -> BundleFile:
     with errors_at(""):
         members = _members_by_name(descriptor)
         require(MANIFEST in members, f"has no `{MANIFEST}`", REPACK)
-        _check_unpacked_size(descriptor, members, most_bytes)
+        _check_unpacked_size(descriptor, members, max_bytes)
     with errors_at(MANIFEST):
         manifest = _read_manifest(descriptor, members)
     files = {item.name: item for item in manifest.files}
@@ -148,7 +148,7 @@ def read_bundle(file: IO[bytes], most_bytes: int) -> BundleFile:
 def _members_by_name(descriptor: int) -> dict[str, ArchiveMember]:
     """Return the members of the zip by name, except the folder of the blobs."""
     members: dict[str, ArchiveMember] = {}
-    for member in read_members(descriptor, most_entries=MAX_MEMBERS + 1):
+    for member in read_members(descriptor, max_entries=MAX_MEMBERS + 1):
         require(member.name not in members, f"has a member {member.label} twice", REPACK)
         members[member.name] = member
     if folder := members.pop(BLOBS, None):
@@ -158,12 +158,12 @@ def _members_by_name(descriptor: int) -> dict[str, ArchiveMember]:
 
 
 def _check_unpacked_size(
-    descriptor: int, members: Mapping[str, ArchiveMember], most_bytes: int
+    descriptor: int, members: Mapping[str, ArchiveMember], max_bytes: int
 ) -> None:
     size_bytes = sum(member.size_bytes for member in members.values())
     require(
-        size_bytes <= most_bytes,
-        f"unpacks to more than {most_bytes} bytes, the most that is imported here",
+        size_bytes <= max_bytes,
+        f"unpacks to more than {max_bytes} bytes, the most that is imported here",
         "The operator of the service can raise `PAGEFAULT_LIMITS__BUNDLE_BYTES`.",
     )
     packed_bytes = os.fstat(descriptor).st_size

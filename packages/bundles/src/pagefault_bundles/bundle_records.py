@@ -110,7 +110,7 @@ class BundleRecords(Repository):
         after_seq = 0
         while (
             stretch := self._history.stretch(
-                session_id, after_seq=after_seq, limit=_ROWS_AT_ONCE, most_bytes=_BATCH_BYTES
+                session_id, after_seq=after_seq, limit=_ROWS_AT_ONCE, max_bytes=_BATCH_BYTES
             )
         ).rows:
             recorded: dict[int, Recorded] = {
@@ -132,7 +132,7 @@ class BundleRecords(Repository):
             input_kind=None,
             after_seq=after_seq,
             limit=_ROWS_AT_ONCE,
-            most_bytes=_BATCH_BYTES,
+            max_bytes=_BATCH_BYTES,
         ):
             yield from batch
             after_seq = batch[-1].seq

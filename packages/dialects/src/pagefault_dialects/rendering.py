@@ -122,7 +122,7 @@ def _resolve(
     if options.max_bytes is not None:
         limits.append(options.max_bytes)
     max_base64 = min(limits)
-    plan = plan_media(turns, profile, options, most_base64=max_base64)
+    plan = plan_media(turns, profile, options, max_base64=max_base64)
     media = [place.medium for place in places_of(turns)]
     texts = {
         index: text
@@ -130,7 +130,7 @@ def _resolve(
         if isinstance(source := media[index].source, InlineBytes)
         and (text := _read_text(source.data, media[index], profile)) is not None
     }
-    ladder = Ladder(profile, options, most_base64=max_base64, sign=None)
+    ladder = Ladder(profile, options, max_base64=max_base64, sign=None)
     return ladder.resolve(turns, LoadedMedia(texts=texts))
 
 

@@ -104,9 +104,9 @@ class Case:
     frontier: Frontier = NOTHING_EVICTED
     """The first frontier. A stored one may be at any entries."""
 
-    def within(self, most_tokens: int) -> "Case":
+    def within(self, max_tokens: int) -> "Case":
         """Return this case with another budget."""
-        return replace(self, query=replace(self.query, max_tokens=most_tokens))
+        return replace(self, query=replace(self.query, max_tokens=max_tokens))
 
     def render(self, turns: Sequence[ComposedTurn], frontier: Frontier) -> Rendering:
         """Return a rendering, with its frontier moved as far as needed."""

@@ -158,7 +158,7 @@ def test_spellings_of_two_values(one: str, other: str) -> None:
 def test_digest_takes_a_few_times_the_memory_of_the_text(number: str) -> None:
     text = f"[{','.join([number] * 20_000)}]"
     most = 24 * len(text)
-    for spelled, size, most_bytes in (
+    for spelled, size, max_bytes in (
         (False, len(text), most),
         (True, len(text), most),
         (True, None, MIB // 2),
@@ -170,7 +170,7 @@ def test_digest_takes_a_few_times_the_memory_of_the_text(number: str) -> None:
             _, peak_bytes = tracemalloc.get_traced_memory()
         finally:
             tracemalloc.stop()
-        assert peak_bytes < most_bytes, (spelled, size)
+        assert peak_bytes < max_bytes, (spelled, size)
 
 
 def test_depth_and_length_of_integers_do_not_matter() -> None:

@@ -186,7 +186,7 @@ def resolve_turns(
         limit for limit in (MAX_BASE64, profile.request_bytes, query.max_bytes) if limit is not None
     )
     places = places_of(conversation)
-    media_plan = plan_media(conversation, profile, query, most_base64=most)
+    media_plan = plan_media(conversation, profile, query, max_base64=most)
     loaded = LoadedMedia(
         images={
             index: _made(recipe)
@@ -197,7 +197,7 @@ def resolve_turns(
             index: FileText(_content(places[index].medium).decode()) for index in media_plan.texts
         },
     )
-    return Ladder(profile, query, most_base64=most, sign=None).resolve(conversation, loaded)
+    return Ladder(profile, query, max_base64=most, sign=None).resolve(conversation, loaded)
 
 
 def write_messages(resolved: ResolvedTurns, target: str, query: RenderOptions) -> Rendered:

@@ -78,24 +78,24 @@ def test_types_and_ranges_are_compared(mime_type: str, accepted: str, fits: bool
 )
 def test_reasons_against_a_medium(candidate: Medium, expected: str | None) -> None:
     target = profile(
-        image=rule("*/*", most_side=100, addresses=("https",)),
-        audio=rule("*/*", most_base64=3_999),
+        image=rule("*/*", max_side=100, addresses=("https",)),
+        audio=rule("*/*", max_base64=3_999),
         document=rule("*/*"),
     )
     assert code(candidate, target) == expected
 
 
-@pytest.mark.parametrize(("count", "most_side"), [(1, 800), (2, 800), (3, 200)])
-def test_crowd_of_images_has_to_be_smaller(count: int, most_side: int) -> None:
-    target = profile(image=rule("*/*", most_side=800, crowd=(2, 200)))
+@pytest.mark.parametrize(("count", "max_side"), [(1, 800), (2, 800), (3, 200)])
+def test_crowd_of_images_has_to_be_smaller(count: int, max_side: int) -> None:
+    target = profile(image=rule("*/*", max_side=800, crowd=(2, 200)))
     places = places_of([turn(*[medium()] * count, medium("video/mp4"))])
-    assert Fitting(target, INLINE, places).most_side == most_side
+    assert Fitting(target, INLINE, places).max_side == max_side
 
 
 def test_left_out_images_do_not_count() -> None:
-    target = profile(image=rule("*/*", most_side=800, crowd=(2, 200)))
+    target = profile(image=rule("*/*", max_side=800, crowd=(2, 200)))
     places = places_of([turn(*[medium()] * 3)])
-    assert Fitting(target, RenderOptions(max_images=2), places).most_side == 800
+    assert Fitting(target, RenderOptions(max_images=2), places).max_side == 800
 
 
 def test_smaller_of_two_counts_holds() -> None:

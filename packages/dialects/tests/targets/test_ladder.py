@@ -52,12 +52,12 @@ def resolve_turns(
     options: RenderOptions = INLINE,
     images: Mapping[int, DerivedImage] | None = None,
     texts: Mapping[int, str] | None = None,
-    most_base64: int = 1_000_000,
+    max_base64: int = 1_000_000,
     sign: Sign | None = None,
 ) -> ResolvedTurns:
     read = {index: FileText(text) for index, text in (texts or {}).items()}
     loaded = LoadedMedia(images or {}, read)
-    return Ladder(target, options, most_base64=most_base64, sign=sign).resolve(turns, loaded)
+    return Ladder(target, options, max_base64=max_base64, sign=sign).resolve(turns, loaded)
 
 
 def items(outcome: ResolvedTurns) -> list[tuple[ResolvedItem, ...]]:
@@ -153,7 +153,7 @@ def test_label_of_a_medium_precedes_it() -> None:
 def test_image_that_is_too_large_is_made_smaller(
     stored: Medium, image: DerivedImage, facts: str
 ) -> None:
-    target = profile(image=rule("image/*", most_base64=3_999))
+    target = profile(image=rule("image/*", max_base64=3_999))
     outcome = resolve_turns(turn(stored), target=target, images={0: image})
     assert items(outcome) == [(line(f"[Image: a.png (3.0 kB), {facts}]"), smaller(stored, image))]
     reason = "t takes 4.0 kB of base64 for one, and this has 4.0 kB."
@@ -164,7 +164,7 @@ def test_image_that_is_too_large_is_made_smaller(
 def test_smaller_image_that_is_not_stored_is_inline(media: MediaDelivery) -> None:
     stored = replace(medium(), source=InlineBytes(b"large"))
     image = replace(made(), data=b"small")
-    target = profile(image=rule("image/*", most_side=79, addresses=("https",)))
+    target = profile(image=rule("image/*", max_side=79, addresses=("https",)))
     options = RenderOptions(media=media)
     outcome = resolve_turns(
         turn(stored),
@@ -182,7 +182,7 @@ def test_smaller_image_that_is_not_stored_is_inline(media: MediaDelivery) -> Non
     [
         (medium(), PNGS, RenderOptions(accept=("image/gif",)), "not-accepted",
          "image/png is not among what `accept` names."),
-        (medium(), profile(image=rule("*/*", most_side=79)), INLINE, "too-many-pixels",
+        (medium(), profile(image=rule("*/*", max_side=79)), INLINE, "too-many-pixels",
          "t takes 79 pixels a side here, and this has 80."),
         (medium(hints=MediaHints()), PNGS, INLINE, "unreadable",
          "The bytes are not those of a sound image/png."),
@@ -251,7 +251,7 @@ def test_oldest_media_of_a_class_are_replaced_beyond_its_limit() -> None:
 
 def test_images_are_made_smaller_before_anything_becomes_words() -> None:
     old, new = medium(filename="old.png"), medium(filename="new.png")
-    outcome = resolve_turns(turn(old), turn(new), images={0: made()}, most_base64=5_200)
+    outcome = resolve_turns(turn(old), turn(new), images={0: made()}, max_base64=5_200)
     note = "[Image: old.png (3.0 kB), shown as 40x30 instead of 80x60 pixels, shown as image/jpeg]"
     assert items(outcome) == [(line(note), smaller(old, made())), (original(new),)]
     reason = "All media together may have 5.2 kB of base64; the newest stay."
@@ -260,8 +260,8 @@ def test_images_are_made_smaller_before_anything_becomes_words() -> None:
 
 def test_medium_may_take_two_steps() -> None:
     captioned = medium(words=AlternativeText("caption", "A cat."))
-    target = profile(image=rule("*/*", most_side=79))
-    outcome = resolve_turns(turn(captioned), target=target, images={0: made()}, most_base64=1_199)
+    target = profile(image=rule("*/*", max_side=79))
+    outcome = resolve_turns(turn(captioned), target=target, images={0: made()}, max_base64=1_199)
     assert items(outcome) == [(line("[Image: a.png (3.0 kB), caption below]\nA cat."),)]
     assert outcome.loss == (
         step("smaller", "too-many-pixels", "t takes 79 pixels a side here, and this has 80."),
@@ -275,30 +275,28 @@ def test_medium_may_take_two_steps() -> None:
 
 
 def test_image_that_would_not_be_smaller_is_not_made_so_for_room() -> None:
-    outcome = resolve_turns(turn(medium()), images={0: made(4_000)}, most_base64=3_999)
+    outcome = resolve_turns(turn(medium()), images={0: made(4_000)}, max_base64=3_999)
     assert items(outcome) == [(line("[Image: a.png (3.0 kB)]"),)]
     assert [entry.to for entry in outcome.loss] == ["placeholder"]
 
 
 def test_no_room_at_all_leaves_no_media() -> None:
-    outcome = resolve_turns(turn(medium(), medium("audio/wav", "a.wav")), most_base64=0)
+    outcome = resolve_turns(turn(medium(), medium("audio/wav", "a.wav")), max_base64=0)
     assert items(outcome) == [(line("[Image: a.png (3.0 kB)]"), line("[Audio: a.wav (3.0 kB)]"))]
 
 
-@pytest.mark.parametrize("most_base64", [4_000, 3_999])
-def test_limit_is_inclusive(most_base64: int) -> None:
-    assert (not resolve_turns(turn(medium()), most_base64=most_base64).loss) == (
-        most_base64 == 4_000
-    )
+@pytest.mark.parametrize("max_base64", [4_000, 3_999])
+def test_limit_is_inclusive(max_base64: int) -> None:
+    assert (not resolve_turns(turn(medium()), max_base64=max_base64).loss) == (max_base64 == 4_000)
 
 
 def test_references_replace_the_bytes_and_take_no_room() -> None:
     query = RenderOptions(media="reference")
     image = medium()
-    assert items(resolve_turns(turn(image), options=query, most_base64=0)) == [
+    assert items(resolve_turns(turn(image), options=query, max_base64=0)) == [
         (original(image, f"@blob:{ID}", is_reference=True),)
     ]
-    target = profile(image=rule("*/*", most_side=79))
+    target = profile(image=rule("*/*", max_side=79))
     (shown_items,) = items(
         resolve_turns(turn(image), target=target, options=query, images={0: made()})
     )
@@ -307,7 +305,7 @@ def test_references_replace_the_bytes_and_take_no_room() -> None:
 
 def test_signed_urls_replace_the_bytes_if_the_target_loads_them() -> None:
     query = RenderOptions(media="signed-url")
-    loads: MediaRule = rule("*/*", addresses=("https",), most_side=79)
+    loads: MediaRule = rule("*/*", addresses=("https",), max_side=79)
     target = profile(image=loads, audio=rule("*/*"))
     image, sound = medium(), medium("audio/wav", "a.wav")
     outcome = resolve_turns(
@@ -327,7 +325,7 @@ def test_signed_urls_replace_the_bytes_if_the_target_loads_them() -> None:
 @pytest.mark.parametrize("query", [RenderOptions(media="reference"), RenderOptions()])
 def test_image_derived_from_a_small_image_is_inline(query: RenderOptions) -> None:
     image = replace(medium(), source=InlineBytes(b"x" * 3_000))
-    target = profile(image=rule("*/*", most_side=79, addresses=("https",)))
+    target = profile(image=rule("*/*", max_side=79, addresses=("https",)))
     smaller_one = replace(made(), data=b"y" * 900)
     outcome = resolve_turns(
         turn(image), target=target, options=query, images={0: smaller_one}, sign=lambda _: URL

@@ -12,7 +12,7 @@ from pagefault_dialects.targets.fitting import MediaPlan, plan_media
 from pagefault_dialects.targets.profile import Profile
 
 INLINE = RenderOptions()
-IMAGES = profile(image=rule("image/png", "image/jpeg", most_base64=40_000, most_side=100))
+IMAGES = profile(image=rule("image/png", "image/jpeg", max_base64=40_000, max_side=100))
 TYPES = ("image/jpeg", "image/png")
 FITTING = ImageRecipe(TYPES, 100, 30_000)
 TIGHT = ImageRecipe(TYPES, 100, 1 << 18)
@@ -23,9 +23,9 @@ def media_plan(
     *media: Medium,
     target: Profile = IMAGES,
     options: RenderOptions = INLINE,
-    most_base64: int = 10_000_000,
+    max_base64: int = 10_000_000,
 ) -> MediaPlan:
-    return plan_media([turn(*media)], target, options, most_base64=most_base64)
+    return plan_media([turn(*media)], target, options, max_base64=max_base64)
 
 
 def test_media_that_fit_need_no_plan() -> None:
@@ -51,7 +51,7 @@ def test_image_that_does_not_fit_is_made_smaller(image: Medium) -> None:
         (medium(hints=MediaHints()), IMAGES),
         (replace(medium(hints=WIDE), source=Address("https://files.example/a")), IMAGES),
         (medium(hints=WIDE), profile()),
-        (medium(hints=WIDE), profile(image=rule("image/gif", most_side=100))),
+        (medium(hints=WIDE), profile(image=rule("image/gif", max_side=100))),
     ],
 )
 def test_image_of_which_none_can_be_made_is_left(image: Medium, target: Profile) -> None:
@@ -60,7 +60,7 @@ def test_image_of_which_none_can_be_made_is_left(image: Medium, target: Profile)
 
 def test_images_of_roles_without_media_are_not_planned() -> None:
     image_turn = turn(medium(hints=WIDE), role="assistant")
-    assert plan_media([image_turn], IMAGES, INLINE, most_base64=1) == MediaPlan()
+    assert plan_media([image_turn], IMAGES, INLINE, max_base64=1) == MediaPlan()
 
 
 def test_images_beyond_the_count_are_left() -> None:
@@ -71,14 +71,14 @@ def test_images_beyond_the_count_are_left() -> None:
 
 
 def test_older_images_are_made_tight_where_all_together_are_too_large() -> None:
-    assert media_plan(*[medium()] * 3, most_base64=8_000) == MediaPlan(images={0: TIGHT})
+    assert media_plan(*[medium()] * 3, max_base64=8_000) == MediaPlan(images={0: TIGHT})
 
 
 def test_room_is_rounded_so_that_there_are_few_recipes() -> None:
     image = medium(size_bytes=3_000_000)
     target = profile(image=rule("image/png"))
     made = [
-        media_plan(image, medium(), target=target, most_base64=room).images[0].most_bytes
+        media_plan(image, medium(), target=target, max_base64=room).images[0].max_bytes
         for room in (3_000_000, 3_500_000, 600_000, 4_000)
     ]
     assert made == [1 << 21, 1 << 21, 1 << 18, 1 << 18]
@@ -86,23 +86,21 @@ def test_room_is_rounded_so_that_there_are_few_recipes() -> None:
 
 def test_references_take_no_room() -> None:
     options = RenderOptions(media="reference")
-    assert media_plan(*[medium()] * 3, options=options, most_base64=1) == MediaPlan()
+    assert media_plan(*[medium()] * 3, options=options, max_base64=1) == MediaPlan()
 
 
 @pytest.mark.parametrize(
     "newest", [medium("video/mp4", size_bytes=50_000), medium("image/png", hints=MediaHints())]
 )
 def test_described_media_take_no_room(newest: Medium) -> None:
-    assert media_plan(medium(hints=WIDE), newest, most_base64=5_000) == MediaPlan(
+    assert media_plan(medium(hints=WIDE), newest, max_base64=5_000) == MediaPlan(
         images={0: FITTING}
     )
 
 
 def test_images_to_be_made_smaller_take_the_smaller_room() -> None:
     image = medium(size_bytes=90_000)
-    assert media_plan(image, image, most_base64=80_000) == MediaPlan(
-        images={0: FITTING, 1: FITTING}
-    )
+    assert media_plan(image, image, max_base64=80_000) == MediaPlan(images={0: FITTING, 1: FITTING})
 
 
 @pytest.mark.parametrize(
@@ -129,7 +127,7 @@ def test_of_damaged_images_those_that_can_be_repaired_are_to_be_made() -> None:
     assert media_plan(*media, target=profile(image=rule("image/png"))) == MediaPlan({1: recipe})
 
 
-SMALL = profile(image=rule("image/png", "image/jpeg", most_side=100, least_side=32))
+SMALL = profile(image=rule("image/png", "image/jpeg", max_side=100, min_side=32))
 ENLARGED = ImageRecipe(("image/png",), 100, None, 32)
 
 

@@ -16,7 +16,7 @@ class Work:
     def __init__(self, turns: ProjectTurns) -> None:
         self._turns = turns
         self.running: list[str] = []
-        self.most_running = 0
+        self.max_running = 0
         self.refused: list[str] = []
         self.done: list[str] = []
         self.end = anyio.Event()
@@ -25,7 +25,7 @@ class Work:
         try:
             async with self._turns.turn(project_id):
                 self.running.append(project_id)
-                self.most_running = max(self.most_running, self.running.count(project_id))
+                self.max_running = max(self.max_running, self.running.count(project_id))
                 await self.end.wait()
                 self.running.remove(project_id)
                 self.done.append(project_id)
@@ -41,7 +41,7 @@ async def test_one_works_some_wait_and_the_rest_are_told_to_come_again() -> None
         await anyio.wait_all_tasks_blocked()
         assert (work.running, work.refused) == (["p"], ["p", "p"])
         work.end.set()
-    assert (work.done, work.most_running) == (["p"] * 3, 1)
+    assert (work.done, work.max_running) == (["p"] * 3, 1)
 
 
 async def test_projects_do_not_wait_for_each_other() -> None:

@@ -29,7 +29,7 @@ class Feed:
         self._number = 0
 
     def join(self) -> Subscription:
-        listener = Subscription(None, most_events=1_000, most_bytes=2**30, room=self.room)
+        listener = Subscription(None, max_events=1_000, max_bytes=2**30, room=self.room)
         self.room.enter(listener)
         self.listeners.append(listener)
         return listener

@@ -30,9 +30,9 @@ def item(number: int) -> EventItem:
     return EventItem(number, number, "page:created", b"xx")
 
 
-def subscription(*, most_events: int = 100, most_bytes: int = 10**7) -> Subscription:
+def subscription(*, max_events: int = 100, max_bytes: int = 10**7) -> Subscription:
     room = QueueRoom(MemoryBudget(2**30))
-    return Subscription(None, most_events=most_events, most_bytes=most_bytes, room=room)
+    return Subscription(None, max_events=max_events, max_bytes=max_bytes, room=room)
 
 
 async def test_what_waits_is_taken_together_and_in_order() -> None:
@@ -90,12 +90,12 @@ async def test_much_is_taken_piece_by_piece_and_the_largest_by_itself() -> None:
 
 
 @pytest.mark.parametrize(
-    ("most_events", "most_bytes", "kept"), [(3, 1_000, 3), (100, 30, 3), (100, 9, 0)]
+    ("max_events", "max_bytes", "kept"), [(3, 1_000, 3), (100, 30, 3), (100, 9, 0)]
 )
 async def test_slow_one_is_cut_off_and_what_waited_is_dropped(
-    most_events: int, most_bytes: int, kept: int
+    max_events: int, max_bytes: int, kept: int
 ) -> None:
-    listener = subscription(most_events=most_events, most_bytes=most_bytes)
+    listener = subscription(max_events=max_events, max_bytes=max_bytes)
     for number in range(kept):
         listener.offer(event_batch(number, size=10))
         assert not listener.is_cut
@@ -106,7 +106,7 @@ async def test_slow_one_is_cut_off_and_what_waited_is_dropped(
 
 
 async def test_what_was_taken_waits_no_more() -> None:
-    listener = subscription(most_events=2, most_bytes=20)
+    listener = subscription(max_events=2, max_bytes=20)
     for number in range(0, 20, 2):
         listener.offer(event_batch(number, size=10))
         listener.offer(event_batch(number + 1, size=10))

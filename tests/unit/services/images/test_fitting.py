@@ -19,17 +19,17 @@ MAX_PIXELS = 1_000_000
 # Scaling and compression change a picture by far less, a wrong mode or a turn by far more.
 MAX_DIFFERENT = 12.0
 ANY = ImageRecipe(("image/jpeg", "image/png", "image/webp", "image/gif"))
-SMALLER = ImageRecipe(("image/jpeg", "image/png"), most_side=150)
+SMALLER = ImageRecipe(("image/jpeg", "image/png"), max_side=150)
 
 
-def task_of(mime_type: str, most_pixels: int = MAX_PIXELS) -> ImageTask:
-    return ImageTask(mime_type, SMALLER, most_pixels, most_work=16 * most_pixels)
+def task_of(mime_type: str, max_pixels: int = MAX_PIXELS) -> ImageTask:
+    return ImageTask(mime_type, SMALLER, max_pixels, max_work=16 * max_pixels)
 
 
 def fitted(
-    data: bytes, mime_type: str, recipe: ImageRecipe = SMALLER, most_pixels: int = MAX_PIXELS
+    data: bytes, mime_type: str, recipe: ImageRecipe = SMALLER, max_pixels: int = MAX_PIXELS
 ) -> FittedImage:
-    made = fit_image(data, task_of(mime_type, most_pixels), recipe)
+    made = fit_image(data, task_of(mime_type, max_pixels), recipe)
     assert made is not None
     assert sniff(made.data) == made.mime_type
     return made
@@ -108,7 +108,7 @@ def test_opaque_image_becomes_a_jpeg_of_the_same_picture(
 def test_what_is_transparent_stays_so_where_a_type_can(
     make: Callable[[], bytes], mime_type: str, types: tuple[str, ...], expected: str
 ) -> None:
-    made = fitted(make(), mime_type, ImageRecipe(types, most_side=150))
+    made = fitted(make(), mime_type, ImageRecipe(types, max_side=150))
     alpha = opened(made.data).convert("RGBA").getchannel("A")
     assert (made.mime_type, alpha.size) == (expected, (150, 100))
     assert alpha.crop((0, 0, 70, 100)).getextrema() == (0, 0)
@@ -208,13 +208,11 @@ def test_bytes_decide_what_an_image_is() -> None:
 
 
 @pytest.mark.parametrize("mime_type", ["image/jpeg", "image/png", "image/webp", "image/gif"])
-@pytest.mark.parametrize("most_bytes", [40_000, 9_000, 1_500])
-def test_image_of_too_many_bytes_gets_smaller_until_it_fits(
-    mime_type: str, most_bytes: int
-) -> None:
+@pytest.mark.parametrize("max_bytes", [40_000, 9_000, 1_500])
+def test_image_of_too_many_bytes_gets_smaller_until_it_fits(mime_type: str, max_bytes: int) -> None:
     data = saved(picture(600, 400), "PNG")
-    made = fitted(data, "image/png", ImageRecipe((mime_type,), most_bytes=most_bytes))
-    assert (made.mime_type, len(made.data) <= most_bytes) == (mime_type, True)
+    made = fitted(data, "image/png", ImageRecipe((mime_type,), max_bytes=max_bytes))
+    assert (made.mime_type, len(made.data) <= max_bytes) == (mime_type, True)
     width, height = opened(made.data).size
     assert abs(width / height - 1.5) < 0.1
     assert difference(opened(made.data), picture(600, 400)) < 2 * MAX_DIFFERENT
@@ -228,9 +226,9 @@ def test_quality_is_lowered_before_the_sides() -> None:
     assert opened(next_best.data).size == opened(best.data).size == (300, 200)
 
 
-@pytest.mark.parametrize("most_bytes", [0, 1, 100])
-def test_nothing_is_made_where_nothing_can_be_so_small(most_bytes: int) -> None:
-    recipe = ImageRecipe(("image/jpeg",), most_bytes=most_bytes)
+@pytest.mark.parametrize("max_bytes", [0, 1, 100])
+def test_nothing_is_made_where_nothing_can_be_so_small(max_bytes: int) -> None:
+    recipe = ImageRecipe(("image/jpeg",), max_bytes=max_bytes)
     data = saved(picture(), "PNG")
     assert fit_image(data, task_of("image/png"), recipe) is None
 
@@ -244,30 +242,30 @@ def test_smaller_image_has_at_most_three_megapixels(
     size: tuple[int, int], made_size: tuple[int, int]
 ) -> None:
     data = saved(Image.new("RGB", size), "BMP")
-    made = fitted(data, "image/bmp", ImageRecipe(("image/png",), 4_000), most_pixels=10**7)
+    made = fitted(data, "image/bmp", ImageRecipe(("image/png",), 4_000), max_pixels=10**7)
     assert opened(made.data).size == made_size
 
 
 @pytest.mark.parametrize("mime_type", ["image/jpeg", "image/png", "image/webp", "image/gif"])
 @pytest.mark.parametrize("size", [(1, 50_000), (50_000, 1), (2, 70_000)])
-@pytest.mark.parametrize("most_side", [None, 2_000])
+@pytest.mark.parametrize("max_side", [None, 2_000])
 def test_image_that_is_all_side_keeps_a_pixel_of_the_other(
-    size: tuple[int, int], most_side: int | None, mime_type: str
+    size: tuple[int, int], max_side: int | None, mime_type: str
 ) -> None:
     data = saved(Image.new("RGB", size, "red"), "PNG")
-    made = fitted(data, "image/png", ImageRecipe((mime_type,), most_side))
+    made = fitted(data, "image/png", ImageRecipe((mime_type,), max_side))
     image = opened(made.data)
     assert min(image.size) >= 1
-    assert max(image.size) <= (most_side or 70_000)
+    assert max(image.size) <= (max_side or 70_000)
     assert difference(image, Image.new("RGB", size, "red")) < MAX_DIFFERENT
 
 
-@pytest.mark.parametrize("most_side", [150, None])
-def test_large_jpeg_is_decoded_to_a_part_of_itself(most_side: int | None) -> None:
+@pytest.mark.parametrize("max_side", [150, None])
+def test_large_jpeg_is_decoded_to_a_part_of_itself(max_side: int | None) -> None:
     data = saved(picture(2_000, 1_200), "JPEG")
-    made = fitted(data, "image/jpeg", ImageRecipe(("image/png",), most_side))
+    made = fitted(data, "image/jpeg", ImageRecipe(("image/png",), max_side))
     image = opened(made.data)
-    assert image.size == ((150, 90) if most_side else (1_000, 600))
+    assert image.size == ((150, 90) if max_side else (1_000, 600))
     assert difference(image, picture(2_000, 1_200)) < MAX_DIFFERENT
 
 
@@ -322,7 +320,7 @@ def test_jpeg_that_is_kept_in_memory_whole_is_judged_by_all_of_it() -> None:
     data = jpeg_in_three_scans(1_600)
     assert reduce_image(data, task_of("image/jpeg")) is None
     assert reduce_image(data, task_of("image/jpeg", 1_600**2)) is not None
-    assert opened(fitted(data, "image/jpeg", most_pixels=1_600**2).data).size == (150, 150)
+    assert opened(fitted(data, "image/jpeg", max_pixels=1_600**2).data).size == (150, 150)
 
 
 def test_nothing_that_was_said_about_an_image_is_in_what_is_made() -> None:
@@ -339,9 +337,9 @@ def test_nothing_that_was_said_about_an_image_is_in_what_is_made() -> None:
         }
 
 
-@pytest.mark.parametrize("most_bytes", [None, 5_000])
-def test_same_bytes_are_made_of_the_same(most_bytes: int | None) -> None:
+@pytest.mark.parametrize("max_bytes", [None, 5_000])
+def test_same_bytes_are_made_of_the_same(max_bytes: int | None) -> None:
     for image in (picture(), see_through()):
-        recipe = ImageRecipe(ANY.types, 150, most_bytes)
+        recipe = ImageRecipe(ANY.types, 150, max_bytes)
         data = saved(image, "PNG")
         assert fitted(data, "image/png", recipe) == fitted(data, "image/png", recipe)

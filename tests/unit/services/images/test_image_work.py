@@ -21,7 +21,7 @@ from tests.kit.images import opened, picture, saved
 
 pytestmark = pytest.mark.anyio
 MIB = 1024 * 1024
-RECIPE = ImageRecipe(("image/jpeg",), most_side=100)
+RECIPE = ImageRecipe(("image/jpeg",), max_side=100)
 SMALL = DecodingCost(1_000, 8_000, is_bounded=True)
 
 

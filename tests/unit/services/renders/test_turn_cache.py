@@ -78,7 +78,7 @@ def test_resource_that_is_of_another_entry_changes_nothing() -> None:
 
 
 def test_what_was_used_last_is_kept_within_the_limit() -> None:
-    reader = Reader(TurnCache(most_bytes=30_000))
+    reader = Reader(TurnCache(max_bytes=30_000))
     entries = [replace(RESULT, message_id=str(n), sanitized=b"x" * 1_000) for n in range(8)]
     for entry in entries[:4]:
         reader.read(entry)
@@ -120,7 +120,7 @@ def test_entry_of_another_incarnation_is_not_known() -> None:
 
 
 def test_entry_that_is_not_kept_is_not_known_by_its_place() -> None:
-    known = TurnCache(most_bytes=10_000)
+    known = TurnCache(max_bytes=10_000)
     for seq in range(1, 8):
         known.put("i", replace(RESULT, message_id=str(seq), seq=seq, sanitized=b"x" * 1_000))
     assert known.entries("i", after_seq=0, to_seq=9) == []

@@ -52,8 +52,8 @@ class AsyncContent:
         self.descriptor = descriptor
         self.size = descriptor["size"]
         self._transport = transport
-        self._most_ahead = max(1, read_ahead)
-        self._ahead = min(FIRST_AHEAD_BYTES, self._most_ahead)
+        self._max_ahead = max(1, read_ahead)
+        self._ahead = min(FIRST_AHEAD_BYTES, self._max_ahead)
         self._position = 0
         self._buffer = b""
         self._buffer_start = 0
@@ -119,7 +119,7 @@ class AsyncContent:
         if not 0 <= start < len(self._buffer):
             # A read that continues at the end of the buffer is sequential: read further ahead.
             in_order = self._position == self._buffer_start + len(self._buffer)
-            self._ahead = min(self._ahead * 2, self._most_ahead) if in_order else FIRST_AHEAD_BYTES
+            self._ahead = min(self._ahead * 2, self._max_ahead) if in_order else FIRST_AHEAD_BYTES
             end = min(self.size, self._position + max(self._ahead, min(size, MAX_AHEAD_BYTES)))
             self._buffer = await self._fetch(self._position, end)
             self._buffer_start, start = self._position, 0

@@ -37,7 +37,7 @@ class Floor:
         floor: Their kinds.
         cut: The indexes of turns that the floor of the frontier has passed.
         weighing: Measures turns, with media as they are recorded.
-        most_tokens: The budget.
+        max_tokens: The budget.
         page_of: Returns the page of an answer to a page fault.
         has_older: Whether the history has more than these turns.
     """
@@ -48,7 +48,7 @@ class Floor:
         floor: FloorTurns,
         cut: Collection[int],
         weighing: Weighing,
-        most_tokens: int,
+        max_tokens: int,
         page_of: Callable[[ComposedTurn], str | None],
         *,
         has_older: bool,
@@ -56,9 +56,9 @@ class Floor:
         self._turns, self._floor, self._past, self._weighing = turns, floor, cut, weighing
         self._page_of = page_of
         self._has_older = has_older
-        reserve = min(_RESERVE_TOKENS, most_tokens // 4)
+        reserve = min(_RESERVE_TOKENS, max_tokens // 4)
         self.system_tokens = sum(map(self._tokens, floor.system))
-        self._room = max(0, most_tokens - self.system_tokens - reserve)
+        self._room = max(0, max_tokens - self.system_tokens - reserve)
         least = sum(map(self._least, floor.newest))
         parts = max(3, len(floor.messages) + bool(floor.pinned))
         self._quarter = max(0, min(self._room // 4, (self._room - least) // parts))
@@ -160,19 +160,19 @@ class Floor:
 
         return with_shorter_texts(turn, page_id, shorten)
 
-    def _cut(self, text: str, most_tokens: int, call: str) -> str:
+    def _cut(self, text: str, max_tokens: int, call: str) -> str:
         """Return the head and tail of a text around a line, within a number of tokens."""
         tokens = self._weighing.text(text)
-        limit = min(len(text) - 1, len(text) * most_tokens * 8 // (max(1, tokens) * 5))
-        if tokens <= most_tokens:
+        limit = min(len(text) - 1, len(text) * max_tokens * 8 // (max(1, tokens) * 5))
+        if tokens <= max_tokens:
             return text
         for _ in range(_TRIES):
             if limit < _SHORTEST_CUT_CHARS:
                 break
             cut = shortened(text, limit, call)
-            if (found := self._weighing.text(cut)) <= most_tokens:
+            if (found := self._weighing.text(cut)) <= max_tokens:
                 return cut
-            limit = min(limit * 15 // 16, limit * most_tokens // found)
+            limit = min(limit * 15 // 16, limit * max_tokens // found)
         line = shortened(text, 0, call).strip()
         # Texts that are about as short as the line are kept.
         return line if 2 * len(line) < len(text) else text

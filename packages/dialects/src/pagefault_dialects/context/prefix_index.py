@@ -210,12 +210,12 @@ class PrefixIndex:
             if role is not None and at > first and at not in users[-1:] and not is_system:
                 yield at
 
-    def find_message_fold(self, most_chars: int) -> int:
-        """Return the position up to which to fold messages, so that `most_chars` remain at most."""
+    def find_message_fold(self, max_chars: int) -> int:
+        """Return the position up to which to fold messages, so that `max_chars` remain at most."""
         for passage in reversed(self.passages):
             if isinstance(passage, PrefixMessage):
-                most_chars -= passage.chars
-                if most_chars < 0:
+                max_chars -= passage.chars
+                if max_chars < 0:
                     return passage.place
         return 0
 

@@ -34,7 +34,7 @@ def answer_tokens(budget: int | None, rule: TokenRule) -> int:
     return max(_FEWEST_TOKENS, budget * 100 // rule.text_percent // _ANSWERS_IN_BUDGET)
 
 
-def most_tokens(text: str) -> int:
+def upper_token_bound(text: str) -> int:
     """Return an upper bound of the tokens of a text, without a vocabulary."""
     # A token has at least one byte.
     return len(text.encode("utf-8", "surrogatepass"))
@@ -42,7 +42,7 @@ def most_tokens(text: str) -> int:
 
 def chars_within(text: str, max_tokens: int) -> int:
     """Return the number of first characters of a text that have at most that many tokens."""
-    if len(text) <= max_tokens and most_tokens(text) <= max_tokens:
+    if len(text) <= max_tokens and upper_token_bound(text) <= max_tokens:
         return len(text)
     start, room = 0, max_tokens
     while start < len(text):
@@ -76,7 +76,7 @@ def head_and_tail_within(text: str, max_tokens: int, hint_at: Callable[[int], st
 
 def lines_within(lines: Sequence[str], max_tokens: int) -> Sequence[str]:
     """Return the first lines that have at most that many tokens together."""
-    if sum(most_tokens(line) + 1 for line in lines) <= max_tokens:
+    if sum(upper_token_bound(line) + 1 for line in lines) <= max_tokens:
         return lines
     room = max_tokens
     for index, line in enumerate(lines):
@@ -89,7 +89,7 @@ def lines_within(lines: Sequence[str], max_tokens: int) -> Sequence[str]:
 def blocks_within(content: Sequence[JsonValue], max_tokens: int) -> Sequence[JsonValue]:
     """Return the blocks of an answer, with their texts cut to that many tokens together."""
     texts = (block.get("text") for block in content if isinstance(block, dict))
-    if sum(most_tokens(text) for text in texts if isinstance(text, str)) <= max_tokens:
+    if sum(upper_token_bound(text) for text in texts if isinstance(text, str)) <= max_tokens:
         return content
     bounded: list[JsonValue] = []
     for block in content:

@@ -153,7 +153,7 @@ class _Scan:
             else:
                 yield piece
 
-    def describe(self, target: LargeContainer, most_members: int) -> LargeValue:
+    def describe(self, target: LargeContainer, max_members: int) -> LargeValue:
         """Describe a large container."""
         lengths: dict[int, int] = {}
         first_members: list[tuple[str | int, Any]] = []
@@ -164,7 +164,7 @@ class _Scan:
             length = 0
             for piece in self._of(container):
                 if container is target:
-                    room = most_members - len(first_members)
+                    room = max_members - len(first_members)
                     first_members += [*_items(piece, length)][:room]
                 length += len(piece)
                 size_bytes += _size_bytes(piece)

@@ -50,13 +50,13 @@ class DecodingCost:
     """False if decoding may take unlimited work and memory."""
 
 
-def decoding_cost(head: bytes, mime_type: str, *, most_pixels: int) -> DecodingCost | None:
+def decoding_cost(head: bytes, mime_type: str, *, max_pixels: int) -> DecodingCost | None:
     """Return the cost of decoding an image; blocks, so it belongs in a worker thread.
 
     Args:
         head: The first bytes.
         mime_type: The type of the image if its first bytes do not say.
-        most_pixels: The size to which a larger JPEG is scaled while decoding.
+        max_pixels: The size to which a larger JPEG is scaled while decoding.
 
     Returns:
         The cost; `None` if the header is unreadable, so the image cannot be decoded either.
@@ -75,7 +75,7 @@ def decoding_cost(head: bytes, mime_type: str, *, most_pixels: int) -> DecodingC
     else:
         return None
     pixels = size[0] * size[1]
-    decoded = min(pixels, most_pixels) * bytes_per_pixel
+    decoded = min(pixels, max_pixels) * bytes_per_pixel
     output = min(pixels, MAX_OUTPUT_PIXELS) * _OUTPUT_BYTES_PER_PIXEL
     return DecodingCost(pixels, decoded + output, is_bounded=mime_type != "image/avif")
 

@@ -95,7 +95,7 @@ def _limit(rule: Rule, medium: Medium, profile: Profile, actual: int | str) -> i
     if rule.limit is None or media is None:
         return None
     value = getattr(media, rule.limit)
-    if rule.limit == "most_side" and media.crowd and isinstance(actual, int) and actual <= value:
+    if rule.limit == "max_side" and media.crowd and isinstance(actual, int) and actual <= value:
         # Beside many other images, each has to be smaller.
         return media.crowd[1]
     return value if isinstance(value, int) or value is None else ", ".join(sorted(value))
@@ -107,14 +107,14 @@ def _actual(rule: Rule, medium: Medium, entry: LossEntry) -> int | str:
             return medium.mime_type
         case "addresses" if isinstance(medium.source, Address):
             return quoted(medium.source.url)
-        case "most_base64":
+        case "max_base64":
             return base64_length(medium.size_bytes or 0)
-        case "most_side" | "least_side":
+        case "max_side" | "min_side":
             hints = medium.hints
             if isinstance(medium.source, InlineBytes):
                 hints = hints_of(medium.source.data, medium.mime_type)
             sides = (hints.width or 0, hints.height or 0)
-            return max(sides) if rule.limit == "most_side" else min(sides)
+            return max(sides) if rule.limit == "max_side" else min(sides)
         case _:
             return entry.reason
 
@@ -211,7 +211,7 @@ def _check_calls(turns: Sequence[ComposedTurn], profile: Profile) -> Iterator[Fi
 
 
 def _describe_rule(rule: IdRule) -> str:
-    return f"up to {rule.most_chars} of {rule.characters}"
+    return f"up to {rule.max_chars} of {rule.characters}"
 
 
 def _check_order(turns: Sequence[ComposedTurn]) -> Iterator[Finding]:

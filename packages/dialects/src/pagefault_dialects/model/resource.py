@@ -119,20 +119,20 @@ class ImageRecipe:
 
     types: tuple[str, ...]
     """Allowed MIME types, the best first; JPEG, PNG, WebP and GIF can be encoded."""
-    most_side: int | None = None
+    max_side: int | None = None
     """The most pixels of its longer side."""
-    most_bytes: int | None = None
+    max_bytes: int | None = None
     """The most bytes of the file, before base64."""
-    least_side: int | None = None
-    """The least pixels of its shorter side, as far as `most_side` allows."""
+    min_side: int | None = None
+    """The least pixels of its shorter side, as far as `max_side` allows."""
 
     @property
     def key(self) -> str:
         """The recipe as short text, such as `v1;jpeg,png;2000;3750000`."""
         types = ",".join(mime_type.removeprefix("image/") for mime_type in self.types)
-        bounds = ["-" if bound is None else bound for bound in (self.most_side, self.most_bytes)]
+        bounds = ["-" if bound is None else bound for bound in (self.max_side, self.max_bytes)]
         # Omitted if absent: images were derived under such keys before the field existed.
-        bounds += [] if self.least_side is None else [self.least_side]
+        bounds += [] if self.min_side is None else [self.min_side]
         return ";".join((_VERSION, types, *map(str, bounds)))
 
 

@@ -72,9 +72,9 @@ class Fitting:
         places: All media, for the limits that depend on how many there are.
 
     Attributes:
-        most_image_base64: The most characters of base64 that one image may have.
-        most_side: The most pixels of the longer side of an image.
-        least_side: The least pixels of the shorter side of an image.
+        max_image_base64: The most characters of base64 that one image may have.
+        max_side: The most pixels of the longer side of an image.
+        min_side: The least pixels of the shorter side of an image.
     """
 
     def __init__(
@@ -83,9 +83,9 @@ class Fitting:
         self._profile = profile
         self._options = options
         rule = profile.media.get("image")
-        self.most_image_base64 = rule.most_base64 if rule else None
-        self.most_side = self._side(rule, places) if rule else None
-        self.least_side = rule.least_side if rule else None
+        self.max_image_base64 = rule.max_base64 if rule else None
+        self.max_side = self._side(rule, places) if rule else None
+        self.min_side = rule.min_side if rule else None
 
     def obstacle(self, place: MediumRef) -> Obstacle | None:
         """Return why a medium cannot be attached as it is; `None` if it can."""
@@ -179,25 +179,25 @@ class Fitting:
         rule = self._profile.rule(medium.kind)
         if rule is None or medium.size_bytes is None:
             return None
-        if rule.most_base64 is not None and base64_length(medium.size_bytes) > rule.most_base64:
+        if rule.max_base64 is not None and base64_length(medium.size_bytes) > rule.max_base64:
             return Obstacle(
                 "too-many-bytes",
-                f"{self._profile.target} takes {size_words(rule.most_base64)} of base64 for one, "
+                f"{self._profile.target} takes {size_words(rule.max_base64)} of base64 for one, "
                 f"and this has {size_words(base64_length(medium.size_bytes))}.",
                 fixable_by_resize=True,
             )
         side = max(medium.hints.width or 0, medium.hints.height or 0)
-        if medium.kind == "image" and self.most_side is not None and side > self.most_side:
+        if medium.kind == "image" and self.max_side is not None and side > self.max_side:
             return Obstacle(
                 "too-many-pixels",
-                f"{self._profile.target} takes {self.most_side} pixels a side here, and this has "
+                f"{self._profile.target} takes {self.max_side} pixels a side here, and this has "
                 f"{side}.",
                 fixable_by_resize=True,
             )
         if self.is_too_small(medium):
             return Obstacle(
                 "too-few-pixels",
-                f"{self._profile.target} takes no image with a side below {self.least_side} "
+                f"{self._profile.target} takes no image with a side below {self.min_side} "
                 f"pixels, and this has {_shorter_side(medium)}.",
                 fixable_by_resize=True,
                 becomes="larger",
@@ -207,20 +207,18 @@ class Fitting:
     def is_too_small(self, medium: Medium) -> bool:
         """Return whether an image has too few pixels and can be enlarged within the limits."""
         shorter = _shorter_side(medium)
-        if medium.kind != "image" or self.least_side is None or not shorter:
+        if medium.kind != "image" or self.min_side is None or not shorter:
             return False
         longer = max(medium.hints.width or 0, medium.hints.height or 0)
-        is_enlargeable = (
-            self.most_side is None or longer * self.least_side <= self.most_side * shorter
-        )
-        return shorter < self.least_side and is_enlargeable
+        is_enlargeable = self.max_side is None or longer * self.min_side <= self.max_side * shorter
+        return shorter < self.min_side and is_enlargeable
 
     def _accepts(self, mime_type: str) -> bool:
         return self._options.accept is None or matches(mime_type, self._options.accept)
 
     def _side(self, rule: MediaRule, places: Sequence[MediumRef]) -> int | None:
         if rule.crowd is None:
-            return rule.most_side
+            return rule.max_side
         # Only images that could be attached but for their sizes count.
         images = sum(
             place.media_class == "image"
@@ -231,7 +229,7 @@ class Fitting:
         )
         most = self.most("image")
         above, side = rule.crowd
-        return side if min(images, most if most is not None else images) > above else rule.most_side
+        return side if min(images, most if most is not None else images) > above else rule.max_side
 
 
 def _shorter_side(medium: Medium) -> int:
@@ -301,7 +299,7 @@ class LoadedMedia:
 
 
 def plan_media(
-    turns: Sequence[ComposedTurn], profile: Profile, options: RenderOptions, *, most_base64: int
+    turns: Sequence[ComposedTurn], profile: Profile, options: RenderOptions, *, max_base64: int
 ) -> MediaPlan:
     """Return the plan of media to read and make for a conversation.
 
@@ -309,7 +307,7 @@ def plan_media(
         turns: The conversation.
         profile: The target.
         options: The options of the rendering.
-        most_base64: The most characters of base64 in one rendering.
+        max_base64: The most characters of base64 in one rendering.
     """
     places = places_of(turns)
     fitting = Fitting(profile, options, places)
@@ -319,17 +317,17 @@ def plan_media(
         for place in places
         if obstacles[place.index] is not None and _is_worth_reading(place.medium, profile)
     )
-    return MediaPlan(_images(places, obstacles, fitting, most_base64), frozenset(readable))
+    return MediaPlan(_images(places, obstacles, fitting, max_base64), frozenset(readable))
 
 
 def _images(
     places: Sequence[MediumRef],
     obstacles: Mapping[int, Obstacle | None],
     fitting: Fitting,
-    most_base64: int,
+    max_base64: int,
 ) -> dict[int, ImageRecipe]:
     types = fitting.image_types()
-    most_images = fitting.most("image")
+    max_images = fitting.most("image")
     planned: dict[int, ImageRecipe] = {}
     used, images = 0, 0
     # From the newest to the oldest, since older ones make room.
@@ -341,18 +339,18 @@ def _images(
             continue
         if place.media_class == "image":
             images += 1
-            if most_images is not None and images > most_images:
+            if max_images is not None and images > max_images:
                 # It is not attached at all.
                 continue
-        if obstacle is not None and fitting.most_image_base64 is not None:
-            size = min(size, fitting.most_image_base64)
+        if obstacle is not None and fitting.max_image_base64 is not None:
+            size = min(size, fitting.max_image_base64)
         recipe = None if obstacle is None else _recipe(types, fitting, medium, None)
-        if has_smaller and used + size > most_base64:
-            recipe = _recipe(types, fitting, medium, most_base64 - used)
-            size = base64_length(recipe.most_bytes or 0)
+        if has_smaller and used + size > max_base64:
+            recipe = _recipe(types, fitting, medium, max_base64 - used)
+            size = base64_length(recipe.max_bytes or 0)
         if recipe is not None:
             planned[place.index] = recipe
-        if used + size <= most_base64:
+        if used + size <= max_base64:
             used += size
     return planned
 
@@ -364,18 +362,18 @@ def _recipe(
 
     The room is rounded, so that histories share recipes.
     """
-    most = fitting.most_image_base64
-    most_bytes = None if most is None else most // 4 * 3
+    most = fitting.max_image_base64
+    max_bytes = None if most is None else most // 4 * 3
     if fitting.is_too_small(medium):
         # A PNG of few pixels is small, and lossless.
         exact = tuple(mime_type for mime_type in types if mime_type == "image/png") or types
-        return ImageRecipe(exact, fitting.most_side, most_bytes, fitting.least_side)
+        return ImageRecipe(exact, fitting.max_side, max_bytes, fitting.min_side)
     if room is None:
-        return ImageRecipe(types, fitting.most_side, most_bytes)
+        return ImageRecipe(types, fitting.max_side, max_bytes)
     bounded = 1 << max(_LEAST_ROOM_BITS, (max(room, 1) // 4 * 3).bit_length() - 1)
-    side = _TIGHT_SIDE if fitting.most_side is None else min(_TIGHT_SIDE, fitting.most_side)
+    side = _TIGHT_SIDE if fitting.max_side is None else min(_TIGHT_SIDE, fitting.max_side)
     if bounded >= _AMPLE_BYTES:
-        return ImageRecipe(types, fitting.most_side, min(bounded, most_bytes or bounded))
+        return ImageRecipe(types, fitting.max_side, min(bounded, max_bytes or bounded))
     return ImageRecipe(types, side, bounded)
 
 

@@ -89,7 +89,7 @@ class Ladder:
     options: RenderOptions
     """The options of the rendering."""
     _: KW_ONLY
-    most_base64: int
+    max_base64: int
     """The most characters of base64 in one rendering."""
     sign: Sign | None
     """Signs URLs of stored media, if such are requested."""
@@ -113,7 +113,7 @@ class Ladder:
         ]
         for kind in _CLASSES:
             hold_to_count(choices, kind, fitting.most(kind))
-        hold_to_size(choices, self.most_base64)
+        hold_to_size(choices, self.max_base64)
         written: dict[int, tuple[Node, ...]] = {}
         for run in runs:
             written |= _write(run, [choices[at] for at in media_of(run, media)])

@@ -175,20 +175,20 @@ def hold_to_count(choices: Sequence[Choice], kind: MediaClass, most: int | None)
         choice.step_down(obstacle, to_words=True)
 
 
-def hold_to_size(choices: Sequence[Choice], most_base64: int) -> None:
+def hold_to_size(choices: Sequence[Choice], max_base64: int) -> None:
     """Step the oldest media down until all together fit: to smaller images, then to text."""
     obstacle = Obstacle(
         "request-too-large",
-        f"All media together may have {size_words(most_base64)} of base64; the newest stay.",
+        f"All media together may have {size_words(max_base64)} of base64; the newest stay.",
     )
     for choice in choices:
         # A medium that does not fit alone would first evict all others, and then itself.
-        while choice.base64_chars > most_base64:
+        while choice.base64_chars > max_base64:
             choice.step_down(obstacle, to_words=not choice.is_helped_by_pixels)
     total = sum(choice.base64_chars for choice in choices)
     for to_words in (False, True):
         for choice in choices:
-            if total <= most_base64:
+            if total <= max_base64:
                 return
             if not choice.base64_chars or not (to_words or choice.is_helped_by_pixels):
                 continue

@@ -73,23 +73,21 @@ def part_weight(
     )
 
 
-def has_room(
-    weight: PartWeight, profile: Profile, options: RenderOptions, most_base64: int
-) -> bool:
+def has_room(weight: PartWeight, profile: Profile, options: RenderOptions, max_base64: int) -> bool:
     """Return whether no medium of a conversation has to step down for others.
 
     Args:
         weight: The weight of the whole conversation.
         profile: The target.
         options: The options of the rendering.
-        most_base64: The most characters of base64 where the target sets no limit.
+        max_base64: The most characters of base64 where the target sets no limit.
     """
     fitting = Fitting(profile, options, ())
     rule = profile.media.get("image")
     limits = [(fitting.most(kind), count) for kind, count in weight.media.items()]
     if rule is not None and rule.crowd is not None:
         limits.append((rule.crowd[0], weight.media["image"]))
-    most = [most_base64]
+    most = [max_base64]
     if profile.request_bytes is not None:
         most.append(profile.request_bytes - _NOTHING_BYTES - weight.text_bytes)
     if options.max_bytes is not None:

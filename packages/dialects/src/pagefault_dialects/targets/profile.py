@@ -35,11 +35,11 @@ class MediaRule:
 
     types: frozenset[str]
     """MIME types, or ranges: `image/*`, `*/*`."""
-    most_base64: int | None = None
+    max_base64: int | None = None
     """The most characters of base64 that one may have."""
-    most_side: int | None = None
+    max_side: int | None = None
     """The most pixels of the longer side of an image."""
-    least_side: int | None = None
+    min_side: int | None = None
     """The least pixels of the shorter side of an image, if its longer one allows so many."""
     most: int | None = None
     """The most media of the class in one rendering."""
@@ -65,7 +65,7 @@ class IdRule:
     """
 
     characters: str = r"\S\s"
-    most_chars: int = 512
+    max_chars: int = 512
     first: str | None = None
     exact_chars: int | None = None
 
@@ -78,13 +78,13 @@ class IdRule:
         if self.exact_chars is not None:
             return self._of_exact_length(text, self.exact_chars)
         first = self.first or f"[{self.characters}]"
-        if _fitting(first, self.characters, self.most_chars).fullmatch(text):
+        if _fitting(first, self.characters, self.max_chars).fullmatch(text):
             return text
         digits = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
         cleaned = re.sub(rf"[^{self.characters}]", "_", text)
         if not re.match(first, cleaned):
             cleaned = f"x{cleaned}"
-        kept = self.most_chars - _DIGEST_CHARS - 1
+        kept = self.max_chars - _DIGEST_CHARS - 1
         return f"{cleaned[:kept]}_{digits[:_DIGEST_CHARS]}"
 
     def _of_exact_length(self, text: str, length: int) -> str:
@@ -99,8 +99,8 @@ class IdRule:
 
 
 @cache
-def _fitting(first: str, characters: str, most_chars: int) -> re.Pattern[str]:
-    return re.compile(rf"{first}[{characters}]{{0,{most_chars - 1}}}")
+def _fitting(first: str, characters: str, max_chars: int) -> re.Pattern[str]:
+    return re.compile(rf"{first}[{characters}]{{0,{max_chars - 1}}}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,11 +198,11 @@ class Profile:
 
 def narrowed(profile: Profile, options: RenderOptions) -> Profile:
     """Return a target narrowed to the requested image size."""
-    image, most_side = profile.media.get("image"), options.max_image_pixels
-    if most_side is None or image is None:
+    image, max_side = profile.media.get("image"), options.max_image_pixels
+    if max_side is None or image is None:
         return profile
-    side = min(most_side, image.most_side or most_side)
-    media = {**profile.media, "image": replace(image, most_side=side)}
+    side = min(max_side, image.max_side or max_side)
+    media = {**profile.media, "image": replace(image, max_side=side)}
     return replace(profile, media=MappingProxyType(media))
 
 

@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 from pagefault_dialects.model.finding import Finding
 
 LimitOfMedia: TypeAlias = Literal[
-    "types", "addresses", "most_base64", "most_side", "least_side", "most"
+    "types", "addresses", "max_base64", "max_side", "min_side", "most"
 ]
 
 
@@ -214,19 +214,19 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             "The base64 of a medium is within the limit of the target.",
             _REPLACED,
             "the target",
-            "most_base64",
+            "max_base64",
         ),
         "too-many-pixels": Rule(
             "Each side of an image is within the limit of the target.",
             _REPLACED,
             "the target",
-            "most_side",
+            "max_side",
         ),
         "too-few-pixels": Rule(
             "No side of an image is shorter than the minimum of the target.",
             "it is replaced by a larger image, its words, or a line",
             "Anthropic",
-            "least_side",
+            "min_side",
         ),
         "too-many-media": Rule(
             "The number of media of a kind is within the limit of the target.",

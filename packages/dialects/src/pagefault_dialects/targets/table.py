@@ -39,7 +39,7 @@ _HTTP = ("https", "http")
 _IMAGES = _types("image", "png", "jpeg", "webp", "gif")
 _OPENAI_IMAGES = MediaRule(
     _IMAGES,
-    most_base64=20 * _MB,
+    max_base64=20 * _MB,
     most=500,
     addresses=_HTTPS,
 )
@@ -121,13 +121,13 @@ _ROWS = (
         media={
             "image": MediaRule(
                 _IMAGES,
-                most_base64=5 * _MB,
-                most_side=8_000,
-                least_side=32,
+                max_base64=5 * _MB,
+                max_side=8_000,
+                min_side=32,
                 crowd=(20, 2_000),
                 addresses=_HTTPS,
             ),
-            "document": MediaRule(_PDF, most_base64=32 * _MB, addresses=_HTTPS),
+            "document": MediaRule(_PDF, max_base64=32 * _MB, addresses=_HTTPS),
         },
         request_bytes=32 * _MB,
         call_id=IdRule(r"a-zA-Z0-9_-", 64),
@@ -144,7 +144,7 @@ _ROWS = (
         tokens=_OF_GOOGLE,
         media={
             "image": MediaRule(_types("image", "png", "jpeg", "webp")),
-            "document": MediaRule(_PDF | {"text/plain"}, most_base64=50 * _MB),
+            "document": MediaRule(_PDF | {"text/plain"}, max_base64=50 * _MB),
             "audio": MediaRule(
                 _types("audio", "wav", "mpeg", "aiff", "aac", "ogg", "flac"),
             ),
@@ -170,15 +170,15 @@ _ROWS = (
         media={
             "image": MediaRule(
                 frozenset(bedrock.FORMATS["image"]),
-                most_base64=5 * _MB,
-                most_side=8_000,
+                max_base64=5 * _MB,
+                max_side=8_000,
                 most=20,
             ),
             "document": MediaRule(
-                frozenset(bedrock.FORMATS["document"]), most_base64=6 * _MB, most=5
+                frozenset(bedrock.FORMATS["document"]), max_base64=6 * _MB, most=5
             ),
-            "audio": MediaRule(frozenset(bedrock.FORMATS["audio"]), most_base64=33 * _MB),
-            "video": MediaRule(frozenset(bedrock.FORMATS["video"]), most_base64=33 * _MB),
+            "audio": MediaRule(frozenset(bedrock.FORMATS["audio"]), max_base64=33 * _MB),
+            "video": MediaRule(frozenset(bedrock.FORMATS["video"]), max_base64=33 * _MB),
         },
         call_id=IdRule(r"a-zA-Z0-9_.:-", 64),
         tool_name=IdRule(r"a-zA-Z0-9_-", 64),
@@ -190,7 +190,7 @@ _ROWS = (
         home="mistral",
         accepts_block=mistral.accepts_block,
         media={
-            "image": MediaRule(_IMAGES, most_base64=13 * _MB, most=8, addresses=_HTTPS),
+            "image": MediaRule(_IMAGES, max_base64=13 * _MB, most=8, addresses=_HTTPS),
             "document": MediaRule(_PDF, addresses=_HTTPS),
             "audio": MediaRule(_types("audio", "wav", "mpeg")),
         },

@@ -58,19 +58,19 @@ class FileText:
         return f"{self.text}\n[… {self.rest} left out{shows} …]\n{self.tail}"
 
 
-def read_file_text(data: bytes, declared_type: str | None, most_chars: int) -> FileText | None:
+def read_file_text(data: bytes, declared_type: str | None, max_chars: int) -> FileText | None:
     """Return the text of a file that was read as a whole; `None` for other files.
 
     Args:
         data: All bytes.
         declared_type: The declared MIME type, perhaps with a charset.
-        most_chars: The most characters of an unabridged text.
+        max_chars: The most characters of an unabridged text.
     """
     decoded = decode_any_text(data, declared_type)
     if decoded is None:
         return None
     text, runs = _without_base64(decoded.text)
-    if len(text) <= most_chars:
+    if len(text) <= max_chars:
         return FileText(text, decoded.charset, base64_runs=runs)
     head, tail = _head(text), _tail(text)
     rest = f"{len(text) - len(head) - len(tail)} characters"

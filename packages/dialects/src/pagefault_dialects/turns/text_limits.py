@@ -29,39 +29,39 @@ def limited_answers(turns: Sequence[ComposedTurn]) -> Mapping[int, ComposedTurn]
 
 
 def with_texts_within(
-    turns: Sequence[ComposedTurn], most_chars: int, whole: Mapping[str, str] = _NONE
+    turns: Sequence[ComposedTurn], max_chars: int, whole: Mapping[str, str] = _NONE
 ) -> Sequence[ComposedTurn]:
     """Return turns with the long texts of answers shortened, and a note for each.
 
     Args:
         turns: The turns.
-        most_chars: The limit of a text in characters.
+        max_chars: The limit of a text in characters.
         whole: Full texts, by their previews.
     """
     limited = dict(enumerate(turns))
     for index, turn in limited_answers(turns).items():
-        items = tuple(_items(turn, most_chars, whole))
+        items = tuple(_items(turn, max_chars, whole))
         if len(items) != len(turn.items) or not all(map(is_, items, turn.items)):
             limited[index] = replace(turn, items=items)
     return list(limited.values())
 
 
-def _items(turn: ComposedTurn, most_chars: int, whole: Mapping[str, str]) -> Iterator[Item]:
+def _items(turn: ComposedTurn, max_chars: int, whole: Mapping[str, str]) -> Iterator[Item]:
     for item in turn.items:
         if not isinstance(item, TextItem):
             yield item
             continue
         text, many = whole.get(item.text, item.text), whole_length(item.text)
-        if len(text) <= most_chars:
+        if len(text) <= max_chars:
             is_same = text == item.text
             handle = _handle(turn, item.text)
             whole_text = replace(item, text=text, handle=handle, whole_chars=None, block=None)
             yield item if is_same else whole_text
             continue
-        preview = shortened(text, most_chars, entry_call(turn.entry_seq()))
+        preview = shortened(text, max_chars, entry_call(turn.entry_seq()))
         handle = _handle(turn, item.text)
         yield replace(item, text=preview, handle=handle, whole_chars=many, block=None)
-        reason = f"Texts of up to {most_chars} characters are shown whole, and this has {many}."
+        reason = f"Texts of up to {max_chars} characters are shown whole, and this has {many}."
         note = Omission(item.pointer, "text", "text-too-long", reason, to="preview")
         yield replace(note, block=item.block)
 

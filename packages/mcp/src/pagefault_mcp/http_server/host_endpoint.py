@@ -188,13 +188,13 @@ class HostEndpoint:
         Raises:
             PagefaultError: The body is too large or too slow, or there is no memory for it.
         """
-        limits = self.limits.model_copy(update={"body_bytes": self._most_bytes(request)})
+        limits = self.limits.model_copy(update={"body_bytes": self._max_bytes(request)})
         read = partial(_read, max_depth=limits.json_depth)
         async with self._bodies.read(stream_body(request, limits), read) as posted:
             session, headers = await self._session_for(request, posted.value)
             return session, headers, await session.ask(posted.line, posted.value)
 
-    def _most_bytes(self, request: Request) -> int:
+    def _max_bytes(self, request: Request) -> int:
         """Check the headers of a message; return the limit of its body."""
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind != "application/json":

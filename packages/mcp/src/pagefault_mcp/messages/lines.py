@@ -274,11 +274,11 @@ def parse_member(line: Message, span: Span) -> JsonValue:
 
 
 def member_value(
-    line: Message, members: Mapping[str, Span], name: str, *, most_bytes: int = MAX_PARSED_BYTES
+    line: Message, members: Mapping[str, Span], name: str, *, max_bytes: int = MAX_PARSED_BYTES
 ) -> JsonValue:
     """Return the value of a member of an object; `None` if it is missing or too long."""
     span = members.get(name)
-    if span is None or span.end - span.start > most_bytes:
+    if span is None or span.end - span.start > max_bytes:
         return None
     return parse_member(line, span)
 
@@ -296,7 +296,7 @@ def members_of(line: Message, name: str) -> Mapping[str, Span]:
 
 def id_of(line: Message) -> RequestId | None:
     """Return the id of a message; `None` if it is missing or invalid."""
-    value = member_value(line, line.members, "id", most_bytes=_MAX_ID_BYTES)
+    value = member_value(line, line.members, "id", max_bytes=_MAX_ID_BYTES)
     return value if is_id(value) else None
 
 

@@ -59,11 +59,11 @@ def check_message(message: Mapping[str, Any], body: bytes) -> None:
         InvalidPayloadError: Its method or its id is too long; the answer would repeat it.
         PayloadTooLargeError: It has more than 1 MiB beside its longest string.
     """
-    for name, most_chars in (("method", LONGEST_METHOD_CHARS), ("id", LONGEST_ID_CHARS)):
+    for name, max_chars in (("method", LONGEST_METHOD_CHARS), ("id", LONGEST_ID_CHARS)):
         value = message.get(name)
-        if isinstance(value, str) and len(value) > most_chars:
+        if isinstance(value, str) and len(value) > max_chars:
             raise InvalidPayloadError(
-                f"The {name} of a message has {most_chars} characters at most.",
+                f"The {name} of a message has {max_chars} characters at most.",
                 faults=[Fault(f"/{name}", f"has {len(value)} characters")],
             )
     if len(body) > _MAX_BYTES_BESIDE_A_STRING:

@@ -205,8 +205,8 @@ class McpEndpoint:
 
 async def _chunks(request: Request, limits: Limits) -> AsyncIterator[bytes]:
     """Yield a body within the limits of `stream_body`; raise as that does."""
-    most_bytes = min(limits.body_bytes, _MAX_BODY_BYTES)
-    limits = limits.model_copy(update={"body_bytes": most_bytes})
+    max_bytes = min(limits.body_bytes, _MAX_BODY_BYTES)
+    limits = limits.model_copy(update={"body_bytes": max_bytes})
     try:
         async for chunk in stream_body(request, limits):
             yield chunk

@@ -206,9 +206,9 @@ def is_changed(record: LinePiece, options: RenderOptions) -> bool:
     Raises:
         KeyError, ValueError: The record is invalid.
     """
-    most_chars = options.max_text or PREVIEW_LIMIT_CHARS
+    max_chars = options.max_text or PREVIEW_LIMIT_CHARS
     has_resources = next(_items(record, "resources"), None) is not None
-    return has_resources or any(len(part.get("text", "")) > most_chars for part in _parts(record))
+    return has_resources or any(len(part.get("text", "")) > max_chars for part in _parts(record))
 
 
 def may_be_limited(record: LinePiece, options: RenderOptions) -> bool:
