@@ -110,7 +110,6 @@ class StorageQuota:
                 await self._forget(project_id, missing)
 
     async def _forget(self, project_id: str, missing: set[str]) -> None:
-
         def forget(unit: UnitOfWork) -> None:
             # With a claim like a removal, so that a concurrent upload of the same blob fails.
             claim = unit[SweptBlobRecords].claim(missing)

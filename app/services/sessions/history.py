@@ -73,34 +73,34 @@ class HistoryCache:
         self._lists: OrderedDict[ListPosition, tuple[HistoryHead, CachedList]] = OrderedDict()
         self._size_bytes = 0
 
-    def find(self, place: ListPosition, history_head: HistoryHead) -> CachedList | None:
+    def find(self, position: ListPosition, history_head: HistoryHead) -> CachedList | None:
         """Return the list if it is cached and unchanged.
 
         Args:
-            place: Its range.
+            position: Its range.
             history_head: The current head of its history.
         """
-        before, listed = self._lists.get(place, (None, None))
+        before, listed = self._lists.get(position, (None, None))
         if before is None or listed is None or before.incarnation != history_head.incarnation:
             return None
         if listed.next_cursor is None and before.last_seq != history_head.last_seq:
             return None
-        self._lists.move_to_end(place)
+        self._lists.move_to_end(position)
         return listed
 
-    def keep(self, place: ListPosition, history_head: HistoryHead, listed: CachedList) -> None:
+    def keep(self, position: ListPosition, history_head: HistoryHead, listed: CachedList) -> None:
         """Add a list that was read after its history had this head."""
-        self._drop(place)
+        self._drop(position)
         if history_head.incarnation is None or len(listed.body) > _LARGEST_CACHED_BYTES:
             return
-        self._lists[place] = (history_head, listed)
+        self._lists[position] = (history_head, listed)
         self._size_bytes += len(listed.body)
         while self._size_bytes > _CACHE_BYTES:
             self._drop(next(iter(self._lists)))
 
-    def _drop(self, place: ListPosition) -> None:
-        if place in self._lists:
-            self._size_bytes -= len(self._lists.pop(place)[1].body)
+    def _drop(self, position: ListPosition) -> None:
+        if position in self._lists:
+            self._size_bytes -= len(self._lists.pop(position)[1].body)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ class History:
     blobs: BlobStore
     room: ResponseBudget
     limits: Limits
-    _known: HistoryCache = field(init=False, default_factory=HistoryCache)
+    _cache: HistoryCache = field(init=False, default_factory=HistoryCache)
 
     async def list(
         self,
@@ -150,19 +150,19 @@ class History:
             OverloadedError: The memory budget is exhausted; nothing was read.
         """
         start = read_start("messages", "A page of a history", cursor, after_seq)
-        place = ListPosition(project_id, session_id, start, limit)
+        position = ListPosition(project_id, session_id, start, limit)
         found = await self.records.read(
             project_id, lambda unit: unit[SessionHistory].history_head(session_id)
         )
         head = require_found(found, "session")
-        if known := self._known.find(place, head):
-            return known
-        read = await self._read(place)
+        if cached := self._cache.find(position, head):
+            return cached
+        read = await self._read(position)
         with _release_on_error(read.memory):
             next_cursor = encode_cursor("messages", read.entries[-1].seq) if read.more else None
             body = list_page(map(history_entry, read.entries), next_cursor)
             listed = CachedList(body, hashlib.sha256(body).hexdigest(), next_cursor)
-            self._known.keep(place, read.history_head, listed)
+            self._cache.keep(position, read.history_head, listed)
             if read.memory is not None:
                 read.memory.resize(len(body))
             return replace(listed, memory=read.memory)
@@ -230,10 +230,10 @@ class History:
             rendering = rendering_of(await self._entry_pieces(project_id, entry))
             return await RenderedBody(self.blobs, project_id, rendering, memory=memory).check()
 
-    async def _read(self, place: ListPosition) -> _Entries:
+    async def _read(self, position: ListPosition) -> _Entries:
         """Return the entries of a list, after reserving memory for them."""
-        read = partial(_entries, place=place, max_bytes=_FREE_BYTES)
-        found = await self.records.read(place.project_id, read)
+        read = partial(_entries, position=position, max_bytes=_FREE_BYTES)
+        found = await self.records.read(position.project_id, read)
         if isinstance(found, _Entries):
             return found
         memory = await self.room.hold(_COPIES * found)
@@ -241,8 +241,8 @@ class History:
             while not isinstance(found, _Entries):
                 # Entries may have been appended meanwhile.
                 memory.resize(_COPIES * found)
-                read = partial(_entries, place=place, max_bytes=found)
-                found = await self.records.read(place.project_id, read)
+                read = partial(_entries, position=position, max_bytes=found)
+                found = await self.records.read(position.project_id, read)
         return replace(found, memory=memory)
 
     async def _entry_pieces(self, project_id: str, entry: StoredEntry) -> Sequence[JsonPiece]:
@@ -258,11 +258,11 @@ class History:
         return history_message_pieces(entry, pieces)
 
 
-def _entries(unit: UnitOfWork, place: ListPosition, *, max_bytes: int) -> _Entries | int:
+def _entries(unit: UnitOfWork, position: ListPosition, *, max_bytes: int) -> _Entries | int:
     """Return the entries of a list, or their size in bytes if it is above `max_bytes`."""
-    head = require_found(unit[SessionHistory].history_head(place.session_id), "session")
+    head = require_found(unit[SessionHistory].history_head(position.session_id), "session")
     stretch = unit[SessionHistory].stretch(
-        place.session_id, after_seq=place.after_seq, limit=place.limit
+        position.session_id, after_seq=position.after_seq, limit=position.limit
     )
     if stretch.size_bytes > max_bytes:
         return stretch.size_bytes
@@ -270,7 +270,7 @@ def _entries(unit: UnitOfWork, place: ListPosition, *, max_bytes: int) -> _Entri
     last_seq = entries[-1].seq if entries else head.last_seq
     # Entries that were appended meanwhile are in the next list.
     more = last_seq < head.last_seq and unit[SessionHistory].has_entries(
-        place.session_id, after_seq=last_seq
+        position.session_id, after_seq=last_seq
     )
     return _Entries(head, entries, more)
 
