@@ -6,8 +6,8 @@ from operator import add
 from pagefault_dialects.context.steps import (
     FoldSummary,
     Step,
+    passages_in,
     places_of_turns,
-    steps_in,
     summary_of,
 )
 from pagefault_dialects.model.conversation import ComposedTurn, TextItem, Turn, TurnCall
@@ -41,13 +41,16 @@ def test_step_is_a_call_and_its_answers() -> None:
         message(5, "assistant"),
         calling(6, "bash"),
     ]
-    assert list(steps_in(turns)) == [Step(1, 1, 4, 2), Step(2, 5, 6, 6)]
+    assert [item for item in passages_in(turns) if isinstance(item, Step)] == [
+        Step(1, 1, 4, 2),
+        Step(2, 5, 6, 6),
+    ]
     assert places_of_turns(turns) == [1, 2, 2, 2, 5, 6]
 
 
 def test_answer_that_came_first_is_of_the_step_of_its_call() -> None:
     turns = paired([message(1), answer(2, "c3.0"), calling(3, "bash"), message(4)])
-    assert list(steps_in(turns)) == [Step(1, 1, 3, 3)]
+    assert Step(1, 1, 3, 3) in passages_in(turns)
 
 
 def test_turns_outside_of_a_session_have_the_places_of_their_order() -> None:
@@ -59,7 +62,7 @@ def test_system_message_has_the_place_of_the_first_entry() -> None:
 
 
 def test_answer_without_a_call_before_it_is_a_step() -> None:
-    assert list(steps_in([answer(7, "c")])) == [Step(1, 0, 1, 7)]
+    assert list(passages_in([answer(7, "c")])) == [Step(1, 0, 1, 7)]
 
 
 def test_fold_of_one_step_names_its_tools_and_entries() -> None:

@@ -94,11 +94,6 @@ def passages_in(
         yield Step(number, start, index, places[start])
 
 
-def steps_in(turns: Sequence[ComposedTurn]) -> Iterator[Step]:
-    """Yield the steps of a conversation whose calls and answers are paired, in order."""
-    return (passage for passage in passages_in(turns) if isinstance(passage, Step))
-
-
 @dataclass(frozen=True, slots=True)
 class FoldSummary:
     """Counts of a run of steps and messages; the counts of two runs can be added."""
