@@ -69,6 +69,16 @@ def written(client: httpx.Client, writes: Sequence[Write]) -> None:
         assert answer.is_success, answer.text[:500]
 
 
+def written_turn(client: httpx.Client, texts: Sequence[str]) -> None:
+    """Write messages of the user, a hundred at once."""
+    for start in range(0, len(texts), 100):
+        entries = [
+            {"message": {"role": "user", "content": text}} for text in texts[start : start + 100]
+        ]
+        answer = client.post(f"/api/sessions/{SESSION}/turns", json={"entries": entries})
+        assert answer.is_success, answer.text[:500]
+
+
 def _fault(client: httpx.Client) -> httpx.Response:
     put_pages(client)
     body = {"session_id": SESSION, "target_level": 0, "tool_call_id": "call_fault"}

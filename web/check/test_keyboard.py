@@ -203,3 +203,55 @@ def test_links_skip_to_each_part_that_is_there(
     ]:
         tab.open(path)
         expect(links).to_have_text(labels)
+
+
+def test_ends_of_a_long_session_are_reached_by_keys_wherever_the_focus_is(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    shop.written_turn(writer, [f"Entry {number}." for number in range(1, 301)])
+    tab = open_tab(open_service)
+    page = tab.page
+    first, last = (page.locator(f'[data-seq="{seq}"]') for seq in (1, 300))
+    tab.open(f"/sessions/{shop.SESSION}#150")
+    expect(page.locator('[data-seq="150"]')).to_be_in_viewport()
+    for key, entry in [("Home", first), ("End", last), ("Home", first), ("j", None), ("End", last)]:
+        page.keyboard.press(key)
+        if entry is not None:
+            expect(entry).to_be_in_viewport()
+            expect(page.get_by_role("region", name="Entries")).to_be_focused()
+    # A field keeps its keys.
+    field = page.get_by_label("Number of an entry, or a time")
+    field.fill("12")
+    page.keyboard.press("Home")
+    page.keyboard.type("1")
+    expect(field).to_have_value("112")
+    expect(last).to_be_in_viewport()
+
+
+def test_enter_opens_the_entry_of_the_address_without_a_focus(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    shop.written(writer, [shop.message("user", f"{number}\n" * 60) for number in range(3)])
+    tab = open_tab(open_service)
+    tab.open(f"/sessions/{shop.SESSION}#2")
+    current = tab.page.locator('[data-seq="2"]')
+    expect(current.get_by_role("button", name="Unfold")).to_be_visible()
+    assert tab.page.evaluate("document.activeElement === document.body")
+    tab.page.keyboard.press("Enter")
+    expect(current.get_by_role("button", name="Fold", exact=True)).to_be_visible()
+    tab.page.reload()
+    expect(current.get_by_role("button", name="Unfold")).to_be_visible()
+    tab.page.keyboard.press("Enter")
+    expect(current.get_by_role("button", name="Fold", exact=True)).to_be_visible()
+
+
+def test_key_for_the_previous_entry_begins_at_the_last_one(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    shop.written(writer, [shop.message("user", f"{number}\n" * 30) for number in range(20)])
+    tab = open_tab(open_service)
+    tab.open(f"/sessions/{shop.SESSION}")
+    expect(tab.page.locator('[data-seq="20"]')).to_be_in_viewport()
+    for seq in (20, 19, 18):
+        tab.page.keyboard.press("k")
+        expect(tab.page.locator(f'[data-seq="{seq}"]')).to_be_focused()

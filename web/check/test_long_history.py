@@ -105,13 +105,7 @@ def recorded_entries(tab: Tab) -> set[int]:
 def test_way_to_the_beginning_is_kept_until_the_beginning_is_there(
     open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
 ) -> None:
-    for start in range(0, COUNT, 100):
-        entries = [
-            {"message": {"role": "user", "content": f"Entry {number + 1}."}}
-            for number in range(start, start + 100)
-        ]
-        turn = writer.post(f"/api/sessions/{shop.SESSION}/turns", json={"entries": entries})
-        assert turn.is_success, turn.text[:500]
+    shop.written_turn(writer, [f"Entry {number + 1}." for number in range(COUNT)])
     tab = open_tab(open_service)
     routes: list[Route] = []
 

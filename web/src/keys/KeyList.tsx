@@ -30,7 +30,12 @@ export function KeyList() {
                   <td>{said}</td>
                 </tr>
               ))}
-              <Always />
+              <tr>
+                <th scope="row">
+                  <kbd>Esc</kbd>
+                </th>
+                <td>{KEYS.leave}</td>
+              </tr>
             </tbody>
           </table>
           <label className="row">
@@ -48,21 +53,4 @@ export function KeyList() {
       </dialog>
     </>
   );
-}
-
-function Always() {
-  const always = [
-    ["Home", KEYS.start],
-    ["End", KEYS.end],
-    ["Enter", KEYS.open],
-    ["Esc", KEYS.leave],
-  ] as const;
-  return always.map(([key, said]) => (
-    <tr key={key}>
-      <th scope="row">
-        <kbd>{key}</kbd>
-      </th>
-      <td>{said}</td>
-    </tr>
-  ));
 }

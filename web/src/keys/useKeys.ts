@@ -11,6 +11,8 @@ export interface Key {
   /** What it does, for the list of keys. */
   readonly said: string;
   readonly run: () => void;
+  /** Whether it is no single letter, which can be switched off: `Home`, `Enter`. */
+  readonly isNamed?: boolean;
 }
 
 const OFF = "keys-off";
@@ -57,10 +59,11 @@ export function listenToKeys(): () => void {
 function pressed(event: KeyboardEvent): void {
   if (event.defaultPrevented || event.altKey || event.ctrlKey || event.metaKey) return;
   if (isWriting(event.target) || document.querySelector("dialog[open]") !== null) return;
-  if (!keysAreOn()) return;
   for (const { current } of registered) {
     const key = current.find((each) => each.key === event.key);
     if (key === undefined) continue;
+    const isFree = key.isNamed === true ? !hasUseFor(event) : keysAreOn();
+    if (!isFree) return;
     event.preventDefault();
     key.run();
     return;
@@ -70,6 +73,13 @@ function pressed(event: KeyboardEvent): void {
 function isWriting(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
   return target.isContentEditable || target.matches("input:not([type=checkbox], [type=radio]), select, textarea");
+}
+
+/** Whether a key of a name does something where the focus is: Enter in a link, End in a text that scrolls. */
+function hasUseFor({ key, repeat, shiftKey, target }: KeyboardEvent): boolean {
+  if (!(target instanceof HTMLElement) || shiftKey) return true;
+  if (key === "Enter") return repeat || target.matches("a, button, summary, input, video, audio");
+  return target.matches("input, video, audio, [role=slider], pre");
 }
 
 function keysAreOn(): boolean {

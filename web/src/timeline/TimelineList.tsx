@@ -1,7 +1,7 @@
 /** The rows of a timeline near what is seen, the way to the newest, and the word that there are new ones. */
 import type { OutlineEntry } from "@pagefault/client";
 import { type SessionEntries, visibleName } from "@pagefault/react";
-import { type KeyboardEvent, useEffect, useState } from "react";
+import { useEffect, useState } from "react";
 
 import { Failure } from "../shared/states";
 import { useSkipTarget } from "../shell/skipTargets";
@@ -62,7 +62,6 @@ export function TimelineList(props: TimelineListProps) {
         tabIndex={0}
         role="region"
         aria-label={TIMELINE.entries}
-        onKeyDown={openEntry}
       >
         {lower > 0 && <p className="earlier small quiet">{TIMELINE.loadingEarlier(lower)}</p>}
         <ol className="entries" style={{ height: virtualizer.getTotalSize() }}>
@@ -100,13 +99,6 @@ export function TimelineList(props: TimelineListProps) {
       )}
     </div>
   );
-}
-
-/** Enter opens what an entry has folded, or folds it: a call, a long text, its JSON. */
-function openEntry({ key, repeat, target }: KeyboardEvent) {
-  const entry = target instanceof HTMLElement && "seq" in target.dataset ? target : null;
-  if (key !== "Enter" || repeat) return;
-  entry?.querySelector<HTMLElement>("button[aria-expanded], summary")?.click();
 }
 
 /** Says what came last, to those who do not see it come. What was loaded at first is not news. */

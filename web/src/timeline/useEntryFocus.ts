@@ -13,6 +13,8 @@ export interface EntryFocus {
   readonly giveTo: (seq: number) => void;
   /** The number of the entry that has the focus, or has what has it, while it is seen. */
   readonly seen: () => number | undefined;
+  /** Open or fold what is folded in the entry that has the focus, else in this one: a call, a long text, its JSON. */
+  readonly open: (seq: number) => void;
 }
 
 interface Wanted {
@@ -42,18 +44,24 @@ export function useEntryFocus(scroller: RefObject<HTMLDivElement | null>): Entry
   // All that is drawn may be what is waited for.
   useLayoutEffect(give);
 
+  function seen(): number | undefined {
+    const box = scroller.current;
+    const entry = document.activeElement?.closest<HTMLElement>("[data-seq]") ?? null;
+    if (box === null || entry === null || !box.contains(entry)) return undefined;
+    const [edges, place] = [box.getBoundingClientRect(), entry.getBoundingClientRect()];
+    const isSeen = place.bottom > edges.top && place.top < edges.bottom;
+    return isSeen ? Number(entry.dataset["seq"]) : undefined;
+  }
+
   return {
+    seen,
+    open: (seq) => {
+      const entry = scroller.current?.querySelector(`[data-seq="${seen() ?? seq}"]`);
+      entry?.querySelector<HTMLElement>("button[aria-expanded], summary")?.click();
+    },
     giveTo: (seq) => {
       wanted.current = { seq, from: document.activeElement };
       give();
-    },
-    seen: () => {
-      const box = scroller.current;
-      const entry = document.activeElement?.closest<HTMLElement>("[data-seq]") ?? null;
-      if (box === null || entry === null || !box.contains(entry)) return undefined;
-      const [edges, place] = [box.getBoundingClientRect(), entry.getBoundingClientRect()];
-      const isSeen = place.bottom > edges.top && place.top < edges.bottom;
-      return isSeen ? Number(entry.dataset["seq"]) : undefined;
     },
   };
 }

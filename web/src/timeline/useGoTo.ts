@@ -16,6 +16,8 @@ export function useGoTo(): (seq: number, options?: GoToOptions) => void {
     const asked = new URLSearchParams(window.location.search);
     const search = unfiltered ? withFilter(asked, {}) : asked;
     search.delete("seq");
-    void navigate({ search: `${search}`, hash: `#${seq}` }, { replace, preventScrollReset: true });
+    // At once, or a key that is pressed meanwhile would be undone.
+    const how = { replace, preventScrollReset: true, flushSync: true };
+    void navigate({ search: `${search}`, hash: `#${seq}` }, how);
   };
 }

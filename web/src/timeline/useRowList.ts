@@ -36,6 +36,8 @@ export interface RowList {
   readonly seen: number | undefined;
   readonly goToEnd: () => void;
   readonly goToStart: () => void;
+  /** Return whether the list follows what is added at its end. */
+  readonly isAtEnd: () => boolean;
   /** Bring an entry, or where it would be, to the upper edge, and hold it there. */
   readonly goTo: (seq: number) => void;
   readonly focus: EntryFocus;
@@ -96,11 +98,13 @@ export function useRowList(asked: Asked): RowList {
     isFollowing.current = true;
     held.current = undefined;
     setNewCount(0);
+    setSeen(last.current);
     toEnd();
   }
 
   function goToStart() {
     held.current = { seq: BEGINNING, top: 0 };
+    setSeen(entries[0]?.seq);
     hold();
   }
 
@@ -203,13 +207,6 @@ export function useRowList(asked: Asked): RowList {
     };
     const onKey = (event: KeyboardEvent) => {
       if (MOVING_KEYS.has(event.key)) letGo();
-      const isModified = event.altKey || event.ctrlKey || event.metaKey || event.shiftKey;
-      if (event.target !== box || isModified) return;
-      // A browser goes to an end step by step; rows that grow on the way keep it from arriving.
-      if (event.key === "End") goToEnd();
-      else if (event.key === "Home") goToStart();
-      else return;
-      event.preventDefault();
     };
     // Whoever goes to another entry by keyboard is brought there, and stays.
     const onFocusIn = (event: FocusEvent) => {
@@ -244,7 +241,8 @@ export function useRowList(asked: Asked): RowList {
   }, [keep]);
 
   const focus = useEntryFocus(scroller);
-  return { scroller, virtualizer, newCount, seen, goToEnd, goToStart, goTo, focus };
+  const isAtEnd = () => isFollowing.current;
+  return { scroller, virtualizer, newCount, seen, goToEnd, goToStart, isAtEnd, goTo, focus };
 }
 
 function measured(box: HTMLElement) {

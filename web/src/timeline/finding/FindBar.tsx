@@ -71,11 +71,20 @@ export function FindBar(props: FindBarProps) {
   }
 
   function move(step: 1 | -1) {
-    // By rows: an answer may have a number far behind those of the rows that follow.
-    const from = list.focus.seen() ?? current;
+    const focused = list.focus.seen();
     const steps = rows.filter((row) => row.kind !== "day");
+    // The last card is read, and nothing is chosen: it is the first that is.
+    if (focused === undefined && list.isAtEnd()) return pressed(steps.at(-1)?.seq);
+    // By rows: an answer may have a number far behind those of the rows that follow.
+    const from = focused ?? current;
     const at = steps.findIndex((row) => entriesOf(row).some(({ seq }) => seq === from));
-    pressed((at === -1 ? steps.find(({ seq }) => seq > from) : steps[at + step])?.seq);
+    return pressed((at === -1 ? steps.find(({ seq }) => seq > from) : steps[at + step])?.seq);
+  }
+
+  /** Go to an end of the list, which has the focus then: the entry that had it may not be drawn there. */
+  function leap(go: () => void) {
+    go();
+    list.scroller.current?.focus({ preventScroll: true });
   }
 
   function focusGoTo() {
@@ -92,6 +101,9 @@ export function FindBar(props: FindBarProps) {
     { key: "E", said: KEYS.previousError, run: () => pressed(next(-1, hasFailed)) },
     { key: "i", said: KEYS.nextImage, run: () => pressed(next(1, hasImage)) },
     { key: "I", said: KEYS.previousImage, run: () => pressed(next(-1, hasImage)) },
+    { key: "Home", said: KEYS.start, run: () => leap(list.goToStart), isNamed: true },
+    { key: "End", said: KEYS.end, run: () => leap(list.goToEnd), isNamed: true },
+    { key: "Enter", said: KEYS.open, run: () => list.focus.open(current), isNamed: true },
   ]);
 
   const controls = (
