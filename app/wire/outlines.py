@@ -191,6 +191,8 @@ class OutlineEntry(Shape, kw_only=True):
     """Equal for entries with the same content in any session and dialect: words, values, media,
     names and arguments of calls, without ids and times. It may change with an update of the
     service."""
+    model: str | None = None
+    """The model that wrote it; absent if its message does not name one."""
     step_level: Annotated[StepLevel | None, Field(description=_OUTLINE_STEP_LEVEL)] = None
 
 

@@ -224,6 +224,12 @@ def test_session_that_is_not_there_has_no_outline(client: httpx.Client) -> None:
     assert client.get(OUTLINE).status_code == 404
 
 
+def test_message_that_names_its_model_has_it_in_its_line(client: httpx.Client) -> None:
+    append(client, role="user", content="Hello.")
+    append(client, role="assistant", content="Hello.", model="claude-sonnet-4-5")
+    assert [line.get("model") for line in lines(client)] == [None, "claude-sonnet-4-5"]
+
+
 def test_entries_have_the_levels_of_a_rendering_that_is_named(client: httpx.Client) -> None:
     append(client, role="user", content="Begin.")
     for number in range(40):

@@ -16,7 +16,7 @@ from tests.kit.servers import LiveService
 
 VIEWS = {
     "/sessions": "Sessions",
-    f"/sessions/{shop.SESSION}": shop.SESSION,
+    f"/sessions/{shop.SESSION}": "Checkout fails for some customers",
     f"/sessions/{shop.SESSION}/model": "What a model gets of",
     "/search?q=checkout": "Search",
     f"/compare?a={shop.SESSION}&b=other": "Compare",

@@ -185,6 +185,7 @@ def outline_entry(
         tokens_est=sum(map(_tokens, items))
         + sum(text_tokens(json_text(call.arguments)) for turn in turns for call in turn.calls),
         fingerprint=fingerprint_of(turns),
+        model=next((field.model for turn in turns for field in turn.natives if field.model), None),
         step_level=step_level,
     )
 

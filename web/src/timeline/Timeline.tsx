@@ -15,10 +15,13 @@ import {
   withFilter,
 } from "./finding/filter";
 import { FEWEST_MAPPED, Minimap } from "./Minimap";
+import { FEWEST_IN_STRIP, Strip } from "./Strip";
 import type { KeptPlace } from "./placeKept";
 import type { Row } from "./rows";
 import { TimelineList, estimatedHeight } from "./TimelineList";
 import { SessionContext } from "./sessionContext";
+import { toolsBySeq } from "./spans";
+import { ToolColoursContext, toolColoursOf } from "./toolColours";
 import { useRowList } from "./useRowList";
 
 interface TimelineProps {
@@ -40,6 +43,8 @@ export function Timeline({ sessionId, session, rows: all, place }: TimelineProps
     () => (isEmptyFilter(filter) ? outline : entriesIn(rows)),
     [filter, outline, rows],
   );
+  const colours = useMemo(() => toolColoursOf(all), [all]);
+  const tools = useMemo(() => toolsBySeq(all), [all]);
   const list = useRowList({
     rows,
     entries: shown,
@@ -58,32 +63,41 @@ export function Timeline({ sessionId, session, rows: all, place }: TimelineProps
 
   return (
     <SessionContext value={sessionId}>
-      <FindBar
-        {...{ sessionId, outline, shown, lower, all, rows, current, filter, list, setFilter }}
-      />
-      <div className="timeline-body">
-        {rows.length === 0 && !isEmptyFilter(filter) ? (
-          <Empty title={TIMELINE.nothingFits}>
-            <button
-              type="button"
-              className="button"
-              onClick={() => setFilter({})}
-            >
-              {TIMELINE.showAll}
-            </button>
-          </Empty>
-        ) : (
-          <TimelineList
-            {...{ list, rows, outline, bodies, lower }}
-            named={place.named}
-            failure={session.failure}
-            onRetry={source.catchUp}
+      <ToolColoursContext value={colours}>
+        {outline.length >= FEWEST_IN_STRIP && (
+          <Strip
+            {...{ rows, all, current, colours, filter, setFilter }}
+            entries={shown}
+            goTo={list.goTo}
           />
         )}
-        {outline.length >= FEWEST_MAPPED && (
-          <Minimap entries={shown} current={current} goTo={list.goTo} />
-        )}
-      </div>
+        <FindBar
+          {...{ sessionId, outline, shown, lower, all, rows, current, filter, list, setFilter }}
+        />
+        <div className="timeline-body">
+          {rows.length === 0 && !isEmptyFilter(filter) ? (
+            <Empty title={TIMELINE.nothingFits}>
+              <button
+                type="button"
+                className="button"
+                onClick={() => setFilter({})}
+              >
+                {TIMELINE.showAll}
+              </button>
+            </Empty>
+          ) : (
+            <TimelineList
+              {...{ list, rows, outline, bodies, lower }}
+              named={place.named}
+              failure={session.failure}
+              onRetry={source.catchUp}
+            />
+          )}
+          {outline.length >= FEWEST_MAPPED && (
+            <Minimap {...{ current, colours, tools }} entries={shown} goTo={list.goTo} />
+          )}
+        </div>
+      </ToolColoursContext>
     </SessionContext>
   );
 }

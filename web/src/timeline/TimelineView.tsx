@@ -1,16 +1,15 @@
 /** One session: everything written to it, in the order of its numbers, as it is written. */
 import { useOutline, visibleName } from "@pagefault/react";
 import { useContext, useMemo } from "react";
-import { Link, useParams, useSearchParams } from "react-router";
+import { useParams } from "react-router";
 
-import { LiveLabel } from "../live/LiveLabel";
-import { SessionActions } from "../sessions/SessionActions";
 import { EventsContext } from "../sessions/live";
 import { Empty, Failure, Loading } from "../shared/states";
 import { usePageTitle } from "../shared/usePageTitle";
 import { TIMELINE } from "../words/timeline";
 import { Timeline } from "./Timeline";
-import { searchWithoutEntry, useKeptPlace } from "./placeKept";
+import { SessionHeader } from "./SessionHeader";
+import { useKeptPlace } from "./placeKept";
 import { rowsOf } from "./rows";
 import "./timeline.css";
 
@@ -26,23 +25,11 @@ function SessionTimeline({ sessionId }: { sessionId: string }) {
   const session = useOutline(sessionId, { events });
   const { status, entries, failure, outline } = session;
   const rows = useMemo(() => rowsOf(entries), [entries]);
-  const [search] = useSearchParams();
   const name = visibleName(sessionId);
   usePageTitle(TIMELINE.title(name));
   return (
     <section className="timeline" aria-label={TIMELINE.session(name)}>
-      <header className="timeline-header">
-        <Link
-          className="timeline-back"
-          to={{ pathname: "/sessions", search: searchWithoutEntry(search) }}
-        >
-          {TIMELINE.allSessions}
-        </Link>
-        <h1>{name}</h1>
-        {session.wasDeleted && <span className="label bad">{TIMELINE.deleted}</span>}
-        <LiveLabel state={session.live} />
-        <SessionActions sessionId={sessionId} />
-      </header>
+      <SessionHeader {...{ sessionId, session }} />
       {status === "failed" && entries.length === 0 && (
         <Failure failure={failure} onRetry={outline.load} />
       )}

@@ -19,7 +19,22 @@ export const TIMELINE = {
   showAll: "Show all entries",
   map: "Where in the session",
   mapPlace: (seq: number, last: number) => `Entry ${seq} of ${last}`,
-  mapTitle: "From left to right: tokens, images (blue), errors (red).",
+  mapTitle: "From left to right: tokens by tool, images (blue), errors (red).",
+};
+
+export const HEADER = {
+  copyId: "Copy id",
+  lasted: (time: string) => `took ${time}`,
+  entries: (count: number) => counted(count, "entry", "entries"),
+  tokens: (count: string) => `≈ ${count} tokens`,
+  failures: (count: number) => counted(count, "error"),
+};
+
+export const STRIP = {
+  name: "Calls over time",
+  title: "Calls by tool; below them errors (red) and images (blue). Pauses are shortened.",
+  tools: "Tools",
+  otherTool: "other tool",
 };
 
 export const ENTRY = {

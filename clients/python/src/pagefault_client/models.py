@@ -881,6 +881,7 @@ class OutlineEntry(TypedDict):
     bytes: int
     tokensEst: int
     fingerprint: str
+    model: NotRequired[str | None]
     stepLevel: NotRequired[StepLevel | None]
 
 

@@ -4,7 +4,13 @@
  * The loaded part grows at both ends: downwards to the first entry, and upwards after events. It has
  * no gaps.
  */
-import { NotFoundError, type OutlineEntry, type Pagefault, type Session } from "@pagefault/client";
+import {
+  NotFoundError,
+  type OutlineEntry,
+  type Pagefault,
+  type Session,
+  type SessionRecord,
+} from "@pagefault/client";
 
 export interface SessionOutlineState {
   readonly status: "loading" | "ready" | "absent" | "failed";
@@ -12,6 +18,8 @@ export interface SessionOutlineState {
   readonly entries: readonly OutlineEntry[];
   /** All entries above this number are there; 0 once all are. */
   readonly lower: number;
+  /** The session as it was when its entries were loaded. */
+  readonly record: SessionRecord | null;
   readonly wasDeleted: boolean;
   /** The error of the last load; earlier entries are kept. */
   readonly failure: unknown;
@@ -21,6 +29,7 @@ const BEGINNING: SessionOutlineState = {
   status: "loading",
   entries: [],
   lower: 0,
+  record: null,
   wasDeleted: false,
   failure: null,
 };
@@ -77,11 +86,12 @@ export class SessionOutline {
   private async loadAll(signal: AbortSignal): Promise<void> {
     this.change({ ...BEGINNING, entries: this.current.entries, lower: this.current.lower });
     try {
-      const { lastSeq } = await this.session.get({ signal });
+      const record = await this.session.get({ signal });
+      const { lastSeq } = record;
       let lower = Math.max(0, lastSeq - NEWEST);
       const entries = await this.read(lower, lastSeq, signal);
       if (signal.aborted) return;
-      this.change({ ...BEGINNING, status: "ready", entries, lower });
+      this.change({ ...BEGINNING, status: "ready", entries, lower, record });
       if (this.isDue) this.catchUp();
       for (let times = 1; lower > 0; times = Math.min(2 * times, MOST_AT_ONCE)) {
         const above = lower;

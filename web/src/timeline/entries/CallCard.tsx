@@ -1,7 +1,7 @@
 /** A call of a tool: what it was asked, what it answered, how long it took, what was kept. */
 import type { OutlineEntry } from "@pagefault/client";
 import { type SessionEntry, fileSize, visibleName } from "@pagefault/react";
-import { useContext, useId } from "react";
+import { type CSSProperties, useContext, useId } from "react";
 import { Link } from "react-router";
 
 import { JsonDetails } from "../../json/JsonDetails";
@@ -12,6 +12,7 @@ import { isToolResult } from "../history";
 import type { ShownCall } from "../messageBlocks";
 import type { Call } from "../rows";
 import { SessionContext } from "../sessionContext";
+import { useToolColour } from "../toolColours";
 import { CallArguments } from "./CallArguments";
 import { EntryAddress } from "./EntryFrame";
 import { ResultBody } from "./ResultBody";
@@ -33,6 +34,7 @@ export function CallCard({ call, made, calledAt, body, isNamed, isInside }: Call
   const Heading = isInside ? "h3" : "h2";
   const sessionId = useContext(SessionContext);
   const { result, isApart } = call;
+  const colour = useToolColour(call.name);
   const titleId = useId();
   const bodyId = useId();
   const [isFolded, fold] = useFolded(`${sessionId} ${result?.seq ?? call.id}`);
@@ -43,6 +45,7 @@ export function CallCard({ call, made, calledAt, body, isNamed, isInside }: Call
   return (
     <article
       className={`call-card ${isFailed ? "failed" : result === null ? "pending" : "done"}`}
+      style={{ "--tool": colour } as CSSProperties}
       aria-labelledby={titleId}
       aria-current={isNamed ? "location" : undefined}
       data-seq={own?.seq}

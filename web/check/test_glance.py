@@ -1,0 +1,117 @@
+"""A session at a glance: its totals, its calls over time, and the colours of its tools."""
+
+import json
+import re
+
+import httpx
+from playwright.sync_api import Locator, expect
+
+from tests.browser import shop
+from tests.browser.conftest import OpenTab
+from tests.browser.tabs import Tab
+from tests.contract.render_cases import image_block
+from tests.kit import media
+from tests.kit.servers import LiveService
+from web.check.accessible import add_axe, assert_accessible
+
+_FILL = "one => getComputedStyle(one).fill"
+
+
+def step(number: int, *tools: str, failed: str = "", said: str = "I try.") -> list[shop.Write]:
+    """A message that calls tools, and their answers."""
+    calls = [
+        {
+            "id": f"{tool}-{number}",
+            "type": "function",
+            "function": {
+                "name": tool,
+                "arguments": json.dumps({"command": f"{tool} --step {number}"}),
+            },
+        }
+        for tool in tools
+    ]
+    message = shop.message("assistant", said, tool_calls=calls, model="claude-sonnet-4-5")
+    answers = [
+        shop.tool_result(tool, f"{tool}-{number}", f"{tool} says {number}.", success=tool != failed)
+        for tool in tools
+    ]
+    return [message, *answers]
+
+
+def bar(tab: Tab, tool: str) -> Locator:
+    """Return the bars of a tool in the strip, by the colour of its chip."""
+    chip = tab.page.get_by_role("list", name="Tools").get_by_role("button", name=tool)
+    style = chip.get_attribute("style") or ""
+    colour = re.search(r"--tool-(\d)", style)
+    assert colour is not None, style
+    return tab.page.locator(f'.strip-picture path[data-colour="{colour[1]}"]')
+
+
+def test_header_has_the_title_the_id_and_the_totals(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    shop.written(writer, [shop.message("user", "Mend the build.")])
+    shop.written(writer, [*step(1, "bash", failed="bash"), *step(2, "bash", "grep")])
+    tab = add_axe(open_tab(open_service, permissions=["clipboard-read", "clipboard-write"]))
+    tab.open(f"/sessions/{shop.SESSION}")
+    header = tab.page.locator(".timeline-header")
+    expect(header.get_by_role("heading", level=1)).to_have_text("Mend the build.")
+    for fact in (shop.SESSION, "took", "6 entries", "tokens", "1 error", "claude-sonnet-4-5"):
+        expect(header).to_contain_text(fact)
+    header.get_by_role("button", name="Copy id").click()
+    assert tab.page.evaluate("() => navigator.clipboard.readText()") == shop.SESSION
+    tab.await_live()
+    expect(header.locator(".live-dot")).to_have_attribute("title", "Live")
+    assert_accessible(tab)
+
+
+def test_tool_has_one_colour_in_the_strip_its_chip_the_map_and_its_cards(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    for number in range(8):
+        shop.written(writer, step(number, "bash", "read_file", "grep"))
+    tab = add_axe(open_tab(open_service))
+    tab.open(f"/sessions/{shop.SESSION}#2")
+    colours = set()
+    for tool in ("bash", "read_file", "grep"):
+        colour = bar(tab, tool).evaluate(_FILL)
+        card = tab.page.locator(".call-card", has=tab.page.get_by_text(tool, exact=True)).first
+        expect(card).to_have_css("border-top-color", colour)
+        place = bar(tab, tool).get_attribute("data-colour")
+        lines = tab.page.locator(f'.minimap path[data-colour="{place}"]')
+        assert lines.evaluate(_FILL) == colour
+        chip = tab.page.locator(".chip", has_text=tool)
+        assert chip.evaluate("one => getComputedStyle(one, '::before').backgroundColor") == colour
+        colours.add(colour)
+    assert len(colours) == 3
+    assert_accessible(tab)
+
+
+def test_calls_of_one_step_are_bars_below_each_other_and_a_click_goes_there(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    shop.written(writer, [shop.message("user", "Begin.")])
+    picture = shop.content(image_block(media.png(20, 20)))
+    shop.written(writer, [*step(1, "bash", "grep"), shop.tool_result("camera", "c", picture)])
+    shop.written(writer, step(2, "bash", failed="bash"))
+    tab = open_tab(open_service)
+    page = tab.page
+    tab.open(f"/sessions/{shop.SESSION}")
+    strip = page.get_by_role("slider", name="Calls over time")
+    boxes = [bar(tab, tool).bounding_box() for tool in ("bash", "grep", "camera")]
+    assert all(box is not None and box["width"] >= 2 for box in boxes)
+    tops = [box["y"] for box in boxes if box is not None]
+    assert tops[0] < tops[1]
+    for name in (".mark-failed", ".mark-image", ".mark-said"):
+        box = strip.locator(name).bounding_box()
+        assert box is not None
+        assert box["width"] >= 2, name
+    mark = strip.locator(".mark-said").bounding_box()
+    assert mark is not None
+    page.mouse.click(mark["x"] + mark["width"] / 2, mark["y"] + mark["height"] / 2)
+    expect(strip).to_have_attribute("aria-valuetext", "Entry 1 of 7")
+    strip.press("End")
+    expect(strip).to_have_attribute("aria-valuetext", "Entry 7 of 7")
+    page.get_by_role("list", name="Tools").get_by_role("button", name="grep").click()
+    expect(page.locator(".call-card")).to_have_count(2)
+    expect(page).to_have_url(re.compile("tool=grep"))

@@ -1,0 +1,85 @@
+/** What a session is about, and its totals: when, how long, how much, what went wrong. */
+import type { OutlineEntry } from "@pagefault/client";
+import { type OutlinedSession, numberText, visibleName } from "@pagefault/react";
+import { useMemo } from "react";
+import { Link, useSearchParams } from "react-router";
+
+import { LiveLabel } from "../live/LiveLabel";
+import { CopyButton } from "../reading/CopyButton";
+import { SessionActions } from "../sessions/SessionActions";
+import { TimeText } from "../shared/TimeText";
+import { spanText } from "../shared/formats";
+import { HEADER, TIMELINE } from "../words/timeline";
+import { searchWithoutEntry } from "./placeKept";
+
+interface SessionHeaderProps {
+  readonly sessionId: string;
+  readonly session: OutlinedSession;
+}
+
+export function SessionHeader({ sessionId, session }: SessionHeaderProps) {
+  const [search] = useSearchParams();
+  const title = titleOf(session);
+  return (
+    <header className="timeline-header">
+      <Link
+        className="timeline-back"
+        to={{ pathname: "/sessions", search: searchWithoutEntry(search) }}
+      >
+        {TIMELINE.allSessions}
+      </Link>
+      <h1 title={title === null ? undefined : visibleName(title)}>
+        {visibleName(title ?? sessionId)}
+      </h1>
+      {session.wasDeleted && <span className="label bad">{TIMELINE.deleted}</span>}
+      <LiveLabel state={session.live} isDot />
+      <SessionActions sessionId={sessionId} />
+      <Totals {...{ sessionId, session }} />
+    </header>
+  );
+}
+
+function Totals({ sessionId, session }: SessionHeaderProps) {
+  const { entries, lower, record } = session;
+  const tokens = useMemo(() => entries.reduce((sum, each) => sum + each.tokensEst, 0), [entries]);
+  const failures = useMemo(() => entries.filter(({ failed }) => failed).length, [entries]);
+  const models = useMemo(() => modelsIn(entries), [entries]);
+  const [first, last] = [entries[0], entries.at(-1)];
+  const begun = lower === 0 ? first?.createdAt : record?.createdAt;
+  const lasted = Date.parse(last?.createdAt ?? "") - Date.parse(begun ?? "");
+  return (
+    <p className="timeline-totals small quiet">
+      <span className="session-name">
+        <code title={visibleName(sessionId)}>{visibleName(shortId(sessionId))}</code>{" "}
+        <CopyButton text={sessionId} name={HEADER.copyId} />
+      </span>
+      {begun !== undefined && <TimeText at={begun} />}
+      {lasted >= 0 && <span>{HEADER.lasted(spanText(lasted))}</span>}
+      {lower === 0 && entries.length > 0 && (
+        <>
+          <span>{HEADER.entries(entries.length)}</span>
+          <span>{HEADER.tokens(numberText(tokens))}</span>
+          {failures > 0 && <span className="bad-text">{HEADER.failures(failures)}</span>}
+          {models.length > 0 && <span>{models.map(visibleName).join(", ")}</span>}
+        </>
+      )}
+    </p>
+  );
+}
+
+/** The first line that a user said, as the service names it, or as it is told meanwhile. */
+function titleOf({ record, entries }: OutlinedSession): string | null {
+  return record?.title ?? entries.find(({ role, title }) => role === "user" && title)?.title ?? null;
+}
+
+/** The models that wrote something, in the order in which they did. */
+function modelsIn(entries: readonly OutlineEntry[]): readonly string[] {
+  return [...new Set(entries.flatMap(({ model }) => model ?? []))];
+}
+
+const LONGEST_ID = 28;
+
+/** A long id with its middle left out, since ids differ at either end. */
+function shortId(id: string): string {
+  return id.length <= LONGEST_ID ? id : `${id.slice(0, 14)}…${id.slice(-10)}`;
+}
