@@ -332,3 +332,11 @@ def test_block_of_one_provider_is_restored(
 def test_member_that_a_tool_gave_the_name_of_a_block_is_none(block: object) -> None:
     [item] = items(text("[block: chart]", _meta={"block": block}))
     assert isinstance(item, TextItem)
+
+
+def test_file_that_a_tool_left_is_a_line_with_its_handle() -> None:
+    part = {"type": "file", "data": f"@blob:{ID}", "mimeType": "video/mp4", "mediaKind": "video"}
+    (medium,) = items({**part, "_meta": {"pagefault/collected": "out/demo.mp4"}})
+    assert isinstance(medium, Medium)
+    line = f"[video @blob:{ID} demo.mp4]"
+    assert (medium.is_collected, medium.is_line, medium.instead) == (True, True, line)

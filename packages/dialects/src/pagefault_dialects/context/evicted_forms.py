@@ -230,6 +230,8 @@ def _with_items(turn: ComposedTurn, items: Sequence[Item]) -> ComposedTurn:
 
 def _small(medium: Medium, page_id: str | None) -> Medium:
     """Return an evicted medium, with its caption or one line."""
+    if medium.is_collected:
+        return medium
     kept: AlternativeText | None = None
     if medium.words is not None and medium.words.kind == "caption":
         kept = AlternativeText("caption", cut_short(medium.words.text, _LONGEST_CAPTION_CHARS))

@@ -114,7 +114,7 @@ class Weighing:
             return Load(self._rule.text(item.words if form is None else json_text(dict(form))))
         if not isinstance(item, Medium):
             return Load(self._rule.text(text_of(item) or ""))
-        if item.is_evicted:
+        if item.is_line:
             return Load(self._rule.text(item.instead or ""))
         if self._resolved is None:
             is_taken = self._profile.rule(item.kind) is not None

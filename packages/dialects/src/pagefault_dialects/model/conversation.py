@@ -86,7 +86,8 @@ class Medium:
     `pointer` is its place in the record. `size_bytes` is `None` for an address. `damage` describes
     what is wrong with its bytes. `before` is a text to write before the medium if it is rendered;
     `instead` replaces all lines about it if it is not. With `is_evicted` it is omitted to make
-    room. `claimed_type` is the type that a message declared, if it differs. With `is_in_text` it
+    room. With `is_collected` it is a file that the tool left in a folder, and `instead` names it.
+    `claimed_type` is the type that a message declared, if it differs. With `is_in_text` it
     was found in a text or in a string of a value, and is not a block of its own. `detail` is the
     recorded resolution at which a model looks at it.
     """
@@ -103,6 +104,7 @@ class Medium:
     before: str | None = None
     instead: str | None = None
     is_evicted: bool = False
+    is_collected: bool = False
     claimed_type: str | None = None
     is_in_text: bool = False
     detail: ImageDetail | None = None
@@ -111,6 +113,11 @@ class Medium:
     """Its entry, if that is not the first entry of its turn."""
     block: "NativeBlock | None" = field(default=None, compare=False, repr=False)
     """The block it was read from, if that has more than its items do."""
+
+    @property
+    def is_line(self) -> bool:
+        """True if a rendering has a line in its place, whatever the target accepts."""
+        return self.is_evicted or self.is_collected
 
     @property
     def declared_type(self) -> str | None:

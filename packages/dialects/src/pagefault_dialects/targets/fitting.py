@@ -42,6 +42,10 @@ _EVICTED = Obstacle(
     "evicted", "The conversation has to fit its limits; the oldest media make room first."
 )
 
+_COLLECTED = Obstacle(
+    "collected", "It is a file that the tool left in a folder, and no part of its answer."
+)
+
 
 @dataclass(frozen=True, slots=True)
 class MediumRef:
@@ -92,6 +96,7 @@ class Fitting:
         medium = place.medium
         return (
             (_EVICTED if medium.is_evicted else None)
+            or (_COLLECTED if medium.is_collected else None)
             or self._by_place(place)
             or self._by_address(place)
             or self._by_type(medium)
@@ -130,7 +135,7 @@ class Fitting:
     def is_wanted(self, place: MediumRef) -> bool:
         """Return whether a medium could be attached if its bytes are sound."""
         medium = place.medium
-        if medium.is_evicted or self._by_place(place) or self._by_address(place):
+        if medium.is_line or self._by_place(place) or self._by_address(place):
             return False
         can_be_made = medium.mime_type in DECODED_TYPES and bool(self.image_types())
         return self._by_type(medium) is None or can_be_made

@@ -250,6 +250,9 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             "`maxTokens`",
             reason="The conversation has to fit its limits; a line stands for its oldest steps.",
         ),
+        "collected": _lost(
+            "A file is part of the tool's answer.", "a line names it", "`pagefault proxy --collect`"
+        ),
         "not-accepted": _lost("The type is among the accepted ones.", _REPLACED, "`accept`"),
         "reasoning": _lost(
             "Thoughts are sent to the provider of their model only.",

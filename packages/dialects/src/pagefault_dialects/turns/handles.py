@@ -95,8 +95,8 @@ def _named(turn: ComposedTurn, takes_structured: TakesStructured) -> Iterator[It
 
 
 def _medium_line(turn: ComposedTurn, medium: Medium) -> str | None:
-    # The placeholder of an evicted medium names its resource already.
-    if medium.is_evicted and isinstance(medium.source, StoredBytes):
+    # Its line names its resource already.
+    if medium.is_line and isinstance(medium.source, StoredBytes):
         return None
     handle = handle_of(medium, turn.entry_seq(medium.seq))
     return None if handle is None else handle_line(medium, handle)

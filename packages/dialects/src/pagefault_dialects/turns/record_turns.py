@@ -42,8 +42,11 @@ from pagefault_dialects.model.resource import (
 )
 from pagefault_dialects.pages.one_line import one_line, quoted_short
 from pagefault_dialects.texts.cuts import whole_text_uri
-from pagefault_dialects.turns.handles import text_line
+from pagefault_dialects.turns.handles import handle_line, text_line
 from pagefault_dialects.turns.mirrored_structures import RenderedPart, is_mirrored
+
+COLLECTED = "pagefault/collected"
+"""The member of a part's `_meta` with the path of a file that the tool left in a folder."""
 
 # Members that the pipeline adds to those of the tool.
 _OWN_META = frozenset({"mimeType", "block"})
@@ -201,7 +204,7 @@ def _medium(part: dict[str, Any], pointer: str, resources: Mapping[str, Any]) ->
     known = resources.get(f"blob:{resource_id}", {}) if resource_id else {}
     source = _source(payload, resource_id, known)
     kind: ResourceKind = "image" if is_image else known.get("kind") or part["mediaKind"]
-    return Medium(
+    medium = Medium(
         pointer=pointer,
         source=source,
         kind="text" if kind == "binary" and resource_kind(part["mimeType"]) == "text" else kind,
@@ -212,6 +215,9 @@ def _medium(part: dict[str, Any], pointer: str, resources: Mapping[str, Any]) ->
         words=find_words(part.get("_meta")),
         label=_label(part),
     )
+    if resource_id is None or COLLECTED not in (part.get("_meta") or {}):
+        return medium
+    return replace(medium, is_collected=True, instead=handle_line(medium, f"@blob:{resource_id}"))
 
 
 def _source(payload: str, resource_id: str | None, known: Mapping[str, Any]) -> MediumSource:

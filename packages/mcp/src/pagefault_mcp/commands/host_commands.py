@@ -44,6 +44,7 @@ def proxy(  # noqa: PLR0913, PLR0917 - one for each option
     tools: options.OwnTools = True,
     prefix: options.Prefix = "",
     files: options.Files = None,
+    collect: options.Collect = None,
     url: options.KeepingUrl = None,
     project: common.Project = None,
     data_dir: options.DataDir = None,
@@ -66,6 +67,7 @@ def proxy(  # noqa: PLR0913, PLR0917 - one for each option
         option_values = {
             **memory.options(),
             "--files": files and files.resolve(),
+            "--collect": collect and collect.resolve(),
             "--prefix": prefix or None,
             **_limit_options(limits),
         }
@@ -78,7 +80,7 @@ def proxy(  # noqa: PLR0913, PLR0917 - one for each option
     tool_files = None if files is None else ToolFiles(files)
     # The audience is everyone: annotations tell the host which content is for the user.
     rendering = replace(limits, audience="everyone", handles=True)
-    host = Host(rendering, prefix if tools else None, tool_files)
+    host = Host(rendering, prefix if tools else None, tool_files, collect)
     raise SystemExit(memory.run_proxy(server, host, listen))
 
 

@@ -102,6 +102,16 @@ Files = Annotated[
     ),
 ]
 
+Collect = Annotated[
+    Path | None,
+    typer.Option(
+        file_okay=False,
+        metavar="DIR",
+        help="A folder where tools leave files; new, changed and named ones are stored.",
+        show_default="only files inside results are stored",
+    ),
+]
+
 
 def _limit(name: str, default: str, *, least: int | None = None) -> Any:  # noqa: ANN401 - the same
     return render_option(name, default, scope="Per result: ", least=least)

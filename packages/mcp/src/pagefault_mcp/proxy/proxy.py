@@ -11,7 +11,7 @@ This applies to the messages of a batch too. Other messages do not wait for an a
 stored. Messages are forwarded even if storing them fails.
 """
 
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
@@ -26,7 +26,15 @@ from pagefault_dialects.json.values import JsonValue, json_bytes
 from pagefault_dialects.model.tool import ToolDefinition
 from pagefault_dialects.targets.tool_definitions import write_tools
 from pagefault_mcp.errors import reason_of
-from pagefault_mcp.messages.lines import Line, Message, find_members, read_lines
+from pagefault_mcp.messages.json_spans import Span
+from pagefault_mcp.messages.lines import (
+    MAX_PARSED_BYTES,
+    Line,
+    Message,
+    find_members,
+    parse_member,
+    read_lines,
+)
 from pagefault_mcp.messages.request_tracker import (
     UNREADABLE,
     AnsweredRequest,
@@ -46,7 +54,12 @@ from pagefault_mcp.messages.rewritten_messages import (
     with_tools,
 )
 from pagefault_mcp.proxy.call_traces import CallTraces, NoCallTraces
-from pagefault_mcp.service_client.service_exchange import NoAnswerError, ServiceRefusedError
+from pagefault_mcp.service_client.collected_files import CollectedFile, CollectedFolder
+from pagefault_mcp.service_client.service_exchange import (
+    NoAnswerError,
+    ServiceRefusedError,
+    takes_files,
+)
 from pagefault_mcp.service_client.service_store import ServiceStore, StoredResult
 from pagefault_mcp.upstreams.server_connections import Connection, UpstreamConnection, Write
 
@@ -102,8 +115,14 @@ _LIST_SECONDS = 5.0
 _MAX_PAGES = 50
 # The longest wait of a call for its files; later messages of the host wait too.
 _FILES_SECONDS = 10.0
+# The longest wait for an answer that is stored with its files.
+_FILES_STORED_SECONDS = 60.0
 # The time to record the last calls after the server has exited.
 _LAST_NOTES_SECONDS = 1.0
+
+
+Keep: TypeAlias = Callable[..., Awaitable[StoredResult | None]]
+"""Stores an answer, with its `files`."""
 
 
 @dataclass(slots=True, eq=False)
@@ -124,6 +143,8 @@ class Proxy:
     """Tools receive files as paths."""
     traces: CallTraces = field(default_factory=NoCallTraces)
     """Traces calls."""
+    collected: CollectedFolder | None = None
+    """The folder in which tools leave files, if they are stored."""
     _requests: RequestTracker = field(init=False)
     _is_remote: bool = field(init=False, default=False)
     _notes: dict[str, CallNote] = field(init=False, default_factory=dict)
@@ -183,7 +204,10 @@ class Proxy:
                 self._last_note = note = CallNote(call, behind=self._last_note)
                 self._notes[call.call_id] = note
                 group.start_soon(self._note, note)
-            return await self._give_files(call, message)
+            changed = await self._give_files(call, message)
+            if self.collected is not None:
+                await self.collected.begin(call.call_id)
+            return changed
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
             raise
         except Exception as exc:  # noqa: BLE001 - the server reports invalid messages
@@ -371,8 +395,10 @@ class Proxy:
             return None
         stored: StoredResult | None = None
         try:
-            stored = await self.store.keep(call, line, answer, success=success, has_call=has_call)
-            if stored is None or not success or has_only_handles(line, answer):
+            files = await self._collect(call, line, answer, lines) if success else []
+            keep = partial(self.store.keep, call, line, answer, success=success, has_call=has_call)
+            stored = await (self._keep_with_files(keep, call, files) if files else keep())
+            if stored is None or not success or (not files and has_only_handles(line, answer)):
                 return None
             rendering = await self.store.rendering(stored, self._requests.revision)
             if rendering is None:
@@ -390,6 +416,28 @@ class Proxy:
             if has_call and isinstance(exc, ServiceRefusedError) and stored is None:
                 await self._note_call(call)
             return None
+
+    async def _collect(
+        self, call: PendingCall, line: Message, answer: Span, files: ExitStack
+    ) -> list[CollectedFile]:
+        """Return the files that a call has left; none if its result has no list of content."""
+        if self.collected is None or not takes_files(line, answer):
+            return []
+        is_parsed = answer.end - answer.start <= MAX_PARSED_BYTES
+        result = parse_member(line, answer) if is_parsed else None
+        return await self.collected.collect(call.call_id, result, files)
+
+    async def _keep_with_files(
+        self, keep: Keep, call: PendingCall, files: Sequence[CollectedFile]
+    ) -> StoredResult | None:
+        """Store an answer with its files; without them if that is refused, or takes too long."""
+        try:
+            with anyio.fail_after(_FILES_STORED_SECONDS):
+                return await keep(files=files)
+        except (ServiceRefusedError, TimeoutError) as exc:
+            reason = reason_of(exc) if exc.args else "that took too long"
+            self.warn(f"{len(files)} files of a call of {call.name} are not stored: {reason}")
+            return await keep()
 
     async def _pass_on(self, pieces: Iterator[bytes]) -> None:
         async with self._to_host:

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequenc
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -21,6 +22,7 @@ from pagefault_mcp.errors import reason_of
 from pagefault_mcp.proxy.call_traces import CallTraces, NoCallTraces
 from pagefault_mcp.proxy.pipes import host_left, standard_input, write_out
 from pagefault_mcp.proxy.proxy import Proxy, ProxyFactory
+from pagefault_mcp.service_client.collected_files import CollectedFolder
 from pagefault_mcp.service_client.running_service import (
     CONNECT_SECONDS,
     FIRST_SECONDS,
@@ -54,6 +56,8 @@ class Host:
     """The prefix of our tools' names; `None` to add no tools."""
     files: ToolFiles | None = None
     """The folder of files for tools that take paths; `None` to write no files."""
+    collected: Path | None = None
+    """The folder in which tools leave files that are stored; `None` to store no files."""
 
     def own_tools(self) -> Mapping[str, ToolDefinition]:
         """Return our tools, by their names for the host."""
@@ -193,6 +197,7 @@ def run_proxy(
             own_tools=host.own_tools(),
             takes_paths=host.files is not None,
             traces=traces or NoCallTraces(),
+            collected=None if host.collected is None else CollectedFolder(host.collected, warn),
         )
 
     try:

@@ -4,8 +4,8 @@
 """
 
 import json
-from collections.abc import AsyncIterator, Callable, Iterator
-from itertools import islice
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from itertools import chain, islice
 from typing import Any, NoReturn
 
 from pagefault_dialects.json.values import JsonValue, json_bytes
@@ -17,12 +17,14 @@ from pagefault_mcp.messages.lines import (
     LinePiece,
     Message,
     Scanned,
+    locate_members,
     locate_piece_members,
     parse_member,
     read_text,
     scan_text,
 )
 from pagefault_mcp.messages.request_tracker import PendingCall
+from pagefault_mcp.service_client.collected_files import CollectedFile
 
 _SERVER = "pagefault/server"
 """The member of `_meta` with the server of a call or result."""
@@ -31,6 +33,9 @@ _LIMITS = frozenset(
     {"evicted", "too-many-bytes", "too-many-pixels", "too-many-media", "request-too-large"}
 )
 """The codes in the loss of a rendering that the limits of a host cause."""
+
+# Blanks around the brackets of a list are shorter.
+_END_BYTES = 4_096
 
 NO_JSON = "the service answered something else than JSON objects. Is it a Pagefault?"
 
@@ -89,10 +94,12 @@ async def result_body(
     *,
     success: bool,
     has_call: bool = False,
+    files: Sequence[CollectedFile] = (),
 ) -> AsyncIterator[bytes]:
     """Yield the body of the request that stores the answer to a call.
 
-    The arguments are those of `ServiceStore.keep`, and the session.
+    The arguments are those of `ServiceStore.keep`, and the session. Files become the last blocks of
+    the content.
     """
     head = {
         "toolName": call.name,
@@ -102,10 +109,42 @@ async def result_body(
         **({"callMessage": message_of(call)} if has_call else {}),
     }
     yield json_bytes(head)[:-1] + b',"result":'
+    at = _content_end(line, answer) if files else None
     for span in _add_server(call, line, answer):
-        for piece in [span] if isinstance(span, bytes) else line.pieces(span):
+        if at is None or isinstance(span, bytes) or not span.start <= at < span.end:
+            for piece in [span] if isinstance(span, bytes) else line.pieces(span):
+                yield piece
+            continue
+        before, behind = Span(span.start, at), Span(at, span.end)
+        tail = line.read(Span(max(span.start, at - _END_BYTES), at))
+        comma = b"" if tail.rstrip().endswith(b"[") else b","
+        for piece in chain(line.pieces(before), _blocks(files, comma), line.pieces(behind)):
             yield piece
     yield b"}"
+
+
+def _blocks(files: Sequence[CollectedFile], comma: bytes) -> Iterator[bytes]:
+    for file in files:
+        yield comma
+        yield from file.block()
+        comma = b","
+
+
+def takes_files(line: Message, answer: Span) -> bool:
+    """Return whether a result has a list of content, to which blocks can be added."""
+    return _content_end(line, answer) is not None
+
+
+def _content_end(line: Message, answer: Span) -> int | None:
+    """Return the place of the bracket that closes the content of a result."""
+    content = locate_members(line, answer).get("content")
+    if content is None:
+        return None
+    start, end = content
+    head = line.read(Span(start, min(end, start + _END_BYTES)))
+    tail_start = max(start, end - _END_BYTES)
+    at = line.read(Span(tail_start, end)).rfind(b"]")
+    return tail_start + at if head.lstrip().startswith(b"[") and at >= 0 else None
 
 
 def _add_server(call: PendingCall, line: Message, answer: Span) -> list[bytes | Span]:

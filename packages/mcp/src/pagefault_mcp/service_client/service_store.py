@@ -25,6 +25,7 @@ from pagefault_mcp.messages.argument_handles import FileArgument, Form, Mention,
 from pagefault_mcp.messages.json_spans import Span
 from pagefault_mcp.messages.lines import Line, LinePiece, Message, member
 from pagefault_mcp.messages.request_tracker import PendingCall
+from pagefault_mcp.service_client.collected_files import CollectedFile
 from pagefault_mcp.service_client.service_exchange import (
     NO_JSON,
     NoAnswerError,
@@ -165,7 +166,14 @@ class ServiceStore:
         await self._ask("POST", path, content=message, key=call.call_id)
 
     async def keep(
-        self, call: PendingCall, line: Message, answer: Span, *, success: bool, has_call: bool
+        self,
+        call: PendingCall,
+        line: Message,
+        answer: Span,
+        *,
+        success: bool,
+        has_call: bool,
+        files: Sequence[CollectedFile] = (),
     ) -> StoredResult | None:
         """Store the answer to a call; return it if the host may get another form of it.
 
@@ -175,9 +183,10 @@ class ServiceStore:
             answer: The span of the result or the error.
             success: False for an error.
             has_call: The call is stored with it, in one request.
+            files: The files that are stored with it.
         """
         exchange = (call, self.session_id, line, answer)
-        body = partial(result_body, *exchange, success=success, has_call=has_call)
+        body = partial(result_body, *exchange, success=success, has_call=has_call, files=files)
         async with self._answer("POST", "/api/tool-results", content=body) as stored:
             return await read_answer(stored.aiter_bytes(), self._read_kept)
 

@@ -1,0 +1,319 @@
+"""Files that tools leave in a folder, which are stored with the results of their calls.
+
+A server may put anything into the folder: links, pipes, files that are replaced between two looks.
+So each component of a path is opened by itself without following links, from the root on, and only
+regular files with one name are read. A copy is stored, which later writes do not change.
+
+A new or changed file belongs to every call that was open when it appeared.
+"""
+
+import base64
+import os
+import stat
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import IO, NamedTuple, TypeAlias, TypeVar, TypeVarTuple
+
+import anyio
+import anyio.to_thread
+
+from pagefault_dialects.json.values import JsonValue, json_bytes
+from pagefault_dialects.media.file_names import safe_file_name
+from pagefault_dialects.media.types import mime_type_for_filename
+from pagefault_mcp.errors import one_line, reason_of
+from pagefault_mcp.messages.file_mentions import find_paths
+
+MAX_FILES = 100
+"""The most files that are stored with a result."""
+MAX_BYTES = 256 * 1024 * 1024
+"""The most bytes of all files of a result."""
+
+_MAX_THREADS = 4
+_MAX_LISTED = 20_000
+_MAX_DEPTH = 16
+# A file is complete if it has not changed for this time.
+_QUIET_SECONDS = 0.2
+# The longest wait for files that grow, and the longest wait of an answer for all its files.
+_GROWING_SECONDS = 5.0
+_LONGEST_SECONDS = 10.0
+_LISTING_SECONDS = 2.0
+# Open calls whose listings are kept; a cancelled call may never be answered.
+_MAX_CALLS = 1_000
+# Divisible by three, so that the pieces of base64 can be joined.
+_PIECE_BYTES = 192 * 1024
+_COLLECTED = "pagefault/collected"
+_NO_LINK = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+class FileState(NamedTuple):
+    """The facts about a file that change with it."""
+
+    inode: int
+    size_bytes: int
+    modified_ns: int
+    changed_ns: int
+
+
+_Read = TypeVar("_Read")
+_Arguments = TypeVarTuple("_Arguments")
+
+Listing: TypeAlias = Mapping[str, FileState]
+"""The files of a folder, by their relative paths."""
+
+
+class _LeftOutError(Exception):
+    """A file is not stored; the message has the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class CollectedFile:
+    """A copy of a file."""
+
+    path: str
+    """Its path, relative to the folder."""
+    copy: IO[bytes]
+    size_bytes: int
+
+    def block(self) -> Iterator[bytes]:
+        """Yield the block of content that stores the file, in pieces."""
+        path = os.fsencode(self.path).decode("utf-8", "replace")
+        name = safe_file_name(path) or "file"
+        mime_type = mime_type_for_filename(name) or "application/octet-stream"
+        about = {"type": "file", "filename": name, "_meta": {_COLLECTED: path}}
+        # The base64 of a short text beside a type could be read as a text.
+        yield json_bytes(about)[:-1] + f',"data":"data:{mime_type};base64,'.encode()
+        self.copy.seek(0)
+        while piece := self.copy.read(_PIECE_BYTES):
+            yield base64.b64encode(piece)
+        yield b'"}'
+
+
+class CollectedFolder:
+    """A folder in which tools leave files.
+
+    Args:
+        folder: The folder, which may be missing.
+        warn: Logs why a file is not stored.
+    """
+
+    def __init__(self, folder: Path, warn: Callable[[str], None]) -> None:
+        self._root = str(folder.resolve())
+        self._names = (self._root, os.path.abspath(folder))
+        self._bases = (self._root, str(Path.cwd()))
+        self._warn = warn
+        self._before: dict[str, Listing | None] = {}
+        self._growing: set[str] = set()
+        self._refusal = ""
+        self._threads = anyio.CapacityLimiter(_MAX_THREADS)
+
+    async def begin(self, call_id: str) -> None:
+        """List the files before a call."""
+        listing: Listing | None = None
+        with anyio.move_on_after(_LISTING_SECONDS):
+            listing = await self._run(self._list)
+        while len(self._before) >= _MAX_CALLS:
+            del self._before[next(iter(self._before))]
+        # A call that is repeated with the input it asked for began earlier.
+        self._before.setdefault(call_id, listing)
+
+    async def collect(
+        self, call_id: str, result: JsonValue, files: ExitStack
+    ) -> list[CollectedFile]:
+        """Return copies of the files that a call has left, or that its result names.
+
+        Args:
+            call_id: The call, which is over.
+            result: Its result.
+            files: Closes the copies.
+        """
+        collected: list[CollectedFile] = []
+        before = self._before.pop(call_id, None)
+        with anyio.move_on_after(_LONGEST_SECONDS) as scope:
+            found = await self._run(self._find, before, result)
+            found = await self._wait_until_complete(found, before)
+            room = MAX_BYTES
+            for path, state in found.items():
+                try:
+                    copied = await self._run(_copy, self._root, path, state, room)
+                except (OSError, _LeftOutError) as exc:
+                    self._leave_out(path, reason_of(exc))
+                    continue
+                files.enter_context(copied.copy)
+                collected.append(copied)
+                room -= copied.size_bytes
+        if scope.cancelled_caught:
+            self._warn(f"not all files of a call were stored within {_LONGEST_SECONDS:g} seconds")
+        return collected
+
+    async def _run(self, read: Callable[[*_Arguments], _Read], *args: *_Arguments) -> _Read:
+        """Read in a thread; a folder that does not answer blocks only threads of its own."""
+        return await anyio.to_thread.run_sync(
+            read, *args, abandon_on_cancel=True, limiter=self._threads
+        )
+
+    def _list(self) -> Listing | None:
+        """Return the files; `None` if there are too many, or they cannot be listed."""
+        try:
+            listing = dict(islice(_walk(self._root), _MAX_LISTED + 1))
+        except FileNotFoundError:
+            # The folder may be created later, and is empty until then.
+            return {}
+        except OSError as exc:
+            refusal = reason_of(exc)
+        else:
+            if len(listing) <= _MAX_LISTED:
+                return listing
+            refusal = f"it has more than {_MAX_LISTED:,} files"
+        if refusal != self._refusal:
+            self._refusal = refusal
+            self._warn(f"of {self._root}, only files that results name are stored: {refusal}")
+        return None
+
+    def _find(self, before: Listing | None, result: JsonValue) -> dict[str, FileState]:
+        """Return the files to store: named ones first, then the others, the oldest first."""
+        now = self._list()
+        named = dict.fromkeys(find_paths(result, self._names, self._bases))
+        found = {path: now[path] for path in named if path in now} if now else {}
+        if now is None:
+            found = _states_of(self._root, named)
+        elif before is not None:
+            new = {path: state for path, state in now.items() if before.get(path) != state}
+            found |= dict(sorted(new.items(), key=lambda item: item[1].modified_ns))
+        if len(found) > MAX_FILES:
+            self._warn(
+                f"{len(found) - MAX_FILES:,} of {len(found):,} files of a call are not stored"
+            )
+        return dict(islice(found.items(), MAX_FILES))
+
+    async def _wait_until_complete(
+        self, found: Mapping[str, FileState], before: Listing | None
+    ) -> dict[str, FileState]:
+        """Return the files that no longer change, in the same order."""
+        same = {path for path, state in found.items() if before and before.get(path) == state}
+        complete = {path: found[path] for path in same}
+        growing = {path: state for path, state in found.items() if path not in same}
+        with anyio.move_on_after(_GROWING_SECONDS):
+            while growing:
+                await anyio.sleep(_QUIET_SECONDS)
+                now = await self._run(_states_of, self._root, [*growing])
+                done = {path: state for path, state in now.items() if growing[path] == state}
+                complete |= done
+                # A file that grew during an earlier call is not waited for again.
+                growing = {p: now[p] for p in now.keys() - done.keys() - self._growing}
+        for path in growing:
+            self._leave_out(path, "it is still being written")
+        self._growing = set(islice(self._growing - complete.keys(), MAX_FILES)) | growing.keys()
+        # An empty file is one that is not written yet.
+        return {
+            path: complete[path] for path in found if path in complete and complete[path].size_bytes
+        }
+
+    def _leave_out(self, path: str, reason: str) -> None:
+        self._warn(f"{one_line(path)} in {self._root} is not stored: {reason}")
+
+
+def _walk(root: str) -> Iterator[tuple[str, FileState]]:
+    """Yield the regular files below a folder, without following links."""
+    folders = [""]
+    while folders:
+        folder = folders.pop()
+        try:
+            opened = _open(root, folder, os.O_DIRECTORY)
+        except OSError:
+            if not folder:
+                raise
+            continue
+        try:
+            with os.scandir(opened) as entries:
+                for entry in entries:
+                    path = os.path.join(folder, entry.name)
+                    if entry.is_dir(follow_symlinks=False):
+                        folders += [path] if path.count(os.sep) < _MAX_DEPTH else []
+                    elif entry.is_file(follow_symlinks=False):
+                        with suppress(OSError):
+                            yield path, _state(entry.stat(follow_symlinks=False))
+        finally:
+            os.close(opened)
+
+
+def _open(root: str, path: str, flags: int = 0) -> int:
+    """Open a file below a folder; raise if any component of its path is a link.
+
+    Raises:
+        OSError: There is no such file, or a link.
+    """
+    names = [*Path(root).parts[1:], *Path(path).parts]
+    opened = os.open(os.sep, _NO_LINK | os.O_DIRECTORY)
+    for number, name in enumerate(names, 1):
+        kind = flags if number == len(names) else os.O_DIRECTORY
+        try:
+            inner = os.open(name, _NO_LINK | kind, dir_fd=opened)
+        finally:
+            os.close(opened)
+        opened = inner
+    return opened
+
+
+def _state(status: os.stat_result) -> FileState:
+    return FileState(status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+
+
+def _state_of(root: str, path: str) -> FileState:
+    """Return the state of a regular file.
+
+    Raises:
+        OSError: There is no such file.
+        _LeftOutError: It is no regular file.
+    """
+    opened = _open(root, path)
+    try:
+        return _regular_state(os.fstat(opened))
+    finally:
+        os.close(opened)
+
+
+def _regular_state(status: os.stat_result) -> FileState:
+    if not stat.S_ISREG(status.st_mode):
+        raise _LeftOutError("it is no regular file")
+    return _state(status)
+
+
+def _states_of(root: str, paths: Iterable[str]) -> dict[str, FileState]:
+    states = {}
+    for path in paths:
+        with suppress(OSError, _LeftOutError):
+            states[path] = _state_of(root, path)
+    return states
+
+
+def _copy(root: str, path: str, state: FileState, most_bytes: int) -> CollectedFile:
+    """Return a copy of a file.
+
+    Raises:
+        OSError: It cannot be read.
+        _LeftOutError: It has changed, is too large, or is a link.
+    """
+    if state.size_bytes > most_bytes:
+        raise _LeftOutError(f"all files of a call may have {MAX_BYTES:,} bytes")
+    opened = _open(root, path)
+    copy = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the result
+    try:
+        status = os.fstat(opened)
+        if status.st_nlink > 1:
+            raise _LeftOutError("it has another name, a hard link")
+        is_same = _regular_state(status) == state
+        while is_same and (piece := os.read(opened, _PIECE_BYTES)):
+            copy.write(piece)
+            is_same = copy.tell() <= state.size_bytes
+        if not is_same or _state(os.fstat(opened)) != state:
+            raise _LeftOutError("it has changed")
+    except BaseException:
+        copy.close()
+        raise
+    finally:
+        os.close(opened)
+    return CollectedFile(path, copy, state.size_bytes)
