@@ -1,24 +1,16 @@
 """Wrapped tools, which store their results."""
 
 import dataclasses
-import datetime
-import enum
 import functools
 import inspect
-import math
-import uuid
-from pathlib import PurePosixPath
+import itertools
+from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
 from clients.python.tests.servers import CuttingProxy
-from pagefault_client import AsyncPagefault, Pagefault, Session
+from pagefault_client import AsyncPagefault, NotFoundError, Pagefault, Session
 from pagefault_client.rendered_content import WrapTarget
-from pagefault_client.values import jsonable
-
-
-class Colour(enum.StrEnum):
-    RED = "red"
 
 
 @dataclasses.dataclass
@@ -196,21 +188,51 @@ def test_an_unknown_target_is_refused_before_a_tool_runs(
         AsyncPagefault().wrap(lambda: "ten", session="s", target=target)  # type: ignore[arg-type]
 
 
-def test_values_of_python_become_json() -> None:
-    identity = uuid.UUID(int=7)
-    made = jsonable(
-        {
-            1: (Point(1, math.nan), {2}),
-            Colour.RED: [Colour.RED, datetime.date(2026, 1, 2), PurePosixPath("/a"), identity],
-            "big": 2**70,
-            "bytes": b"ab",
-            "other": Ellipsis,
-        }
-    )
-    assert made == {
-        "1": [{"x": 1, "y": "nan"}, [2]],
-        "red": ["red", "2026-01-02", "/a", str(identity)],
-        "big": 2**70,
-        "bytes": "data:application/octet-stream;base64,YWI=",
-        "other": "Ellipsis",
-    }
+def test_items_of_a_generator_are_stored_and_its_errors_are_those_of_the_tool(
+    pf: Pagefault, session: Session
+) -> None:
+    def count(last: int, error: Exception | None = None) -> Iterator[int]:
+        yield from range(last)
+        if error:
+            raise error
+
+    counting = pf.wrap(count, session=session)
+    assert counting(3) == "[0,1,2]"
+    with pytest.raises(LookupError, match="no more"):
+        counting(2, LookupError("no more"))
+    outcomes = [
+        (entry["sanitized"]["meta"]["success"], entry["sanitized"]["parts"])
+        for entry in session.messages()
+        if entry["entry"] == "tool_result"
+    ]
+    assert outcomes == [
+        (True, [{"type": "text", "text": "[0,1,2]"}]),
+        (False, [{"type": "text", "text": "LookupError: no more"}]),
+    ]
+
+
+def test_generator_that_cannot_be_stored_yields_all_of_its_items(
+    pf: Pagefault, session: Session, caplog: pytest.LogCaptureFixture
+) -> None:
+    endless = pf.wrap(itertools.count, session=session)()
+    assert list(itertools.islice(endless, 1_100_000)) == list(range(1_100_000))
+    assert "is an iterator of more than 64 MiB" in caplog.text
+    away = Pagefault("http://127.0.0.1:9", retries=0)
+    assert list(away.wrap(lambda: iter([1, 2]), session="s", name="f")()) == [1, 2]
+    with pytest.raises(NotFoundError):
+        session.get()
+
+
+@pytest.mark.anyio
+async def test_items_of_an_asynchronous_generator_are_stored_and_yielded(
+    url: str, session: Session
+) -> None:
+    async def count(last: int) -> AsyncIterator[int]:
+        for number in range(last):
+            yield number
+
+    async with AsyncPagefault(url) as client:
+        assert await client.wrap(count, session=session.id)(3) == "[0,1,2]"
+    async with AsyncPagefault("http://127.0.0.1:9", retries=0) as away:
+        items = await away.wrap(count, session="s")(3)
+        assert [item async for item in items] == [0, 1, 2]

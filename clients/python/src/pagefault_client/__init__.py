@@ -43,6 +43,7 @@ from pagefault_client.errors import (
 from pagefault_client.events import Event
 from pagefault_client.options import Level, RenderOptions, SessionRenderOptions, Target
 from pagefault_client.sources import UploadProgress
+from pagefault_client.values import UnstorableError
 
 __version__ = VERSION
 
@@ -86,6 +87,7 @@ __all__ = [
     "TimedOutError",
     "TooManyRequestsError",
     "UnauthorizedError",
+    "UnstorableError",
     "UploadProgress",
     "models",
     "operations",

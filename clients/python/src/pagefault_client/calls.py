@@ -45,39 +45,37 @@ class Call(Generic[T_co]):
     may_be_gone: bool = False
 
     def prepare(self) -> "Call[T_co]":
-        """Return the call with an idempotency key, if it needs one to be repeatable.
+        """Return the call with its body as bytes, and an idempotency key if it needs one.
+
+        Bytes, arrays, dataclasses and the like become JSON. Characters outside of ASCII are
+        escaped, which preserves lone surrogates in tool results.
 
         Calls with a condition are not repeatable: after a successful first attempt, the condition
         fails for the second.
+
+        Raises:
+            UnstorableError: A value of the body has no form in JSON.
         """
         headers = {name: value for name, value in self.headers.items() if value is not None}
+        call = dataclasses.replace(self, headers=headers)
+        if self.json is not None:
+            text = _json.dumps(values.jsonable(self.json), separators=(",", ":"))
+            call = dataclasses.replace(
+                call,
+                json=None,
+                content=text.encode(),
+                content_type=self.content_type or "application/json",
+            )
         names = {name.lower() for name in headers}
         if any(name.lower() in names for name in CONDITIONS):
-            return dataclasses.replace(self, headers=headers, is_repeatable=False)
+            return dataclasses.replace(call, is_repeatable=False)
         if self.takes_key and "idempotency-key" not in names and not self.is_repeatable:
             headers["Idempotency-Key"] = str(uuid.uuid4())
-        if self.takes_key:
-            return dataclasses.replace(self, headers=headers, is_repeatable=True)
-        return dataclasses.replace(self, headers=headers)
+        return dataclasses.replace(call, is_repeatable=self.is_repeatable or self.takes_key)
 
     def replace(self, **changes: Any) -> "Call[T_co]":  # noqa: ANN401 - as `dataclasses.replace`
         """Return a copy of the call with the given fields replaced."""
         return dataclasses.replace(self, **changes)
-
-    def payload(self) -> tuple[Body | None, str | None]:
-        """Return the body and its type. Bytes, dataclasses and the like become JSON.
-
-        Characters outside of ASCII are escaped, which preserves lone surrogates in tool results.
-
-        Raises:
-            ValueError: The body has NaN or an infinity, which JSON cannot represent.
-        """
-        if self.json is None:
-            return self.content, self.content_type
-        text = _json.dumps(
-            self.json, separators=(",", ":"), allow_nan=False, default=values.jsonable
-        )
-        return text.encode(), self.content_type or "application/json"
 
     def parameters(self) -> httpx.QueryParams:
         """Return the query. The name is repeated for each item of a list; None is omitted."""

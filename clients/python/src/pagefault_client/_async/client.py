@@ -20,7 +20,6 @@ from pagefault_client._async.transport import AsyncTransport
 from pagefault_client.calls import Call, T_co
 from pagefault_client.options import Target, load_options
 from pagefault_client.rendered_content import WrapTarget
-from pagefault_client.values import jsonable
 
 P = ParamSpec("P")
 
@@ -167,7 +166,7 @@ class AsyncPagefault:
         """Replace the handles in the arguments of a tool with the content of their files."""
         return await self._transport.send(
             operations.resolve_references(
-                {"sessionId": session_id, "arguments": jsonable(arguments), "as": as_}
+                {"sessionId": session_id, "arguments": arguments, "as": as_}
             )
         )
 
@@ -195,11 +194,11 @@ class AsyncPagefault:
             dialect: The dialect of the messages; detected by default.
             max_tokens: The token limit of the messages.
         """
-        body: Any = jsonable(history)
+        body: Any = history
         if isinstance(history, str):
             body = {"sessionId": history}
         elif isinstance(history, list):
-            body = {"messages": body}
+            body = {"messages": history}
         call = operations.examine_history(
             body, target=target, apply=apply, dialect=dialect, max_tokens=max_tokens
         )

@@ -19,7 +19,6 @@ from pagefault_client._async.transport import AsyncTransport, stream_error
 from pagefault_client.calls import Body
 from pagefault_client.errors import PagefaultError
 from pagefault_client.options import SessionRenderOptions, Target, to_camel_case
-from pagefault_client.values import jsonable
 
 # Forks of more than 10,000 entries are copied in the background.
 _FORK_POLL_SECONDS = 0.5
@@ -135,7 +134,7 @@ class AsyncSession:
         query: dict[str, Any] = {**options}
         for name in ("memory", "accept"):
             query[name] = ",".join(query.get(name) or ())
-        body: Any = jsonable(messages)
+        body: Any = messages
         receipt = await self._transport.send(
             operations.put_history(
                 self.id,
@@ -160,7 +159,7 @@ class AsyncSession:
         idempotency_key: str | None = None,
     ) -> models.HistoryMessage:
         """Append a message in the dialect of any provider."""
-        body: Any = jsonable(message)
+        body: Any = message
         return await self._transport.send(
             operations.append_message(self.id, body, idempotency_key=idempotency_key)
         )
@@ -337,7 +336,7 @@ class AsyncSession:
                 call has an answer already. No entry of the turn is stored.
         """
         rendering: Any = {"target": render} if isinstance(render, str) else render
-        body: Any = [jsonable(entry) for entry in entries]
+        body: Any = [*entries]
         return await self._transport.send(
             operations.append_turn(
                 self.id,

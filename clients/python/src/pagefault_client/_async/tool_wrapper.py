@@ -3,10 +3,11 @@
 # `_sync/wrapping.py` is written by hand as well.
 import functools
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, ParamSpec
 
 from pagefault_client._async.memory import AsyncMemory
+from pagefault_client.values import ReadAsyncIterator, read_iterator
 
 P = ParamSpec("P")
 
@@ -23,6 +24,11 @@ def wrap_tool(
             result = tool(*args, **kwargs)
             if inspect.isawaitable(result):
                 result = await result
+            # An error within a generator is one of the tool.
+            if isinstance(result, AsyncIterator):
+                result = ReadAsyncIterator(result)
+                await result.read()
+            result = read_iterator(result)
         except Exception as error:
             await memory.store_error(name, call_id, error)
             raise

@@ -21,7 +21,6 @@ from pagefault_client._sync.transport import Transport, stream_error
 from pagefault_client.calls import Body
 from pagefault_client.errors import PagefaultError
 from pagefault_client.options import SessionRenderOptions, Target, to_camel_case
-from pagefault_client.values import jsonable
 
 # Forks of more than 10,000 entries are copied in the background.
 _FORK_POLL_SECONDS = 0.5
@@ -137,7 +136,7 @@ class Session:
         query: dict[str, Any] = {**options}
         for name in ("memory", "accept"):
             query[name] = ",".join(query.get(name) or ())
-        body: Any = jsonable(messages)
+        body: Any = messages
         receipt = self._transport.send(
             operations.put_history(
                 self.id,
@@ -162,7 +161,7 @@ class Session:
         idempotency_key: str | None = None,
     ) -> models.HistoryMessage:
         """Append a message in the dialect of any provider."""
-        body: Any = jsonable(message)
+        body: Any = message
         return self._transport.send(
             operations.append_message(self.id, body, idempotency_key=idempotency_key)
         )
@@ -335,7 +334,7 @@ class Session:
                 call has an answer already. No entry of the turn is stored.
         """
         rendering: Any = {"target": render} if isinstance(render, str) else render
-        body: Any = [jsonable(entry) for entry in entries]
+        body: Any = [*entries]
         return self._transport.send(
             operations.append_turn(
                 self.id,

@@ -9,7 +9,6 @@ from pagefault_client._sync.lists import Items
 from pagefault_client._sync.transport import Transport
 from pagefault_client.models import RenderedRecord, RenderedToolResult, ToolResultRecord
 from pagefault_client.options import RenderOptions, Target, to_camel_case
-from pagefault_client.values import jsonable
 
 
 class ToolResults:
@@ -36,7 +35,8 @@ class ToolResults:
         Args:
             tool_name: The name of the tool.
             tool_call_id: The id of the call, from the model's message.
-            result: The result: any JSON value, bytes, a pydantic model, a dataclass.
+            result: The result: any JSON value, bytes, an image of Pillow, a pydantic model, a
+                dataclass, an array, a data frame or a generator.
             session_id: The session; without it, the result is not part of a history.
             success: False for an error of the tool.
             new_call: True if an earlier call in the session had the same id and has a result, and
@@ -47,12 +47,13 @@ class ToolResults:
 
         Raises:
             ConflictError: The call has another result.
+            UnstorableError: A value of the result cannot be stored whole. No request is sent.
         """
         call = operations.create_tool_result(
             {
                 "toolName": tool_name,
                 "toolCallId": tool_call_id,
-                "result": jsonable(result),
+                "result": result,
                 "success": success,
                 "sessionId": session_id,
             },

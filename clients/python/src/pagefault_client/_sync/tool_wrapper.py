@@ -9,6 +9,7 @@ from typing import Any, ParamSpec, cast
 import anyio.to_thread
 
 from pagefault_client._sync.memory import Memory
+from pagefault_client.values import read_iterator
 
 P = ParamSpec("P")
 
@@ -25,7 +26,8 @@ def wrap_tool(tool: Callable[P, object], memory: Memory) -> Callable[P, Any]:
     def call_and_store(*args: P.args, **kwargs: P.kwargs) -> Any:  # noqa: ANN401 - the target's
         name, call_id = memory.identify_call(tool, args, kwargs)
         try:
-            result = tool(*args, **kwargs)
+            # An error within a generator is one of the tool.
+            result = read_iterator(tool(*args, **kwargs))
         except Exception as error:
             memory.store_error(name, call_id, error)
             raise
@@ -55,7 +57,7 @@ def _wrap_coroutine(
     async def call_and_store(*args: P.args, **kwargs: P.kwargs) -> Any:  # noqa: ANN401 - the target's
         name, call_id = memory.identify_call(tool, args, kwargs)
         try:
-            result = await tool(*args, **kwargs)
+            result = read_iterator(await tool(*args, **kwargs))
         except Exception as error:
             await anyio.to_thread.run_sync(memory.store_error, name, call_id, error)
             raise

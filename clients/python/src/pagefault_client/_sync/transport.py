@@ -74,17 +74,16 @@ class Transport:
             ProblemError: The service refused the request.
             ConnectionFailedError: The service did not answer.
         """
-        content, content_type = call.payload()
         headers = self.options.headers()
         headers.update({name: value for name, value in call.headers.items() if value is not None})
-        if content_type:
-            headers["Content-Type"] = content_type
+        if call.content_type:
+            headers["Content-Type"] = call.content_type
         request = self.http.build_request(
             call.method,
             f"{self.options.base_url}{call.path}",
             params=call.parameters(),
             headers=headers,
-            content=blocking.body(content),
+            content=blocking.body(call.content),
             timeout=timeouts or self.options.timeout,
         )
         try:
