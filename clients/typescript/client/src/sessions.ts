@@ -179,6 +179,15 @@ export class Session {
     };
   }
 
+  /**
+   * Put the conversation that an SDK has to the session, as `fit` does, without a rendering. A
+   * request with a `conversation`, a response or a single message goes on behind the stored entries.
+   */
+  record(messages: unknown, options: RequestOptions = {}): Promise<HistoryReceipt> {
+    const path = `${this.path}/history`;
+    return this.transport.json({ ...options, method: "PUT", path, json: messages });
+  }
+
   /** The history, from the beginning or behind a `seq`. */
   messages({
     after,

@@ -24,6 +24,8 @@ export interface ToolResultDraft {
   readonly result: unknown;
   readonly success?: boolean | undefined;
   readonly sessionId?: string | null | undefined;
+  /** The model's message with the call, as your SDK has it, to be stored before the result. */
+  readonly callMessage?: object | null | undefined;
   /** Whether another call of this id has its result, and no message that makes this one is stored. */
   readonly newCall?: boolean | undefined;
 }

@@ -1,37 +1,84 @@
 /**
- * Adapters for the Vercel AI SDK: stored tool results, and the memory tools.
+ * Adapters for the Vercel AI SDK: recorded messages, stored tool results, and the memory tools.
  *
- *     const tools = { ...storedTools(pf, yours, { session }), ...(await memoryTools(pf, session)) };
- *     const { text } = await generateText({ model, prompt, tools, stopWhen: stepCountIs(8) });
+ *     const model = wrapLanguageModel({ model: yours, middleware: recorder(pf, session) });
+ *     const tools = { ...storedTools(pf, own, { session }), ...(await memoryTools(pf, session)) };
+ *     const past = await sessionMessages(pf, session, { maxTokens: 60_000 });
+ *     await generateText({ model, tools, messages: [...past, { role: "user", content }] });
  *
  * The output of a stored tool is the record, which is small and is rendered by `<ToolResult>` of
  * `@pagefault/react`. `toModelOutput` renders it for the model, also after a restart.
  */
-import { jsonSchema, tool, type Tool, type ToolSet } from "ai";
+import {
+  jsonSchema,
+  tool,
+  type LanguageModelMiddleware,
+  type ModelMessage,
+  type Tool,
+  type ToolSet,
+} from "ai";
 
-import type { ToolResultRecord } from "./generated/types.gen.ts";
+import { contentOf, recordedStream } from "./modelContent.ts";
 import type { Pagefault } from "./pagefault.ts";
-import { textOf } from "./values.ts";
-import { outcomeOf, storeOutcome, warn, type StoreOptions } from "./wrap.ts";
+import { readPrompt, Recorder, type PromptQuery } from "./record.ts";
+import { readMemoryTools, ToolOutputs, type ModelOutput } from "./toolOutputs.ts";
+import { outcomeOf, type Outcome, type StoreOptions } from "./wrap.ts";
 
-type ModelOutput = Awaited<ReturnType<NonNullable<Tool["toModelOutput"]>>>;
 type Execute = NonNullable<Tool["execute"]>;
-type CallOptions = Parameters<Execute>[1];
+type ShownOutput = { toolCallId: string; input: unknown; output: unknown };
 
 export interface VercelOptions extends StoreOptions {
   /** The version of the AI SDK: `vercel-6` for version 6. */
   readonly target?: "vercel" | "vercel-6" | undefined;
 }
 
-/** Wrap tools to store their results. Tools without `execute` are returned unchanged. */
+/**
+ * Middleware for `wrapLanguageModel`, which stores all messages: one for each
+ * conversation.
+ */
+export function recorder(
+  pf: Pagefault,
+  session: string,
+  options: Pick<StoreOptions, "onStoreError"> = {},
+): LanguageModelMiddleware {
+  const conversation = new Recorder(pf, session, options);
+  return {
+    async wrapGenerate({ doGenerate, params }) {
+      const asked = conversation.storePrompt(params.prompt);
+      const answer = await doGenerate();
+      await asked;
+      await conversation.storeAnswer(contentOf(answer.content));
+      return answer;
+    },
+    async wrapStream({ doStream, params }) {
+      const asked = conversation.storePrompt(params.prompt);
+      const { stream, ...rest } = await doStream();
+      await asked;
+      const store = (content: object[]) => conversation.storeAnswer(content);
+      return { ...rest, stream: recordedStream(stream, store) };
+    },
+  };
+}
+
+/** The messages of a session for the next run of an agent, within a budget. */
+export async function sessionMessages(
+  pf: Pagefault,
+  session: string,
+  query: PromptQuery = {},
+): Promise<ModelMessage[]> {
+  return (await readPrompt(pf, session, query)) as ModelMessage[];
+}
+
+/** Wrap tools to store their calls and results. Tools without `execute` are returned unchanged. */
 export function storedTools<Tools extends ToolSet>(
   pf: Pagefault,
   tools: Tools,
-  options: VercelOptions = {},
+  { target = "vercel", ...store }: VercelOptions = {},
 ): Tools {
+  const outputs = new ToolOutputs(pf, { ...store, target });
   const stored = Object.entries(tools).map(([name, each]) => [
     name,
-    storedTool(pf, name, each as Tool, options),
+    storedTool(outputs, name, each as Tool),
   ]);
   return Object.fromEntries(stored) as Tools;
 }
@@ -45,116 +92,64 @@ export async function memoryTools(
     only,
   }: Pick<VercelOptions, "target"> & { readonly only?: readonly string[] } = {},
 ): Promise<ToolSet> {
-  const { tools } = await pf.tools.list({ target, only });
-  const made = tools.map((definition) => {
-    const { name, description, inputSchema } = definition as {
-      name: string;
-      description: string;
-      inputSchema: object;
-    };
-    const execute = async (input: unknown, { toolCallId, abortSignal: signal }: CallOptions) => {
-      const call = { target, id: toolCallId, name, arguments: input as Record<string, unknown> };
-      return outputOf((await pf.session(session).callTool(call, { signal })).messages);
-    };
-    const toModelOutput = ({ output }: { output: ModelOutput }) => output;
-    return [
-      name,
-      tool({ description, inputSchema: jsonSchema(inputSchema), execute, toModelOutput }),
-    ];
-  });
+  const made = (await readMemoryTools(pf, session, target, only)).map(
+    ({ name, description, inputSchema, run }) => {
+      const execute: Execute = (input, { toolCallId, abortSignal }) =>
+        run(toolCallId, input, abortSignal);
+      const toModelOutput = ({ output }: { output: unknown }) => output;
+      const made = { description, inputSchema: jsonSchema(inputSchema), execute, toModelOutput };
+      return [name, tool(made as Tool)];
+    },
+  );
   return Object.fromEntries(made) as ToolSet;
 }
 
-function storedTool(pf: Pagefault, name: string, given: Tool, options: VercelOptions): Tool {
+function storedTool(outputs: ToolOutputs, toolName: string, given: Tool): Tool {
   const { execute } = given;
   if (execute === undefined) return given;
-  const { target = "vercel", ...store } = options;
-  const rendered = new WeakMap<object, ModelOutput>();
-
-  async function stored(
-    run: () => unknown,
-    input: unknown,
-    { toolCallId }: CallOptions,
-  ): Promise<unknown> {
-    const outcome = await outcomeOf(run);
+  const store = async (outcome: Outcome, input: unknown, toolCallId: string) => {
     let { result } = outcome;
     if (outcome.success && given.toModelOutput !== undefined) {
       const output = await given.toModelOutput({ toolCallId, input, output: result });
-      result = { type: "tool-result", toolCallId, toolName: name, output };
+      result = { type: "tool-result", toolCallId, toolName, output };
     }
-    const call = { toolName: name, toolCallId, target, result };
-    return storeOutcome(pf.toolResults, outcome, store, call, ({ record: made, messages }) => {
-      const { rendering: _, ...record } = made;
-      rendered.set(record, outputOf(messages));
-      return record;
-    });
-  }
-
-  /** The outputs before the last are previews for users; the last one is the result. */
-  async function* streamed(outputs: AsyncIterable<unknown>, input: unknown, call: CallOptions) {
-    let last: unknown;
-    const final = await stored(
-      async () => {
-        for await (last of outputs);
-        return last;
-      },
-      input,
-      call,
-    );
-    yield final;
-  }
-
+    return outputs.store(outcome, { toolName, toolCallId, input }, result);
+  };
   return {
     ...given,
-    execute: (input: unknown, call: CallOptions) => {
+    execute: (input: unknown, call: Parameters<Execute>[1]) => {
+      const stored = (outcome: Outcome) => store(outcome, input, call.toolCallId);
       let output: unknown;
       try {
         output = execute(input, call);
       } catch (failure) {
         output = Promise.reject(failure);
       }
-      return isIterable(output) ? streamed(output, input, call) : stored(() => output, input, call);
+      return isIterable(output) ? storedLast(output, stored) : outcomeOf(() => output).then(stored);
     },
-    toModelOutput: async (told: { toolCallId: string; input: unknown; output: unknown }) => {
-      const { output } = told;
-      if (!isRecord(output)) return (await given.toModelOutput?.(told)) ?? plain(output);
-      const known = rendered.get(output);
-      if (known !== undefined) return known;
-      const { handles = true, onStoreError = warn } = store;
-      try {
-        return outputOf((await pf.toolResults.render(output.id, { target, handles })).messages);
-      } catch (failure) {
-        onStoreError(failure);
-        // Without the service its texts and handles are what there is.
-        return { type: "json", value: output.sanitized };
-      }
-    },
+    toModelOutput: (shown: ShownOutput): Promise<ModelOutput> =>
+      outputs.show(shown.output, () => given.toModelOutput?.(shown)),
   } as Tool;
 }
 
-/** The output in the messages that answer a call. */
-function outputOf(messages: readonly Record<string, unknown>[]): ModelOutput {
-  const [message] = messages as readonly { content: readonly { output: ModelOutput }[] }[];
-  return message!.content[0]!.output;
+/** The outputs before the last are previews for users; the last one is the result. */
+async function* storedLast(
+  outputs: AsyncIterable<unknown>,
+  store: (outcome: Outcome) => Promise<unknown>,
+): AsyncGenerator<unknown, void> {
+  const previews: unknown[] = [];
+  let outcome: Outcome | undefined;
+  try {
+    for await (const output of outputs) {
+      yield* previews.splice(0);
+      previews.push(output);
+    }
+  } catch (failure) {
+    outcome = await outcomeOf(() => Promise.reject(failure));
+  }
+  yield await store(outcome ?? { result: previews[0], success: true });
 }
 
 function isIterable(value: unknown): value is AsyncIterable<unknown> {
   return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
-}
-
-/** Return whether an output is a stored record; if storing failed, it is not. */
-function isRecord(output: unknown): output is ToolResultRecord {
-  return typeof output === "object" && output !== null && "sanitized" in output && "id" in output;
-}
-
-function plain(output: unknown): ModelOutput {
-  try {
-    JSON.stringify(output);
-  } catch {
-    // A provider could not be sent it.
-    return { type: "text", value: textOf(output) };
-  }
-  return typeof output === "string"
-    ? { type: "text", value: output }
-    : ({ type: "json", value: output ?? null } as ModelOutput);
 }

@@ -46,6 +46,8 @@ export interface StoredCall {
   readonly target: Target;
   /** The value to store, if it is not the value that the tool returned. */
   readonly result?: unknown;
+  /** The message that made the call, if the session does not have it. */
+  readonly callMessage?: object | undefined;
 }
 
 /** The result or the error of a tool. */
@@ -73,10 +75,11 @@ export async function storeOutcome(
   show: (stored: StoredOutcome) => unknown,
 ): Promise<unknown> {
   const { toolName, toolCallId = `call_${newIdempotencyKey().slice(0, 24)}`, target } = call;
-  const { result = outcome.result } = call;
+  const { result = outcome.result, callMessage } = call;
   const sessionId = typeof session === "string" ? session : session?.id;
   try {
-    const draft = { toolName, toolCallId, sessionId, result, success: outcome.success };
+    const { success } = outcome;
+    const draft = { toolName, toolCallId, sessionId, result, success, callMessage };
     const record = await toolResults.create(draft, { render: target, handles });
     return show({ record, messages: answersOf(record) });
   } catch (failure) {
