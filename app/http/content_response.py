@@ -16,7 +16,7 @@ import re
 import secrets
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from email.utils import format_datetime
 from functools import lru_cache
@@ -53,6 +53,7 @@ from app.services.access.published_content import ResourcePolicy
 from app.services.memory_budget.budget import HeldMemory, MemoryBudget
 from app.services.resources.content_sources import ContentSource, ContentSources, Sender, StoreLink
 from app.wiring.services import Services
+from pagefault_dialects.media.raw_audio import WAV_TYPE
 from pagefault_dialects.model.media import CHUNK_BYTES
 from pagefault_dialects.model.resource import Resource
 
@@ -434,13 +435,16 @@ class ContentToSend:
     disposition: Disposition
     """As requested; content that a browser might run is always sent as an attachment."""
     created_at: datetime
+    is_wav: bool = False
+    """The header of a WAV file is added while the bytes are sent. They have a tag of their own, and
+    no digest, which would take reading all of them first."""
     cache_control: str = CACHE_FOREVER
     """For content addressed by its hash; other addresses need another value."""
 
     @property
     def etag(self) -> str:
         """Return the strong entity-tag of the bytes."""
-        return strong_etag(self.digest)
+        return strong_etag(f"{self.digest}-wav" if self.is_wav else self.digest)
 
 
 def resource_content(
@@ -454,6 +458,15 @@ def resource_content(
         filename=filename or resource.filename,
         disposition=disposition,
         created_at=resource.created_at,
+    )
+
+
+def wav_content(content: ContentToSend, size_bytes: int) -> ContentToSend:
+    """Return samples without a header as the WAV file of this size that is sent of them."""
+    stem = (content.filename or "sound").rpartition(".")
+    filename = f"{stem[0] or stem[2]}.wav"
+    return replace(
+        content, size_bytes=size_bytes, mime_type=WAV_TYPE, filename=filename, is_wav=True
     )
 
 
@@ -555,7 +568,7 @@ def _content_headers(
         "Accept-Ranges": "bytes",
         **safe_headers(resource_policy),
     }
-    if has_digest:
+    if has_digest and not content.is_wav:
         headers["Repr-Digest"] = repr_digest(content.digest)
     return headers
 

@@ -1,7 +1,7 @@
 """`/api/resources`: uploads, descriptors, bytes, texts, posters and signed links of resources."""
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from fastapi.routing import APIRoute
@@ -21,7 +21,7 @@ from app.http.api_route import ApiRoute
 from app.http.calls import CallDep
 from app.http.conditions import strong_etag
 from app.http.content_headers import Disposition, parse_repr_digest
-from app.http.content_response import content_response, resource_content
+from app.http.content_response import content_response, resource_content, wav_content
 from app.http.dependencies import BearerDep, authenticate, service
 from app.http.form_files import form_file
 from app.http.openapi_operations import (
@@ -241,12 +241,17 @@ async def get_content_access(
 
 
 ContentAccessDep = Annotated[ContentAccess, Depends(get_content_access)]
+FormQuery = Annotated[
+    Literal["wav"] | None,
+    Query(alias="as", description="Send samples without a header as a WAV file."),
+]
 
 _CONTENT_ERRORS = (
     ForbiddenLinkError,
     NotFoundError,
     RangeNotSatisfiableError,
     InvalidPayloadError,
+    UnsupportedMediaError,
 )
 
 
@@ -278,10 +283,24 @@ async def get_resource_content(
     sources: ContentSourcesDep,
     uri: UriPath,
     access: ContentAccessDep,
+    form: FormQuery = None,
 ) -> Response:
-    """Read the bytes: whole, in ranges, or only if they changed (RFC 9110)."""
+    """Read the bytes: whole, in ranges, or only if they changed (RFC 9110).
+
+    With `as=wav`, samples without a header, such as `audio/pcm;rate=24000`, are sent as a WAV file,
+    which browsers play; the stored bytes stay as they are.
+    """
     resource = await resources.get(access.project_id, uri)
     content = resource_content(resource, access.disposition, access.filename)
+    if form == "wav":
+        wav = sources.wav_of(access.project_id, resource)
+        return content_response(
+            request.headers,
+            request.method,
+            wav_content(content, wav.wav.size_bytes),
+            open_range=wav.open,
+            resource_policy=access.resource_policy,
+        )
     source = sources.of(access.project_id, resource.digest)
     return content_response(
         request.headers,

@@ -121,6 +121,33 @@ def test_pages_of_text_are_counted_before_they_are_read(tmp_path: Path) -> None:
 
 @pytest.mark.promise(
     "security.md#memory-and-processor",
+    "Samples that are sent as a WAV file are converted a piece at a time",
+    kept_by="app/services/resources/content_sources.py",
+    tried="100 MiB of PCM and of G.711, which becomes 200 MiB: below 16 MiB more",
+)
+@pytest.mark.parametrize("mime_type", ["audio/L16;rate=24000;endian=big", "audio/PCMU"])
+def test_long_recording_is_sent_as_wav_a_piece_at_a_time(server: Process, mime_type: str) -> None:
+    size_bytes = 100 * MIB
+    sent_bytes = size_bytes * (2 if mime_type == "audio/PCMU" else 1) + 44
+    headers = {"Content-Type": mime_type}
+    with server.client("") as client:
+        stored = client.post("/api/resources", content=bytes(size_bytes), headers=headers)
+    path = f"{stored.headers['location']}/content?as=wav"
+    server.kill()
+    server.start()
+    with server.client("") as client:
+        assert client.get(path, headers={"Range": "bytes=0-9"}).status_code == 206
+        before = server.peak_bytes()
+        with client.stream("GET", path) as answer:
+            received = sum(map(len, answer.iter_raw()))
+        grown = server.peak_bytes() - before
+    print(f"grew by {grown // MIB} MiB")  # noqa: T201 - the measure
+    assert (answer.headers["content-length"], received) == (str(sent_bytes), sent_bytes)
+    assert grown < 16 * MIB
+
+
+@pytest.mark.promise(
+    "security.md#memory-and-processor",
     "Clients that request content and do not read hold little of it",
     kept_by="app/http/content_response.py",
     tried="200 readers of 64 MiB: below 112 MiB in all",

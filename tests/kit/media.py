@@ -6,6 +6,7 @@ Nothing is downloaded and no binary file is checked in; what a factory cannot ma
 import base64
 import hashlib
 import io
+import math
 import struct
 import tempfile
 import wave
@@ -94,6 +95,16 @@ def wav(seconds: float = 1.0, sample_rate: int = 8_000) -> bytes:
         writer.setframerate(sample_rate)
         writer.writeframes(noise_bytes(round(seconds * sample_rate) * 2))
     return buffer.getvalue()
+
+
+@cache
+def tone(seconds: float = 1.0, sample_rate: int = 24_000, order: str = "<") -> bytes:
+    """Samples of 16 bits without a header, which swing slowly; `order` is that of `struct`."""
+    count = round(seconds * sample_rate)
+    swing = 2 * math.pi * 440 / sample_rate
+    return struct.pack(
+        f"{order}{count}h", *(round(9e3 * math.sin(swing * n)) for n in range(count))
+    )
 
 
 def mp3(seconds: float = 1.0, *, says_size: bool = True) -> bytes:

@@ -22,6 +22,13 @@ _DRAWN = """canvas => {
   const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
   return new Set(new Uint32Array(data.buffer)).size;
 }"""
+_PLAY_FROM = """(sound, at) => new Promise((resolve) => {
+  sound.onended = () => resolve("ended");
+  sound.onerror = () => resolve(sound.error.message);
+  sound.muted = true;
+  sound.currentTime = at;
+  sound.play().catch((error) => resolve(String(error)));
+})"""
 # A PDF whose script and form would call out, if anybody ran them.
 HOSTILE_PDF = b"""%PDF-1.7
 1 0 obj<</Type/Catalog/Pages 2 0 R/OpenAction<</S/JavaScript/JS(app.alert\\('pwned'\\))>>>>endobj
@@ -112,6 +119,34 @@ def test_enlarged_image_follows_pointers_wherever_they_go(
     await_view(page, 1.25, -1.25 * width_of(image) / 2, -30)
     page.keyboard.press("-")
     await_view(page, 1, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("mime_type", "samples", "seconds"),
+    [
+        ("audio/pcm;rate=24000", media.tone(3.0), 3),
+        ("audio/L16;codec=pcm;rate=24000", media.tone(3.0), 3),
+        ("audio/L16;rate=24000", media.tone(3.0, order=">"), 3),
+        ("audio/PCMU", media.noise_bytes(32_000), 4),
+        ("audio/PCMA", media.noise_bytes(32_000), 4),
+    ],
+)
+def test_samples_without_a_header_are_played_and_drawn(
+    open_service: LiveService,
+    open_tab: OpenTab,
+    writer: httpx.Client,
+    mime_type: str,
+    samples: bytes,
+    seconds: int,
+) -> None:
+    speech = audio_block(samples, mime_type)
+    shop.written(writer, [shop.tool_result("speak", "c", shop.content(speech))])
+    tab = open_tab(open_service)
+    tab.open(f"/sessions/{shop.SESSION}")
+    sound = tab.page.locator("audio")
+    expect(sound).to_have_js_property("duration", seconds)
+    expect(tab.page.locator(".pf-waveform")).to_be_visible()
+    assert sound.evaluate(_PLAY_FROM, seconds - 0.5) == "ended"
 
 
 def test_image_is_enlarged_by_two_fingers(

@@ -3,6 +3,8 @@
 A derived image is a resource that is deleted with its source. If the source was deleted meanwhile,
 no row is written, and a sweep removes the bytes after its grace. Images that are derived from one
 in a record are not stored.
+
+Samples without a header are derived as WAV files in the same way, for models that take only those.
 """
 
 import hashlib
@@ -24,6 +26,7 @@ from app.stores.blobs.store import BlobStore, read_whole
 from app.stores.records.derived_images import DerivedImageRecords, NotedImage
 from app.stores.records.records import Records
 from app.stores.records.unit_of_work import UnitOfWork
+from pagefault_dialects.media.raw_audio import WAV_TYPE, wav_of
 from pagefault_dialects.model.conversation import InlineBytes, StoredBytes
 from pagefault_dialects.model.media import InMemoryMedia
 from pagefault_dialects.model.resource import DerivedImage, ImageRecipe, Resource, resource_kind
@@ -118,6 +121,23 @@ class DerivedImages:
             return None
         resource = await anyio.to_thread.run_sync(_described, project_id, made)
         return DerivedImage(resource, made.is_first_picture, made.data)
+
+    async def get_wav(
+        self, project_id: str, digest: str, *, mime_type: str, size_bytes: int
+    ) -> DerivedImage | None:
+        """See `SmallerImages.get_wav`."""
+        wav = wav_of(mime_type, size_bytes)
+        if wav is None or wav.size_bytes > self.limits.image_bytes:
+            return None
+        key = f"wav;{mime_type}"
+        noted = await self.find(project_id, digest, key)
+        if noted is None:
+            async with self.images.hold(project_id, size_bytes + wav.size_bytes):
+                samples = await read_whole(self.blobs, project_id, digest)
+                whole = await anyio.to_thread.run_sync(wav.whole, samples)
+                made = FittedImage(whole, WAV_TYPE, is_first_picture=False)
+                noted = await run_to_completion(self._keep_again(project_id, digest, key, made))
+        return noted.image
 
     async def find(self, project_id: str, digest: str, key: str) -> NotedImage | None:
         """Return the recorded result of an earlier attempt, if there was one.

@@ -105,6 +105,16 @@ class ImageWork:
                         return await attempt(self._decode_in_thread)
             return await self._run_in_worker(project_id, cost, size_bytes, attempt)
 
+    @asynccontextmanager
+    async def hold(self, project_id: str, size_bytes: int) -> AsyncIterator[None]:
+        """Reserve memory for a file that is made without decoding, in the turn of its project.
+
+        Raises:
+            OverloadedError: The memory was not available within a second, or too many files wait.
+        """
+        async with self._quick.turn(project_id), self._memory.holding(size_bytes):
+            yield
+
     async def _run_in_worker(
         self,
         project_id: str,

@@ -1,4 +1,4 @@
-"""The interface of smaller images: an image and a recipe give an image that fits it."""
+"""The interface of derived files: an image that fits a recipe, samples as a WAV file."""
 
 from typing import Protocol
 
@@ -37,5 +37,24 @@ class SmallerImages(Protocol):
             OverloadedError: The memory for its pixels was not available within a second, or too
                 many images of the project wait.
             MalformedRequestError: The client has left.
+            StoreUnavailableError: A store did not answer, or has lost the bytes.
+        """
+
+    async def get_wav(
+        self, project_id: str, digest: str, *, mime_type: str, size_bytes: int
+    ) -> DerivedImage | None:
+        """Return stored samples without a header as a WAV file; derive it as `get` does.
+
+        Args:
+            project_id: The project.
+            digest: The digest of the samples.
+            mime_type: Their type.
+            size_bytes: Their size.
+
+        Returns:
+            The file; `None` if it is too large to be made.
+
+        Raises:
+            OverloadedError: The memory for it was not available within a second.
             StoreUnavailableError: A store did not answer, or has lost the bytes.
         """

@@ -85,6 +85,7 @@ class MediaLoader:
         images: dict[int, DerivedImage] = {}
         costly: dict[int, str] = {}
         texts: dict[int, FileText] = {}
+        wavs: dict[int, DerivedImage] = {}
 
         async def make(index: int, recipe: ImageRecipe) -> None:
             medium = media[index]
@@ -109,6 +110,14 @@ class MediaLoader:
             if text is not None:
                 texts[index] = text
 
+        async def convert(index: int, digest: str) -> None:
+            sound = media[index]
+            made = await self.images.get_wav(
+                project_id, digest, mime_type=sound.mime_type, size_bytes=sound.size_bytes or 0
+            )
+            if made is not None:
+                wavs[index] = made
+
         # Images of inline media stay in memory until they are sent, so only the newest are made.
         inline = sorted(
             index for index in media_plan.images if isinstance(media[index].source, InlineBytes)
@@ -119,8 +128,14 @@ class MediaLoader:
             for index, recipe in media_plan.images.items()
             if index not in left_out
         )
-        await _together([*makes, *(partial(read, index) for index in media_plan.texts)])
-        return LoadedMedia(images, texts, costly)
+        conversions = (
+            partial(convert, index, source.digest)
+            for index in media_plan.wavs
+            if isinstance(source := media[index].source, StoredBytes)
+        )
+        reads = (partial(read, index) for index in media_plan.texts)
+        await _together([*makes, *conversions, *reads])
+        return LoadedMedia(images, texts, costly, wavs)
 
     async def _read_text(self, project_id: str, medium: Medium, max_chars: int) -> FileText | None:
         """Return the text of a file, or its ends if it is large; `None` for other files."""

@@ -4,16 +4,23 @@ The service decides about access and headers, but need not send the bytes itself
 of it, or the server under it, reads the file, or the bucket answers. Access is checked before.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from app.stores.blobs.store import BlobStore, LinkedBlobs, LocalBlobs, blob_path
+from app.errors import UnsupportedMediaError
+from app.stores.blobs.store import BlobReader, BlobStore, LinkedBlobs, LocalBlobs, blob_path
+from pagefault_dialects.media.raw_audio import WavFile, wav_of
+from pagefault_dialects.model.media import CHUNK_BYTES
+from pagefault_dialects.model.resource import Resource
 
 Sender = Literal["proxy", "store"]
 
 _FOLDER = "blobs/"
+# G.711 doubles them.
+_CONVERTED_BYTES = CHUNK_BYTES // 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +64,21 @@ class ContentSources:
         """Return the source of one blob, without reading it."""
         return ContentSource(self, project_id, digest)
 
+    def wav_of(self, project_id: str, resource: Resource) -> "WavSource":
+        """Return stored samples as a WAV file, without reading them.
+
+        Raises:
+            UnsupportedMediaError: They are no samples without a header, or their type does not say
+                their format.
+        """
+        wav = wav_of(resource.mime_type, resource.size_bytes)
+        if wav is None:
+            raise UnsupportedMediaError(
+                f"A {resource.mime_type} has no form as WAV. Samples without a header have, if "
+                "their type says their rate, such as audio/pcm;rate=24000."
+            )
+        return WavSource(self.of(project_id, resource.digest), wav)
+
 
 @dataclass(frozen=True, slots=True)
 class ContentSource:
@@ -69,7 +91,7 @@ class ContentSource:
     project_id: str
     digest: str
 
-    async def open(self, start: int, end: int) -> AsyncIterator[bytes]:
+    async def open(self, start: int, end: int) -> BlobReader:
         """Open the bytes from `start` to before `end`, to be sent by the service."""
         return await self.sources.blobs.open(self.project_id, self.digest, start=start, end=end)
 
@@ -110,3 +132,49 @@ class ContentSource:
         await self.path()
         below = blob_path(self.project_id, self.digest).removeprefix(_FOLDER)
         return ProxyPath(f"{rules.proxy_prefix}{below}")
+
+
+@dataclass(frozen=True, slots=True)
+class WavSource:
+    """Stored samples that are sent as a WAV file; no other server can send them."""
+
+    source: ContentSource
+    wav: WavFile
+
+    async def open(self, start: int, end: int) -> AsyncIterator[bytes]:
+        """Open the bytes of the file from `start` to before `end`, see `ContentSource.open`."""
+        first, last, skipped = self.wav.samples_of(start, end)
+        header = self.wav.header[start:end]
+        samples = None if first == last else await self.source.open(first, last)
+        return self._send(header, samples, skipped, end - start)
+
+    async def _send(
+        self,
+        header: bytes,
+        samples: BlobReader | None,
+        skipped: int,
+        size_bytes: int,
+    ) -> AsyncGenerator[bytes, None]:
+        """Yield the header, and the samples as they are read, in pieces of at most 1 MiB."""
+        left = size_bytes - len(header)
+        if header:
+            yield header
+        if samples is not None:
+            async with aclosing(samples), aclosing(self._convert(samples)) as pieces:
+                async for piece in pieces:
+                    part = piece[skipped : skipped + left]
+                    skipped, left = 0, left - len(part)
+                    yield part
+        if left:
+            # The last chunk of the file has an even length.
+            yield b"\0"
+
+    async def _convert(self, samples: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
+        rest, width = b"", self.wav.raw.sample_bytes
+        async for piece in samples:
+            for at in range(0, len(piece), _CONVERTED_BYTES):
+                rest += piece[at : at + _CONVERTED_BYTES]
+                whole = len(rest) - len(rest) % width
+                if whole:
+                    yield self.wav.convert(rest[:whole])
+                rest = rest[whole:]

@@ -149,6 +149,7 @@ def create_signed_url(
 def get_resource_content(
     uri: str | int,
     *,
+    as_: Literal["wav"] | None = None,
     token: str | None = None,
     download: bool | None = None,
     filename: str | None = None,
@@ -162,6 +163,7 @@ def get_resource_content(
         f"/api/resources/{segment(uri)}/content",
         decode=bytes_of,
         query={
+            "as": as_,
             "token": token,
             "download": download,
             "filename": filename,
@@ -178,6 +180,7 @@ def get_resource_content(
 def head_resource_content(
     uri: str | int,
     *,
+    as_: Literal["wav"] | None = None,
     token: str | None = None,
     download: bool | None = None,
     filename: str | None = None,
@@ -189,6 +192,7 @@ def head_resource_content(
         f"/api/resources/{segment(uri)}/content",
         decode=headers_of,
         query={
+            "as": as_,
             "token": token,
             "download": download,
             "filename": filename,

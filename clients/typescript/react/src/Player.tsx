@@ -7,6 +7,7 @@ import { alternative, factsText, reserved, type MediumFacts } from "./facts.ts";
 import type { Cue } from "./cues.ts";
 import { DownloadLink } from "./DownloadLink.tsx";
 import { clock } from "./measures.ts";
+import { playedAs } from "./references.ts";
 import { MOST_DRAWN_BYTES, MOST_DRAWN_SECONDS, Waveform } from "./Waveform.tsx";
 import { WORDS } from "./words.ts";
 import { usePoster } from "./usePoster.ts";
@@ -86,6 +87,7 @@ export function Player(props: PlayerProps) {
           {id !== null && url !== undefined && isDrawn(facts) && (
             <Waveform
               id={id}
+              query={playedAs(facts.mimeType)}
               at={at}
               total={total}
               onSeek={seek}

@@ -8,6 +8,8 @@ import { WORDS } from "./words.ts";
 
 interface WaveformProps {
   readonly id: string;
+  /** The query that the service sends it with, if it has one. */
+  readonly query: string;
   /** Where it is, and how long it is, in seconds. */
   readonly at: number;
   readonly total: number;
@@ -24,7 +26,7 @@ const HEIGHT = 48;
 const STEP_SECONDS = 5;
 const STEPS_OF_PAGES = 10;
 
-export function Waveform({ id, at, total, onSeek }: WaveformProps) {
+export function Waveform({ id, query, at, total, onSeek }: WaveformProps) {
   const client = usePagefault();
   const canvas = useRef<HTMLCanvasElement>(null);
   const [peaks, setPeaks] = useState<readonly number[]>();
@@ -32,7 +34,7 @@ export function Waveform({ id, at, total, onSeek }: WaveformProps) {
 
   useEffect(() => {
     const life = new AbortController();
-    const path = `/api/resources/${id}/content`;
+    const path = `/api/resources/${id}/content${query && `?${query}`}`;
     client
       .request(path, { signal: life.signal })
       .then(async (answer) => peaksOf(await answer.arrayBuffer()))
@@ -40,7 +42,7 @@ export function Waveform({ id, at, total, onSeek }: WaveformProps) {
       // Recordings that cannot be decoded have no waveform; the player reports the error.
       .catch(() => undefined);
     return () => life.abort();
-  }, [client, id]);
+  }, [client, id, query]);
 
   useEffect(() => {
     const drawn = canvas.current;

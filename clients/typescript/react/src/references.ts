@@ -66,6 +66,14 @@ export function shownAs(
   return type.startsWith("video/") ? "video" : "file";
 }
 
+// Samples without a header, as the service stores their types (docs/content.md, "Raw sound").
+const RAW_SOUND = /^audio\/(?:pcm[ua]?|x-pcm|basic|(?:x-)?(?:mulaw|ulaw|alaw)|(?:l8|l16|l24);rate=)/;
+
+/** Return the query of content that browsers play: samples without a header get one. */
+export function playedAs(mimeType: string | undefined): "" | "as=wav" {
+  return RAW_SOUND.test(mimeType ?? "") ? "as=wav" : "";
+}
+
 /** Return whether content of a type is text. */
 export function isText(mimeType: string | undefined): boolean {
   const type = essence(mimeType ?? "");

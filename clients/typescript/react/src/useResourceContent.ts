@@ -3,6 +3,7 @@ import { resourceId, type ResourceDescriptor } from "@pagefault/client";
 import { useSyncExternalStore } from "react";
 
 import { usePagefault, useResources } from "./context.ts";
+import { playedAs } from "./references.ts";
 import type { Link, Loaded } from "./resourceCache.ts";
 
 export interface ResourceContent {
@@ -45,13 +46,20 @@ export function useResourceContent(
     isAsked && known === undefined ? resources.descriptor(id) : UNWANTED,
   );
   const signed = useShared<Link>(isAsked && resources.needsLinks ? resources.link(id) : UNWANTED);
-  const url = resources.needsLinks ? signed.value?.url : client.url(`/api/resources/${id}/content`);
+  const descriptor = known ?? described.value;
+  const query = playedAs(descriptor?.mimeType);
+  const linked = (link: string | undefined) =>
+    link === undefined || query === "" ? link : `${link}&${query}`;
+  const path = `/api/resources/${id}/content`;
+  const url = resources.needsLinks
+    ? linked(signed.value?.url)
+    : client.url(query === "" ? path : `${path}?${query}`);
   return {
-    descriptor: known ?? described.value,
+    descriptor,
     url: isAsked ? url : undefined,
     crossOrigin: resources.crossOrigin,
     failure: described.failure ?? signed.failure ?? null,
-    renew: async () => (resources.needsLinks ? (await resources.link(id).load()).url : url),
+    renew: async () => (resources.needsLinks ? linked((await resources.link(id).load()).url) : url),
   };
 }
 

@@ -84,7 +84,7 @@ def test_parameters_of_a_data_uri_are_kept_but_not_its_name() -> None:
     value = f"data:audio/l16;rate=24000;name=a.pcm;base64,{b64(NOISE)}"
     declared = "audio/l16;rate=24000"
     assert result_of(value) == Result(
-        (medium(0, Provenance(meta={"mimeType": declared})),),
+        (medium(0),),
         (Medium(NOISE, declared, None, "a.pcm"),),
     )
 

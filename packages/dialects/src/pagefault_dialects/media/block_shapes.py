@@ -13,6 +13,7 @@ from pagefault_dialects.media import block_table
 from pagefault_dialects.media.base64_text import CERTAIN_BASE64_CHARS
 from pagefault_dialects.media.block_table import NAMES, PLAIN, BlockShape, MemberPath, is_url_path
 from pagefault_dialects.media.line_lists import joined_lines
+from pagefault_dialects.media.raw_audio import format_members, type_of_format
 from pagefault_dialects.media.types import canonical_mime_type, is_textual, mime_type_for_filename
 from pagefault_dialects.model.media import MediaSource
 from pagefault_dialects.model.normalized import ClaimedKind
@@ -231,6 +232,9 @@ def _match(
     mime_type = mime[1] if mime and known_kind is None else None
     if mime:
         consumed.append(mime[0])
+        place, declaring = mime[0][:-1], value_at(block, mime[0])
+        if isinstance(declaring, str) and isinstance(holder := value_at(block, place), dict):
+            consumed += [(*place, name) for name in format_members(declaring, holder)]
     # `name` and `title` of the block itself stay: they name the part as well as the file.
     if name and not (len(name[0]) == 1 and name[0][-1] in NAMES):
         consumed.append(name[0])
@@ -286,10 +290,13 @@ def _mime_type(block: dict[str, object], place: MemberPath) -> tuple[MemberPath,
     for key in block_table.KNOWN.type_names:
         claimed = container.get(key)
         if isinstance(claimed, str) and canonical_mime_type(claimed):
-            return (*place, key), claimed.strip()
+            said = claimed.strip()
+            return (*place, key), ";".join((said, *format_members(said, container).values()))
     for key in block_table.FORMAT_NAMES:
         extension = container.get(key)
-        mime_type = mime_type_for_filename(f".{extension}") if isinstance(extension, str) else None
+        if not isinstance(extension, str):
+            continue
+        mime_type = type_of_format(extension) or mime_type_for_filename(f".{extension}")
         # Next to a text, "json" does not declare a file: it is the tool's own member.
         if mime_type and not (
             is_textual(mime_type) and any(isinstance(container.get(name), str) for name in PLAIN)

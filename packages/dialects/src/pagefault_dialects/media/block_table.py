@@ -37,7 +37,6 @@ AUDIO_FORMATS = {
     "opus": "audio/ogg",
     "ogg": "audio/ogg",
     "aac": "audio/aac",
-    "pcm16": "audio/pcm",
 }
 """MIME types of the values of `format` next to the base64 of a recording."""
 

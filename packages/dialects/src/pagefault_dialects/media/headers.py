@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from tinytag import TinyTag
 
+from pagefault_dialects.media.raw_audio import parse_raw_audio
 from pagefault_dialects.media.soundness import without_damaged_chunks
 from pagefault_dialects.media.soundness.matroska import ebml_number
 from pagefault_dialects.model.resource import DECODED_TYPES, MediaHints
@@ -233,7 +234,9 @@ def duration_hints(file: WindowedFile, mime_type: str) -> MediaHints:
 
 
 def _duration_seconds(file: WindowedFile, mime_type: str) -> float | None:
-    if mime_type in _MATROSKA_TYPES:
+    if raw := parse_raw_audio(mime_type):
+        seconds: float | None = raw.seconds(file.seek(0, SEEK_END))
+    elif mime_type in _MATROSKA_TYPES:
         seconds = _matroska_duration(file.read(_MATROSKA_HEAD_BYTES))
     else:
         tag = TinyTag.get(file_obj=file, tags=False, duration=True)

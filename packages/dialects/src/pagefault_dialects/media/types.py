@@ -10,6 +10,8 @@ import mimetypes
 import re
 from functools import cache
 
+from pagefault_dialects.media.raw_audio import canonical_raw_type, is_raw_audio, type_by_samples
+
 OCTET_STREAM = "application/octet-stream"
 
 _MIME_TYPE = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]{0,126}/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}\Z")
@@ -96,6 +98,8 @@ _WEAK_PATTERNS: tuple[tuple[re.Pattern[bytes], str], ...] = (
     (re.compile(rb"\xff[\xf0\xf1\xf8\xf9][\x40-\xbf]"), "audio/aac"),
     (re.compile(rb"\xff[\xe2\xe3\xf2\xf3\xfa\xfb][%s]" % _MP3_RATES), "audio/mpeg"),
     (re.compile(rb"\x00\x01\x00\x00\x00[\x04-\x40]\x00", re.DOTALL), "font/ttf"),
+    # Its files are called `audio/basic` too, which is the type of samples without a header.
+    (re.compile(rb"\.snd\x00\x00\x00"), "audio/x-au"),
 )
 
 # Canonical types, and their other names.
@@ -231,11 +235,14 @@ def is_strong_signature(head: bytes) -> bool:
 
 
 def canonical_mime_type(text: str) -> str | None:
-    """Return the canonical type in lower case, without parameters; `None` for other texts."""
+    """Return the canonical type in lower case; `None` for other texts.
+
+    It has no parameters, but for those of samples without a header: `audio/pcm;rate=24000`.
+    """
     mime_type = text.partition(";")[0].strip().lower()
     if not _MIME_TYPE.match(mime_type):
         return None
-    return _ALIASES.get(mime_type, mime_type)
+    return canonical_raw_type(text) or _ALIASES.get(mime_type, mime_type)
 
 
 def detect_mime_type(head: bytes, declared: str | None) -> str:
@@ -250,6 +257,11 @@ def detect_mime_type(head: bytes, declared: str | None) -> str:
     """
     claim = canonical_mime_type(declared) if declared else None
     detected = sniff(head)
+    if declared and claim and is_raw_audio(claim) and not is_strong_signature(head):
+        # Any short signature may occur in samples. An AU file has a header.
+        is_claimed = detected != "audio/x-au"
+        claim = (type_by_samples(head, declared) if ";" in declared else None) or claim
+        return claim if is_claimed or detected is None else detected
     if detected is None:
         return claim or OCTET_STREAM
     if claim is None or claim in (detected, OCTET_STREAM):

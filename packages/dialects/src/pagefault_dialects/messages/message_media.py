@@ -28,6 +28,7 @@ from pagefault_dialects.media.embedded_data_uris import (
     movable_media,
     pointer_to,
 )
+from pagefault_dialects.media.raw_audio import format_members, type_of_format
 from pagefault_dialects.media.types import canonical_mime_type, is_textual, sniff
 from pagefault_dialects.model.resource import resource_kind
 
@@ -118,9 +119,11 @@ def _declared_type(holder: JsonValue, place: ValuePath | None) -> str | None:
         return None
     for name in block_table.KNOWN.declaring:
         if isinstance(claim := holder.get(name), str):
-            return canonical_mime_type(claim)
-    if isinstance(audio := holder.get("format"), str) and audio in AUDIO_FORMATS:
-        return AUDIO_FORMATS[audio]
+            return canonical_mime_type(";".join((claim, *format_members(claim, holder).values())))
+    if isinstance(audio := holder.get("format"), str) and (
+        mime_type := AUDIO_FORMATS.get(audio) or type_of_format(audio)
+    ):
+        return mime_type
     is_medium = is_of_shape or parent in MEDIUM_NAMES or place.key in MEDIA_ONLY_NAMES
     return "" if is_medium else None
 

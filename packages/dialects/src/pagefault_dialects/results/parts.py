@@ -169,13 +169,15 @@ def own_reference(text: str) -> str | None:
 def type_beside(declared: str | None, *, is_text: bool) -> Provenance:
     """Return the declared MIME type of a part in `_meta`, unless the part has it itself.
 
-    Texts have no type but plain text and JSON, and types of media have no parameters
-    (`audio/L16;rate=24000`).
+    Texts have no type but plain text and JSON, and types of media have no parameters, but for those
+    of samples without a header.
     """
     canonical = canonical_mime_type(declared) if declared else None
     if declared is None or canonical is None or len(declared) > _MAX_TYPE_CHARS:
         return NO_PROVENANCE
-    if ";" in declared or (is_text and canonical not in (PLAIN_TEXT, JSON_TEXT)):
+    if (";" in declared and declared != canonical) or (
+        is_text and canonical not in (PLAIN_TEXT, JSON_TEXT)
+    ):
         return Provenance(meta={"mimeType": without_lone_surrogates(declared)})
     return NO_PROVENANCE
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from pagefault_dialects.media.raw_audio import WAV_TYPE, WavFile, wav_of
 from pagefault_dialects.media.types import is_textual
 from pagefault_dialects.model.conversation import Address, ComposedTurn, Medium, StoredBytes
 from pagefault_dialects.model.render_options import RenderOptions, base64_length
@@ -138,7 +139,22 @@ class Fitting:
         if medium.is_line or self._by_place(place) or self._by_address(place):
             return False
         can_be_made = medium.mime_type in DECODED_TYPES and bool(self.image_types())
-        return self._by_type(medium) is None or can_be_made
+        return self._by_type(medium) is None or can_be_made or self.wav(place) is not None
+
+    def wav(self, place: MediumRef) -> WavFile | None:
+        """Return the WAV file to attach in place of samples without a header.
+
+        Return `None` if the target takes them as they are or takes no WAV, and for other media.
+        """
+        medium, rule = place.medium, self._profile.rule(place.medium.kind)
+        is_there = not medium.is_line and not isinstance(medium.source, Address)
+        if rule is None or not is_there or self._by_place(place) or not self._by_type(medium):
+            return None
+        wav = wav_of(medium.mime_type, medium.size_bytes or 0)
+        if wav is None or not (rule.takes(WAV_TYPE) and self._accepts(WAV_TYPE)):
+            return None
+        limit = rule.max_base64
+        return wav if limit is None or base64_length(wav.size_bytes) <= limit else None
 
     def _by_place(self, place: MediumRef) -> Obstacle | None:
         role = place.turn.role
@@ -280,10 +296,11 @@ def _by_damage(medium: Medium) -> Obstacle | None:
 
 @dataclass(frozen=True, slots=True)
 class MediaPlan:
-    """Media, by their number in reading order: images to make, and texts to read."""
+    """Media, by their number in reading order: images and WAV files to make, texts to read."""
 
     images: Mapping[int, ImageRecipe] = field(default_factory=dict)
     texts: frozenset[int] = frozenset()
+    wavs: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,6 +311,8 @@ class LoadedMedia:
     texts: Mapping[int, FileText] = field(default_factory=dict)
     costly: Mapping[int, str] = field(default_factory=dict)
     """Why images were not decoded: a sentence for each."""
+    wavs: Mapping[int, DerivedImage] = field(default_factory=dict)
+    """WAV files of stored samples, derived like images."""
 
     def explain(self, place: MediumRef, obstacle: Obstacle) -> Obstacle:
         """Return an obstacle, with the reason why no smaller image avoids it, if there is one."""
@@ -322,7 +341,10 @@ def plan_media(
         for place in places
         if obstacles[place.index] is not None and _is_worth_reading(place.medium, profile)
     )
-    return MediaPlan(_images(places, obstacles, fitting, max_base64), frozenset(readable))
+    wavs = {place.index: wav for place in places if (wav := fitting.wav(place))}
+    stored = (at for at in wavs if isinstance(places[at].medium.source, StoredBytes))
+    images = _images(places, obstacles, fitting, max_base64, wavs)
+    return MediaPlan(images, frozenset(readable), frozenset(stored))
 
 
 def _images(
@@ -330,6 +352,7 @@ def _images(
     obstacles: Mapping[int, Obstacle | None],
     fitting: Fitting,
     max_base64: int,
+    wavs: Mapping[int, WavFile],
 ) -> dict[int, ImageRecipe]:
     types = fitting.image_types()
     max_images = fitting.most("image")
@@ -339,6 +362,8 @@ def _images(
     for place in reversed(places):
         medium, obstacle = place.medium, obstacles[place.index]
         size = fitting.base64_chars(place)
+        if place.index in wavs:
+            obstacle, size = None, base64_length(wavs[place.index].size_bytes)
         has_smaller = bool(types) and has_pixels(medium)
         if obstacle is not None and not (has_smaller and obstacle.fixable_by_resize):
             continue

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, TypeGuard, cast
 
+from pagefault_dialects.media.raw_audio import WAV_TYPE, WavFile
 from pagefault_dialects.model.conversation import (
     Address,
     AlternativeText,
@@ -108,7 +109,7 @@ class Ladder:
         runs = runs_at_home(turns, self.profile, self.options, places, obstacles)
         at_home = {at for run in runs for at in media_of(run, media)}
         choices = [
-            self._alone(place, obstacles[at], loaded, is_kept=at in at_home)
+            self._alone(place, obstacles[at], loaded, fitting.wav(place), is_kept=at in at_home)
             for at, place in enumerate(places)
         ]
         for kind in _CLASSES:
@@ -128,10 +129,19 @@ class Ladder:
         )
 
     def _alone(
-        self, place: MediumRef, obstacle: Obstacle | None, loaded: LoadedMedia, *, is_kept: bool
+        self,
+        place: MediumRef,
+        obstacle: Obstacle | None,
+        loaded: LoadedMedia,
+        wav: WavFile | None,
+        *,
+        is_kept: bool,
     ) -> Choice:
         """Return a medium as far down the ladder as its own limits require."""
         medium = place.medium
+        if wav is not None and not is_kept and (whole := self._as_wav(place, loaded, wav)):
+            # With its header, the sound is still the original.
+            return Choice(place, whole)
         text = loaded.texts.get(place.index) if medium.words is None else None
         excerpt = None if text is None else text.abridged(_reading_call(place))
         made = loaded.images.get(place.index)
@@ -148,6 +158,14 @@ class Ladder:
             if not is_kept:
                 choice.heed_obstacle()
         return choice
+
+    def _as_wav(self, place: MediumRef, loaded: LoadedMedia, wav: WavFile) -> MediaItem | None:
+        medium = place.medium
+        if isinstance(medium.source, InlineBytes):
+            known = replace(medium, mime_type=WAV_TYPE, size_bytes=wav.size_bytes)
+            return self._attached(place, InlineBytes(wav.whole(medium.source.data)), known)
+        made = loaded.wavs.get(place.index)
+        return None if made is None else self._smaller(place, made)
 
     def _smaller(self, place: MediumRef, made: DerivedImage) -> MediaItem:
         resource = made.resource

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 
+from pagefault_dialects.media.raw_audio import parse_raw_audio
 from pagefault_dialects.media.soundness.bounded_reader import (
     BoundedReader,
     DamagedError,
@@ -72,6 +73,9 @@ def check(file: BoundedReader, mime_type: str) -> Damage | None:
         `None` for a sound file, for types that are not checked, and for files beyond the limits of
         the reader.
     """
+    if parse_raw_audio(mime_type):
+        # Any bytes are samples.
+        return None
     detected = sniff(file.read(0, _HEAD_BYTES))
     if mime_type == "application/pdf" and b"%PDF-" in file.read(0, _HEAD_BYTES_OF_PDF):
         detected = mime_type
