@@ -55,6 +55,8 @@ class ToolCall(WireModel):
     """An object, or the JSON text that Chat Completions sends."""
     scope: ToolScope = "session"
     """The reach of handles: the media of this session, or of the project."""
+    call_follows: bool = False
+    """Append the answer only: the message with the call follows, as in the lists of frameworks."""
 
 
 class ToolCallRequest(ToolCall, RenderFields):

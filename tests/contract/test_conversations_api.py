@@ -207,6 +207,16 @@ def test_stored_result_matches_whatever_the_host_says_of_it(client: httpx.Client
     ]
 
 
+def test_thoughts_before_a_call_whose_result_is_stored_are_appended(client: httpx.Client) -> None:
+    call_tool(client, "c1", "A ship.")
+    thought = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "abc"}
+    call = {"type": "function_call", "call_id": "c1", "name": "camera", "arguments": "{}"}
+    output = {"type": "function_call_output", "call_id": "c1", "output": "A ship."}
+    items = {"conversation": "conv_1", "input": [thought, call, output]}
+    assert receipt(client, items) == {"appended": 2, "lastSeq": 3}
+    assert contents(client)[1:] == [thought, call]
+
+
 def test_result_without_its_call_page_faults_and_interactions_are_no_difference(
     client: httpx.Client,
 ) -> None:

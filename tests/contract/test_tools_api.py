@@ -177,6 +177,17 @@ class TestCalls:
         rendered = rendering(client, "/api/sessions/s/render", "openai-chat")
         assert [message["role"] for message in rendered["messages"]] == ["assistant", "tool"]
 
+    def test_answer_is_stored_alone_if_the_message_with_the_call_follows(
+        self, client: httpx.Client
+    ) -> None:
+        assert call(client, "list_media", call_id="c", callFollows=True).status_code == 200
+        function = {"name": "list_media", "arguments": "{}"}
+        calls = [{"id": "c", "type": "function", "function": function}]
+        append(client, role="assistant", content="I look.", tool_calls=calls)
+        rendered = client.get("/api/sessions/s/render?target=openai-chat").json()
+        assert [message["role"] for message in rendered["messages"]] == ["assistant", "tool"]
+        assert (rendered["messages"][0]["content"], rendered["loss"]) == ("I look.", [])
+
     @pytest.mark.engines("embedded")
     @pytest.mark.parametrize(
         "message",

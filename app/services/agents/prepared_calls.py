@@ -79,7 +79,7 @@ class PreparedCall:
         return replace(self, answer=self.answer.join_list())
 
     def append(self, unit: UnitOfWork) -> int:
-        """Append the call, unless it is stored, and its answer; return the `seq` of the answer.
+        """Append the call, unless it is stored or follows, and the answer; return that `seq`.
 
         Raises:
             AnsweredCallError: The call already has this answer.
@@ -89,7 +89,8 @@ class PreparedCall:
         unit[SessionRecords].enter(session_id, self.call_message.message.created_at)
         # Check before the message is appended, because a message makes a new call of the same id.
         self._check_unanswered(unit)
-        if not _has_call_message(unit, session_id, self.call_id):
+        is_stored = self.request.call_follows or _has_call_message(unit, session_id, self.call_id)
+        if not is_stored:
             self.call_message.append(unit)
         if isinstance(self.answer, PreparedResult):
             return append_result(self.answer, unit)
@@ -119,7 +120,7 @@ class PreparedCall:
 
 
 def append_result(result: PreparedResult, unit: UnitOfWork) -> int:
-    """Append a result; return its `seq`.
+    """Append a result; return the `seq` of the answer.
 
     Raises:
         AnsweredCallError: The call already has this result.

@@ -1616,6 +1616,7 @@ class ToolCall(TypedDict):
     name: str
     arguments: NotRequired[Any]
     scope: NotRequired[ToolScope]
+    callFollows: NotRequired[bool]
 
 
 class ToolCallRequest(TypedDict):
@@ -1645,6 +1646,7 @@ class ToolCallRequest(TypedDict):
     name: str
     arguments: NotRequired[Any]
     scope: NotRequired[ToolScope]
+    callFollows: NotRequired[bool]
 
 
 class ToolDefinitions(TypedDict):

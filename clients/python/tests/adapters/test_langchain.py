@@ -6,13 +6,23 @@ from typing import Annotated, Any, TypeAlias
 
 import anyio
 import pytest
-from langchain_core.messages import ToolMessage
+from langchain.agents import create_agent
+from langchain.agents.middleware import ToolRetryMiddleware
+from langchain.tools import ToolRuntime
+from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.messages.tool import ToolOutputMixin
 from langchain_core.tools import BaseTool, InjectedToolCallId, ToolException, tool
+from langgraph.types import Command as GraphCommand
 
+from clients.python.tests.rendered import lines_of
 from clients.python.tests.servers import CuttingProxy
 from pagefault_client import AsyncPagefault, Pagefault, Session
-from pagefault_client.adapters.langchain import remember
+from pagefault_client.adapters.langchain import (
+    PagefaultChatMessageHistory,
+    memory_tools,
+    remember,
+)
 
 Invoke: TypeAlias = Callable[[BaseTool, str], Any]
 
@@ -28,7 +38,7 @@ def test_message_has_content_for_the_model_and_the_record(session: Session, png:
 
     remembered = remember(shot, session)
     message = remembered.invoke(call("call_1"))
-    (entry,) = session.messages()
+    _, entry = session.messages()
     assert entry["entry"] == "tool_result"
     handle = f"@{entry['sanitized']['resources'][0]['uri']}"
     assert isinstance(message, ToolMessage)
@@ -183,7 +193,7 @@ def test_a_tool_keeps_its_own_artifact(session: Session, invoked: Invoke, png: b
         return {"image": png}, {"mine": 1}
 
     message = invoked(shot, "call_1")
-    (entry,) = session.messages()
+    _, entry = session.messages()
     assert entry["entry"] == "tool_result"
     assert (message.artifact, message.response_metadata) == (
         {"mine": 1},
@@ -293,4 +303,154 @@ def test_model_reads_the_result_of_the_tool_if_the_service_dies(
     proxy.close()
     assert "@blob:" in str(first)
     assert remembered.invoke(call("call_2")) == inner.invoke(call("call_2"))
-    assert len(session.messages().all()) == 1
+    assert len(session.messages().all()) == 2
+
+
+class ScriptedModel(GenericFakeChatModel):
+    """A model whose answers are known before."""
+
+    def bind_tools(self, tools: Any, **kwargs: Any) -> "ScriptedModel":  # noqa: ANN401 - LangChain's
+        return self
+
+
+def calling(text: str, *calls: tuple[str, str, dict[str, object]]) -> AIMessage:
+    listed = [{"type": "tool_call", "name": n, "id": i, "args": args} for n, i, args in calls]
+    return AIMessage(text, tool_calls=listed)
+
+
+def run_agent(
+    history: PagefaultChatMessageHistory,
+    prompt: str,
+    answers: list[AIMessage],
+    tools: list[BaseTool],
+) -> None:
+    """Run an agent whose messages come from a history, and go there."""
+    retry = ToolRetryMiddleware(max_retries=2, initial_delay=0)
+    agent = create_agent(ScriptedModel(messages=iter(answers)), tools, middleware=[retry])
+    history.add_user_message(prompt)
+    before: list[Any] = history.messages
+    done = agent.invoke({"messages": before})
+    history.add_messages(done["messages"][len(before) :])
+
+
+def test_next_run_begins_with_what_was_said(pf: Pagefault, session: Session) -> None:
+    @tool
+    def clock(zone: str, runtime: ToolRuntime) -> str:
+        """Tell the time."""
+        return f"ten in {zone} of {len(runtime.state['messages'])}"
+
+    history = PagefaultChatMessageHistory(session)
+    first = calling(
+        "Let me see.",
+        ("clock", "call_1", {"zone": "UTC"}),
+        ("list_media", "call_2", {"session": None, "kind": None}),
+    )
+    tools = [remember(clock, history), *memory_tools(history)]
+    run_agent(history, "What time?", [first, AIMessage("It is ten.")], tools)
+    again = PagefaultChatMessageHistory(pf.session(session.id))
+    run_agent(again, "Sure?", [AIMessage("Yes.")], tools)
+    assert lines_of(session) == [
+        "user: What time?",
+        "assistant: Let me see.",
+        'call_1: clock{"zone":"UTC"}',
+        'call_2: list_media{"session":null,"kind":null}',
+        "call_1: ten in UTC of 2",
+        "call_2: There are no stored media.",
+        "assistant: It is ten.",
+        "user: Sure?",
+        "assistant: Yes.",
+    ]
+    assert [message.type for message in again.messages] == [
+        *("human", "ai", "tool", "tool", "ai", "human", "ai")
+    ]
+
+
+def failing_clock() -> BaseTool:
+    attempts = iter([TimeoutError("no answer"), TimeoutError("still none")])
+
+    @tool
+    def clock(zone: str) -> str:
+        """Tell the time."""
+        if (error := next(attempts, None)) is not None:
+            raise error
+        return f"ten in {zone}"
+
+    return clock
+
+
+def test_retried_call_of_a_history_keeps_each_attempt_and_the_last_outcome(
+    session: Session,
+) -> None:
+    history = PagefaultChatMessageHistory(session)
+    answers = [
+        calling("Let me see.", ("clock", "call_1", {"zone": "UTC"})),
+        AIMessage("It is ten."),
+    ]
+    run_agent(history, "What time?", answers, [remember(failing_clock(), history)])
+    assert lines_of(session) == [
+        "user: What time?",
+        'call_1: clock{"zone":"UTC"}',
+        "call_1: [The tool reported an error.]",
+        'call_1-2: clock{"zone":"UTC"}',
+        "call_1-2: [The tool reported an error.]",
+        "assistant: Let me see.",
+        'call_1-3: clock{"zone":"UTC"}',
+        "call_1-3: ten in UTC",
+        "assistant: It is ten.",
+    ]
+
+
+def test_retried_call_keeps_each_attempt_and_the_last_outcome(session: Session) -> None:
+    answers = [calling("", ("clock", "call_1", {"zone": "UTC"})), AIMessage("It is ten.")]
+    create_agent(
+        ScriptedModel(messages=iter(answers)),
+        [remember(failing_clock(), session)],
+        middleware=[ToolRetryMiddleware(max_retries=2, initial_delay=0)],
+    ).invoke({"messages": [HumanMessage("What time?")]})
+    assert lines_of(session) == [
+        'call_1: clock{"zone":"UTC"}',
+        "call_1: [The tool reported an error.]",
+        'call_1-2: clock{"zone":"UTC"}',
+        "call_1-2: [The tool reported an error.]",
+        'call_1-3: clock{"zone":"UTC"}',
+        "call_1-3: ten in UTC",
+    ]
+
+
+def test_command_is_stored_as_the_message_that_the_model_reads(session: Session) -> None:
+    @tool
+    def note(text: str, tool_call_id: Annotated[str, InjectedToolCallId]) -> GraphCommand[str]:
+        """Note something."""
+        messages = [ToolMessage(f"noted {text}", tool_call_id=tool_call_id, status="error")]
+        return GraphCommand(update={"messages": messages})
+
+    history = PagefaultChatMessageHistory(session)
+    answers = [calling("", ("note", "call_1", {"text": "x"})), AIMessage("Done.")]
+    run_agent(history, "Note x.", answers, [remember(note, history)])
+    assert outcomes(session) == [("call_1", False, [{"type": "text", "text": "noted x"}])]
+
+
+def test_history_is_rendered_within_a_budget_and_cleared(session: Session) -> None:
+    history = PagefaultChatMessageHistory(session, max_tokens=2_000)
+    assert history.messages == []
+    history.add_messages([HumanMessage(f"{n} {'sheep ' * 500}") for n in range(9)])
+    assert sum(len(message.text) for message in history.messages) < 12_000
+    history.clear()
+    history.clear()
+    assert history.messages == []
+
+
+def test_memory_tools_answer_with_pictures(session: Session, png: bytes) -> None:
+    stored = session.tool_result("shot", "call_0", png)
+    view = {each.name: each for each in memory_tools(session)}["view_media"]
+    handle = f"@{stored['sanitized']['resources'][0]['uri']}"
+    message = view.invoke(
+        {
+            "type": "tool_call",
+            "id": "call_1",
+            "name": view.name,
+            "args": {"ref": handle, "level": 0},
+        }
+    )
+    assert "image" in [block["type"] for block in message.content_blocks]
+    assert view.invoke({"ref": "@blob:none", "level": 0}).startswith("There is no")

@@ -21,9 +21,10 @@ from agents import (
 )
 from openai import AsyncOpenAI
 
+from clients.python.tests.rendered import lines_of
 from clients.python.tests.servers import CuttingProxy, Reply, Request, ScriptedService
 from pagefault_client import AsyncPagefault, Session
-from pagefault_client.adapters.openai_agents import remember
+from pagefault_client.adapters.openai_agents import PagefaultSession, memory_tools, remember
 
 pytestmark = pytest.mark.anyio
 
@@ -94,7 +95,7 @@ async def test_an_error_is_stored_and_the_model_sees_what_the_sdk_makes_of_it(
     async with AsyncPagefault(url) as client:
         provider = scripted(response(CALLED), response(SAID))
         stored_outputs = await outputs(provider, remember(tool, client.session(session.id)))
-    (entry,) = session.messages()
+    _, entry = session.messages()
     assert entry["entry"] == "tool_result"
     assert (stored_outputs, entry["sanitized"]["meta"]["success"], entry["sanitized"]["parts"]) == (
         *(alone, False),
@@ -115,7 +116,7 @@ async def test_an_error_that_ends_the_run_is_stored(
         remembered = remember(shot, client.session(session.id))
         with pytest.raises(Exception, match="no such page"):
             await outputs(scripted(response(CALLED), response(SAID)), remembered)
-    (entry,) = session.messages()
+    _, entry = session.messages()
     assert entry["entry"] == "tool_result"
     assert entry["sanitized"]["meta"]["success"] is False
 
@@ -132,7 +133,7 @@ async def test_model_gets_the_picture_and_the_session_the_result(
     async with AsyncPagefault(url) as client:
         remembered = remember(shot, client.session(session.id))
         (output,) = await outputs(provider, remembered)
-    (entry,) = session.messages()
+    _, entry = session.messages()
     assert entry["entry"] == "tool_result"
     handle = f"@{entry['sanitized']['resources'][0]['uri']}"
     assert (entry["name"], entry["toolCallId"]) == ("shot", "call_1")
@@ -198,7 +199,7 @@ async def test_files_of_the_provider_reach_the_model_as_the_tool_names_them(
             alone = await outputs(scripted(response(CALLED), response(SAID)), tool)
             provider = scripted(response(CALLED), response(SAID))
             assert await outputs(provider, remember(tool, client.session(session.id))) == alone
-            assert len(session.messages().all()) == 1
+            assert len(session.messages().all()) == 2
             session.delete()
 
 
@@ -216,4 +217,108 @@ async def test_model_reads_the_result_of_the_tool_if_the_service_dies(
         first, second = await outputs(provider, remember(tool, client.session(session.id)))
     assert "@blob:" in str(first)
     assert second == alone
-    assert len(session.messages().all()) == 1
+    assert len(session.messages().all()) == 2
+
+
+def say(text: str, identity: str = "msg_0") -> dict[str, Any]:
+    content = [{"type": "output_text", "text": text, "annotations": []}]
+    return {**SAID, "id": identity, "content": content}
+
+
+def call(name: str, identity: str, **arguments: object) -> dict[str, Any]:
+    return {**CALLED, "call_id": identity, "name": name, "arguments": json.dumps(arguments)}
+
+
+async def run(
+    provider: ScriptedService, prompt: str, tools: list[Tool], session: PagefaultSession | None
+) -> list[Any]:
+    """Run an agent, and return the input of the last request to the provider."""
+    model = OpenAIResponsesModel("stub", AsyncOpenAI(base_url=f"{provider.url}/v1", api_key="stub"))
+    agent = Agent(name="a", model=model, tools=tools)
+    config = RunConfig(tracing_disabled=True)
+    await Runner.run(agent, prompt, session=session, run_config=config)
+    sent: list[Any] = json.loads(provider.requests[-1].body)["input"]
+    return sent
+
+
+def clock(zone: str) -> str:
+    """Tell the time."""
+    return f"ten in {zone}"
+
+
+async def test_calls_are_stored_with_their_arguments(
+    url: str, session: Session, scripted: Callable[..., ScriptedService]
+) -> None:
+    calls = [
+        call("clock", "call_1", zone="UTC"),
+        call("list_media", "call_2", session=None, kind=None),
+    ]
+    async with AsyncPagefault(url) as client:
+        kept = client.session(session.id)
+        tools: list[Tool] = [remember(clock, kept), *await memory_tools(kept)]
+        await run(scripted(response(*calls), response(SAID)), "What time?", tools, None)
+    assert sorted(lines_of(session)) == [
+        'call_1: clock{"zone":"UTC"}',
+        "call_1: ten in UTC",
+        "call_2: There are no stored media.",
+        'call_2: list_media{"session":null,"kind":null}',
+    ]
+
+
+async def test_next_run_of_a_session_begins_with_what_was_said(
+    url: str, session: Session, scripted: Callable[..., ScriptedService]
+) -> None:
+    thought = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "abc"}
+    provider = scripted(
+        response(thought, say("Let me see."), call("clock", "call_1", zone="UTC")),
+        response(call("list_media", "call_2", session=None, kind=None)),
+        response(say("It is ten.", "msg_1")),
+        response(say("Yes.", "msg_2")),
+    )
+    async with AsyncPagefault(url) as client:
+        kept = PagefaultSession(client.session(session.id))
+        tools: list[Tool] = [remember(clock, kept), *await memory_tools(kept)]
+        first = await run(provider, "What time?", tools, kept)
+        again = PagefaultSession(client.session(session.id))
+        second = await run(provider, "Sure?", tools, again)
+    assert [item.get("type") for item in second[:7]] == [item.get("type") for item in first]
+    assert second[1]["encrypted_content"] == "abc"
+    assert lines_of(session) == [
+        "user: What time?",
+        "assistant: Let me see.",
+        'call_1: clock{"zone":"UTC"}',
+        "call_1: ten in UTC",
+        'call_2: list_media{"session":null,"kind":null}',
+        "call_2: There are no stored media.",
+        "assistant: It is ten.",
+        "user: Sure?",
+        "assistant: Yes.",
+    ]
+
+
+async def test_session_is_rendered_within_a_budget_and_cleared(url: str, session: Session) -> None:
+    async with AsyncPagefault(url) as client:
+        kept = PagefaultSession(client.session(session.id), max_tokens=2_000)
+        assert await kept.get_items() == []
+        await kept.add_items(
+            [{"role": "user", "content": f"{n} {'sheep ' * 500}"} for n in range(9)]
+        )
+        items = await kept.get_items()
+        assert len(json.dumps(items)) < 12_000
+        assert await kept.get_items(limit=1) == items[-1:]
+        with pytest.raises(NotImplementedError, match="fork"):
+            await kept.pop_item()
+        await kept.clear_session()
+        await kept.clear_session()
+        assert await kept.get_items() == []
+
+
+async def test_memory_tool_says_that_the_memory_is_away(
+    url: str, session: Session, scripted: Callable[..., ScriptedService], proxy: CuttingProxy
+) -> None:
+    called = response(call("list_media", "call_1", session=None, kind=None))
+    async with AsyncPagefault(proxy.url, timeout=5, retries=0) as client:
+        tools = await memory_tools(client.session(session.id))
+        proxy.close()
+        sent = await run(scripted(called, response(SAID)), "What is stored?", [*tools], None)
+    assert sent[-1]["output"].startswith("The memory is not available")

@@ -11,14 +11,18 @@ from pydantic_ai import (
     BinaryContent,
     CallDeferred,
     DeferredToolRequests,
+    DeferredToolResults,
     FunctionToolset,
     ImageUrl,
+    RunContext,
+    ToolDenied,
     ToolReturn,
 )
 from pydantic_ai.messages import (
     ModelMessage,
     ModelRequest,
     ModelResponse,
+    ModelResponsePart,
     TextPart,
     ToolCallPart,
     ToolReturnPart,
@@ -27,9 +31,14 @@ from pydantic_ai.messages import (
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.toolsets import AbstractToolset
 
+from clients.python.tests.rendered import lines_of
 from clients.python.tests.servers import CuttingProxy
 from pagefault_client import AsyncPagefault, NotFoundError, Session
-from pagefault_client.adapters.pydantic_ai import RememberingToolset
+from pagefault_client.adapters.pydantic_ai import (
+    PagefaultMessageHistory,
+    RememberingToolset,
+    memory_tools,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -59,7 +68,7 @@ async def test_model_gets_the_picture_and_the_session_the_result(
     async with AsyncPagefault(url) as client:
         toolset = RememberingToolset(FunctionToolset([shot]), client.session(session.id))
         done = await Agent(FunctionModel(answer), toolsets=[toolset]).run("What is it?")
-    (entry,) = session.messages()
+    _, entry = session.messages()
     assert entry["entry"] == "tool_result"
     assert (done.output, entry["name"], entry["toolCallId"]) == ("A shop.", "shot", "call_1")
     (part,) = received
@@ -88,7 +97,7 @@ async def test_metadata_of_the_tool_is_kept(url: str, session: Session, own: obj
     async with AsyncPagefault(url) as client:
         toolset = RememberingToolset(FunctionToolset([shot]), client.session(session.id))
         await Agent(FunctionModel(answer), toolsets=[toolset]).run("What is it?")
-    (entry,) = session.messages()
+    _, entry = session.messages()
     assert entry["entry"] == "tool_result"
     record = {"pagefault": entry["sanitized"]}
     assert [part.metadata for part in received] == [
@@ -159,7 +168,7 @@ async def test_model_reads_the_result_of_the_tool_if_the_service_dies(
         toolset = RememberingToolset(toolset_of(value), client.session(session.id))
         first, *_, second = await parts_read(toolset, calls=2, between=proxy.close)
     assert "@blob:" in str(first)
-    assert (second, len(session.messages().all())) == (alone, 1)
+    assert (second, len(session.messages().all())) == (alone, 2)
 
 
 async def test_media_that_are_elsewhere_reach_the_model_as_the_tool_names_them(
@@ -196,3 +205,132 @@ async def test_a_tool_that_waits_for_somebody_has_not_failed(
     assert len([*done.output.approvals, *done.output.calls]) == 1
     with pytest.raises(NotFoundError, match="no such session"):
         session.get()
+
+
+def scripted_model(*answers: list[ModelResponsePart]) -> FunctionModel:
+    """A model whose answers are known before."""
+    left = iter(answers)
+    return FunctionModel(lambda messages, info: ModelResponse(next(left)))
+
+
+def clock(zone: str) -> str:
+    """Tell the time."""
+    return f"ten in {zone}"
+
+
+NO_ARGUMENTS = {"session": None, "kind": None}
+
+
+async def test_calls_are_stored_with_their_arguments(url: str, session: Session) -> None:
+    calls: list[ModelResponsePart] = [
+        ToolCallPart("clock", {"zone": "UTC"}, "call_1"),
+        ToolCallPart("list_media", NO_ARGUMENTS, "call_2"),
+    ]
+    async with AsyncPagefault(url) as client:
+        kept = client.session(session.id)
+        toolset = RememberingToolset(FunctionToolset([clock]), kept)
+        model = scripted_model(calls, [TextPart("It is ten.")])
+        await Agent(model, toolsets=[toolset], tools=await memory_tools(kept)).run("What time?")
+    assert sorted(lines_of(session)) == [
+        'call_1: clock{"zone":"UTC"}',
+        "call_1: ten in UTC",
+        "call_2: There are no stored media.",
+        'call_2: list_media{"session":null,"kind":null}',
+    ]
+
+
+async def test_next_run_begins_with_what_was_said(url: str, session: Session) -> None:
+    model = scripted_model(
+        [TextPart("Let me see."), ToolCallPart("clock", {"zone": "UTC"}, "call_1")],
+        [ToolCallPart("list_media", NO_ARGUMENTS, "call_2")],
+        [TextPart("It is ten.")],
+        [TextPart("Yes.")],
+    )
+    async with AsyncPagefault(url) as client:
+        history = PagefaultMessageHistory(client.session(session.id))
+        toolset = RememberingToolset(FunctionToolset([clock]), history)
+        tools = await memory_tools(history)
+        agent = Agent(model, toolsets=[toolset], tools=tools, instructions="Be brief.")
+        first = await agent.run("What time?", message_history=await history.messages())
+        await history.add(first.new_messages())
+        second = await agent.run("Sure?", message_history=await history.messages())
+        await history.add(second.all_messages())
+    assert [message.kind for message in second.all_messages()] == [
+        *("request", "response", "request", "response", "request", "response"),
+        *("request", "response"),
+    ]
+    assert lines_of(session) == [
+        "user: What time?",
+        "assistant: Let me see.",
+        'call_1: clock{"zone":"UTC"}',
+        "call_1: ten in UTC",
+        'call_2: list_media{"session":null,"kind":null}',
+        "call_2: There are no stored media.",
+        "assistant: It is ten.",
+        "user: Sure?",
+        "assistant: Yes.",
+    ]
+
+
+async def test_what_was_said_is_stored_before_a_tool_runs(url: str, session: Session) -> None:
+    stored: list[str | None] = []
+
+    def look() -> str:
+        """Look at the history."""
+        stored.extend(line["title"] for line in session.outline())
+        return "seen"
+
+    async with AsyncPagefault(url) as client:
+        history = PagefaultMessageHistory(client.session(session.id))
+        toolset = RememberingToolset(FunctionToolset([look]), history)
+        calls: list[ModelResponsePart] = [TextPart("I look."), ToolCallPart("look", {}, "call_1")]
+        model = scripted_model(calls, [TextPart("Seen.")])
+        await Agent(model, toolsets=[toolset]).run("Look.")
+    assert stored == ["Look.", "I look."]
+
+
+async def test_approved_and_denied_calls_keep_their_last_outcome(
+    url: str, session: Session
+) -> None:
+    def send(ctx: RunContext[None], text: str) -> str:
+        """Send something."""
+        if not ctx.tool_call_approved:
+            raise ApprovalRequired
+        return f"sent {text}"
+
+    model = scripted_model(
+        [
+            ToolCallPart("send", {"text": "x"}, "call_1"),
+            ToolCallPart("send", {"text": "y"}, "call_2"),
+        ],
+        [TextPart("One was sent.")],
+    )
+    decisions = DeferredToolResults(approvals={"call_1": True, "call_2": ToolDenied("Not y.")})
+    async with AsyncPagefault(url) as client:
+        history = PagefaultMessageHistory(client.session(session.id))
+        toolset = RememberingToolset(FunctionToolset([send]), history)
+        agent = Agent(model, toolsets=[toolset], output_type=[str, DeferredToolRequests])
+        asked = await agent.run("Send x and y.")
+        await history.add(asked.new_messages())
+        stored = await history.messages()
+        done = await agent.run(message_history=stored, deferred_tool_results=decisions)
+        await history.add(done.new_messages())
+    assert lines_of(session) == [
+        "user: Send x and y.",
+        'call_1: send{"text":"x"}',
+        'call_2: send{"text":"y"}',
+        "call_1: sent x",
+        "call_2: [The tool reported an error.]",
+        "assistant: One was sent.",
+    ]
+
+
+async def test_history_is_rendered_within_a_budget_and_cleared(url: str, session: Session) -> None:
+    async with AsyncPagefault(url) as client:
+        history = PagefaultMessageHistory(client.session(session.id), max_tokens=2_000)
+        assert await history.messages() == []
+        said = [ModelRequest.user_text_prompt(f"{n} {'sheep ' * 500}") for n in range(9)]
+        await history.add(said)
+        assert len(str(await history.messages())) < 12_000
+        await history.clear()
+        assert await history.messages() == []

@@ -15,6 +15,7 @@ from pagefault_client._async.conversation import AsyncConversation
 from pagefault_client._async.event_stream import AsyncEvents
 from pagefault_client._async.lists import AsyncItems
 from pagefault_client._async.tool_results import AsyncToolResults
+from pagefault_client._async.tools import AsyncTools
 from pagefault_client._async.transport import AsyncTransport, stream_error
 from pagefault_client.calls import Body
 from pagefault_client.errors import PagefaultError
@@ -67,11 +68,13 @@ class AsyncSession:
 
     Attributes:
         id: The id, chosen by the caller.
+        tools: The definitions of the memory tools for a model.
     """
 
     def __init__(self, transport: AsyncTransport, session_id: str) -> None:
         self._transport = transport
         self._tool_results = AsyncToolResults(transport)
+        self.tools = AsyncTools(transport)
         self.id = session_id
 
     async def get(self) -> models.SessionRecord:
@@ -151,6 +154,15 @@ class AsyncSession:
             raise PagefaultError(f"the history is stored, but: {receipt.get('problem')}")
         session = AsyncSession(self._transport, receipt.get("sessionId") or self.id)
         return AsyncFitResult(session, rendering["messages"], rendering.get("system"), receipt)
+
+    async def extend(self, messages: Any) -> models.HistoryReceipt:  # noqa: ANN401 - of any SDK
+        """Append messages of any SDK that follow the stored ones.
+
+        A list that the history already ends with is not appended again, and neither is the answer
+        of a call whose result is stored.
+        """
+        body: Any = {"messages": messages, "conversation": self.id}
+        return await self._transport.send(operations.put_history(self.id, body))
 
     async def append(
         self,
@@ -270,7 +282,7 @@ class AsyncSession:
         finally:
             await response.aclose()
 
-    async def tool_result(
+    async def tool_result(  # noqa: PLR0913 - keyword-only apart from three
         self,
         tool_name: str,
         tool_call_id: str,
@@ -278,6 +290,7 @@ class AsyncSession:
         *,
         success: bool = True,
         new_call: bool = False,
+        call_message: dict[str, Any] | None = None,
         render: Target | None = None,
         handles: bool | None = None,
     ) -> models.RenderedToolResult:
@@ -289,6 +302,7 @@ class AsyncSession:
             session_id=self.id,
             success=success,
             new_call=new_call,
+            call_message=call_message,
             render=render,
             handles=handles,
         )
@@ -301,9 +315,13 @@ class AsyncSession:
         arguments: Any = None,  # noqa: ANN401 - an object, or its text
         *,
         scope: models.ToolScope = "session",
+        call_follows: bool = False,
         **options: Unpack[SessionRenderOptions],
     ) -> models.RenderedRecord:
-        """Run a call of a memory tool, and return its answer as messages."""
+        """Run a call of a memory tool, and return its answer as messages.
+
+        With `call_follows`, the message with the call is appended later, by the caller.
+        """
         body: Any = {
             "target": target,
             "id": tool_call_id,
@@ -312,6 +330,8 @@ class AsyncSession:
             "scope": scope,
             **to_camel_case(options),
         }
+        if call_follows:
+            body["callFollows"] = True
         return await self._transport.send(operations.run_tool_call(self.id, body))
 
     async def turn(

@@ -8,18 +8,23 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from pagefault_client._sync.recorder import Recorder
 from pagefault_client._sync.sessions import Session
+from pagefault_client.errors import ConflictError
 from pagefault_client.models import RenderedToolResult
 from pagefault_client.rendered_content import WrapTarget, check_target, extract_content
+from pagefault_client.tool_calls import ToolCall
 
 logger = logging.getLogger("pagefault_client")
+
+UNAVAILABLE = "The memory is not available at the moment. Go on without it, or try again later."
 
 
 class Memory:
     """The tool results of a session, as `wrap` and the adapters store and render them.
 
     Args:
-        session: The session in which to store the results.
+        session: The session in which to store the results, or its recorder, which stores the calls.
         name: The name of the tool, if it is always the same.
         target: The format of the content that `remember` returns. Default: `mcp` for MCP results,
             else `text`.
@@ -30,14 +35,15 @@ class Memory:
 
     def __init__(
         self,
-        session: Session,
+        session: Session | Recorder,
         *,
         name: str | None = None,
         target: WrapTarget | None = None,
     ) -> None:
-        self.session = session
+        self.session = session if isinstance(session, Session) else session.session
         self.target = check_target(target)
         self._name = name
+        self._stores_calls = isinstance(session, Session)
 
     def identify_call(
         self, tool: Callable[..., object], args: Sequence[object], kwargs: Mapping[str, object]
@@ -68,13 +74,12 @@ class Memory:
             return type(result).model_validate(content) if is_mcp and target == "mcp" else content
 
         return self.store_and_convert(
-            name, call_id, result, convert, target=target, fallback=result
+            ToolCall(name, call_id), result, convert, target=target, fallback=result
         )
 
     def store_and_convert(
         self,
-        name: str,
-        call_id: str,
+        call: ToolCall,
         result: Any,  # noqa: ANN401 - the tool's
         convert: Callable[[RenderedToolResult, Any], Any],
         *,
@@ -85,43 +90,94 @@ class Memory:
         """Store a result, render it, and convert the rendering to the value that a framework needs.
 
         Args:
-            name: The name of the tool.
-            call_id: The id of the call.
+            call: The call.
             result: The result of the tool.
             convert: Returns the value for the framework, given the record and the rendered content.
             target: The format of the rendered content.
             fallback: The value to return if storing, rendering or converting fails.
             success: False for an error of the tool.
         """
-        record = self.store(name, call_id, result, success=success, target=target)
+        record = self.store(call, result, success=success, target=target)
         if record is None:
             return fallback
         try:
             return convert(record, extract_content(record["rendering"]))
         except Exception as error:  # noqa: BLE001 - a proxy may have answered with other JSON
             logger.warning(
-                "the result of %s (%s) is not shown from its record: %r", name, call_id, error
+                "the result of %s (%s) is not shown from its record: %r",
+                *(call.name, call.call_id, error),
             )
             return fallback
 
-    def store_error(self, name: str, call_id: str, error: Exception) -> None:
-        """Store the error of a tool."""
-        self.store(name, call_id, f"{type(error).__name__}: {error}", success=False)
-
-    def store(
+    def store_error(
         self,
         name: str,
         call_id: str,
+        error: Exception,
+        arguments: Any = None,  # noqa: ANN401 - JSON
+    ) -> None:
+        """Store the error of a tool."""
+        call = ToolCall(name, call_id, arguments)
+        self.store(call, f"{type(error).__name__}: {error}", success=False)
+
+    def store(
+        self,
+        call: ToolCall,
         result: Any,  # noqa: ANN401 - the tool's
         *,
         success: bool = True,
         target: WrapTarget | None = None,
     ) -> RenderedToolResult | None:
-        """Store a result, and return its record with the rendering; None if storing fails."""
+        """Store a result, and return its record with the rendering; None if storing fails.
+
+        The call is stored before its result if its arguments are known, unless a recorder stores
+        it. If a framework has retried the tool, all attempts are stored, the last one as last.
+        """
+        send = functools.partial(
+            self.session.tool_result,
+            *(call.name, call.call_id, result),
+            success=success,
+            render=target,
+            handles=True,
+        )
         try:
-            return self.session.tool_result(
-                name, call_id, result, success=success, render=target, handles=True
-            )
+            if call.arguments is None or self._stores_calls:
+                return send(call_message=call.message())
+            return self._store_attempt(call, send)
         except Exception as error:  # noqa: BLE001 - a tool may return values that cannot be serialised
-            logger.warning("the result of %s (%s) is not stored: %s", name, call_id, error)
+            logger.warning(
+                "the result of %s (%s) is not stored: %s", call.name, call.call_id, error
+            )
             return None
+
+    def _store_attempt(self, call: ToolCall, send: Callable[..., Any]) -> RenderedToolResult:
+        try:
+            record: RenderedToolResult = send()
+        except ConflictError as error:
+            if error.code != "tool-call-answered":
+                raise
+            # The earlier attempt gets a call of its own. The recorder stores that of the last one.
+            self.session.append(call.message() or {})
+            record = send(new_call=True)
+        return record
+
+    def list_tools(self) -> list[tuple[str, str, dict[str, Any]]]:
+        """Return the name, description and JSON schema of each memory tool."""
+        tools: Any = (self.session.tools.list("pydantic-ai"))["tools"]
+        return [
+            (tool["name"], tool["description"], tool["parameters_json_schema"]) for tool in tools
+        ]
+
+    def call_tool(
+        self, call: ToolCall, convert: Callable[[Any], Any], *, target: WrapTarget
+    ) -> Any:  # noqa: ANN401 - the framework's
+        """Run a call of a memory tool, and return its answer as a value for a framework."""
+        try:
+            rendering = self.session.call_tool(
+                *(target, call.call_id, call.name, call.arguments),
+                call_follows=not self._stores_calls,
+            )
+            return convert(extract_content(rendering))
+        except Exception as error:  # noqa: BLE001 - a proxy may have answered with other JSON
+            logger.warning("the memory did not answer %s: %s", call, error)
+            return UNAVAILABLE

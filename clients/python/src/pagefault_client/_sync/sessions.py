@@ -17,6 +17,7 @@ from pagefault_client._sync.conversation import Conversation
 from pagefault_client._sync.event_stream import Events
 from pagefault_client._sync.lists import Items
 from pagefault_client._sync.tool_results import ToolResults
+from pagefault_client._sync.tools import Tools
 from pagefault_client._sync.transport import Transport, stream_error
 from pagefault_client.calls import Body
 from pagefault_client.errors import PagefaultError
@@ -69,11 +70,13 @@ class Session:
 
     Attributes:
         id: The id, chosen by the caller.
+        tools: The definitions of the memory tools for a model.
     """
 
     def __init__(self, transport: Transport, session_id: str) -> None:
         self._transport = transport
         self._tool_results = ToolResults(transport)
+        self.tools = Tools(transport)
         self.id = session_id
 
     def get(self) -> models.SessionRecord:
@@ -153,6 +156,15 @@ class Session:
             raise PagefaultError(f"the history is stored, but: {receipt.get('problem')}")
         session = Session(self._transport, receipt.get("sessionId") or self.id)
         return FitResult(session, rendering["messages"], rendering.get("system"), receipt)
+
+    def extend(self, messages: Any) -> models.HistoryReceipt:  # noqa: ANN401 - of any SDK
+        """Append messages of any SDK that follow the stored ones.
+
+        A list that the history already ends with is not appended again, and neither is the answer
+        of a call whose result is stored.
+        """
+        body: Any = {"messages": messages, "conversation": self.id}
+        return self._transport.send(operations.put_history(self.id, body))
 
     def append(
         self,
@@ -268,7 +280,7 @@ class Session:
         finally:
             response.close()
 
-    def tool_result(
+    def tool_result(  # noqa: PLR0913 - keyword-only apart from three
         self,
         tool_name: str,
         tool_call_id: str,
@@ -276,6 +288,7 @@ class Session:
         *,
         success: bool = True,
         new_call: bool = False,
+        call_message: dict[str, Any] | None = None,
         render: Target | None = None,
         handles: bool | None = None,
     ) -> models.RenderedToolResult:
@@ -287,6 +300,7 @@ class Session:
             session_id=self.id,
             success=success,
             new_call=new_call,
+            call_message=call_message,
             render=render,
             handles=handles,
         )
@@ -299,9 +313,13 @@ class Session:
         arguments: Any = None,  # noqa: ANN401 - an object, or its text
         *,
         scope: models.ToolScope = "session",
+        call_follows: bool = False,
         **options: Unpack[SessionRenderOptions],
     ) -> models.RenderedRecord:
-        """Run a call of a memory tool, and return its answer as messages."""
+        """Run a call of a memory tool, and return its answer as messages.
+
+        With `call_follows`, the message with the call is appended later, by the caller.
+        """
         body: Any = {
             "target": target,
             "id": tool_call_id,
@@ -310,6 +328,8 @@ class Session:
             "scope": scope,
             **to_camel_case(options),
         }
+        if call_follows:
+            body["callFollows"] = True
         return self._transport.send(operations.run_tool_call(self.id, body))
 
     def turn(

@@ -1,4 +1,6 @@
-"""LangChain and LangGraph: `create_agent(tools=[remember(tool, session), …])`.
+"""LangChain and LangGraph: `create_agent(model, [remember(tool, session), …])`.
+
+`PagefaultChatMessageHistory` is a history, and `memory_tools` are the tools of the memory.
 
 The tool message has the rendered content for the model. Its `artifact` is the stored record; if the
 tool returns an artifact of its own, the record is `response_metadata["pagefault"]` instead. The
@@ -7,7 +9,7 @@ module needs `pagefault-client[langchain]`.
 
 import copy
 import functools
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -15,12 +17,31 @@ from typing import Any
 from uuid import uuid4
 
 import anyio.to_thread
+from langchain_core.chat_history import BaseChatMessageHistory
+from langchain_core.messages import BaseMessage, messages_from_dict, messages_to_dict
 from langchain_core.messages.tool import ToolMessage, ToolOutputMixin
-from langchain_core.tools import BaseTool
+from langchain_core.tools import BaseTool, StructuredTool
 from langchain_core.tools import tool as as_tool
 
 from pagefault_client import AsyncMemory, AsyncSession, Memory, Session
+from pagefault_client.adapters.record import AsyncRecorder, Recorder
 from pagefault_client.models import RenderedToolResult
+from pagefault_client.tool_calls import ToolCall
+
+
+class PagefaultChatMessageHistory(Recorder, BaseChatMessageHistory):
+    """A history whose `messages` are rendered within a budget, if `max_tokens` is given."""
+
+    @property
+    def messages(self) -> list[BaseMessage]:  # type: ignore[override]
+        """Return the messages for the next request."""
+        return messages_from_dict(
+            [{"type": message["type"], "data": message} for message in self.load("langchain")]
+        )
+
+    def add_messages(self, messages: Sequence[BaseMessage]) -> None:
+        """Append messages; results of `remember` and of memory tools are stored already."""
+        self.save(messages_to_dict(messages))
 
 
 @dataclass(slots=True)
@@ -28,113 +49,131 @@ class _Outcome:
     """The outcome of a tool call, before LangChain converts it to a message.
 
     Attributes:
+        call: The call, without the arguments that LangChain injects.
         is_result: The tool returned `value`.
         error: The exception of the tool, even if `handle_tool_error` converts it to a result.
     """
 
-    call_id: str
+    call: ToolCall
     is_result: bool = False
     value: Any = None
     error: Exception | None = None
 
 
-_outcome: ContextVar[_Outcome | None] = ContextVar("_outcome", default=None)
+_outcome: ContextVar[_Outcome] = ContextVar("_outcome")
 
 
-class RememberedTool(BaseTool):
-    """A tool whose results are stored in a session.
+def memory_tools(session: Session | Recorder) -> list[BaseTool]:
+    """Return the tools with which a model reads and writes its memory."""
+    memory = Memory(session)
 
-    The inner tool runs unchanged, with the arguments that LangChain injects and its own handling of
-    errors. An `AsyncSession` supports `ainvoke` only, a `Session` supports `invoke` as well.
-    """
+    def make(name: str, description: str, schema: dict[str, Any]) -> BaseTool:
+        def call(**_: Any) -> Any:  # noqa: ANN401 - content of LangChain
+            return memory.call_tool(_outcome.get().call, lambda it: it, target="langchain")
 
-    inner: BaseTool
-    memory: Any
+        tool = StructuredTool(name=name, description=description, args_schema=schema, func=call)
+        return _replace_runs(tool, lambda _, output: output, is_blocking=True)
 
-    def run(self, tool_input: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - LangChain's
-        """Run the tool, store its result, and return the rendered result.
-
-        Raises:
-            TypeError: The session is an `AsyncSession`.
-        """
-        if not isinstance(self.memory, Memory):
-            raise TypeError(
-                "a tool with an AsyncSession is asynchronous: use `ainvoke`, or a Session"
-            )
-        with _expect_outcome(kwargs.get("tool_call_id")) as outcome:
-            try:
-                output = self.inner.run(tool_input, *args, **kwargs)
-            except Exception as error:
-                if not _is_pause(error):
-                    self.memory.store_error(self.name, outcome.call_id, error)
-                raise
-        return self._store_and_convert(outcome, output)
-
-    async def arun(self, tool_input: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
-        """Run the tool; see `run`."""
-        with _expect_outcome(kwargs.get("tool_call_id")) as outcome:
-            try:
-                output = await self.inner.arun(tool_input, *args, **kwargs)
-            except Exception as error:
-                if not _is_pause(error):
-                    await self._await(self.memory.store_error, self.name, outcome.call_id, error)
-                raise
-        return await self._await(self._store_and_convert, outcome, output)
-
-    def _run(self, **arguments: Any) -> Any:  # noqa: ANN401 - LangChain's
-        return self.run(arguments)
-
-    async def _arun(self, **arguments: Any) -> Any:  # noqa: ANN401 - LangChain's
-        return await self.arun(arguments)
-
-    def _store_and_convert(self, outcome: _Outcome, output: Any) -> Any:  # noqa: ANN401 - LangChain's
-        """Store an outcome, and return the output for the model (with AsyncMemory, awaitable)."""
-        result, success = _result_of(self.inner, outcome, output)
-        return self.memory.store_and_convert(
-            self.name,
-            outcome.call_id,
-            result,
-            functools.partial(_output_of, output, outcome),
-            target="langchain",
-            success=success,
-            fallback=output,
-        )
-
-    async def _await(self, function: Callable[..., Any], *arguments: Any) -> Any:  # noqa: ANN401
-        if isinstance(self.memory, Memory):
-            return await anyio.to_thread.run_sync(function, *arguments)
-        return await function(*arguments)
+    return [make(*definition) for definition in memory.list_tools()]
 
 
-def remember(tool: BaseTool | Callable[..., Any], session: AsyncSession | Session) -> BaseTool:
-    """Return a tool whose results are stored in a session.
+def remember(
+    tool: BaseTool | Callable[..., Any],
+    session: AsyncSession | AsyncRecorder | Session | Recorder,
+) -> BaseTool:
+    """Return a tool whose calls and results are stored in a session.
+
+    It runs as before, with the arguments that LangChain injects and its own handling of errors.
 
     Args:
         tool: A tool, or a function as `langchain_core.tools.tool` takes it.
-        session: The session in which to store the results.
+        session: The session in which to store the results; the `PagefaultChatMessageHistory` of the
+            agent, if it has one. With an `AsyncSession`, the tool supports `ainvoke` only.
     """
-    inner: BaseTool = tool if isinstance(tool, BaseTool) else as_tool(tool)
-    memory = Memory(session) if isinstance(session, Session) else AsyncMemory(session)
-    return RememberedTool(
-        name=inner.name,
-        description=inner.description,
-        args_schema=inner.args_schema or inner.tool_call_schema,
-        response_format=inner.response_format,
-        return_direct=inner.return_direct,
-        inner=_copy_with_recording(inner),
-        memory=memory,
-    )
+    inner: BaseTool = copy.copy(tool) if isinstance(tool, BaseTool) else as_tool(tool)
+    is_blocking = isinstance(session, Session | Recorder)
+    memory: Any = Memory(session) if is_blocking else AsyncMemory(session)
+
+    def store(outcome: _Outcome, output: Any) -> Any:  # noqa: ANN401 - LangChain's
+        """Store an outcome, and return the output for the model (with AsyncMemory, awaitable)."""
+        result, success = _result_of(inner, outcome, output)
+        convert = functools.partial(_output_of, output, outcome)
+        return memory.store_and_convert(
+            outcome.call, result, convert, target="langchain", fallback=output, success=success
+        )
+
+    # `run` has already converted bytes to text and errors to results.
+    _replace(inner, "_run", _record_outcome(inner._run))
+    _replace(inner, "_arun", _arecord_outcome(inner._arun))
+    return _replace_runs(inner, store, is_blocking=is_blocking)
 
 
-def _is_pause(error: Exception) -> bool:
-    """Return whether LangGraph pauses the graph, as with `interrupt()`."""
-    return any(kind.__name__ == "GraphBubbleUp" for kind in type(error).__mro__)
+def _replace(tool: BaseTool, name: str, method: Callable[..., Any]) -> None:
+    # pydantic models only allow their fields to be set.
+    object.__setattr__(tool, name, method)
+
+
+def _replace_runs(
+    tool: BaseTool, store: Callable[[_Outcome, Any], Any], *, is_blocking: bool
+) -> BaseTool:
+    """Replace the methods of a tool by methods that know the call and store its outcome."""
+    run, arun = tool.run, tool.arun
+
+    def run_and_store(tool_input: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - LangChain's
+        if not is_blocking:
+            raise TypeError(
+                "a tool with an AsyncSession is asynchronous: use `ainvoke`, or a Session"
+            )
+        with _start_call(tool, tool_input, kwargs) as outcome:
+            try:
+                output = run(tool_input, *args, **kwargs)
+            except Exception as error:
+                if _set_error(outcome, error):
+                    store(outcome, None)
+                raise
+        return store(outcome, output)
+
+    async def arun_and_store(tool_input: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+        async def astore(output: Any) -> Any:  # noqa: ANN401
+            if is_blocking:
+                return await anyio.to_thread.run_sync(store, outcome, output)
+            return await store(outcome, output)
+
+        with _start_call(tool, tool_input, kwargs) as outcome:
+            try:
+                output = await arun(tool_input, *args, **kwargs)
+            except Exception as error:
+                if _set_error(outcome, error):
+                    await astore(None)
+                raise
+        return await astore(output)
+
+    _replace(tool, "run", run_and_store)
+    _replace(tool, "arun", arun_and_store)
+    # Tools with a function that is not asynchronous run `invoke` in a thread instead.
+    _replace(tool, "ainvoke", functools.partial(BaseTool.ainvoke, tool))
+    return tool
+
+
+def _set_error(outcome: _Outcome, error: Exception) -> bool:
+    """Set the error of a call; return false if LangGraph pauses the graph (`interrupt()`)."""
+    outcome.error = error
+    return not any(kind.__name__ == "GraphBubbleUp" for kind in type(error).__mro__)
 
 
 @contextmanager
-def _expect_outcome(call_id: str | None) -> Iterator[_Outcome]:
-    """Yield the outcome of the tool call in the block, which is filled in by the tool."""
-    outcome = _Outcome(call_id or f"call_{uuid4().hex}")
+def _start_call(tool: BaseTool, tool_input: Any, options: dict[str, Any]) -> Iterator[_Outcome]:  # noqa: ANN401
+    """Yield the outcome of a call in the block, which is filled in by the tool."""
+    arguments = tool_input
+    if isinstance(tool_input, dict):
+        schema = tool.tool_call_schema
+        is_json = isinstance(schema, dict)
+        names = schema.get("properties") if is_json else getattr(schema, "model_fields", None)
+        arguments = {
+            name: value for name, value in tool_input.items() if names is None or name in names
+        }
+    call_id = options.get("tool_call_id") or f"call_{uuid4().hex}"
+    outcome = _Outcome(ToolCall(tool.name, call_id, arguments))
     token = _outcome.set(outcome)
     try:
         yield outcome
@@ -142,36 +181,28 @@ def _expect_outcome(call_id: str | None) -> Iterator[_Outcome]:
         _outcome.reset(token)
 
 
-def _copy_with_recording(inner: BaseTool) -> BaseTool:
-    """Return a copy of a tool that records its results and exceptions.
-
-    They cannot be recorded in `run`, which has already converted bytes to text and errors to
-    results.
-    """
-    recording = copy.copy(inner)
-    run: Callable[..., Any] = inner._run
-    arun: Callable[..., Awaitable[Any]] = inner._arun
-
+def _record_outcome(run: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(run)
     def run_and_record(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - LangChain's
-        with _record_outcome() as record:
+        with _recorder() as record:
             return record(run(*args, **kwargs))
 
-    @functools.wraps(arun)
-    async def arun_and_record(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - LangChain's
-        with _record_outcome() as record:
-            return record(await arun(*args, **kwargs))
+    return run_and_record
 
-    # pydantic models only allow their fields to be set.
-    object.__setattr__(recording, "_run", run_and_record)
-    object.__setattr__(recording, "_arun", arun_and_record)
-    return recording
+
+def _arecord_outcome(run: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(run)
+    async def run_and_record(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - LangChain's
+        with _recorder() as record:
+            return record(await run(*args, **kwargs))
+
+    return run_and_record
 
 
 @contextmanager
-def _record_outcome() -> Iterator[Callable[[Any], Any]]:
+def _recorder() -> Iterator[Callable[[Any], Any]]:
     """Yield a function that records and returns a result; record exceptions of the block."""
-    outcome = _outcome.get() or _Outcome("")
+    outcome = _outcome.get(_Outcome(ToolCall("", "")))
 
     def record(value: Any) -> Any:  # noqa: ANN401 - LangChain's
         outcome.is_result, outcome.value = True, value
@@ -185,14 +216,22 @@ def _record_outcome() -> Iterator[Callable[[Any], Any]]:
 
 
 def _result_of(inner: BaseTool, outcome: _Outcome, output: Any) -> tuple[Any, bool]:  # noqa: ANN401
-    """Return the result to store for an outcome, and whether it is a success."""
+    """Return the result to store for an outcome, and whether it is a success.
+
+    Of a LangGraph command, the result is the message that it sends to the model.
+    """
     if outcome.error is not None:
         return f"{type(outcome.error).__name__}: {outcome.error}", False
     result = outcome.value if outcome.is_result else output
     if outcome.is_result and inner.response_format == "content_and_artifact":
         result = result[0]
-    is_error = isinstance(output, ToolMessage) and output.status == "error"
-    return result.content if isinstance(result, ToolMessage) else result, not is_error
+    update = getattr(result, "update", None) if isinstance(result, ToolOutputMixin) else None
+    if isinstance(update, dict):
+        messages = [each for each in update.get("messages", ()) if isinstance(each, ToolMessage)]
+        result = messages[0] if messages else result
+    if isinstance(result, ToolMessage):
+        return result.content, result.status != "error"
+    return result, not (isinstance(output, ToolMessage) and output.status == "error")
 
 
 def _output_of(output: Any, outcome: _Outcome, record: RenderedToolResult, content: Any) -> Any:  # noqa: ANN401

@@ -271,7 +271,12 @@ class _Comparing:
                 return Comparison(difference=Difference(index, "", seq))
             new.append(index)
         grown = next((index for index in new if self.messages[index].stored), None)
-        known = [index for index, value in self.messages.items() if value.stored or value.answered]
+        first_new = min(new, default=0)
+        known = [
+            index
+            for index, value in self.messages.items()
+            if value.stored or (value.answered and index < first_new)
+        ]
         # Messages without units, such as reasoning, stay before the message that follows.
         silent = range(max(known, default=-1) + 1, max(new, default=-1))
         new += (index for index in silent if index not in self.messages)
