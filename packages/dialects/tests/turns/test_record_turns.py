@@ -340,3 +340,11 @@ def test_file_that_a_tool_left_is_a_line_with_its_handle() -> None:
     assert isinstance(medium, Medium)
     line = f"[video @blob:{ID} demo.mp4]"
     assert (medium.is_collected, medium.is_line, medium.instead) == (True, True, line)
+
+
+def test_page_of_an_app_is_left_out_for_every_audience() -> None:
+    part = {"type": "file", "data": f"@blob:{ID}", "mimeType": "text/html", "mediaKind": "binary"}
+    (omission,) = items({**part, "_meta": {"pagefault/app": {}}}, audience="everyone")
+    assert isinstance(omission, Omission)
+    restore = f"GET /api/resources/{ID}/content"
+    assert (omission.code, omission.restore, omission.handle_line) == ("app", restore, None)

@@ -250,6 +250,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             "`maxTokens`",
             reason="The conversation has to fit its limits; a line stands for its oldest steps.",
         ),
+        "app": _lost("A page of an app is for people.", "it is removed", "MCP Apps"),
         "collected": _lost(
             "A file is part of the tool's answer.", "a line names it", "`pagefault proxy --collect`"
         ),

@@ -48,6 +48,9 @@ from pagefault_dialects.turns.mirrored_structures import RenderedPart, is_mirror
 COLLECTED = "pagefault/collected"
 """The member of a part's `_meta` with the path of a file that the tool left in a folder."""
 
+APP = "pagefault/app"
+"""The member of a part's `_meta` with the policy of a page of an MCP App."""
+
 # Members that the pipeline adds to those of the tool.
 _OWN_META = frozenset({"mimeType", "block"})
 _WORDS_OF_META = ("caption", "transcript", "alt", "description")
@@ -168,6 +171,10 @@ def _of_audience(
         return left_out_for(pointer, part["type"], part["annotations"])
     if part["type"] == "text":
         return TextItem(pointer, part["text"], label=_label(part))
+    if APP in (part.get("_meta") or {}) and (page := parse_resource_id(part.get("data") or "")):
+        reason = "It is the page of an app, which people see and models do not."
+        restore = f"GET /api/resources/{page}/content"
+        return Omission(pointer, "app", "app", reason, restore)
     return _medium(part, pointer, resources)
 
 

@@ -22,6 +22,7 @@ import uuid_utils
 
 from pagefault_dialects.json.values import JsonValue, json_text
 from pagefault_dialects.model.render_options import McpRevision
+from pagefault_mcp.messages.app_pages import AppPage, find_app, read_page
 from pagefault_mcp.messages.argument_handles import FileArgument, find_file_arguments
 from pagefault_mcp.messages.json_spans import Span
 from pagefault_mcp.messages.lines import (
@@ -107,6 +108,8 @@ def task_end(line: Message, task: Span) -> TaskEnd | None:
 
 _MAX_TASKS = 1_000
 _MAX_CANCELLED = 50
+_MAX_PAGES = 16
+_PAGES_CHANGED = ("notifications/resources/list_changed", "notifications/resources/updated")
 _MAX_NAME_CHARS = 200
 _BEGINNING_BYTES = 1_000
 _NOTED = ("initialize", "server/discover", "tools/list", TASK_RESULT, GET_TASK)
@@ -167,6 +170,17 @@ class OwnList:
     """The cursor of the next page, if there is one."""
 
 
+@dataclass(slots=True, eq=False)
+class OwnRead:
+    """A request of the proxy for the page of an app."""
+
+    uri: str
+    line: bytes
+    """The request."""
+    is_answered: anyio.Event = field(default_factory=anyio.Event)
+    page: AppPage | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class TaskPoll:
     """A request for the task of a call."""
@@ -183,7 +197,7 @@ class CallAnswer:
     """The span of either in the message."""
 
 
-AnsweredRequest: TypeAlias = CallAnswer | OwnList | Literal["tools/list"]
+AnsweredRequest: TypeAlias = CallAnswer | OwnList | OwnRead | Literal["tools/list"]
 
 
 @dataclass(slots=True, eq=False)
@@ -208,9 +222,14 @@ class RequestTracker:
     """The last list is complete."""
     places: dict[str, Sequence[FileArgument]] = field(default_factory=dict)
     """The arguments of the server's tools that are files."""
+    apps: dict[str, str] = field(default_factory=dict)
+    """The URIs of the pages of the server's tools."""
+    _pages: dict[str, OwnRead] = field(default_factory=dict)
     _is_negotiated: bool = False
     _has_requested: bool = False
-    _waiting: dict[RequestId, PendingCall | TaskPoll | OwnList | str] = field(default_factory=dict)
+    _waiting: dict[RequestId, PendingCall | TaskPoll | OwnList | OwnRead | str] = field(
+        default_factory=dict
+    )
     _cancelled: dict[RequestId, PendingCall | TaskPoll] = field(default_factory=dict)
     # By task ids; a `TaskPoll` marks a task that has its result as a member.
     _tasks: dict[str, PendingCall | TaskPoll] = field(default_factory=dict)
@@ -287,14 +306,26 @@ class RequestTracker:
             cursor: The cursor of the page; `None` for the first one.
         """
         self._has_requested = True
-        request_id = f"pagefault-{uuid_utils.uuid7()!s}"
-        params: dict[str, JsonValue] = {"_meta": dict(call.about)} if call.about else {}
-        if cursor:
-            params["cursor"] = cursor
-        request = {"jsonrpc": "2.0", "id": request_id, "method": "tools/list", "params": params}
-        page = OwnList(json.dumps(request).encode() + b"\n", is_first=not cursor)
+        params = {"cursor": cursor} if cursor else {}
+        request_id, line = _own_request(call, "tools/list", params)
+        page = OwnList(line, is_first=not cursor)
         self._waiting[request_id] = page
         return page
+
+    def find_page(self, call: PendingCall) -> OwnRead | None:
+        """Return the request for the page of a call's tool; `None` if the tool has none."""
+        return self._pages.get(self.apps.get(call.name, ""))
+
+    def ask_for_page(self, call: PendingCall) -> OwnRead | None:
+        """Return a new request for the page of a call's tool; `None` if it needs none."""
+        uri = self.apps.get(call.name)
+        if uri is None or uri in self._pages:
+            return None
+        request_id, line = _own_request(call, "resources/read", {"uri": uri})
+        read = OwnRead(uri, line)
+        _keep(self._pages, uri, read, most=_MAX_PAGES)
+        self._waiting[request_id] = read
+        return read
 
     def take_call(self, call: PendingCall) -> PendingCall | None:
         """Return a call of our tools, or a call to track; `None` if its id is invalid."""
@@ -338,6 +369,12 @@ class RequestTracker:
             finally:
                 request.is_answered.set()
             return request
+        if isinstance(request, OwnRead):
+            try:
+                request.page = read_page(request.uri, value_of(line, "result"))
+            finally:
+                request.is_answered.set()
+            return request
         if request in ("tools/list", _FIRST_LIST):
             self._read_list(line, is_first=request == _FIRST_LIST)
         return None if request is None or "result" not in members else self._read(request, line)
@@ -346,6 +383,8 @@ class RequestTracker:
         """Process a notification; return the call that it ends, if any."""
         if method == "notifications/tools/list_changed":
             self.is_listed = self._has_requested = False
+        if method in _PAGES_CHANGED:
+            self._pages.clear()
         if method == TASK_CHANGED and "params" in line.members:
             task = self._task(member_value(line, members_of(line, "params"), "taskId"))
             return _end_task(task, line, line.members["params"])
@@ -389,7 +428,7 @@ class RequestTracker:
         if "result" not in line.members:
             return None
         if is_first:
-            for tools in (self.tool_names, self.typed_tools, self.places):
+            for tools in (self.tool_names, self.typed_tools, self.places, self.apps):
                 tools.clear()
         result = members_of(line, "result")
         if "tools" in result:
@@ -418,6 +457,18 @@ class RequestTracker:
         places = find_file_arguments(value_of(tool, "inputSchema"), takes_paths=self.takes_paths)
         if places:
             self.places[name] = places
+        if (uri := find_app(value_of(tool, "_meta"))) is not None:
+            self.apps[name] = uri
+
+
+def _own_request(
+    call: PendingCall, method: str, params: Mapping[str, JsonValue]
+) -> tuple[str, bytes]:
+    """Return the id and the line of a request of the proxy, which a call needs."""
+    request_id = f"pagefault-{uuid_utils.uuid7()!s}"
+    meta: dict[str, JsonValue] = {"_meta": dict(call.about)} if call.about else {}
+    request = {"jsonrpc": "2.0", "id": request_id, "method": method, "params": {**meta, **params}}
+    return request_id, json.dumps(request).encode() + b"\n"
 
 
 def _end_task(

@@ -40,6 +40,7 @@ from pagefault_mcp.messages.request_tracker import (
     AnsweredRequest,
     CallAnswer,
     OwnList,
+    OwnRead,
     PendingCall,
     RequestTracker,
     find_deferral,
@@ -54,8 +55,9 @@ from pagefault_mcp.messages.rewritten_messages import (
     with_tools,
 )
 from pagefault_mcp.proxy.call_traces import CallTraces, NoCallTraces
-from pagefault_mcp.service_client.collected_files import CollectedFile, CollectedFolder
+from pagefault_mcp.service_client.collected_files import CollectedFolder
 from pagefault_mcp.service_client.service_exchange import (
+    AddedContent,
     NoAnswerError,
     ServiceRefusedError,
     takes_files,
@@ -117,6 +119,8 @@ _MAX_PAGES = 50
 _FILES_SECONDS = 10.0
 # The longest wait for an answer that is stored with its files.
 _FILES_STORED_SECONDS = 60.0
+# The longest wait of an answer for the page of its app.
+_PAGE_SECONDS = 5.0
 # The time to record the last calls after the server has exited.
 _LAST_NOTES_SECONDS = 1.0
 
@@ -204,6 +208,8 @@ class Proxy:
                 self._last_note = note = CallNote(call, behind=self._last_note)
                 self._notes[call.call_id] = note
                 group.start_soon(self._note, note)
+            if (page := self._requests.ask_for_page(call)) is not None:
+                await self.write_to_server(page.line)
             changed = await self._give_files(call, message)
             if self.collected is not None:
                 await self.collected.begin(call.call_id)
@@ -301,7 +307,7 @@ class Proxy:
         """Return the replacement of a message for the host, or `None` to forward it as it is."""
         if request is None:
             return None
-        if isinstance(request, OwnList):
+        if isinstance(request, OwnList | OwnRead):
             # The request is the proxy's, not the host's.
             return []
         try:
@@ -395,7 +401,7 @@ class Proxy:
             return None
         stored: StoredResult | None = None
         try:
-            files = await self._collect(call, line, answer, lines) if success else []
+            files = await self._find_added(call, line, answer, lines) if success else []
             keep = partial(self.store.keep, call, line, answer, success=success, has_call=has_call)
             stored = await (self._keep_with_files(keep, call, files) if files else keep())
             if stored is None or not success or (not files and has_only_handles(line, answer)):
@@ -417,18 +423,30 @@ class Proxy:
                 await self._note_call(call)
             return None
 
-    async def _collect(
+    async def _find_added(
         self, call: PendingCall, line: Message, answer: Span, files: ExitStack
-    ) -> list[CollectedFile]:
-        """Return the files that a call has left; none if its result has no list of content."""
-        if self.collected is None or not takes_files(line, answer):
+    ) -> list[AddedContent]:
+        """Return the files that a call has left, and the page of its tool's app.
+
+        There are none if its result has no list of content.
+        """
+        if not takes_files(line, answer):
             return []
-        is_parsed = answer.end - answer.start <= MAX_PARSED_BYTES
-        result = parse_member(line, answer) if is_parsed else None
-        return await self.collected.collect(call.call_id, result, files)
+        added: list[AddedContent] = []
+        if self.collected is not None:
+            is_parsed = answer.end - answer.start <= MAX_PARSED_BYTES
+            result = parse_member(line, answer) if is_parsed else None
+            added += await self.collected.collect(call.call_id, result, files)
+        if (read := self._requests.find_page(call)) is not None:
+            with anyio.move_on_after(_PAGE_SECONDS):
+                await read.is_answered.wait()
+            # No later answer waits for a server that does not give the page.
+            read.is_answered.set()
+            added += [] if read.page is None else [read.page]
+        return added
 
     async def _keep_with_files(
-        self, keep: Keep, call: PendingCall, files: Sequence[CollectedFile]
+        self, keep: Keep, call: PendingCall, files: Sequence[AddedContent]
     ) -> StoredResult | None:
         """Store an answer with its files; without them if that is refused, or takes too long."""
         try:

@@ -6,11 +6,12 @@
 import json
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from itertools import chain, islice
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 from pagefault_dialects.json.values import JsonValue, json_bytes
 from pagefault_dialects.model.render_options import McpRevision, RenderOptions
 from pagefault_dialects.text_windows import PREVIEW_LIMIT_CHARS
+from pagefault_mcp.messages.app_pages import APP
 from pagefault_mcp.messages.json_spans import Span
 from pagefault_mcp.messages.lines import (
     Line,
@@ -24,7 +25,6 @@ from pagefault_mcp.messages.lines import (
     scan_text,
 )
 from pagefault_mcp.messages.request_tracker import PendingCall
-from pagefault_mcp.service_client.collected_files import CollectedFile
 
 _SERVER = "pagefault/server"
 """The member of `_meta` with the server of a call or result."""
@@ -38,6 +38,13 @@ _LIMITS = frozenset(
 _END_BYTES = 4_096
 
 NO_JSON = "the service answered something else than JSON objects. Is it a Pagefault?"
+
+
+class AddedContent(Protocol):
+    """Content that is stored with a result, and that the server has not written into it."""
+
+    def block(self) -> Iterator[bytes]:
+        """Yield its block of content, in pieces; each time the same."""
 
 
 class NoAnswerError(Exception):
@@ -94,7 +101,7 @@ async def result_body(
     *,
     success: bool,
     has_call: bool = False,
-    files: Sequence[CollectedFile] = (),
+    files: Sequence[AddedContent] = (),
 ) -> AsyncIterator[bytes]:
     """Yield the body of the request that stores the answer to a call.
 
@@ -123,7 +130,7 @@ async def result_body(
     yield b"}"
 
 
-def _blocks(files: Sequence[CollectedFile], comma: bytes) -> Iterator[bytes]:
+def _blocks(files: Sequence[AddedContent], comma: bytes) -> Iterator[bytes]:
     for file in files:
         yield comma
         yield from file.block()
@@ -246,8 +253,15 @@ def is_changed(record: LinePiece, options: RenderOptions) -> bool:
         KeyError, ValueError: The record is invalid.
     """
     max_chars = options.max_text or PREVIEW_LIMIT_CHARS
-    has_resources = next(_items(record, "resources"), None) is not None
-    return has_resources or any(len(part.get("text", "")) > max_chars for part in _parts(record))
+    # The page of an app is for people, and in no rendering.
+    pages: set[str] = set()
+    for part in _parts(record):
+        if len(part.get("text", "")) > max_chars:
+            return True
+        if APP in part.get("_meta", ()):
+            pages.add(part.get("data", "").removeprefix("@"))
+    uris = (parse_member(item, item.members["uri"]) for item in _items(record, "resources"))
+    return any(uri not in pages for uri in uris)
 
 
 def may_be_limited(record: LinePiece, options: RenderOptions) -> bool:

@@ -25,9 +25,9 @@ from pagefault_mcp.messages.argument_handles import FileArgument, Form, Mention,
 from pagefault_mcp.messages.json_spans import Span
 from pagefault_mcp.messages.lines import Line, LinePiece, Message, member
 from pagefault_mcp.messages.request_tracker import PendingCall
-from pagefault_mcp.service_client.collected_files import CollectedFile
 from pagefault_mcp.service_client.service_exchange import (
     NO_JSON,
+    AddedContent,
     NoAnswerError,
     ServiceRefusedError,
     build_own_call,
@@ -173,7 +173,7 @@ class ServiceStore:
         *,
         success: bool,
         has_call: bool,
-        files: Sequence[CollectedFile] = (),
+        files: Sequence[AddedContent] = (),
     ) -> StoredResult | None:
         """Store the answer to a call; return it if the host may get another form of it.
 
