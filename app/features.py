@@ -144,6 +144,7 @@ FEATURES = (
             "app.routers.references:router",
             "app.routers.turns:router",
             "app.routers.conversations:router",
+            "app.routers.responses:router",
         ),
         services=("app.wiring.feature_services:TOOLS",),
     ),

@@ -311,6 +311,9 @@ class Settings(BaseSettings):
     features: CommaList = ()
     """Installed distributions whose features are added to those of the release, by their entry
     points `pagefault.features`, separated by commas. They run with all rights of the service."""
+    compaction_tokens: Annotated[int | None, Field(ge=1)] = None
+    """The most tokens that a compaction item of `POST /v1/responses/compact` is expanded to; by
+    default half of the context window that its target is assumed to have."""
     log_format: Literal["json", "console"] | None = None
     """Default: `console` on a terminal, else one JSON object a line. If it is set to `json`,
     everything a process writes is, failed starts included."""

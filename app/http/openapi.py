@@ -37,11 +37,15 @@ from app.http.openapi_operations import (
     reference,
     streamed_bodies,
 )
-from app.http.problem_types import problem_responses
+from app.http.problem_types import OPENAI_PREFIX, problem_responses
 from app.http.tus import PATH as TUS_PATH
 from app.http.tus import TusVersion
 from app.wire.event_frames import StreamEvent
-from app.wire.problem import problem_components
+from app.wire.problem import (
+    OPENAI_PROBLEM_REFERENCE,
+    PROBLEM_MEDIA_TYPE,
+    problem_components,
+)
 from pagefault_dialects.errors import InvalidPayloadError
 
 _FORMATS = {"integer": "int64", "number": "double"}
@@ -243,6 +247,7 @@ TAGS = (
     },
     {"name": "doctor", "description": "Errors in histories, and their repair."},
     {"name": "tools", "description": "The memory's tools for models, and their calls."},
+    {"name": "responses", "description": "OpenAI's Responses API, as far as it needs no model."},
     {"name": "events", "description": "All writes as live streams that can be resumed."},
     {"name": "operations", "description": "Health, readiness, version and metrics."},
 )
@@ -330,7 +335,11 @@ def _document_common_faults(path: str, method: str, responses: dict[str, Any]) -
     if "application/json" in responses.get("422", {}).get("content", {}):
         del responses["422"]
     faults = _OF_ANY | (_OF_WRITES if method in _WRITING else {})
-    if path.startswith("/api/"):
+    if path.startswith(("/api/", OPENAI_PREFIX)):
         faults |= _OF_API | ({} if path.startswith(TUS_PATH) else _OF_QUERIES)
     for status, fault in faults.items():
         responses.setdefault(str(status), fault)
+    if path.startswith(OPENAI_PREFIX):
+        problem = {PROBLEM_MEDIA_TYPE: {"schema": OPENAI_PROBLEM_REFERENCE}}
+        for status in responses.keys() - {"200"}:
+            responses[status] = {**responses[status], "content": problem}

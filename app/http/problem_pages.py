@@ -50,6 +50,8 @@ PROBLEM_SUBCODES: Mapping[str, Mapping[str, str]] = {
     },
     "invalid-payload": {
         "budget-too-small": "The entries that are never evicted have more tokens than `maxTokens`.",
+        "invalid-compaction": "A compaction item of another project, or one that was changed.",
+        "expired-compaction": "A compaction item after 30 days, or of a deleted session.",
         "invalid-alias": "An alias of other characters, or of the form of a resource's id or URI.",
         "idempotency-key-reused": "The key was used for another request; take a new one.",
         "invalid-base64": "Data that is declared as base64 is not valid base64.",

@@ -160,6 +160,8 @@ def read_responses(*error_classes: type[PagefaultError]) -> dict[int | str, dict
     }
 
 
+OPENAI_PREFIX = "/v1/"
+"""The paths whose errors OpenAI's clients read as well."""
 _MAX_INSTANCE_LENGTH = 512
 
 
@@ -202,8 +204,11 @@ def problem_response(
         request_id=without_lone_surrogates(request_id),
         errors=problem_faults(error.faults, every=error.tells_every_fault),
     )
+    members = error.members
+    if instance.startswith(OPENAI_PREFIX):
+        members = {**members, "error": _openai_error(problem)}
     return Response(
-        problem.json_bytes(error.members),
+        problem.json_bytes(members),
         status_code=kind.status,
         headers={
             **all_headers,
@@ -212,3 +217,13 @@ def problem_response(
             "Cache-Control": "no-store",
         },
     )
+
+
+def _openai_error(problem: Problem) -> dict[str, object]:
+    """Return a problem as OpenAI's clients read errors."""
+    return {
+        "message": problem.detail,
+        "type": "invalid_request_error" if problem.status < 500 else "server_error",
+        "param": problem.errors[0].pointer if problem.errors else None,
+        "code": problem.code,
+    }

@@ -24,6 +24,7 @@ _MAX_FAULT_DETAIL_LENGTH = 400
 
 PROBLEM_MEDIA_TYPE = "application/problem+json"
 PROBLEM_REFERENCE = {"$ref": "#/components/schemas/Problem"}
+OPENAI_PROBLEM_REFERENCE = {"$ref": "#/components/schemas/OpenAIProblem"}
 
 
 class ProblemFault(WireModel):
@@ -75,6 +76,22 @@ class Problem(WireModel):
         return text.encode()
 
 
+class OpenAIError(WireModel):
+    """An error as OpenAI's clients read it, with the values of the problem that has it."""
+
+    message: str
+    type: Literal["invalid_request_error", "server_error"]
+    param: str | None
+    """The pointer of the first fault."""
+    code: str
+
+
+class OpenAIProblem(Problem):
+    """An error of a route of OpenAI's API."""
+
+    error: OpenAIError
+
+
 class PageFaultProblem(Problem):
     """A page fault that could not be carried out, with the tool message for the model that sent it.
 
@@ -110,7 +127,7 @@ class PageFaultRefusal(Problem):
 
 def problem_components() -> dict[str, dict[str, Any]]:
     """Return the OpenAPI component schemas of problems, by name."""
-    shapes = (Problem, PageFaultProblem, PageFaultRefusal)
+    shapes = (Problem, OpenAIProblem, PageFaultProblem, PageFaultRefusal)
     _, described = TypeAdapter.json_schemas(
         [(shape.__name__, "serialization", TypeAdapter(shape)) for shape in shapes],
         ref_template="#/components/schemas/{model}",

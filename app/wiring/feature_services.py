@@ -4,6 +4,7 @@ from app.config.settings import Settings
 from app.models.limits import Limits
 from app.services.access.callers import LinkSigner
 from app.services.access.published_content import PublishedContent
+from app.services.agents.compactions import DEFAULT_MAX_TOKENS, Compactions
 from app.services.agents.conversation_puts import ConversationPuts
 from app.services.agents.conversation_units import StoredConversations
 from app.services.agents.history_contents import HistoryContents
@@ -172,6 +173,17 @@ TOOLS = (
     Provider(SessionTurns),
     Provider(StoredConversations),
     Provider(ConversationPuts),
+    Provider(
+        Compactions,
+        lambda services: Compactions(
+            services[ConversationPuts],
+            services[SessionRenders],
+            services[RequestBodies],
+            services[LinkSigner],
+            services[Limits],
+            max_tokens=services[Settings].compaction_tokens or DEFAULT_MAX_TOKENS,
+        ),
+    ),
 )
 
 

@@ -37,6 +37,7 @@ OPEN_UNIONS = {
     "JsonKeyName": "a number, or a text",
     "LevelInput": "a number, or a name",
     "MessageContent": "a text, or a list",
+    "ResponsesInput": "a text, or a list",
     "Scene": "a text, or an object",
     "TextPiece": "objects that have no required member in common but those they share",
     "TimestampItem": "a number, an object, or a list",
@@ -144,6 +145,7 @@ def test_shapes_of_requests_say_whether_they_take_further_members() -> None:
         "Conversation",
         "Examination",
         "HistoryMessageDraft",
+        "ResponsesRequest",
     }
 
 

@@ -12,6 +12,8 @@ from functools import partial
 from app.errors import ConflictError
 from app.models.identity import utc_now
 from app.models.limits import Limits
+from app.services.access.callers import LinkSigner
+from app.services.agents.compacted_beginnings import CompactedBeginning, find_beginning
 from app.services.agents.conversation_units import (
     SentConversation,
     SentUnits,
@@ -87,6 +89,7 @@ class _Put:
     request: StreamedRequest[SentConversation]
     units: Sequence[Unit]
     query: ConversationQuery
+    beginning: CompactedBeginning | None = None
     prepared: dict[tuple[str, int, bool], PreparedMessage] = field(default_factory=dict)
 
     @property
@@ -122,6 +125,8 @@ class ConversationPuts:
     """Renders the session for the receipt."""
     bodies: StreamedRequests
     """Reads the bodies of requests."""
+    signer: LinkSigner
+    """Verifies the handles of compaction items."""
     limits: Limits
     """The limits of a body."""
     _sent_units: SentUnits = field(init=False, default_factory=SentUnits)
@@ -158,7 +163,9 @@ class ConversationPuts:
             units = await run_in_loop_if(
                 request.is_quick, self._sent_units.units, request.value, request.media
             )
-            put = _Put(project_id, request, units, query)
+            sent = ((message.pointer, message.value) for message in request.value.messages)
+            beginning = find_beginning(self.signer, project_id, sent)
+            put = _Put(project_id, request, units, query, beginning)
             target_id, receipt = await self._put(put, session_id)
         is_fork = target_id != session_id
         answer = HistoryReceipt(
@@ -176,7 +183,7 @@ class ConversationPuts:
     async def _put(self, put: _Put, session_id: str) -> tuple[str, _Receipt]:
         """Append new messages; return the session that has them, and the receipt."""
         for _ in range(_ATTEMPTS):
-            target = _Target(session_id, await self.stored.load(put.project_id, session_id))
+            target = await self._target(put, session_id)
             if (receipt := _find_repeated(put, target)) is not None:
                 return session_id, receipt
             check_expected_seq(put.query.expected_seq, target.stored.last_seq, sent="history")
@@ -198,9 +205,32 @@ class ConversationPuts:
             code="session-moved-on",
         )
 
+    async def _target(self, put: _Put, session_id: str) -> _Target:
+        """Return the session, or a fork of the session that a compaction item leads to."""
+        stored = await self.stored.load(put.project_id, session_id)
+        beginning = put.beginning
+        if beginning is None:
+            return _Target(session_id, stored)
+        grant = beginning.grant
+        origin = await self.stored.load(put.project_id, grant.session_id)
+        beginning.check(origin)
+        beginning.check_before(
+            origin, put.units, [message.pointer for message in put.sent.messages]
+        )
+        if not stored.is_there:
+            return _Target(session_id, origin.up_to(grant.last_seq), origin=grant.session_id)
+        if not beginning.is_of(stored, origin):
+            if put.query.fork_id in (None, session_id):
+                raise _diverged_error(put, Difference(beginning.index, "", 1))
+            return await self._target(put, put.query.fork_id)
+        return _Target(session_id, stored)
+
     async def _compare(self, put: _Put, target: _Target) -> Comparison:
         stored, count = target.stored.units, len(put.sent.messages)
-        work = partial(compare, stored, put.units, count, continues=put.sent.continues)
+        if put.beginning is not None:
+            work = partial(put.beginning.compare, stored, put.units, count)
+        else:
+            work = partial(compare, stored, put.units, count, continues=put.sent.continues)
         return await run_in_loop_if(put.request.is_quick, work)
 
     async def _fork_target(self, put: _Put, session_id: str, difference: Difference) -> _Target:

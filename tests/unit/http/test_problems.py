@@ -396,7 +396,10 @@ def test_routes_declare_one_entry_for_each_status() -> None:
 
 def test_the_declared_schema_exists_and_requires_all_but_the_faults() -> None:
     components = problem_components()
-    assert set(components) == {"Problem", "ProblemFault", "PageFaultProblem", "PageFaultRefusal"}
+    assert set(components) == {
+        *("Problem", "ProblemFault", "PageFaultProblem", "PageFaultRefusal"),
+        *("OpenAIProblem", "OpenAIError"),
+    }
     assert components["Problem"]["required"] == [
         "type",
         "title",

@@ -182,6 +182,42 @@ class ChatMessageDraft(TypedDict):
     timestamp: NotRequired[str]
 
 
+class InputTokensDetails(TypedDict):
+    """Tokens of the input that a cache had; there is none."""
+
+    cached_tokens: NotRequired[int]
+    cache_write_tokens: NotRequired[int]
+
+
+class OutputTokensDetails(TypedDict):
+    """Tokens that a model thought with; there is none."""
+
+    reasoning_tokens: NotRequired[int]
+
+
+class CompactionUsage(TypedDict):
+    """The estimated tokens of a conversation, and of its compaction. No model was called."""
+
+    input_tokens: int
+    input_tokens_details: InputTokensDetails
+    output_tokens: int
+    output_tokens_details: OutputTokensDetails
+    total_tokens: int
+
+
+JsonObject: TypeAlias = dict[str, Any]
+
+
+class Compaction(TypedDict):
+    """A compacted conversation, in the shape of the Responses API."""
+
+    id: str
+    object: NotRequired[Literal["response.compaction"]]
+    created_at: int
+    output: list[JsonObject]
+    usage: CompactionUsage
+
+
 class ContentPart(TypedDict):
     """A part of a user's input: text, files, or both. Source: spec 001, "ContentPart"."""
 
@@ -194,9 +230,6 @@ class ContentPartDraft(TypedDict):
 
     text: NotRequired[str | None]
     attachments: NotRequired[list[AttachedFileDraft]]
-
-
-JsonObject: TypeAlias = dict[str, Any]
 
 
 class Conversation(TypedDict):
@@ -702,6 +735,13 @@ class ImportedEntries(TypedDict):
     answers: int
 
 
+class InputTokenCount(TypedDict):
+    """The estimated tokens of a conversation."""
+
+    object: NotRequired[Literal["response.input_tokens"]]
+    input_tokens: int
+
+
 InstructionStyle: TypeAlias = Literal["strict", "relaxed"]
 
 
@@ -849,6 +889,41 @@ class MessagePage(TypedDict):
     nextCursor: str | None
 
 
+class OpenAIError(TypedDict):
+    """An error as OpenAI's clients read it, with the values of the problem that has it."""
+
+    message: str
+    type: Literal["invalid_request_error", "server_error"]
+    param: str | None
+    code: str
+
+
+class ProblemFault(TypedDict):
+    """One thing that is wrong with the request, and where."""
+
+    pointer: str
+    detail: str
+
+
+# An error of a route of OpenAI's API.
+OpenAIProblem = TypedDict(
+    "OpenAIProblem",
+    {
+        "type": str,
+        "title": str,
+        "status": int,
+        "detail": str,
+        "instance": str,
+        "code": str,
+        "requestId": str,
+        "errors": NotRequired[list[ProblemFault]],
+        "cause": NotRequired[str | None],
+        "violated-policies": NotRequired[list[str] | None],
+        "seq": NotRequired[int | None],
+        "error": OpenAIError,
+    },
+)
+
 Origin: TypeAlias = Literal["stored", "supplied", "derived"]
 
 
@@ -994,13 +1069,6 @@ class PageFaultFrame(TypedDict):
     id: int
     event: Literal["page:faulted"]
     data: PageFaultEvent
-
-
-class ProblemFault(TypedDict):
-    """One thing that is wrong with the request, and where."""
-
-    pointer: str
-    detail: str
 
 
 # A page fault that could not be carried out, with the tool message for the model that sent
@@ -1333,6 +1401,20 @@ class ResourcePage(TypedDict):
 
     items: list[ResourceRecord]
     nextCursor: str | None
+
+
+ResponsesInput: TypeAlias = str | list[Any]
+
+
+class ResponsesRequest(TypedDict):
+    """A request of the Responses API; other members are ignored."""
+
+    model: NotRequired[str | None]
+    input: ResponsesInput
+    instructions: NotRequired[str | None]
+    tools: NotRequired[list[Any] | None]
+    previous_response_id: NotRequired[None]
+    conversation: NotRequired[None]
 
 
 class SearchHit(TypedDict):
@@ -1853,6 +1935,8 @@ __all__ = [
     "BoundFiles",
     "ChatMessage",
     "ChatMessageDraft",
+    "Compaction",
+    "CompactionUsage",
     "ContentPart",
     "ContentPartDraft",
     "Conversation",
@@ -1887,6 +1971,8 @@ __all__ = [
     "ImageUrlBlock",
     "ImportedEntries",
     "InputKind",
+    "InputTokenCount",
+    "InputTokensDetails",
     "InstructionStyle",
     "Interaction",
     "InteractionDraft",
@@ -1923,10 +2009,13 @@ __all__ = [
     "Modality",
     "MultiModalInput",
     "MultiModalInputDraft",
+    "OpenAIError",
+    "OpenAIProblem",
     "Origin",
     "OutlineEntry",
     "OutlinePage",
     "OutlinedCall",
+    "OutputTokensDetails",
     "PageBatch",
     "PageBlocksRecord",
     "PageContent",
@@ -1972,6 +2061,8 @@ __all__ = [
     "ResourcePage",
     "ResourceRecord",
     "ResourceUser",
+    "ResponsesInput",
+    "ResponsesRequest",
     "Role",
     "SanitizedToolResult",
     "Scene",

@@ -1287,6 +1287,26 @@ def put_history(
     )
 
 
+def compact_response(
+    body: models.ResponsesRequest, *, pagefault_max_tokens: str | None = None
+) -> Call[models.Compaction]:
+    """Store a conversation, and replace it by its user messages and a compaction item."""
+    return Call(
+        "POST",
+        "/v1/responses/compact",
+        decode=json_of,
+        headers={
+            "Pagefault-Max-Tokens": pagefault_max_tokens,
+        },
+        json=body,
+    )
+
+
+def count_input_tokens(body: models.ResponsesRequest) -> Call[models.InputTokenCount]:
+    """Estimate the tokens of a request. Nothing is stored."""
+    return Call("POST", "/v1/responses/input_tokens", decode=json_of, json=body)
+
+
 def create_upload(
     *, tus_resumable: str, upload_length: str, upload_metadata: str | None = None
 ) -> Call[httpx.Headers]:

@@ -38,6 +38,7 @@ from pagefault_dialects.dialects.shapes import (
 from pagefault_dialects.dialects.tool_output import BlockForm, Content, Reading
 from pagefault_dialects.json.values import JsonObject, JsonValue, json_text
 
+_HANDLE_PREFIX = "pagefault."
 _BESIDE: dict[str, Check] = {
     **dict.fromkeys(("id", "call_id", "name", "namespace", "status"), string),
     "caller": record,
@@ -265,3 +266,18 @@ DIALECT = Dialect(
     conversations=(_RESPONSE,),
     frame=frozenset(("id", "status", "phase")),
 )
+
+
+def compaction_item(item_id: str, handle: str) -> JsonObject:
+    """Return a compaction item with a handle in place of encrypted content."""
+    return {"id": item_id, "type": "compaction", "encrypted_content": _HANDLE_PREFIX + handle}
+
+
+def compaction_handle(item: JsonValue) -> str | None:
+    """Return the handle in an item; `None` for other items, and for content of a provider."""
+    if not isinstance(item, dict) or item.get("type") != "compaction":
+        return None
+    content = item.get("encrypted_content")
+    if not isinstance(content, str) or not content.startswith(_HANDLE_PREFIX):
+        return None
+    return content.removeprefix(_HANDLE_PREFIX)

@@ -121,6 +121,8 @@ class Profile:
     """The roles whose turns may have media."""
     address_roles: frozenset[TurnRole] = frozenset({"user", "tool", "assistant"})
     """The roles whose turns may have media by address, if they may have media at all."""
+    window_tokens: int = 128_000
+    """The context window that is assumed if a request names no limit; models have at least it."""
     request_bytes: int | None = None
     """The most bytes of a request, with media as base64."""
     call_id: IdRule = IdRule()

@@ -1,0 +1,62 @@
+"""`/v1/responses`: the routes of the Responses API that need no model."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Header, Response
+
+from app.http.api_route import ApiRoute
+from app.http.calls import CallDep
+from app.http.dependencies import service
+from app.http.openapi_operations import json_body
+from app.http.problem_types import BODY_ERRORS, problem_responses
+from app.services.agents.compactions import Compactions
+from app.wire.responses import Compaction, InputTokenCount, ResponsesRequest
+from app.wire.shape import Shape
+from pagefault_dialects.json.numbers import LARGEST_COUNT
+
+router = APIRouter(prefix="/v1/responses", tags=["responses"], route_class=ApiRoute)
+
+CompactionsDep = Annotated[Compactions, Depends(service(Compactions))]
+MaxTokensHeader = Annotated[
+    int | None,
+    Header(
+        alias="pagefault-max-tokens",
+        ge=1,
+        le=LARGEST_COUNT,
+        description="The most tokens that the item is expanded to.",
+    ),
+]
+
+
+@router.post(
+    "/compact",
+    response_model=Compaction,
+    openapi_extra=json_body(ResponsesRequest),
+    responses=problem_responses(*BODY_ERRORS),
+)
+async def compact_response(
+    call: CallDep, compactions: CompactionsDep, max_tokens: MaxTokensHeader = None
+) -> Response:
+    """Store a conversation, and replace it by its user messages and a compaction item.
+
+    The item has a signed handle of the stored session, valid for 30 days in its project. These two
+    routes and `PUT /api/sessions/{session_id}/history` expand it.
+    """
+    body = call.json_body(call.limits.history_bytes)
+    return _answer(await compactions.compact(call.project_id, body, max_tokens))
+
+
+@router.post(
+    "/input_tokens",
+    response_model=InputTokenCount,
+    openapi_extra=json_body(ResponsesRequest),
+    responses=problem_responses(*BODY_ERRORS),
+)
+async def count_input_tokens(call: CallDep, compactions: CompactionsDep) -> Response:
+    """Estimate the tokens of a request. Nothing is stored."""
+    body = call.json_body(call.limits.history_bytes)
+    return _answer(await compactions.count(call.project_id, body))
+
+
+def _answer(shape: Shape) -> Response:
+    return Response(shape.encode(), media_type="application/json")

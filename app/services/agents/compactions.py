@@ -1,0 +1,221 @@
+"""Compaction of conversations without a model, for clients of the Responses API.
+
+A conversation is stored as a session, and the answer has a handle of it in place of its items. The
+budget of the rendering is the compactor: `app.services.agents.compacted_beginnings` expands the
+item, and old steps give room to newer ones.
+"""
+
+import json
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+
+from app.models.identity import new_id, utc_now
+from app.models.limits import Limits
+from app.services.access.callers import LinkSigner
+from app.services.agents.compacted_beginnings import (
+    CompactedBeginning,
+    CompactionGrant,
+    find_beginning,
+)
+from app.services.agents.conversation_puts import ConversationPuts, ConversationQuery
+from app.services.renders.loaded_sessions import LoadedSession
+from app.services.renders.queries import RenderQuery
+from app.services.renders.session_renders import SessionRenders
+from app.services.requests.body_reader import BodyReader
+from app.services.requests.validation import validated
+from app.services.requests.whole_bodies import RequestBodies, chunks_of
+from app.wire.responses import (
+    Compaction,
+    CompactionUsage,
+    InputTokenCount,
+    InputTokensDetails,
+    OutputTokensDetails,
+    ResponsesRequest,
+)
+from app.wire.shape import raw_json
+from pagefault_dialects.dialects.openai_responses import compaction_item
+from pagefault_dialects.json.values import JsonObject, JsonValue, json_bytes, json_text
+from pagefault_dialects.messages.reading import read_messages
+from pagefault_dialects.model.frontier import NOTHING_EVICTED
+from pagefault_dialects.model.render_options import RenderOptions
+from pagefault_dialects.streams.json_digests import SCHEME, json_digest
+from pagefault_dialects.targets.ladder import ResolvedTurns
+from pagefault_dialects.targets.opening_turns import opened
+from pagefault_dialects.targets.profile import Profile
+from pagefault_dialects.targets.table import TARGETS
+
+HANDLE_DAYS = 30
+_TARGET = "openai-responses"
+_PROFILE = TARGETS[_TARGET]
+DEFAULT_MAX_TOKENS = _PROFILE.window_tokens // 2
+_STORED = ("input", "instructions", "model", "tools")
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """A request, and its items."""
+
+    members: JsonObject
+    items: list[JsonValue]
+    identity: str
+
+    def with_pointers(self) -> Iterator[tuple[str, JsonValue]]:
+        for index, item in enumerate(self.items):
+            yield f"/input/{index}", item
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Compactions:
+    """Compacts conversations, and counts their tokens."""
+
+    puts: ConversationPuts
+    """Stores conversations."""
+    renders: SessionRenders
+    """Fits stored conversations to a budget."""
+    bodies: RequestBodies
+    """Reads requests within the memory budget."""
+    signer: LinkSigner
+    """Signs handles."""
+    limits: Limits
+    """The limits of the JSON of a request."""
+    max_tokens: int
+    """The default budget of expansions."""
+
+    async def compact(
+        self, project_id: str, body: AsyncIterator[bytes], max_tokens: int | None
+    ) -> Compaction:
+        """Store a conversation; return its user messages, and a handle of it.
+
+        A conversation that begins with a handle continues the session of that handle.
+
+        Args:
+            project_id: The caller's project.
+            body: A request of the Responses API.
+            max_tokens: The budget of expansions, if it is not the default.
+
+        Raises:
+            InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The request is invalid, a
+                handle cannot be expanded, or the budget is too small.
+            StoreUnavailableError: A store did not answer.
+        """
+        budget = max_tokens or self.max_tokens
+        async with self.bodies.read(body, self._read) as request:
+            session_id, last_seq = await self._put(project_id, request)
+            messages = [*_user_messages(request)]
+        now = utc_now()
+        stored = await self.puts.stored.load(project_id, session_id)
+        expires_at = now + timedelta(days=HANDLE_DAYS)
+        grant = CompactionGrant(
+            project_id, session_id, stored.incarnation, last_seq, budget, expires_at
+        )
+        whole = await self._count_session(grant, None)
+        kept = await self._count_session(grant, budget)
+        item = compaction_item(f"cmp_{new_id()}", grant.sign(self.signer))
+        return Compaction(
+            id=f"resp_{new_id()}",
+            created_at=int(now.timestamp()),
+            output=[*map(raw_json, [*messages, item])],
+            usage=CompactionUsage(
+                input_tokens=whole,
+                input_tokens_details=InputTokensDetails(),
+                output_tokens=kept,
+                output_tokens_details=OutputTokensDetails(),
+                total_tokens=whole + kept,
+            ),
+        )
+
+    async def count(self, project_id: str, body: AsyncIterator[bytes]) -> InputTokenCount:
+        """Return the estimated tokens of a request, with its handle expanded within its budget.
+
+        Raises as `compact` does. Nothing is stored.
+        """
+        async with self.bodies.read(body, self._read) as request:
+            beginning = find_beginning(self.signer, project_id, request.with_pointers())
+            tokens, items = 0, request.items
+            if beginning is not None:
+                await self._check(project_id, beginning)
+                tokens += await self._count_session(beginning.grant, beginning.grant.max_tokens)
+                items = items[beginning.index + 1 :]
+            tokens += await self._count_items(project_id, request.members, items)
+            if tools := request.members.get("tools"):
+                tokens += _PROFILE.tokens.text(json_text(tools))
+        return InputTokenCount(input_tokens=tokens)
+
+    def _read(self, body: bytes) -> _Request:
+        value = BodyReader(self.limits).read(body)
+        validated(
+            ResponsesRequest,
+            value,
+            "The body is no request of the Responses API without a model; `errors` says where.",
+        )
+        members = {name: value[name] for name in _STORED if value.get(name) is not None}
+        items = members["input"]
+        if isinstance(items, str):
+            items = [{"role": "user", "content": items}]
+        members["input"] = items
+        return _Request(members, items, json_digest(members).removeprefix(SCHEME)[:32])
+
+    async def _put(self, project_id: str, request: _Request) -> tuple[str, int]:
+        """Store a conversation; return its session, and its last `seq`."""
+        beginning = find_beginning(self.signer, project_id, request.with_pointers())
+        session_id = (
+            f"compaction-{request.identity}" if beginning is None else beginning.grant.session_id
+        )
+        query = ConversationQuery(fork_id=f"compaction-{new_id()}")
+        answer = await self.puts.put(
+            project_id, session_id, chunks_of(json_bytes(request.members)), query
+        )
+        receipt = json.loads(b"".join([piece async for piece in answer.chunks()]))
+        return receipt.get("sessionId", session_id), receipt["lastSeq"]
+
+    async def _check(self, project_id: str, beginning: CompactedBeginning) -> None:
+        beginning.check(await self.puts.stored.load(project_id, beginning.grant.session_id))
+
+    async def _count_session(self, grant: CompactionGrant, max_tokens: int | None) -> int:
+        query = RenderQuery(_TARGET, RenderOptions(max_tokens=max_tokens))
+        profile = self.renders.check(query)
+
+        async def fit(loaded: LoadedSession) -> int:
+            _, _, resolved, _ = await self.renders.fit(grant.project_id, loaded, profile, query)
+            return await self.renders.resolver.run(partial(_tokens, resolved, profile))
+
+        async with self.renders.slots.slot(grant.project_id):
+            return await self.renders.load_and_render(
+                grant.project_id, grant.session_id, query, fit, up_to=grant.last_seq
+            )
+
+    async def _count_items(
+        self, project_id: str, members: JsonObject, items: list[JsonValue]
+    ) -> int:
+        if not items and "instructions" not in members:
+            return 0
+        resolver = self.renders.resolver
+        history = await resolver.run(partial(read_messages, {**members, "input": items}))
+        resolved, _ = await resolver.fit(
+            project_id, history.turns, _PROFILE, RenderOptions(), NOTHING_EVICTED, is_whole=True
+        )
+        return await resolver.run(partial(_tokens, resolved, _PROFILE))
+
+
+def _tokens(resolved: ResolvedTurns, profile: Profile) -> int:
+    system, turns = opened(resolved.turns, profile)
+    return profile.tokens.turns(turns, system)
+
+
+def _user_messages(request: _Request) -> Iterator[JsonObject]:
+    """Yield the messages of the user, in the shape of an answer."""
+    for index, item in enumerate(request.items):
+        if not isinstance(item, dict) or item.get("role") != "user":
+            continue
+        content = item.get("content")
+        if isinstance(content, str):
+            content = [{"type": "input_text", "text": content}]
+        yield {
+            "id": item.get("id") or f"msg_{request.identity}_{index}",
+            "type": "message",
+            "status": "completed",
+            "role": "user",
+            "content": content,
+        }

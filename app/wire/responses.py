@@ -1,0 +1,88 @@
+"""Shapes of the Responses API that need no model: compactions, and counts of tokens."""
+
+from typing import Annotated, Any, Literal
+
+from msgspec import Raw
+from pydantic import ConfigDict
+from pydantic.config import JsonDict
+from typing_extensions import TypeAliasType
+
+from app.wire.shape import Shape, ShownAs
+from pagefault_dialects.json.values import JsonObject
+from pagefault_dialects.model.base import FrozenModel
+
+_EXAMPLE: JsonDict = {
+    "model": "gpt-6-astra",
+    "input": [
+        {"role": "user", "content": "What is on the page?"},
+        {"type": "function_call", "call_id": "call_1", "name": "look", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "call_1", "output": "A picture of a cat."},
+    ],
+}
+
+
+ResponsesInput = TypeAliasType("ResponsesInput", str | list[Any])
+"""The items of a conversation, or a text of the user."""
+
+
+class ResponsesRequest(FrozenModel):
+    """A request of the Responses API; other members are ignored."""
+
+    model_config = ConfigDict(extra="allow", json_schema_extra={"examples": [_EXAMPLE]})
+
+    model: str | None = None
+    """The model that reads the conversation."""
+    input: ResponsesInput
+    """The items of the conversation, or a text of the user."""
+    instructions: str | None = None
+    """The system prompt."""
+    tools: list[Any] | None = None
+    """Counted as JSON."""
+    previous_response_id: None = None
+    """Not supported: there are no stored responses."""
+    conversation: None = None
+    """Not supported: there are no stored conversations of this API."""
+
+
+class InputTokensDetails(Shape, rename=None, kw_only=True, omit_defaults=False):
+    """Tokens of the input that a cache had; there is none."""
+
+    cached_tokens: int = 0
+    cache_write_tokens: int = 0
+
+
+class OutputTokensDetails(Shape, rename=None, kw_only=True, omit_defaults=False):
+    """Tokens that a model thought with; there is none."""
+
+    reasoning_tokens: int = 0
+
+
+class CompactionUsage(Shape, rename=None, kw_only=True, omit_defaults=False):
+    """The estimated tokens of a conversation, and of its compaction. No model was called."""
+
+    input_tokens: int
+    """The whole conversation."""
+    input_tokens_details: InputTokensDetails
+    output_tokens: int
+    """The conversation within the budget, as it will be expanded."""
+    output_tokens_details: OutputTokensDetails
+    total_tokens: int
+
+
+class Compaction(Shape, rename=None, kw_only=True, omit_defaults=False):
+    """A compacted conversation, in the shape of the Responses API."""
+
+    id: str
+    object: Literal["response.compaction"] = "response.compaction"
+    created_at: int
+    """Unix time in seconds."""
+    output: Annotated[list[Raw], ShownAs(list[JsonObject])]
+    """The messages of the user, and a compaction item."""
+    usage: CompactionUsage
+
+
+class InputTokenCount(Shape, rename=None, kw_only=True, omit_defaults=False):
+    """The estimated tokens of a conversation."""
+
+    object: Literal["response.input_tokens"] = "response.input_tokens"
+    input_tokens: int
