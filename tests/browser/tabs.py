@@ -44,6 +44,10 @@ class Tab:
         """Go to an address of the viewer."""
         self.page.goto(self.base_url + path)
 
+    def show_cards(self) -> None:
+        """Show entries as cards from now on, also where there are many."""
+        self.page.add_init_script("localStorage.setItem('density', 'cards')")
+
     def give_key(self, key: str) -> None:
         """Enter a key where it is asked for."""
         dialog = self.page.locator("dialog[open]")

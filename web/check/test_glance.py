@@ -115,3 +115,57 @@ def test_calls_of_one_step_are_bars_below_each_other_and_a_click_goes_there(
     page.get_by_role("list", name="Tools").get_by_role("button", name="grep").click()
     expect(page.locator(".call-card")).to_have_count(2)
     expect(page).to_have_url(re.compile("tool=grep"))
+
+
+def test_more_than_50_entries_are_lines_of_at_most_44_pixels(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    picture = shop.content(shop.text("The page."), image_block(media.png(20, 20)))
+    shop.written(writer, [shop.message("user", "Mend the build.")])
+    for number in range(17):
+        failed = "bash" if number == 15 else ""
+        shop.written(writer, step(number, "bash", "grep", failed=failed))
+    shop.written(writer, [shop.tool_result("camera", "c", picture)])
+    tab = add_axe(open_tab(open_service))
+    page = tab.page
+    tab.open(f"/sessions/{shop.SESSION}")
+    lines = page.locator("article.line")
+    expect(lines.last).to_be_in_viewport()
+    heights = lines.evaluate_all("all => all.map((one) => one.getBoundingClientRect().height)")
+    assert len(heights) >= 10
+    assert max(heights) <= 44
+    call = page.locator('article.line[data-seq="51"]')
+    for fact in ("bash", "bash --step 16", "bash says 16.", "ms", "tok", "#51"):
+        expect(call).to_contain_text(fact)
+    thumbnail = page.locator('article.line[data-seq="53"] img')
+    expect(thumbnail).to_have_js_property("naturalWidth", 20)
+    expect(page.locator("article.line.line-failed")).to_contain_text("Failed")
+    assert_accessible(tab)
+
+    # A line opens as a card by a click or a key, and becomes a line again.
+    call.get_by_role("button").click()
+    card = page.locator('.call-card[data-seq="51"]')
+    expect(card).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(call).to_be_focused()
+    expect(card).to_have_count(0)
+    page.keyboard.press("Enter")
+    expect(card).to_be_focused()
+    assert_accessible(tab)
+    page.keyboard.press("c")
+    expect(lines).to_have_count(0)
+    page.reload()
+    expect(page.locator('.call-card[data-seq="53"]')).to_be_visible()
+    page.keyboard.press("c")
+    expect(lines.last).to_be_visible()
+
+
+def test_few_entries_are_cards(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    shop.written(writer, step(1, "bash"))
+    tab = open_tab(open_service)
+    tab.open(f"/sessions/{shop.SESSION}")
+    expect(tab.page.locator(".call-card")).to_be_visible()
+    tab.page.keyboard.press("c")
+    expect(tab.page.locator("article.line")).to_have_count(2)

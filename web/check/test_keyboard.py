@@ -102,6 +102,7 @@ def test_focus_goes_along_from_entry_to_entry(
     for number in range(1, 61):
         shop.written(writer, [shop.message("user", f"Entry {number}.\n{long}")])
     tab = open_tab(open_service)
+    tab.show_cards()
     page = tab.page
     tab.open(f"/sessions/{shop.SESSION}#30")
     expect(tab.entries.and_(page.locator("[aria-current]"))).to_be_in_viewport()
@@ -134,6 +135,7 @@ def test_focus_goes_to_an_entry_far_away_that_is_not_loaded_yet(
     for number in range(1, 301):
         shop.written(writer, [shop.message("user", f"Entry {number}.")])
     tab = open_tab(open_service)
+    tab.show_cards()
     page = tab.page
     tab.open(f"/sessions/{shop.SESSION}")
     expect(page.locator('[data-seq="300"]')).to_be_in_viewport()

@@ -59,6 +59,7 @@ def test_long_history_loads_only_what_is_looked_at_and_can_be_read_whole(
 ) -> None:
     numbers = written_history(writer)
     tab = open_tab(open_service)
+    tab.show_cards()
     tab.page.add_init_script(_WATCH)
     tab.open(f"/sessions/{shop.SESSION}")
     last = entry(tab, COUNT)

@@ -72,6 +72,7 @@ def read_up_to(tab: Tab, scroller: Locator, seq: int) -> tuple[int, float]:
 def test_entry_has_an_address(told_service: LiveService, open_tab: OpenTab, address: str) -> None:
     seq = int(address.strip("#?seq="))
     tab = open_tab(told_service)
+    tab.show_cards()
     tab.open(f"/sessions/{shop.SESSION}{address}")
     scroller = tab.page.get_by_role("region", name="Entries")
     expect(entry(scroller, seq)).to_be_in_viewport()

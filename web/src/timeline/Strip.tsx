@@ -6,7 +6,7 @@ import type { OutlineEntry } from "@pagefault/client";
 import { counted, numberText, visibleName } from "@pagefault/react";
 import { type CSSProperties, useMemo } from "react";
 
-import { STRIP } from "../words/timeline";
+import { LINE, STRIP } from "../words/timeline";
 import { type Filter, toolsIn } from "./finding/filter";
 import { PlaceSlider, rectangles } from "./PlaceSlider";
 import type { Row } from "./rows";
@@ -24,6 +24,8 @@ interface StripProps {
   readonly colours: ToolColours;
   readonly filter: Filter;
   readonly setFilter: (filter: Filter) => void;
+  readonly isLines: boolean;
+  readonly setLines: (wanted: boolean) => void;
 }
 
 /** A shorter session is seen at a glance anyway. */
@@ -67,7 +69,16 @@ export function Strip(props: StripProps) {
           style={{ insetInlineStart: `${100 * (line.places[at] ?? 0)}%` }}
         />
       </PlaceSlider>
-      <Chips {...props} />
+      <div className="strip-foot small">
+        <Chips {...props} />
+        <button
+          type="button"
+          className="button plain small"
+          onClick={() => props.setLines(!props.isLines)}
+        >
+          {props.isLines ? LINE.cards : LINE.lines}
+        </button>
+      </div>
     </div>
   );
 }
@@ -78,7 +89,7 @@ function Chips({ all, colours, filter, setFilter }: StripProps) {
   const shown = tools.slice(0, MOST_CHIPS);
   if (shown.length === 0) return null;
   return (
-    <ul className="strip-chips small" aria-label={STRIP.tools}>
+    <ul className="strip-chips" aria-label={STRIP.tools}>
       {shown.map(([name, count]) => (
         <li key={name}>
           <button

@@ -3,7 +3,9 @@ import type { OutlinedSession } from "@pagefault/react";
 import { useMemo } from "react";
 import { useLocation, useNavigate, useSearchParams } from "react-router";
 
+import { useKeys } from "../keys/useKeys";
 import { Empty } from "../shared/states";
+import { KEYS } from "../words/keys";
 import { TIMELINE } from "../words/timeline";
 import { FindBar } from "./finding/FindBar";
 import {
@@ -18,7 +20,8 @@ import { FEWEST_MAPPED, Minimap } from "./Minimap";
 import { FEWEST_IN_STRIP, Strip } from "./Strip";
 import type { KeptPlace } from "./placeKept";
 import type { Row } from "./rows";
-import { TimelineList, estimatedHeight } from "./TimelineList";
+import { TimelineList, estimatedHeight, heightOfLines } from "./TimelineList";
+import { useDensity, useOpenedRows } from "./density";
 import { SessionContext } from "./sessionContext";
 import { toolsBySeq } from "./spans";
 import { ToolColoursContext, toolColoursOf } from "./toolColours";
@@ -30,6 +33,8 @@ interface TimelineProps {
   readonly rows: readonly Row[];
   readonly place: KeptPlace;
 }
+
+const CARD_GAP_PX = 12;
 
 export function Timeline({ sessionId, session, rows: all, place }: TimelineProps) {
   const { entries: outline, lower, outline: source, bodies } = session;
@@ -45,15 +50,27 @@ export function Timeline({ sessionId, session, rows: all, place }: TimelineProps
   );
   const colours = useMemo(() => toolColoursOf(all), [all]);
   const tools = useMemo(() => toolsBySeq(all), [all]);
+  const [density, setDensity] = useDensity(outline.length);
+  const isLines = density === "lines";
   const list = useRowList({
     rows,
     entries: shown,
     filter: JSON.stringify(filter),
     lower,
     place,
-    estimate: estimatedHeight,
+    estimate: isLines ? heightOfLines : estimatedHeight,
+    gapPx: isLines ? 0 : CARD_GAP_PX,
   });
+  const opened = useOpenedRows(list);
   const current = list.seen ?? shown.at(-1)?.seq ?? 0;
+
+  function setLines(wanted: boolean) {
+    setDensity(wanted ? "lines" : "cards");
+    // What is read stays where it is.
+    if (!list.isAtEnd()) list.goTo(current);
+  }
+
+  useKeys([{ key: "c", said: KEYS.density, run: () => setLines(!isLines) }]);
 
   function setFilter(changed: Filter) {
     // The entry that the address names stays in it. At once, or what was ticked is seen unticked.
@@ -69,6 +86,7 @@ export function Timeline({ sessionId, session, rows: all, place }: TimelineProps
             {...{ rows, all, current, colours, filter, setFilter }}
             entries={shown}
             goTo={list.goTo}
+            {...{ isLines, setLines }}
           />
         )}
         <FindBar
@@ -87,7 +105,7 @@ export function Timeline({ sessionId, session, rows: all, place }: TimelineProps
             </Empty>
           ) : (
             <TimelineList
-              {...{ list, rows, outline, bodies, lower }}
+              {...{ list, rows, outline, bodies, lower, isLines, opened }}
               named={place.named}
               failure={session.failure}
               onRetry={source.catchUp}

@@ -8,7 +8,8 @@ import { useSkipTarget } from "../shell/skipTargets";
 import { SHELL } from "../words/shell";
 import { TIMELINE } from "../words/timeline";
 import { DayRow } from "./DayRow";
-import { RowView } from "./entries/RowView";
+import type { OpenedRows } from "./density";
+import { TimelineRow } from "./entries/TimelineRow";
 import { titleOf } from "./history";
 import { type Row, entriesOf } from "./rows";
 import type { RowList } from "./useRowList";
@@ -24,13 +25,16 @@ interface TimelineListProps {
   readonly lower: number;
   readonly failure: unknown;
   readonly onRetry: () => void;
+  /** Whether rows are lines, and which of them are opened. */
+  readonly isLines: boolean;
+  readonly opened: OpenedRows;
 }
 
 /** Bodies of this many rows before and behind those that are drawn are loaded as well. */
 const LOOK_AHEAD = 10;
 
 export function TimelineList(props: TimelineListProps) {
-  const { list, rows, bodies, named, lower, failure } = props;
+  const { list, rows, bodies, named, lower, failure, isLines } = props;
   useSkipTarget("timeline", SHELL.skipTo.timeline);
   const { virtualizer, scroller } = list;
   const drawn = virtualizer.getVirtualItems();
@@ -64,7 +68,7 @@ export function TimelineList(props: TimelineListProps) {
         aria-label={TIMELINE.entries}
       >
         {lower > 0 && <p className="earlier small quiet">{TIMELINE.loadingEarlier(lower)}</p>}
-        <ol className="entries" style={{ height: virtualizer.getTotalSize() }}>
+        <ol className={isLines ? "entries as-lines" : "entries"} style={{ height: virtualizer.getTotalSize() }}>
           {drawn.map(({ key, index, start }) => {
             const row = rows[index];
             return (
@@ -81,7 +85,7 @@ export function TimelineList(props: TimelineListProps) {
                   {row.kind === "day" ? (
                     <DayRow day={row.day} />
                   ) : (
-                    <RowView row={row} loaded={bodies.find} named={named} />
+                    <TimelineRow {...{ row, bodies, named, isLines }} {...props.opened} />
                   )}
                 </li>
               )
@@ -118,6 +122,15 @@ export function estimatedHeight(row: Row): number {
   if (row.kind === "day") return 28;
   const heights = entriesOf(row).map(heightOf);
   return heights.reduce((sum, height) => sum + height, 0);
+}
+
+const LINE_PX = 34;
+
+/** How high a row of lines is, unless it is opened. */
+export function heightOfLines(row: Row): number {
+  if (row.kind === "day") return 28;
+  const lines = row.kind === "entry" ? 1 : row.calls.length + (row.caller === null ? 0 : 1);
+  return LINE_PX * lines;
 }
 
 function heightOf(entry: OutlineEntry): number {

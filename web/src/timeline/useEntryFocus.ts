@@ -57,7 +57,9 @@ export function useEntryFocus(scroller: RefObject<HTMLDivElement | null>): Entry
     seen,
     open: (seq) => {
       const entry = scroller.current?.querySelector(`[data-seq="${seen() ?? seq}"]`);
-      entry?.querySelector<HTMLElement>("button[aria-expanded], summary")?.click();
+      // A line that was opened becomes a line again.
+      const opened = entry?.closest(".opened-row") ?? entry;
+      opened?.querySelector<HTMLElement>("button[aria-expanded], summary")?.click();
     },
     giveTo: (seq) => {
       wanted.current = { seq, from: document.activeElement };

@@ -53,10 +53,12 @@ interface Asked {
   readonly lower: number;
   readonly place: KeptPlace;
   readonly estimate: (row: Row) => number;
+  /** Between two rows. */
+  readonly gapPx: number;
 }
 
 export function useRowList(asked: Asked): RowList {
-  const { rows, entries, filter, lower, estimate } = asked;
+  const { rows, entries, filter, lower, estimate, gapPx } = asked;
   const { start, keep } = asked.place;
   const scroller = useRef<HTMLDivElement>(null);
   const isFollowing = useRef(start === undefined || start === "end");
@@ -81,13 +83,20 @@ export function useRowList(asked: Asked): RowList {
     estimateSize,
     getItemKey,
     overscan: rows.length <= SHORT ? SHORT : OVERSCAN,
-    gap: GAP_PX,
+    gap: gapPx,
     paddingStart: GAP_PX,
     paddingEnd: 2 * GAP_PX,
     anchorTo: "end",
     scrollEndThreshold: NEAR_END_PX,
     useAnimationFrameWithResizeObserver: false,
   });
+
+  // Rows that are drawn in another way have other heights, those that are not drawn as well.
+  const drawnBy = useRef(estimate);
+  useLayoutEffect(() => {
+    if (drawnBy.current !== estimate) virtualizer.measure();
+    drawnBy.current = estimate;
+  }, [estimate, virtualizer]);
 
   function toEnd() {
     const box = scroller.current;

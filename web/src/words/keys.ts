@@ -14,6 +14,7 @@ export const KEYS = {
   start: "Beginning",
   end: "End",
   open: "Open or fold what the entry has folded",
+  density: "Entries as lines or as cards",
   leave: "Leave a field, close what is open",
   isOn: "Single letters are keys",
   button: "Keys",

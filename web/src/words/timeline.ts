@@ -63,6 +63,14 @@ export const ENTRY = {
   system: "Instructions",
 };
 
+export const LINE = {
+  close: "Show as a line",
+  images: (count: number) => counted(count, "image"),
+  tokens: (count: string) => `${count} tok`,
+  lines: "As lines",
+  cards: "As cards",
+};
+
 export const STEP = {
   call: "Call",
   failed: "Failed",

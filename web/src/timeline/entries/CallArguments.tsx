@@ -25,7 +25,7 @@ export function CallArguments({ source }: { source: string | undefined }) {
 }
 
 /** Arguments that are JSON in a string, as the JSON that they are. */
-function unquoted(source: string): string {
+export function unquoted(source: string): string {
   if (!source.startsWith('"')) return source;
   const text = String(JSON.parse(source));
   try {

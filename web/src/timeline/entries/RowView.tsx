@@ -8,7 +8,7 @@ import { EntryView } from "./EntryView";
 import { StepView } from "./StepView";
 import { UnloadedEntry } from "./UnloadedEntry";
 
-type DrawnRow = Exclude<Row, { kind: "day" }>;
+export type DrawnRow = Exclude<Row, { kind: "day" }>;
 
 interface RowViewProps {
   readonly row: DrawnRow;
@@ -60,7 +60,7 @@ const DrawnRowView = memo(
 );
 
 /** Rows are made anew whenever the outline grows. */
-function isSame(before: DrawnRow, after: DrawnRow): boolean {
+export function isSame(before: DrawnRow, after: DrawnRow): boolean {
   if (before === after) return true;
   const [first, second] = [entriesOf(before), entriesOf(after)];
   return first.length === second.length && first.every((each, index) => each === second[index]);

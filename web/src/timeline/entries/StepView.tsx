@@ -63,6 +63,6 @@ export function StepView({ row, named, bodies }: StepViewProps) {
 }
 
 /** The call as the message has it: by its id, or, where the dialect has none, by its place. */
-function madeAs(made: readonly ShownCall[], call: Call, index: number): ShownCall | undefined {
+export function madeAs(made: readonly ShownCall[], call: Call, index: number): ShownCall | undefined {
   return made.find(({ id }) => id !== undefined && id === call.id) ?? made[index];
 }

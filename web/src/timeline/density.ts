@@ -1,0 +1,58 @@
+/** Whether entries are lines or cards: as chosen on this device, else lines where there are many. */
+import { useMemo, useRef, useState } from "react";
+import { flushSync } from "react-dom";
+
+import type { RowList } from "./useRowList";
+
+const CHOICE = "density";
+const MOST_CARDS = 50;
+
+export type Density = "lines" | "cards";
+
+export function useDensity(count: number): readonly [Density, (chosen: Density) => void] {
+  const [chosen, setChosen] = useState(() => densityIn(localStorage.getItem(CHOICE)));
+  const usual = count > MOST_CARDS ? "lines" : "cards";
+  return [
+    chosen ?? usual,
+    (density) => {
+      localStorage.setItem(CHOICE, density);
+      setChosen(density);
+    },
+  ];
+}
+
+function densityIn(stored: string | null): Density | undefined {
+  return stored === "lines" || stored === "cards" ? stored : undefined;
+}
+
+/** The rows that are opened while all are lines, by their numbers. */
+export interface OpenedRows {
+  readonly rows: ReadonlySet<number>;
+  /** Opens a row, and gives the focus to one of its entries. */
+  readonly open: (row: number, seq: number) => void;
+  readonly close: (row: number) => void;
+}
+
+export function useOpenedRows({ focus }: RowList): OpenedRows {
+  const [rows, setRows] = useState<ReadonlySet<number>>(new Set());
+  const latest = useRef(focus);
+  latest.current = focus;
+  return useMemo(() => {
+    const change = (seq: number, changed: (rows: Set<number>) => void) => {
+      // The focus goes along to what is drawn in place of what had it.
+      flushSync(() => {
+        setRows((before) => {
+          const after = new Set(before);
+          changed(after);
+          return after;
+        });
+      });
+      latest.current.giveTo(seq);
+    };
+    return {
+      rows,
+      open: (row, seq) => change(seq, (opened) => opened.add(row)),
+      close: (row) => change(latest.current.seen() ?? row, (opened) => opened.delete(row)),
+    };
+  }, [rows]);
+}

@@ -1,0 +1,46 @@
+/** What an entry, a call and its result say and show in one line. */
+import type { Medium, SessionEntry } from "@pagefault/react";
+
+import { isToolResult } from "../history";
+import { type ShownBlock, blocksOfMessage } from "../messageBlocks";
+import { unquoted } from "./CallArguments";
+
+const MOST_CHARACTERS = 200;
+
+/** The value of the first argument of a call, as text; empty if there is none. */
+export function firstArgument(source: string | undefined): string {
+  if (source === undefined) return "";
+  let value: unknown;
+  try {
+    value = JSON.parse(unquoted(source));
+  } catch {
+    return source.slice(0, MOST_CHARACTERS);
+  }
+  const first: unknown =
+    typeof value === "object" && value !== null ? Object.values(value)[0] : value;
+  if (first === undefined) return "";
+  const text = typeof first === "string" ? first : JSON.stringify(first);
+  return text.slice(0, MOST_CHARACTERS).replaceAll(/\s+/g, " ");
+}
+
+/** The last line that a result says, which names the cause of most failures. */
+export function lastLine(body: SessionEntry | undefined): string | undefined {
+  if (body === undefined || !isToolResult(body.entry)) return undefined;
+  const texts = body.entry.sanitized.parts.flatMap((part) => (part.type === "text" ? part.text : []));
+  const last = texts.at(-1)?.trimEnd().split("\n").at(-1)?.trim();
+  return last === "" ? undefined : last?.slice(0, MOST_CHARACTERS);
+}
+
+/** The images of an entry, in their order. */
+export function imagesIn({ entry, source }: SessionEntry): readonly Medium[] {
+  if (!isToolResult(entry)) return blocksOfMessage({ ...entry }, source).flatMap(imagesOfBlock);
+  return entry.sanitized.parts.flatMap((part) =>
+    part.type === "image" ? [{ reference: part.image, mimeType: part.mimeType }] : [],
+  );
+}
+
+function imagesOfBlock(block: ShownBlock): readonly Medium[] {
+  if (block.kind === "result") return block.blocks.flatMap(imagesOfBlock);
+  if (block.kind !== "medium") return [];
+  return block.medium.mimeType?.startsWith("image/") === false ? [] : [block.medium];
+}
