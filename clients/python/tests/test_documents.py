@@ -11,11 +11,14 @@ import re
 import subprocess
 import sys
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from clients.python.tests.servers import ROOT, serving
+from clients.python.tests.providers import ANSWER, ARGUMENTS, answer_as_model
+from clients.python.tests.rendered import lines_of
+from clients.python.tests.servers import ROOT, ScriptedService, serving
 from pagefault_client import Pagefault
 
 PAGES = [
@@ -47,13 +50,16 @@ asyncio.run(main())
 }
 
 
-def run(name: str, url: str, folder: Path) -> str:
+AGENTS = ["langchain", "openai-agents", "pydantic-ai"]
+
+
+def run(name: str, url: str, folder: Path, **variables: str) -> str:
     program = "\n".join(RUN[name]).replace("http://localhost:8000", url)
     path = folder / "page.py"
     path.write_text(program + AFTERWARDS.get(name, ""))
     done = subprocess.run(  # noqa: S603 - our own pages
         [sys.executable, "-W", "error", str(path)],
-        env={**os.environ, "PAGEFAULT_URL": url},
+        env={**os.environ, "PAGEFAULT_URL": url, **variables},
         cwd=folder,
         capture_output=True,
         text=True,
@@ -76,7 +82,12 @@ def folder(tmp_path: Path, png: bytes) -> Path:
 
 
 @pytest.mark.parametrize(
-    "name", sorted({name for name, code in RUN.items() if code} - NOT_RUN_HERE)
+    "name",
+    sorted(
+        {name for name, code in RUN.items() if code}
+        - NOT_RUN_HERE
+        - {f"docs/start/{name}.md" for name in AGENTS}
+    ),
 )
 def test_python_of_a_page_runs_as_it_stands(name: str, folder: Path) -> None:
     with serving(folder / "data") as url, Pagefault(url) as pf:
@@ -89,6 +100,33 @@ def test_python_of_a_page_runs_as_it_stands(name: str, folder: Path) -> None:
         if name == "docs/results.md":
             (record,) = pf.tool_results.list("demo")
             assert json.loads(printed)["id"] == record["id"]
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_agent_of_a_page_runs_with_a_provider_that_answers(
+    name: str, folder: Path, scripted: Callable[..., ScriptedService]
+) -> None:
+    provider = scripted(answer_as_model)
+    with serving(folder / "data") as url, Pagefault(url) as pf:
+        printed = run(
+            f"docs/start/{name}.md",
+            url,
+            folder,
+            OPENAI_BASE_URL=f"{provider.url}/v1",
+            OPENAI_API_KEY="stub",
+            OPENAI_AGENTS_DISABLE_TRACING="1",
+        )
+        assert printed == f"{ANSWER}\n"
+        question, call, result, *_, answer = lines_of(pf.session("shop"))
+        assert (question, call) == (
+            "user: What does the shop look like?",
+            f"call_1: shot{ARGUMENTS}",
+        )
+        assert result.startswith("call_1: ")
+        assert answer == f"assistant: {ANSWER}"
+        assert [item["kind"] for item in pf.resources.list()] == ["image"]
+    assert "page_fault" in str(json.loads(provider.requests[0].body)["tools"])
+    assert "image/png;base64" in provider.requests[-1].body.decode()
 
 
 def test_pages_and_their_snippets_are_found() -> None:

@@ -50,8 +50,8 @@ class PagefaultMessageHistory(AsyncRecorder):
 
     async def add(self, messages: Sequence[ModelMessage]) -> None:
         """Append the messages of a run; those that its tools have stored are not repeated."""
-        run_id = messages[-1].run_id if messages else None
-        new = [message for message in messages if message.run_id == run_id]
+        run_id = _run_id(messages[-1]) if messages else None
+        new = [message for message in messages if _run_id(message) == run_id]
         count = self._counts.get(run_id or "", 0)
         dumped = ModelMessagesTypeAdapter.dump_python(new[count:], mode="json")
         if dumped:
@@ -59,6 +59,20 @@ class PagefaultMessageHistory(AsyncRecorder):
             await self.save([{**message, "instructions": None} for message in dumped])
         if run_id:
             self._counts[run_id] = len(new)
+
+    async def add_before_call(self, ctx: RunContext[Any]) -> None:
+        """Append the messages of a run up to a call; if that fails, they are appended later."""
+        run_id = _run_id(ctx)
+        messages = [message for message in ctx.messages if run_id and _run_id(message) == run_id]
+        try:
+            await self.add(messages)
+        except PagefaultError as error:
+            logger.warning("the messages before %s are not stored yet: %s", ctx.tool_call_id, error)
+
+
+def _run_id(value: object) -> str | None:
+    # Early versions have none.
+    return getattr(value, "run_id", None)
 
 
 async def memory_tools(session: AsyncSession | AsyncRecorder) -> list[Tool[Any]]:
@@ -98,11 +112,8 @@ class RememberingToolset(WrapperToolset[Any]):
         """Run a tool, store its result, and return the rendered result."""
         memory = AsyncMemory(self.session)
         call = ToolCall(name, _id_of(ctx), tool_args)
-        if isinstance(self.session, PagefaultMessageHistory) and ctx.run_id:
-            try:
-                await self.session.add([each for each in ctx.messages if each.run_id == ctx.run_id])
-            except PagefaultError as error:
-                logger.warning("the messages before %s are not stored yet: %s", call, error)
+        if isinstance(self.session, PagefaultMessageHistory):
+            await self.session.add_before_call(ctx)
         try:
             result = await super().call_tool(name, tool_args, ctx, tool)
         except (ApprovalRequired, CallDeferred):
