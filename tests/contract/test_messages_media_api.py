@@ -24,6 +24,7 @@ ROUTE = MESSAGES
 LARGE = png(noise=True)
 B64 = base64.b64encode(LARGE).decode()
 URI = data_uri(LARGE, "image/png")
+NAMED_URI = URI.replace(";base64", ";name=report.png;base64")
 LARGE_JPEG = jpeg(noise=True)
 JPEG_URI = data_uri(LARGE_JPEG, "image/jpeg")
 DOCUMENT = pdf() * 2
@@ -293,6 +294,8 @@ def test_what_only_looks_like_a_medium_stays(client: httpx.Client, content: obje
     "member",
     [
         {"tool_calls": [{"function": {"arguments": json.dumps({"image": URI})}}]},
+        # A file in the arguments of a tool, as SEP-2631 sends it.
+        {"tool_calls": [{"function": {"arguments": json.dumps({"document": NAMED_URI})}}]},
         {"~": {"a/b": [URI, {"": URI}]}},
         {"metadata": {"0": {"thumbnail": B64}}},
         {"name": URI},

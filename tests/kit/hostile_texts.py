@@ -107,6 +107,12 @@ SHAPES: dict[str, Shape] = {
     "empty boxes": repeated("\0\0\0\x08free"),
     "empty chunks": repeated("abcd\0\0\0\0"),
     "small blocks": repeated("\x01a"),
+    # Bytes as Python writes them.
+    "starts of literals": repeated("b'%P "),
+    "small literals": repeated("b'%PDF-1.7' "),
+    "literals in each other's marks": repeated("b'\\x89PNG\\r\\n\\x1a\\nb\"\\x89PNG\\r\\n\\x1a\\n"),
+    "a literal, open": repeated("\\\\", before="b'\\x89PNG\\r\\n\\x1a\\n"),
+    "a literal of letters, open": repeated("a", before="b'\\x89PNG\\r\\n\\x1a\\n"),
     # Data URIs.
     "heads": repeated("data:a/b;"),
     "heads without a type": repeated("data:"),

@@ -507,6 +507,17 @@ async def test_address_with_a_slash_at_its_end_is_served_alike(
     assert outcomes[0][0] == too_large
 
 
+@MODES
+async def test_transfer_of_files_of_a_draft_is_offered_nowhere(
+    service: LiveService, key: str, mode: str
+) -> None:
+    async with asking(service, key, mode=mode) as client:
+        offered = client.server_capabilities.model_dump(mode="json")
+        tools = await client.list_tools()
+    assert "files" not in offered
+    assert not {"x-mcp-file", "inputFiles"} & set(tools.model_dump_json().split('"'))
+
+
 @pytest.mark.parametrize("path", ["/mcp", "/mcp/"])
 def test_every_method_and_guard_of_the_address_knows_its_slash(
     guarded: dict[str, httpx.Client], path: str

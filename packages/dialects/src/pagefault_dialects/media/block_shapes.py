@@ -12,6 +12,7 @@ from typing import TypeGuard
 from pagefault_dialects.media import block_table
 from pagefault_dialects.media.base64_text import CERTAIN_BASE64_CHARS
 from pagefault_dialects.media.block_table import NAMES, PLAIN, BlockShape, MemberPath, is_url_path
+from pagefault_dialects.media.data_uris import is_data_uri
 from pagefault_dialects.media.line_lists import joined_lines
 from pagefault_dialects.media.raw_audio import format_members, type_of_format
 from pagefault_dialects.media.types import canonical_mime_type, is_textual, mime_type_for_filename
@@ -199,6 +200,9 @@ def embedded_claims(members: dict[str, object]) -> dict[MemberPath, MediaClaim]:
     typed = match_typed_block(members)
     if typed:
         claims[typed.path] = typed.claim
+    if isinstance(uri := members.get("uri"), str) and is_data_uri(uri):
+        # A `FileValue` of SEP-2631, for example.
+        claims[("uri",)] = _plain_claim(members, "uri")
     return claims
 
 
@@ -251,7 +255,7 @@ def _match(
 
 
 def _plain_claim(members: dict[str, object], key: str) -> MediaClaim:
-    kind, holds_bytes = PLAIN[key]
+    kind, holds_bytes = PLAIN.get(key, (None, False))
     mime = _mime_type(members, ())
     name = _filename(members, (key,))
     if mime and kind and not mime[1].lower().startswith(kind):

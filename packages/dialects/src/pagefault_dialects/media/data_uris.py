@@ -242,26 +242,27 @@ def base64_head_end(text: str) -> int:
     return head.end() if head and head["base64"] else 0
 
 
-def has_scheme(text: str) -> bool:
-    """Return whether a text may contain a data URI. This takes a fifth of the time of a search.
+def has_scheme(text: str, start: int = 0, end: int | None = None) -> bool:
+    """Return whether `text[start:end]` may contain a data URI, in a fifth of the time of a search.
 
     Bytes of other characters never match ASCII letters in UTF-8.
     """
-    for start in range(0, len(text), WINDOW_CHARS):
-        window = text[start : start + WINDOW_CHARS + _SCHEME_CHARS]
+    end = len(text) if end is None else end
+    for at in range(start, end, WINDOW_CHARS):
+        window = text[at : min(at + WINDOW_CHARS, end) + _SCHEME_CHARS]
         lower = window.encode("utf-8", "surrogatepass").lower()
         if b"data:" in lower or b"data%3a" in lower:
             return True
     return False
 
 
-def find_data_uris(text: str) -> Iterator[DataUriSpan]:
-    """Yield the data URIs inside a text that have usable content, in order."""
-    if not has_scheme(text):
+def find_data_uris(text: str, position: int = 0, end: int | None = None) -> Iterator[DataUriSpan]:
+    """Yield the data URIs that begin in `text[position:end]` and have usable content, in order."""
+    end = len(text) if end is None else end
+    if not has_scheme(text, position, end):
         return
-    position = 0
     # One bounded search for each head: a text full of heads would be one long search otherwise.
-    while scheme := search_windows(_SCHEME, text, position, len(text), reach=_SCHEME_CHARS):
+    while scheme := search_windows(_SCHEME, text, position, end, reach=_SCHEME_CHARS):
         head = _HEAD.match(text, scheme.start())
         span_of = _base64_span if head and head["base64"] else _percent_encoded_span
         span = span_of(text, head) if head else None

@@ -50,7 +50,9 @@ from pagefault_dialects.results.parts import (
     text_parts,
 )
 from pagefault_dialects.results.resource_blocks import (
+    carries_file_value,
     carries_resource,
+    read_file_value,
     read_resource,
     read_resource_link,
 )
@@ -266,4 +268,5 @@ _READERS: dict[str, tuple[_Reader, ...]] = {
     ),
     "resource": ((carries_resource, read_resource),),
     "resource_link": ((_holds("uri", str), read_resource_link),),
+    "file": ((carries_file_value, read_file_value),),
 }

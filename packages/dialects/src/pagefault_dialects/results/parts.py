@@ -13,6 +13,7 @@ from pagefault_dialects.json.values import MediaSlot, json_template
 from pagefault_dialects.media.base64_runs import decode_undeclared
 from pagefault_dialects.media.base64_text import CERTAIN_BASE64_CHARS, decode_base64
 from pagefault_dialects.media.block_shapes import MediaClaim, Payload
+from pagefault_dialects.media.bytes_literals import decode_bytes_literal
 from pagefault_dialects.media.data_uris import is_data_uri, parse_data_uri, parse_text_uri
 from pagefault_dialects.media.types import (
     OCTET_STREAM,
@@ -105,7 +106,7 @@ def text_parts(
         return _decoded_parts(uri.data, claim, place, encoded=text)
     if (written := parse_text_uri(text)) and readable_text(written[1].encode()) is not None:
         return _rewritten_parts(written[1], place, written[0] or declared)
-    if data := decode_undeclared(text):
+    if data := decode_undeclared(text) or decode_bytes_literal(text):
         return [medium_part(data, MediaClaim(), place)]
     parts = _rewritten_parts(text, place, declared)
     if uri and len(parts) == 1:
@@ -234,7 +235,7 @@ def _data_uri_parts(text: str, claim: MediaClaim, place: ReadContext) -> list[No
 
 
 def _encoded_parts(text: str, claim: MediaClaim, place: ReadContext) -> list[NormalizedPart]:
-    data = decode_base64(text)
+    data = decode_base64(text) or decode_bytes_literal(text, is_declared=True)
     if claim.mime_type is None or not is_textual(claim.mime_type):
         if data is None:
             return _undecodable_parts(text, claim, place)

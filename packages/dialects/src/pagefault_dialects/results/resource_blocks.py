@@ -1,4 +1,8 @@
-"""MCP's embedded resources and resource links (specification 2026-07-28, "Tool Result")."""
+"""MCP's embedded resources and resource links (specification 2026-07-28, "Tool Result").
+
+The draft SEP-2631 adds `{"type": "file", "file": {"uri", "name", "mimeType", "size"}}`. Its members
+are those of a link; `uri` may also be a `data:` URI.
+"""
 
 from dataclasses import replace
 from decimal import Decimal
@@ -13,6 +17,7 @@ from pagefault_dialects.media.block_shapes import (
     value_at,
 )
 from pagefault_dialects.media.block_table import MemberPath
+from pagefault_dialects.media.data_uris import is_data_uri
 from pagefault_dialects.media.types import canonical_mime_type, is_textual
 from pagefault_dialects.model.normalized import (
     NormalizedPart,
@@ -91,6 +96,28 @@ def read_resource_link(block: dict[str, object], place: ReadContext) -> list[Nor
     summary, described = _summary(block, place)
     parts = [NormalizedText((summary,))]
     return with_side_information(parts, block, [("type",), *described], place)
+
+
+def carries_file_value(block: dict[str, object]) -> bool:
+    """Return whether a block of type `file` has a `FileValue` of SEP-2631."""
+    return isinstance(value_at(block, ("file", "uri")), str)
+
+
+def read_file_value(block: dict[str, object], place: ReadContext) -> list[NormalizedPart]:
+    """Return a `FileValue`: the file in its `data:` URI, otherwise what a link has."""
+    file = block["file"]
+    members = dict(file) if isinstance(file, dict) else {}
+    name = _text_of(members, "name") or _text_of(members, "displayName")
+    uri, type_key = str(members["uri"]), _type_key(members)
+    if is_data_uri(uri):
+        claim = MediaClaim(mime_type=_text_of(members, type_key), filename=name)
+        parts = declared_parts(uri, claim, place.inside("file", "uri"))
+        described = ("uri", "name", "displayName", type_key, "size", "digest")
+        consumed: list[MemberPath] = [("type",), *(("file", key) for key in described)]
+        return with_side_information(parts, block, consumed, place, filename=name)
+    rest = {key: value for key, value in block.items() if key != "file"}
+    members |= {"name": name} if members.pop("displayName", None) is not None else {}
+    return read_resource_link({**rest, **members, "type": "resource_link"}, place)
 
 
 def _summary(block: dict[str, object], place: ReadContext) -> tuple[str, list[MemberPath]]:

@@ -27,6 +27,11 @@ from pagefault_dialects.media.block_shapes import (
     is_handle,
 )
 from pagefault_dialects.media.block_table import MemberPath
+from pagefault_dialects.media.bytes_literals import (
+    decode_bytes_literal,
+    find_bytes_literals,
+    may_hold_bytes_literal,
+)
 from pagefault_dialects.media.data_uris import (
     find_data_uris,
     has_scheme,
@@ -230,7 +235,7 @@ def _rewrite_string(
     data = _claimed_text(text, claim) if claim else None
     if data is None and is_repeated:
         data = decode_base64(text)
-    data = data or decode_undeclared(text)
+    data = data or decode_undeclared(text) or decode_bytes_literal(text)
     if data:
         return rewriting.keep(data, claim or MediaClaim(), is_text=was_text is True)
     return rewrite_text(text, rewriting.pointer, rewriting)
@@ -267,6 +272,7 @@ def _claimed_text(text: str, claim: MediaClaim) -> bytes | None:
         return None
     shortest = CERTAIN_BASE64_CHARS if claim.min_chars is None else _SHORTEST_MEDIA_TEXT
     data = decode_base64(text) if len(text) >= shortest else None
+    data = data or decode_bytes_literal(text, is_declared=True)
     if data is None or is_recognised(data, claim.kind):
         return data
     if claim.min_chars is None or len(text) < claim.min_chars:
@@ -324,7 +330,7 @@ def _rewrite_embedded_json(text: str, rewriting: Rewriting) -> TextTemplate | No
 def _may_be_json_with_media(text: str) -> bool:
     if not _JSON_START.match(text) or not text[-256:].rstrip().endswith(("}", "]")):
         return False
-    return has_scheme(text) or has_long_run(text)
+    return has_scheme(text) or has_long_run(text) or may_hold_bytes_literal(text)
 
 
 def _rewrite_sentence(text: str, rewriting: Rewriting) -> str | TextTemplate:
@@ -337,12 +343,23 @@ def _rewrite_sentence(text: str, rewriting: Rewriting) -> str | TextTemplate:
 
 
 def _spans(text: str) -> Iterable[tuple[int, int, bytes, MediaClaim]]:
+    # A file that Python has written may have others in base64 inside.
     position = 0
-    for uri in find_data_uris(text):
+    for literal in find_bytes_literals(text):
+        yield from _encoded_spans(text, position, literal.start)
+        yield literal.start, literal.end, literal.data, MediaClaim()
+        position = literal.end
+    yield from _encoded_spans(text, position, len(text))
+
+
+def _encoded_spans(
+    text: str, position: int, end: int
+) -> Iterable[tuple[int, int, bytes, MediaClaim]]:
+    for uri in find_data_uris(text, position, end):
         for run in find_runs(text, position, uri.start):
             yield run.start, run.end, run.data, MediaClaim()
         mime_type = type_of_data_uri(uri.mime_type, uri.data)
         yield uri.start, uri.end, uri.data, MediaClaim(mime_type=mime_type, filename=uri.filename)
         position = uri.end
-    for run in find_runs(text, position, len(text)):
+    for run in find_runs(text, position, end):
         yield run.start, run.end, run.data, MediaClaim()
