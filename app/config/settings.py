@@ -51,8 +51,8 @@ RAW_RESULTS = "DECTO_DEBUG_TOOL_RESULT_RAW"
 """The one setting of another name: the specification's own."""
 STARTED_BY = "PAGEFAULT_STARTED_BY"
 """Set by the Makefile, so that messages name its variables and not the options of a command."""
-OF_CLIENTS = frozenset({"PAGEFAULT_URL", "PAGEFAULT_API_KEY"})
-"""Settings of clients: the URL of the service and a key."""
+OF_CLIENTS = frozenset({"PAGEFAULT_URL", "PAGEFAULT_API_KEY", "PAGEFAULT_LOG"})
+"""Settings of clients: the URL of the service, a key and the level of their log."""
 # PAGEFAULT_CRASH_AT is set by tests.
 _READ_ELSEWHERE = OF_CLIENTS | {"PAGEFAULT_CRASH_AT", STARTED_BY}
 # Kubernetes sets these in every container for each service that exists before it: `pagefault`,

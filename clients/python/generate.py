@@ -40,7 +40,6 @@ REPEATABLE = {
 }
 # A union of all these types is any JSON; `Any` is easier to use.
 ANY_JSON = {"str", "bool", "dict[str, Any]", "list[Any]"}
-CONDITIONS = {"if-match", "if-none-match", "if-modified-since", "if-unmodified-since"}
 SCALARS = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
 # Modules whose blocking version cannot be derived.
 WRITTEN_BY_HAND = {"content_files.py", "tool_wrapper.py"}
@@ -278,10 +277,8 @@ def operation(
     by_place: dict[str, list[Any]] = {"path": [], "query": [], "header": []}
     names: set[str] = set()
     for parameter in parameters:
-        # Omit headers that duplicate a query parameter, and conditions of reads: their answer
-        # may be a 304 without a body.
-        is_condition = method in {"get", "head"} and parameter["name"].lower() in CONDITIONS
-        if python_name(parameter) not in names and not is_condition:
+        # Omit headers that duplicate a query parameter.
+        if python_name(parameter) not in names:
             by_place[parameter["in"]].append(parameter)
         names.add(python_name(parameter))
     signature = [f"{python_name(item)}: str | int" for item in by_place["path"]]

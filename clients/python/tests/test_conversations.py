@@ -2,19 +2,19 @@
 
 import pytest
 
-from pagefault_client import AsyncPagefault, Pagefault, Session, Target
+from pagefault_client import AsyncPagefault, Pagefault, Session, Target, TurnEntry
 
 
-def call(call_id: str) -> dict[str, object]:
+def call(call_id: str) -> TurnEntry:
     used = {"type": "tool_use", "id": call_id, "name": "clock", "input": {}}
     return {"message": {"role": "assistant", "content": [used]}}
 
 
-def result(call_id: str, value: object = "ten") -> dict[str, object]:
+def result(call_id: str, value: object = "ten") -> TurnEntry:
     return {"toolResult": {"toolName": "clock", "toolCallId": call_id, "result": value}}
 
 
-def message(role: str, text: str) -> dict[str, object]:
+def message(role: str, text: str) -> TurnEntry:
     return {"message": {"role": role, "content": text}}
 
 

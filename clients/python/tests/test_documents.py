@@ -133,6 +133,6 @@ def test_pages_and_their_snippets_are_found() -> None:
     run_snippets = sum(map(len, RUN.values()))
     fragments = sum(map(len, NAMED.values())) - run_snippets
     print(f"Python snippets: {run_snippets} run, {fragments} not")  # noqa: T201 - shown by `-rP`
-    assert len(RUN["docs/clients/python.md"]) == 10
+    assert len(RUN["docs/clients/python.md"]) == 11
     assert run_snippets >= 14
     assert fragments == 0

@@ -8,8 +8,8 @@ import pytest
 
 from clients.python.tests.servers import CuttingProxy, Reply, ScriptedService, problem, serving
 from pagefault_client import (
+    APIConnectionError,
     AsyncPagefault,
-    ConnectionFailedError,
     NotFoundError,
     Pagefault,
     Session,
@@ -87,7 +87,7 @@ def test_refusals_end_the_stream(scripted: Callable[..., ScriptedService]) -> No
         problem(503, "overloaded", Retry_After="0"),
         problem(404, "not-found"),
     )
-    received = iter(Pagefault(service.url, retries=0).events())
+    received = iter(Pagefault(service.url, max_retries=0).events())
     event = next(received)
     with pytest.raises(NotFoundError):
         next(received)
@@ -98,5 +98,5 @@ def test_refusals_end_the_stream(scripted: Callable[..., ScriptedService]) -> No
 
 
 def test_a_service_that_is_not_there_is_an_error() -> None:
-    with pytest.raises(ConnectionFailedError):
-        next(iter(Pagefault("http://127.0.0.1:9", retries=0).events()))
+    with pytest.raises(APIConnectionError):
+        next(iter(Pagefault("http://127.0.0.1:9", max_retries=0).events()))

@@ -77,7 +77,7 @@ def test_example_says_that_no_service_runs(name: str, tmp_path: Path) -> None:
     assert status == 1
     assert "Traceback" not in complaint
     last = complaint.splitlines()[-1]
-    assert re.match(r"ConnectionFailedError: .* no connection to http://127.0.0.1:9 ", last)
+    assert re.match(r"APIConnectionError: .* no connection to http://127.0.0.1:9 ", last)
     assert last.endswith("Start the service, or set PAGEFAULT_URL to the URL of a running one")
 
 

@@ -6,14 +6,14 @@ import pytest
 
 from clients.python.tests.servers import CuttingProxy
 from pagefault_client import (
+    APIConnectionError,
+    APIStatusError,
     AsyncPagefault,
+    BadRequestError,
     ConflictError,
-    ConnectionFailedError,
-    InvalidRequestError,
     NotFoundError,
     Pagefault,
     PreconditionFailedError,
-    ProblemError,
     Session,
     operations,
 )
@@ -42,7 +42,7 @@ def test_result_of_a_tool_is_stored_read_listed_and_rendered(
     assert pf.tool_results.render(made["id"], "anthropic")["messages"] == (rendering["messages"])
     with pytest.raises(ConflictError) as refused:
         session.tool_result("shot", "call_1", "another")
-    assert (refused.value.status, refused.value.code) == (409, "tool-call-answered")
+    assert (refused.value.status_code, refused.value.code) == (409, "tool-call-answered")
 
 
 def test_new_call_of_a_known_id_has_its_own_result(session: Session) -> None:
@@ -95,7 +95,6 @@ def test_pages_are_written_read_changed_and_faulted(pf: Pagefault, session: Sess
     assert [page["page_id"] for page in pf.pages.list(session_id=session.id, pinned=True)] == [
         page_id
     ]
-    assert session.manifest()["total"] == 1
     assert pf.pages.render(page_id, "anthropic", level=2, tool_call_id="call_1")["messages"]
     pf.pages.delete_level(page_id, 2)
     pf.pages.delete(page_id)
@@ -114,6 +113,29 @@ def test_lists_are_iterated_over_all_their_answers(pf: Pagefault, session: Sessi
     assert [len(values["items"]) for values in listed.lists()] == [2, 2, 1]
     assert listed.first() == listed.all()[0]
     assert pf.pages.list(session_id=session.id, modality="video").first() is None
+
+
+def test_manifest_is_iterated_over_all_its_answers(pf: Pagefault, session: Session) -> None:
+    pf.pages.create_many(
+        [{"content": letter, "hint": letter, "session_id": session.id} for letter in "abcde"]
+    )
+    manifest = session.manifest(limit=2)
+    assert [page["hint"] for page in manifest] == [*"edcba"]
+    assert [len(answer["items"]) for answer in manifest.lists()] == [2, 2, 1]
+    lines = [page["line"] for page in manifest.all()[:2]]
+    assert all(line in manifest.text() for line in lines)
+    assert manifest.text().endswith("… 3 more")
+
+
+def test_message_of_a_call_is_stored_with_its_result(session: Session) -> None:
+    for value in ("ten", "eleven"):
+        call = {"type": "tool_use", "id": "clock:0", "name": "clock", "input": {"zone": value}}
+        message = {"role": "assistant", "content": [call]}
+        made = session.tool_result("clock", "clock:0", value, call_message=message)
+        again = session.tool_result("clock", "clock:0", value, call_message=message)
+        assert (again["id"], again["seq"]) == (made["id"], made["seq"])
+    kinds = [entry["entry"] for entry in session.messages()]
+    assert kinds == ["message", "tool_result", "message", "tool_result"]
 
 
 def test_history_keeps_messages_interactions_and_answers(session: Session) -> None:
@@ -167,7 +189,7 @@ def test_a_bundle_that_is_cut_leaves_no_file(
 ) -> None:
     session.tool_result("shot", "call_1", png)
     proxy.cuts = [-2_000]
-    with Pagefault(proxy.url) as client, pytest.raises(ConnectionFailedError):
+    with Pagefault(proxy.url) as client, pytest.raises(APIConnectionError):
         client.session(session.id).save_bundle(tmp_path / "session.zip")
     assert list(tmp_path.iterdir()) == []
 
@@ -271,7 +293,7 @@ def test_everything_is_searched(pf: Pagefault, session: Session) -> None:
 
 @pytest.mark.parametrize("hostile", [".", "..", "a?b=c", "a#b", "%2e", "%2F"])
 def test_ids_stay_in_their_place_of_the_path(pf: Pagefault, hostile: str) -> None:
-    with pytest.raises((NotFoundError, InvalidRequestError)) as refused:
+    with pytest.raises((NotFoundError, BadRequestError)) as refused:
         pf.pages.get(hostile)
     assert refused.value.code in {"not-found", "invalid-payload"}
     for other in ("", "p/representations/2"):
@@ -287,10 +309,10 @@ def test_bytes_may_be_the_content_of_a_page(pf: Pagefault, session: Session, png
 
 
 def test_errors_say_what_is_wrong_and_where(pf: Pagefault) -> None:
-    with pytest.raises(InvalidRequestError) as refused:
+    with pytest.raises(BadRequestError) as refused:
         pf.send(operations.put_page("p", {"modality": "smell"}))  # type: ignore[typeddict-item]
     error = refused.value
-    assert (error.status, error.code, [finding["pointer"] for finding in error.errors]) == (
+    assert (error.status_code, error.code, [finding["pointer"] for finding in error.errors]) == (
         *(422, "invalid-payload"),
         ["/modality"],
     )
@@ -301,5 +323,5 @@ def test_errors_say_what_is_wrong_and_where(pf: Pagefault) -> None:
 def test_every_operation_can_be_sent(pf: Pagefault) -> None:
     assert pf.send(operations.get_readiness())["status"] == "ready"
     assert "pagefault" in pf.send(operations.get_metrics())
-    with pytest.raises(ProblemError):
+    with pytest.raises(APIStatusError):
         pf.send(operations.get_tool_result("00000000-0000-7000-8000-000000000000"))

@@ -32,7 +32,7 @@ def test_a_client_and_its_options_print_no_key() -> None:
     assert "base_url='http://127.0.0.1:9'" in repr(options)
     assert options.headers()["Authorization"] == f"Bearer {KEY}"
     assert KEY not in repr(options.headers())
-    for value in (options, Pagefault(key=KEY), AsyncPagefault(key=KEY)):
+    for value in (options, Pagefault(api_key=KEY), AsyncPagefault(api_key=KEY)):
         assert KEY not in printed(value)
 
 
@@ -59,7 +59,7 @@ def test_errors_and_logs_have_no_key(
     service = scripted(reply)
     with (
         caplog.at_level(logging.DEBUG),
-        Pagefault(service.url, KEY, retries=0) as pf,
+        Pagefault(service.url, KEY, max_retries=0) as pf,
         pytest.raises(PagefaultError) as failed,
     ):
         pf.version()

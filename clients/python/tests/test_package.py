@@ -34,9 +34,9 @@ def test_every_status_of_the_service_is_an_error_of_its_kind() -> None:
     assert set(map(int, listed)) > {400, 404, 409, 429, 503}
     for status in map(int, listed):
         made = errors.problem_of(httpx.Response(status, json={"code": "x"}))
-        base_class = errors.ServerError if status >= 500 else errors.ProblemError
+        base_class = errors.InternalServerError if status >= 500 else errors.APIStatusError
         assert isinstance(made, base_class)
-        assert (made.status, made.code) == (status, "x")
+        assert (made.status_code, made.code) == (status, "x")
 
 
 @pytest.mark.parametrize("name", ["openai-agents", "langchain", "pydantic-ai", "mcp", "fsspec"])

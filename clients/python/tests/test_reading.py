@@ -9,8 +9,8 @@ import pytest
 
 from clients.python.tests.servers import CuttingProxy, Reply, Request, ScriptedService
 from pagefault_client import (
+    APIConnectionError,
     AsyncPagefault,
-    ConnectionFailedError,
     DigestMismatchError,
     NotFoundError,
     Pagefault,
@@ -112,7 +112,7 @@ def test_content_that_never_comes_is_an_error(scripted: Callable[..., ScriptedSe
     def answer(request: Request) -> Reply:
         return Reply(206, b"") if "content" in request.path else Reply(200, found)
 
-    with pytest.raises(ConnectionFailedError):
+    with pytest.raises(APIConnectionError):
         Pagefault(scripted(answer).url).resources.bytes("0" * 32)
     with pytest.raises(NotFoundError):
         Pagefault(scripted(Reply(404)).url).resources.open("0" * 32)

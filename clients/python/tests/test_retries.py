@@ -11,17 +11,17 @@ import pytest
 
 from clients.python.tests.servers import Reply, ScriptedService, problem
 from pagefault_client import (
-    ConnectionFailedError,
-    InvalidRequestError,
+    APIConnectionError,
+    APIStatusError,
+    APITimeoutError,
+    BadRequestError,
+    InternalServerError,
     NotFoundError,
     Pagefault,
     PagefaultError,
     PreconditionFailedError,
-    ProblemError,
-    ServerError,
+    RateLimitError,
     StoreFullError,
-    TimedOutError,
-    TooManyRequestsError,
     operations,
     retries,
 )
@@ -47,10 +47,10 @@ def test_reading_is_repeated(scripted: Scripted, failure: Reply) -> None:
 
 def test_as_often_as_it_is_told(scripted: Scripted) -> None:
     service = scripted(BUSY)
-    with pytest.raises(ServerError):
-        Pagefault(service.url, retries=1).version()
-    with pytest.raises(ServerError):
-        Pagefault(service.url).with_options(retries=0).version()
+    with pytest.raises(InternalServerError):
+        Pagefault(service.url, max_retries=1).version()
+    with pytest.raises(InternalServerError):
+        Pagefault(service.url).with_options(max_retries=0).version()
     assert len(service.requests) == 3
 
 
@@ -69,7 +69,7 @@ def test_a_result_in_a_session_needs_no_key(scripted: Scripted) -> None:
 
 def test_what_would_happen_twice_is_not_repeated(scripted: Scripted) -> None:
     service = scripted(LOST)
-    with pytest.raises(ConnectionFailedError):
+    with pytest.raises(APIConnectionError):
         Pagefault(service.url).pages.create_many([{"content": "a"}])
     assert len(service.requests) == 1
 
@@ -81,7 +81,7 @@ def test_what_was_not_begun_is_repeated_all_the_same(scripted: Scripted) -> None
 
 def test_a_condition_is_not_tried_twice(scripted: Scripted) -> None:
     service = scripted(LOST)
-    with pytest.raises(ConnectionFailedError):
+    with pytest.raises(APIConnectionError):
         Pagefault(service.url).pages.put("p", if_match='"1"', content="a")
     assert len(service.requests) == 1
 
@@ -109,8 +109,8 @@ def test_an_answer_of_something_else_is_an_error_of_this_package(scripted: Scrip
 
 
 def test_a_key_that_no_header_can_carry_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ValueError, match=r"`key` is not a key.*Copy it again"):
-        Pagefault(key="pf_schlüssel")
+    with pytest.raises(ValueError, match=r"`api_key` is not a key.*Copy it again"):
+        Pagefault(api_key="pf_schlüssel")
     monkeypatch.setenv("PAGEFAULT_API_KEY", "pf_a pf_b")
     with pytest.raises(ValueError, match="PAGEFAULT_API_KEY is not a key"):
         Pagefault()
@@ -119,15 +119,15 @@ def test_a_key_that_no_header_can_carry_is_refused(monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize(
     ("refusal", "kind"),
     [
-        (problem(422, "invalid-payload"), InvalidRequestError),
+        (problem(422, "invalid-payload"), BadRequestError),
         (problem(412, "precondition-failed"), PreconditionFailedError),
-        (problem(503, "store-misconfigured"), ServerError),
+        (problem(503, "store-misconfigured"), InternalServerError),
         (problem(507, "store-full"), StoreFullError),
-        (problem(429, "quota-exceeded", Retry_After="3600"), TooManyRequestsError),
+        (problem(429, "quota-exceeded", Retry_After="3600"), RateLimitError),
     ],
 )
 def test_what_no_repetition_changes_is_raised_at_once(
-    scripted: Scripted, refusal: Reply, kind: type[ProblemError]
+    scripted: Scripted, refusal: Reply, kind: type[APIStatusError]
 ) -> None:
     service = scripted(refusal)
     with pytest.raises(kind) as refused:
@@ -142,8 +142,8 @@ def test_what_no_repetition_changes_is_raised_at_once(
 
 
 def test_the_pause_is_at_least_what_the_service_asks_for() -> None:
-    attempts = retries.Attempts(operations.get_version(), retries=3)
-    refused = TooManyRequestsError(429, {}, httpx.Headers({"Retry-After": "7"}))
+    attempts = retries.Attempts(operations.get_version(), max_retries=3)
+    refused = RateLimitError(429, {}, httpx.Headers({"Retry-After": "7"}))
     pause = attempts.pause_after(refused)
     assert pause is not None
     assert 7 <= pause < 8
@@ -165,20 +165,22 @@ def test_the_pause_is_at_least_what_the_service_asks_for() -> None:
 )
 def test_retry_after_may_be_a_date(headers: dict[str, str], seconds: float | None) -> None:
     sent = {"Date": "Sun, 06 Nov 1994 08:49:37 GMT", **headers}
-    assert ServerError(503, {}, httpx.Headers(sent)).retry_after == seconds
+    assert InternalServerError(503, {}, httpx.Headers(sent)).retry_after == seconds
 
 
 def test_a_date_without_that_of_the_answer_is_compared_with_the_clock() -> None:
     late = format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True)
-    retry_after = ServerError(503, {}, httpx.Headers({"Retry-After": late})).retry_after
+    retry_after = InternalServerError(503, {}, httpx.Headers({"Retry-After": late})).retry_after
     assert retry_after is not None
     assert 3590 < retry_after <= 3600
 
 
 def test_silence_is_an_error_of_its_own() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        client = Pagefault(f"http://127.0.0.1:{silent.getsockname()[1]}", timeout=0.05, retries=0)
-        with pytest.raises(TimedOutError):
+        client = Pagefault(
+            f"http://127.0.0.1:{silent.getsockname()[1]}", timeout=0.05, max_retries=0
+        )
+        with pytest.raises(APITimeoutError):
             client.version()
 
 
@@ -189,7 +191,7 @@ def test_key_and_address_come_from_the_environment(
     monkeypatch.setenv("PAGEFAULT_URL", f"{service.url}/api/")
     monkeypatch.setenv("PAGEFAULT_API_KEY", "pf_secret")
     Pagefault().version()
-    Pagefault(key="pf_other").version()
+    Pagefault(api_key="pf_other").version()
     sent = [(request.path, request.headers.get("Authorization")) for request in service.requests]
     assert sent == [("/api/version", "Bearer pf_secret"), ("/api/version", "Bearer pf_other")]
     with pytest.raises(ValueError, match="not the URL"):

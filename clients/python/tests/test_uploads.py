@@ -10,9 +10,9 @@ import pytest
 
 from clients.python.tests.servers import CuttingProxy, Reply, ScriptedService
 from pagefault_client import (
+    APIConnectionError,
     AsyncPagefault,
     ConflictError,
-    ConnectionFailedError,
     DigestMismatchError,
     Pagefault,
     UploadProgress,
@@ -69,7 +69,7 @@ def test_streams_need_no_length(pf: Pagefault, big: bytes) -> None:
 def test_a_cut_costs_only_what_was_not_stored(proxy: CuttingProxy, big: bytes) -> None:
     proxy.cuts = [3_000_000, 4_000_000, 1_000_000]
     # The pauses are short here, and the service may need a while to write down what came.
-    with Pagefault(proxy.url, retries=12) as client:
+    with Pagefault(proxy.url, max_retries=12) as client:
         stored = client.resources.upload(pieces(big), filename="cut.bin", length=len(big))
         assert client.resources.bytes(stored["uri"]) == big
     assert (stored["size"], proxy.cuts) == (len(big), [])
@@ -126,7 +126,7 @@ def test_another_process_goes_on_where_one_ended(
         reports.append(progress)
         proxy.close()
 
-    with Pagefault(proxy.url, retries=0) as client, pytest.raises(ConnectionFailedError) as ended:
+    with Pagefault(proxy.url, max_retries=0) as client, pytest.raises(APIConnectionError) as ended:
         client.resources.upload(big, filename="resumed.bin", on_progress=end)
     upload_id = reports[0].upload_id
     assert upload_id is not None
@@ -139,7 +139,7 @@ def test_another_process_goes_on_where_one_ended(
 @pytest.mark.anyio
 async def test_awaited_uploads_take_awaited_streams(proxy: CuttingProxy, big: bytes) -> None:
     proxy.cuts = [9_000_000]
-    async with AsyncPagefault(proxy.url, retries=12) as client:
+    async with AsyncPagefault(proxy.url, max_retries=12) as client:
         stored = await client.resources.upload(awaited_pieces(big), length=len(big))
         assert await client.resources.upload(awaited_pieces(big)) == stored
         assert b"".join([piece async for piece in client.resources.content(stored["uri"])]) == big

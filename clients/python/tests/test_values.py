@@ -114,7 +114,7 @@ def test_value_that_cannot_be_stored_whole_is_an_error_with_its_place(
 
 
 def test_no_request_is_sent_for_a_value_that_cannot_be_stored(session: Session) -> None:
-    away = Pagefault("http://127.0.0.1:9", retries=0).session("s")
+    away = Pagefault("http://127.0.0.1:9", max_retries=0).session("s")
     with pytest.raises(UnstorableError, match="the value at /result/loss is nan"):
         away.tool_result("train", "call_1", {"loss": math.nan})
     with pytest.raises(UnstorableError, match="the value at /entries/0/message/content is nan"):

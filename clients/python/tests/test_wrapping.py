@@ -85,7 +85,7 @@ def test_a_result_that_cannot_be_stored_is_returned_untouched(
 ) -> None:
     circle: list[object] = []
     circle.append(circle)
-    away = Pagefault(outage, timeout=0.05, retries=0)
+    away = Pagefault(outage, timeout=0.05, max_retries=0)
     targets: list[WrapTarget] = ["text", "anthropic", "openai-responses", "mcp"]
     for value in (None, "ten", {"image": png}, [png, Point(1, 2.0)], Point(1, 2.0), circle):
         for target in targets:
@@ -107,18 +107,18 @@ async def test_a_result_that_cannot_be_stored_is_returned_untouched_by_an_awaite
     async def fail() -> object:
         raise LookupError("no such page")
 
-    async with AsyncPagefault(outage, timeout=0.05, retries=0) as client:
+    async with AsyncPagefault(outage, timeout=0.05, max_retries=0) as client:
         assert await client.wrap(shot, session="s")() is value
         with pytest.raises(LookupError, match="no such page"):
             await client.wrap(fail, session="s")()
-    away = Pagefault(outage, timeout=0.05, retries=0)
+    away = Pagefault(outage, timeout=0.05, max_retries=0)
     assert await away.wrap(shot, session="s")() is value
 
 
 def test_a_service_that_dies_on_the_way_breaks_no_tool(
     proxy: CuttingProxy, session: Session, png: bytes
 ) -> None:
-    client = Pagefault(proxy.url, timeout=5, retries=0)
+    client = Pagefault(proxy.url, timeout=5, max_retries=0)
     # It stores the second result, and its answer is cut.
     proxy.cuts = [None, -200]
     shot = client.wrap(lambda: png, session=session.id, name="shot")
@@ -217,7 +217,7 @@ def test_generator_that_cannot_be_stored_yields_all_of_its_items(
     endless = pf.wrap(itertools.count, session=session)()
     assert list(itertools.islice(endless, 1_100_000)) == list(range(1_100_000))
     assert "is an iterator of more than 64 MiB" in caplog.text
-    away = Pagefault("http://127.0.0.1:9", retries=0)
+    away = Pagefault("http://127.0.0.1:9", max_retries=0)
     assert list(away.wrap(lambda: iter([1, 2]), session="s", name="f")()) == [1, 2]
     with pytest.raises(NotFoundError):
         session.get()
@@ -233,6 +233,6 @@ async def test_items_of_an_asynchronous_generator_are_stored_and_yielded(
 
     async with AsyncPagefault(url) as client:
         assert await client.wrap(count, session=session.id)(3) == "[0,1,2]"
-    async with AsyncPagefault("http://127.0.0.1:9", retries=0) as away:
+    async with AsyncPagefault("http://127.0.0.1:9", max_retries=0) as away:
         items = await away.wrap(count, session="s")(3)
         assert [item async for item in items] == [0, 1, 2]

@@ -9,7 +9,7 @@ from pagefault_client._async.client import AsyncPagefault
 from pagefault_client._async.content import AsyncContent
 from pagefault_client._async.conversation import AsyncConversation
 from pagefault_client._async.event_stream import AsyncEvents
-from pagefault_client._async.lists import AsyncItems
+from pagefault_client._async.lists import AsyncItems, AsyncManifest
 from pagefault_client._async.memory import AsyncMemory
 from pagefault_client._async.sessions import AsyncFitResult, AsyncSession
 from pagefault_client._sync.client import Pagefault
@@ -17,48 +17,56 @@ from pagefault_client._sync.content import Content
 from pagefault_client._sync.content_files import ContentFile
 from pagefault_client._sync.conversation import Conversation
 from pagefault_client._sync.event_stream import Events
-from pagefault_client._sync.lists import Items
+from pagefault_client._sync.lists import Items, Manifest
 from pagefault_client._sync.memory import Memory
 from pagefault_client._sync.sessions import FitResult, Session
 from pagefault_client._version import VERSION
 from pagefault_client.calls import Call
+from pagefault_client.entries import TurnEntry, TurnToolResult
 from pagefault_client.errors import (
+    APIConnectionError,
+    APIStatusError,
+    APITimeoutError,
+    AuthenticationError,
+    BadRequestError,
     ConflictError,
-    ConnectionFailedError,
     DigestMismatchError,
-    ForbiddenError,
     GoneError,
     HistoryDiverged,
-    InvalidRequestError,
+    InternalServerError,
     NotFoundError,
     PagefaultError,
+    PermissionDeniedError,
     PreconditionFailedError,
-    ProblemError,
-    ServerError,
+    RateLimitError,
     StoreFullError,
-    TimedOutError,
-    TooManyRequestsError,
-    UnauthorizedError,
 )
 from pagefault_client.events import Event
 from pagefault_client.options import Level, RenderOptions, SessionRenderOptions, Target
+from pagefault_client.responses import APIResponse
 from pagefault_client.sources import UploadProgress
 from pagefault_client.values import UnstorableError
 
 __version__ = VERSION
 
 __all__ = [
+    "APIConnectionError",
+    "APIResponse",
+    "APIStatusError",
+    "APITimeoutError",
     "AsyncContent",
     "AsyncConversation",
     "AsyncEvents",
     "AsyncFitResult",
     "AsyncItems",
+    "AsyncManifest",
     "AsyncMemory",
     "AsyncPagefault",
     "AsyncSession",
+    "AuthenticationError",
+    "BadRequestError",
     "Call",
     "ConflictError",
-    "ConnectionFailedError",
     "Content",
     "ContentFile",
     "Conversation",
@@ -66,27 +74,26 @@ __all__ = [
     "Event",
     "Events",
     "FitResult",
-    "ForbiddenError",
     "GoneError",
     "HistoryDiverged",
-    "InvalidRequestError",
+    "InternalServerError",
     "Items",
     "Level",
+    "Manifest",
     "Memory",
     "NotFoundError",
     "Pagefault",
     "PagefaultError",
+    "PermissionDeniedError",
     "PreconditionFailedError",
-    "ProblemError",
+    "RateLimitError",
     "RenderOptions",
-    "ServerError",
     "Session",
     "SessionRenderOptions",
     "StoreFullError",
     "Target",
-    "TimedOutError",
-    "TooManyRequestsError",
-    "UnauthorizedError",
+    "TurnEntry",
+    "TurnToolResult",
     "UnstorableError",
     "UploadProgress",
     "models",

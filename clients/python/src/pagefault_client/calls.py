@@ -50,7 +50,7 @@ class Call(Generic[T_co]):
         Bytes, arrays, dataclasses and the like become JSON. Characters outside of ASCII are
         escaped, which preserves lone surrogates in tool results.
 
-        Calls with a condition are not repeatable: after a successful first attempt, the condition
+        Writes with a condition are not repeatable: after a successful first attempt, the condition
         fails for the second.
 
         Raises:
@@ -67,7 +67,7 @@ class Call(Generic[T_co]):
                 content_type=self.content_type or "application/json",
             )
         names = {name.lower() for name in headers}
-        if any(name.lower() in names for name in CONDITIONS):
+        if self.method not in {"GET", "HEAD"} and any(name.lower() in names for name in CONDITIONS):
             return dataclasses.replace(call, is_repeatable=False)
         if self.takes_key and "idempotency-key" not in names and not self.is_repeatable:
             headers["Idempotency-Key"] = str(uuid.uuid4())

@@ -1,23 +1,23 @@
 """The exceptions of the client.
 
     PagefaultError
-    ├── ConnectionFailedError     no answer: refused, reset, unknown host
-    │   └── TimedOutError         no answer in time
-    ├── DigestMismatchError       the bytes do not match the digest
-    └── ProblemError              the service answered with a problem document
-        ├── InvalidRequestError   400, 413, 415, 416, 422 and other 4xx
-        ├── UnauthorizedError     401
-        ├── ForbiddenError        403
-        ├── NotFoundError         404
-        ├── ConflictError         409
-        │   └── HistoryDiverged   the session has other messages than the request
-        ├── GoneError             410
-        ├── PreconditionFailedError  412
-        ├── TooManyRequestsError  429
-        └── ServerError           5xx
-            └── StoreFullError    507
+    ├── APIConnectionError                no answer: refused, reset, unknown host
+    │   └── APITimeoutError               no answer in time
+    ├── DigestMismatchError               the bytes do not match the digest
+    └── APIStatusError                    the service answered with a problem document
+        ├── BadRequestError               400, 413, 415, 416, 422 and other 4xx
+        ├── AuthenticationError           401
+        ├── PermissionDeniedError         403
+        ├── NotFoundError                 404
+        ├── ConflictError                 409
+        │   └── HistoryDiverged           the session has other messages than the request
+        ├── GoneError                     410
+        ├── PreconditionFailedError       412
+        ├── RateLimitError                429
+        └── InternalServerError           5xx
+            └── StoreFullError            507
 
-`ProblemError.code` is more specific than the class; `docs/errors.md` of the service lists all
+`APIStatusError.code` is more specific than the class; `docs/errors.md` of the service lists all
 codes.
 """
 
@@ -35,11 +35,17 @@ class PagefaultError(Exception):
     """The base class of all exceptions of this package."""
 
 
-class ConnectionFailedError(PagefaultError):
-    """The service did not answer, or the connection was lost within the answer."""
+class APIConnectionError(PagefaultError):
+    """The service did not answer, or the connection was lost within the answer.
+
+    Attributes:
+        request_id: The id of the request, which the log of the service has if it arrived there.
+    """
+
+    request_id: str | None = None
 
 
-class TimedOutError(ConnectionFailedError):
+class APITimeoutError(APIConnectionError):
     """The service did not answer in time."""
 
 
@@ -47,12 +53,12 @@ class DigestMismatchError(PagefaultError):
     """The received or stored bytes do not match the digest."""
 
 
-class ProblemError(PagefaultError):
+class APIStatusError(PagefaultError):
     """The service answered a request with an error.
 
     Attributes:
-        problem: The problem document (RFC 9457).
-        status: The HTTP status.
+        body: The problem document (RFC 9457).
+        status_code: The HTTP status.
         code: The stable code of the error, such as `page-exists`.
         detail: The description of the error, and its remedy.
         errors: The JSON pointer and description of each invalid member of the request.
@@ -61,8 +67,8 @@ class ProblemError(PagefaultError):
     """
 
     def __init__(self, status: int, problem: Mapping[str, Any], headers: httpx.Headers) -> None:
-        self.problem = dict(problem)
-        self.status = status
+        self.body = dict(problem)
+        self.status_code = status
         self.code = str(problem.get("code") or f"http-{status}")
         self.detail = str(problem.get("detail") or problem.get("title") or "")
         self.errors: list[ProblemFault] = list(problem.get("errors") or ())
@@ -71,7 +77,7 @@ class ProblemError(PagefaultError):
         super().__init__(self._describe())
 
     def _describe(self) -> str:
-        text = f"{self.status} {self.code}: {self.detail}"
+        text = f"{self.status_code} {self.code}: {self.detail}"
         text += "".join(
             f"\n  {error.get('pointer')}: {error.get('detail')}" for error in self.errors
         )
@@ -81,25 +87,25 @@ class ProblemError(PagefaultError):
         """Support pickling, for example between processes."""
         headers = {"Retry-After": str(self.retry_after)} if self.retry_after is not None else {}
         headers |= {"X-Request-ID": self.request_id} if self.request_id else {}
-        return type(self), (self.status, self.problem, httpx.Headers(headers))
+        return type(self), (self.status_code, self.body, httpx.Headers(headers))
 
 
-class InvalidRequestError(ProblemError):
+class BadRequestError(APIStatusError):
     """The request is invalid."""
 
 
-class UnauthorizedError(ProblemError):
+class AuthenticationError(APIStatusError):
     """The key is missing, unknown or revoked."""
 
     def _describe(self) -> str:
-        return f"{super()._describe()} Pass `key`, or set PAGEFAULT_API_KEY."
+        return f"{super()._describe()} Pass `api_key`, or set PAGEFAULT_API_KEY."
 
 
-class ForbiddenError(ProblemError):
+class PermissionDeniedError(APIStatusError):
     """The key has no permission for the request."""
 
 
-class NotFoundError(ProblemError):
+class NotFoundError(APIStatusError):
     """The object does not exist in the project.
 
     Attributes:
@@ -110,10 +116,10 @@ class NotFoundError(ProblemError):
     def tool_message(self) -> dict[str, Any] | None:
         """Return the tool message for the model after a failed page fault, else None."""
         names = ("role", "tool_call_id", "content")
-        return {name: self.problem.get(name) for name in names} if "role" in self.problem else None
+        return {name: self.body.get(name) for name in names} if "role" in self.body else None
 
 
-class ConflictError(ProblemError):
+class ConflictError(APIStatusError):
     """The request conflicts with the stored state."""
 
 
@@ -128,7 +134,7 @@ class HistoryDiverged(ConflictError):  # noqa: N818 - a state to handle, like St
     @property
     def seq(self) -> int:
         """Return the number of the first stored entry that differs."""
-        return int(self.problem.get("seq") or 0)
+        return int(self.body.get("seq") or 0)
 
     @property
     def pointer(self) -> str:
@@ -136,39 +142,39 @@ class HistoryDiverged(ConflictError):  # noqa: N818 - a state to handle, like St
         return str(self.errors[0].get("pointer", "")) if self.errors else ""
 
 
-class GoneError(ProblemError):
+class GoneError(APIStatusError):
     """The object existed and was deleted."""
 
 
-class PreconditionFailedError(ProblemError):
+class PreconditionFailedError(APIStatusError):
     """A condition (`if_match`, `if_none_match`) is false."""
 
 
-class TooManyRequestsError(ProblemError):
+class RateLimitError(APIStatusError):
     """A quota is exhausted until `retry_after` has passed."""
 
 
-class ServerError(ProblemError):
+class InternalServerError(APIStatusError):
     """The service, or a store that it uses, failed."""
 
 
-class StoreFullError(ServerError):
+class StoreFullError(InternalServerError):
     """The store of the service is full."""
 
 
-_BY_STATUS: dict[int, type[ProblemError]] = {
-    401: UnauthorizedError,
-    403: ForbiddenError,
+_BY_STATUS: dict[int, type[APIStatusError]] = {
+    401: AuthenticationError,
+    403: PermissionDeniedError,
     404: NotFoundError,
     409: ConflictError,
     410: GoneError,
     412: PreconditionFailedError,
-    429: TooManyRequestsError,
+    429: RateLimitError,
     507: StoreFullError,
 }
 
 
-def problem_of(response: httpx.Response) -> ProblemError:
+def problem_of(response: httpx.Response) -> APIStatusError:
     """Return the exception for an answer with an error status, whose body was read."""
     try:
         document = response.json()
@@ -180,24 +186,30 @@ def problem_of(response: httpx.Response) -> ProblemError:
     status = response.status_code
     if document.get("code") == "history-diverged":
         return HistoryDiverged(status, document, response.headers)
-    fallback = ServerError if status >= 500 else InvalidRequestError
+    fallback = InternalServerError if status >= 500 else BadRequestError
     return _BY_STATUS.get(status, fallback)(status, document, response.headers)
 
 
-def connection_error(error: httpx.RequestError, request: str) -> ConnectionFailedError:
+def connection_error(error: httpx.RequestError, request: str) -> APIConnectionError:
     """Return the exception for a failed request of httpx."""
+    failure = _connection_error(error, request)
+    failure.request_id = error.request.headers.get("X-Request-ID")
+    return failure
+
+
+def _connection_error(error: httpx.RequestError, request: str) -> APIConnectionError:
     reason = str(error) or type(error).__name__
     if isinstance(error, httpx.TimeoutException):
-        return TimedOutError(f"{request}: no answer in time ({reason})")
+        return APITimeoutError(f"{request}: no answer in time ({reason})")
     if isinstance(error, httpx.ConnectError):
         url = error.request.url
         # `netloc` has no userinfo, which may be a password.
         origin = f"{url.scheme}://{url.netloc.decode()}"
-        return ConnectionFailedError(
+        return APIConnectionError(
             f"{request}: no connection to {origin} ({reason}). Start the service, or set "
             "PAGEFAULT_URL to the URL of a running one"
         )
-    return ConnectionFailedError(f"{request}: {reason}")
+    return APIConnectionError(f"{request}: {reason}")
 
 
 def _seconds(headers: httpx.Headers) -> float | None:

@@ -19,7 +19,12 @@ from pagefault_client.calls import (
 
 
 def list_tool_results(
-    *, session_id: str | None = None, limit: int | None = None, cursor: str | None = None
+    *,
+    session_id: str | None = None,
+    limit: int | None = None,
+    cursor: str | None = None,
+    if_match: str | None = None,
+    if_none_match: str | None = None,
 ) -> Call[models.ToolResultPage]:
     """List tool results, newest first; of one session, if one is named."""
     return Call(
@@ -30,6 +35,10 @@ def list_tool_results(
             "sessionId": session_id,
             "limit": limit,
             "cursor": cursor,
+        },
+        headers={
+            "If-Match": if_match,
+            "If-None-Match": if_none_match,
         },
         is_repeatable=True,
     )
@@ -67,15 +76,28 @@ def create_tool_result(
     )
 
 
-def get_tool_result(tool_result_id: str | int) -> Call[models.ToolResultRecord]:
+def get_tool_result(
+    tool_result_id: str | int, *, if_match: str | None = None, if_none_match: str | None = None
+) -> Call[models.ToolResultRecord]:
     """Read a record: the stored bytes, with a strong ETag."""
     return Call(
-        "GET", f"/api/tool-results/{segment(tool_result_id)}", decode=json_of, is_repeatable=True
+        "GET",
+        f"/api/tool-results/{segment(tool_result_id)}",
+        decode=json_of,
+        headers={
+            "If-Match": if_match,
+            "If-None-Match": if_none_match,
+        },
+        is_repeatable=True,
     )
 
 
 def list_resources(
-    *, limit: int | None = None, cursor: str | None = None
+    *,
+    limit: int | None = None,
+    cursor: str | None = None,
+    if_match: str | None = None,
+    if_none_match: str | None = None,
 ) -> Call[models.ResourcePage]:
     """List resources, newest first."""
     return Call(
@@ -85,6 +107,10 @@ def list_resources(
         query={
             "limit": limit,
             "cursor": cursor,
+        },
+        headers={
+            "If-Match": if_match,
+            "If-None-Match": if_none_match,
         },
         is_repeatable=True,
     )
@@ -118,14 +144,36 @@ def create_resource(
     )
 
 
-def get_resource(uri: str | int) -> Call[models.ResourceRecord]:
+def get_resource(
+    uri: str | int, *, if_match: str | None = None, if_none_match: str | None = None
+) -> Call[models.ResourceRecord]:
     """Read a descriptor."""
-    return Call("GET", f"/api/resources/{segment(uri)}", decode=json_of, is_repeatable=True)
+    return Call(
+        "GET",
+        f"/api/resources/{segment(uri)}",
+        decode=json_of,
+        headers={
+            "If-Match": if_match,
+            "If-None-Match": if_none_match,
+        },
+        is_repeatable=True,
+    )
 
 
-def head_resource(uri: str | int) -> Call[httpx.Headers]:
+def head_resource(
+    uri: str | int, *, if_match: str | None = None, if_none_match: str | None = None
+) -> Call[httpx.Headers]:
     """Read a descriptor."""
-    return Call("HEAD", f"/api/resources/{segment(uri)}", decode=headers_of, is_repeatable=True)
+    return Call(
+        "HEAD",
+        f"/api/resources/{segment(uri)}",
+        decode=headers_of,
+        headers={
+            "If-Match": if_match,
+            "If-None-Match": if_none_match,
+        },
+        is_repeatable=True,
+    )
 
 
 def delete_resource(uri: str | int) -> Call[None]:
@@ -153,9 +201,13 @@ def get_resource_content(
     token: str | None = None,
     download: bool | None = None,
     filename: str | None = None,
+    if_modified_since: str | None = None,
+    if_unmodified_since: str | None = None,
     want_repr_digest: str | None = None,
     range: str | None = None,
     if_range: str | None = None,
+    if_match: str | None = None,
+    if_none_match: str | None = None,
 ) -> Call[bytes]:
     """Read the bytes: whole, in ranges, or only if they changed (RFC 9110)."""
     return Call(
@@ -169,9 +221,13 @@ def get_resource_content(
             "filename": filename,
         },
         headers={
+            "If-Modified-Since": if_modified_since,
+            "If-Unmodified-Since": if_unmodified_since,
             "Want-Repr-Digest": want_repr_digest,
             "Range": range,
             "If-Range": if_range,
+            "If-Match": if_match,
+            "If-None-Match": if_none_match,
         },
         is_repeatable=True,
     )
@@ -184,7 +240,11 @@ def head_resource_content(
     token: str | None = None,
     download: bool | None = None,
     filename: str | None = None,
+    if_modified_since: str | None = None,
+    if_unmodified_since: str | None = None,
     want_repr_digest: str | None = None,
+    if_match: str | None = None,
+    if_none_match: str | None = None,
 ) -> Call[httpx.Headers]:
     """Read the bytes: whole, in ranges, or only if they changed (RFC 9110)."""
     return Call(
@@ -198,7 +258,11 @@ def head_resource_content(
             "filename": filename,
         },
         headers={
+            "If-Modified-Since": if_modified_since,
+            "If-Unmodified-Since": if_unmodified_since,
             "Want-Repr-Digest": want_repr_digest,
+            "If-Match": if_match,
+            "If-None-Match": if_none_match,
         },
         is_repeatable=True,
     )
@@ -212,6 +276,8 @@ def get_resource_text(
     ignore_case: bool | None = None,
     context: int | None = None,
     pointer: str | None = None,
+    if_match: str | None = None,
+    if_none_match: str | None = None,
 ) -> Call[models.TextPiece]:
     """Read a part of a text: a range of lines, the lines that match a text, or a value of its
     JSON.
@@ -227,6 +293,10 @@ def get_resource_text(
             "context": context,
             "pointer": pointer,
         },
+        headers={
+            "If-Match": if_match,
+            "If-None-Match": if_none_match,
+        },
         is_repeatable=True,
     )
 
@@ -235,9 +305,13 @@ def get_resource_poster(
     uri: str | int,
     *,
     optional: bool | None = None,
+    if_modified_since: str | None = None,
+    if_unmodified_since: str | None = None,
     want_repr_digest: str | None = None,
     range: str | None = None,
     if_range: str | None = None,
+    if_match: str | None = None,
+    if_none_match: str | None = None,
 ) -> Call[bytes]:
     """Read the first key frame of a video as a JPEG of at most 1,280 pixels a side."""
     return Call(
@@ -248,9 +322,13 @@ def get_resource_poster(
             "optional": optional,
         },
         headers={
+            "If-Modified-Since": if_modified_since,
+            "If-Unmodified-Since": if_unmodified_since,
             "Want-Repr-Digest": want_repr_digest,
             "Range": range,
             "If-Range": if_range,
+            "If-Match": if_match,
+            "If-None-Match": if_none_match,
         },
         is_repeatable=True,
     )
@@ -261,9 +339,13 @@ def get_blob(
     *,
     download: bool | None = None,
     filename: str | None = None,
+    if_modified_since: str | None = None,
+    if_unmodified_since: str | None = None,
     want_repr_digest: str | None = None,
     range: str | None = None,
     if_range: str | None = None,
+    if_match: str | None = None,
+    if_none_match: str | None = None,
 ) -> Call[bytes]:
     """Read the bytes with this digest, if the project has a resource with them."""
     return Call(
@@ -275,9 +357,13 @@ def get_blob(
             "filename": filename,
         },
         headers={
+            "If-Modified-Since": if_modified_since,
+            "If-Unmodified-Since": if_unmodified_since,
             "Want-Repr-Digest": want_repr_digest,
             "Range": range,
             "If-Range": if_range,
+            "If-Match": if_match,
+            "If-None-Match": if_none_match,
         },
         is_repeatable=True,
     )
@@ -288,7 +374,11 @@ def head_blob(
     *,
     download: bool | None = None,
     filename: str | None = None,
+    if_modified_since: str | None = None,
+    if_unmodified_since: str | None = None,
     want_repr_digest: str | None = None,
+    if_match: str | None = None,
+    if_none_match: str | None = None,
 ) -> Call[httpx.Headers]:
     """Read the bytes with this digest, if the project has a resource with them."""
     return Call(
@@ -300,14 +390,23 @@ def head_blob(
             "filename": filename,
         },
         headers={
+            "If-Modified-Since": if_modified_since,
+            "If-Unmodified-Since": if_unmodified_since,
             "Want-Repr-Digest": want_repr_digest,
+            "If-Match": if_match,
+            "If-None-Match": if_none_match,
         },
         is_repeatable=True,
     )
 
 
 def list_aliases(
-    *, uri: str | None = None, limit: int | None = None, cursor: str | None = None
+    *,
+    uri: str | None = None,
+    limit: int | None = None,
+    cursor: str | None = None,
+    if_match: str | None = None,
+    if_none_match: str | None = None,
 ) -> Call[models.AliasPage]:
     """List aliases with the resources they name, newest first."""
     return Call(
@@ -319,13 +418,28 @@ def list_aliases(
             "limit": limit,
             "cursor": cursor,
         },
+        headers={
+            "If-Match": if_match,
+            "If-None-Match": if_none_match,
+        },
         is_repeatable=True,
     )
 
 
-def get_alias(alias: str | int) -> Call[models.AliasRecord]:
+def get_alias(
+    alias: str | int, *, if_match: str | None = None, if_none_match: str | None = None
+) -> Call[models.AliasRecord]:
     """Read the resource of an alias, with its descriptor."""
-    return Call("GET", f"/api/aliases/{segment(alias)}", decode=json_of, is_repeatable=True)
+    return Call(
+        "GET",
+        f"/api/aliases/{segment(alias)}",
+        decode=json_of,
+        headers={
+            "If-Match": if_match,
+            "If-None-Match": if_none_match,
+        },
+        is_repeatable=True,
+    )
 
 
 def put_alias(
@@ -371,6 +485,8 @@ def list_pages(
     page_type: models.PageType | None = None,
     pinned: bool | None = None,
     level: models.LevelName | None = None,
+    if_match: str | None = None,
+    if_none_match: str | None = None,
 ) -> Call[models.PageList]:
     """List pages, newest first, without their contents. `level` selects pages by their level."""
     return Call(
@@ -385,6 +501,10 @@ def list_pages(
             "page_type": page_type,
             "pinned": pinned,
             "level": level,
+        },
+        headers={
+            "If-Match": if_match,
+            "If-None-Match": if_none_match,
         },
         is_repeatable=True,
     )
@@ -413,6 +533,8 @@ def search_pages(
     cursor: str | None = None,
     session_id: str | None = None,
     modality: models.Modality | None = None,
+    if_match: str | None = None,
+    if_none_match: str | None = None,
 ) -> Call[models.SearchHits]:
     """Search hint, caption, transcript, scenes and text of pages; best match first."""
     return Call(
@@ -426,6 +548,10 @@ def search_pages(
             "session_id": session_id,
             "modality": modality,
         },
+        headers={
+            "If-Match": if_match,
+            "If-None-Match": if_none_match,
+        },
         is_repeatable=True,
     )
 
@@ -436,7 +562,11 @@ def create_pages(body: models.PageBatch) -> Call[models.CreatedPages]:
 
 
 def get_page(
-    page_id: str | int, *, media: models.MediaForm | None = None
+    page_id: str | int,
+    *,
+    media: models.MediaForm | None = None,
+    if_match: str | None = None,
+    if_none_match: str | None = None,
 ) -> Call[models.PageRecord]:
     """Read a page. Its ETag covers everything except the access counters."""
     return Call(
@@ -446,11 +576,21 @@ def get_page(
         query={
             "media": media,
         },
+        headers={
+            "If-Match": if_match,
+            "If-None-Match": if_none_match,
+        },
         is_repeatable=True,
     )
 
 
-def head_page(page_id: str | int, *, media: models.MediaForm | None = None) -> Call[httpx.Headers]:
+def head_page(
+    page_id: str | int,
+    *,
+    media: models.MediaForm | None = None,
+    if_match: str | None = None,
+    if_none_match: str | None = None,
+) -> Call[httpx.Headers]:
     """Read a page. Its ETag covers everything except the access counters."""
     return Call(
         "HEAD",
@@ -458,6 +598,10 @@ def head_page(page_id: str | int, *, media: models.MediaForm | None = None) -> C
         decode=headers_of,
         query={
             "media": media,
+        },
+        headers={
+            "If-Match": if_match,
+            "If-None-Match": if_none_match,
         },
         is_repeatable=True,
     )
@@ -519,6 +663,8 @@ def get_page_content(
     *,
     media: models.MediaForm | None = None,
     level: models.LevelName | None = None,
+    if_match: str | None = None,
+    if_none_match: str | None = None,
 ) -> Call[models.PageContent]:
     """Read the content of a page at a level, typed by its modality."""
     return Call(
@@ -528,6 +674,10 @@ def get_page_content(
         query={
             "media": media,
             "level": level,
+        },
+        headers={
+            "If-Match": if_match,
+            "If-None-Match": if_none_match,
         },
         is_repeatable=True,
     )
@@ -542,6 +692,8 @@ def get_page_blocks(
     detail: models.ImageDetail | None = None,
     max_chars: int | None = None,
     offset: int | None = None,
+    if_match: str | None = None,
+    if_none_match: str | None = None,
 ) -> Call[models.PageBlocksRecord]:
     """Read a page as the content of a tool message: an image with its annotation, or text."""
     return Call(
@@ -555,6 +707,10 @@ def get_page_blocks(
             "detail": detail,
             "max_chars": max_chars,
             "offset": offset,
+        },
+        headers={
+            "If-Match": if_match,
+            "If-None-Match": if_none_match,
         },
         is_repeatable=True,
     )
@@ -582,9 +738,13 @@ def download_page(
     page_id: str | int,
     *,
     level: models.LevelName | None = None,
+    if_modified_since: str | None = None,
+    if_unmodified_since: str | None = None,
     want_repr_digest: str | None = None,
     range: str | None = None,
     if_range: str | None = None,
+    if_match: str | None = None,
+    if_none_match: str | None = None,
 ) -> Call[bytes]:
     """Download a page as a file, by default its FULL level."""
     return Call(
@@ -595,9 +755,13 @@ def download_page(
             "level": level,
         },
         headers={
+            "If-Modified-Since": if_modified_since,
+            "If-Unmodified-Since": if_unmodified_since,
             "Want-Repr-Digest": want_repr_digest,
             "Range": range,
             "If-Range": if_range,
+            "If-Match": if_match,
+            "If-None-Match": if_none_match,
         },
         is_repeatable=True,
     )
@@ -607,7 +771,11 @@ def head_page_download(
     page_id: str | int,
     *,
     level: models.LevelName | None = None,
+    if_modified_since: str | None = None,
+    if_unmodified_since: str | None = None,
     want_repr_digest: str | None = None,
+    if_match: str | None = None,
+    if_none_match: str | None = None,
 ) -> Call[httpx.Headers]:
     """Download a page as a file, by default its FULL level."""
     return Call(
@@ -618,18 +786,32 @@ def head_page_download(
             "level": level,
         },
         headers={
+            "If-Modified-Since": if_modified_since,
+            "If-Unmodified-Since": if_unmodified_since,
             "Want-Repr-Digest": want_repr_digest,
+            "If-Match": if_match,
+            "If-None-Match": if_none_match,
         },
         is_repeatable=True,
     )
 
 
-def get_page_representation(page_id: str | int, level: str | int) -> Call[models.PageLevelRecord]:
+def get_page_representation(
+    page_id: str | int,
+    level: str | int,
+    *,
+    if_match: str | None = None,
+    if_none_match: str | None = None,
+) -> Call[models.PageLevelRecord]:
     """Read one level as it is stored, and whether it was stored, supplied or derived."""
     return Call(
         "GET",
         f"/api/pages/{segment(page_id)}/representations/{segment(level)}",
         decode=json_of,
+        headers={
+            "If-Match": if_match,
+            "If-None-Match": if_none_match,
+        },
         is_repeatable=True,
     )
 
@@ -676,6 +858,8 @@ def search(
     session_id: str | None = None,
     limit: int | None = None,
     cursor: str | None = None,
+    if_match: str | None = None,
+    if_none_match: str | None = None,
 ) -> Call[models.SearchResults]:
     """Search pages, tool results, messages, interactions and file names; best match first."""
     return Call(
@@ -689,12 +873,21 @@ def search(
             "limit": limit,
             "cursor": cursor,
         },
+        headers={
+            "If-Match": if_match,
+            "If-None-Match": if_none_match,
+        },
         is_repeatable=True,
     )
 
 
 def list_sessions(
-    *, q: str | None = None, limit: int | None = None, cursor: str | None = None
+    *,
+    q: str | None = None,
+    limit: int | None = None,
+    cursor: str | None = None,
+    if_match: str | None = None,
+    if_none_match: str | None = None,
 ) -> Call[models.SessionPage]:
     """List sessions, the one last written to first, with their counts and sizes."""
     return Call(
@@ -706,19 +899,43 @@ def list_sessions(
             "limit": limit,
             "cursor": cursor,
         },
+        headers={
+            "If-Match": if_match,
+            "If-None-Match": if_none_match,
+        },
         is_repeatable=True,
     )
 
 
-def get_session(session_id: str | int) -> Call[models.SessionRecord]:
-    """Read a session: counts, bytes referenced, bytes saved compared with inline storage."""
-    return Call("GET", f"/api/sessions/{segment(session_id)}", decode=json_of, is_repeatable=True)
-
-
-def head_session(session_id: str | int) -> Call[httpx.Headers]:
+def get_session(
+    session_id: str | int, *, if_match: str | None = None, if_none_match: str | None = None
+) -> Call[models.SessionRecord]:
     """Read a session: counts, bytes referenced, bytes saved compared with inline storage."""
     return Call(
-        "HEAD", f"/api/sessions/{segment(session_id)}", decode=headers_of, is_repeatable=True
+        "GET",
+        f"/api/sessions/{segment(session_id)}",
+        decode=json_of,
+        headers={
+            "If-Match": if_match,
+            "If-None-Match": if_none_match,
+        },
+        is_repeatable=True,
+    )
+
+
+def head_session(
+    session_id: str | int, *, if_match: str | None = None, if_none_match: str | None = None
+) -> Call[httpx.Headers]:
+    """Read a session: counts, bytes referenced, bytes saved compared with inline storage."""
+    return Call(
+        "HEAD",
+        f"/api/sessions/{segment(session_id)}",
+        decode=headers_of,
+        headers={
+            "If-Match": if_match,
+            "If-None-Match": if_none_match,
+        },
+        is_repeatable=True,
     )
 
 
@@ -767,6 +984,8 @@ def get_manifest(
     limit: int | None = None,
     cursor: str | None = None,
     memory_tokens: int | None = None,
+    if_match: str | None = None,
+    if_none_match: str | None = None,
 ) -> Call[models.PageManifest]:
     """Read the session's pages as a model sees them, with their levels."""
     return Call(
@@ -777,6 +996,10 @@ def get_manifest(
             "limit": limit,
             "cursor": cursor,
             "memoryTokens": memory_tokens,
+        },
+        headers={
+            "If-Match": if_match,
+            "If-None-Match": if_none_match,
         },
         is_repeatable=True,
     )
@@ -791,6 +1014,8 @@ def get_outline(
     limit: int | None = None,
     cursor: str | None = None,
     after: int | None = None,
+    if_match: str | None = None,
+    if_none_match: str | None = None,
 ) -> Call[models.OutlinePage]:
     """Outline a session: a line for each entry, with its kind, title, calls, answers and media."""
     return Call(
@@ -805,6 +1030,10 @@ def get_outline(
             "cursor": cursor,
             "after": after,
         },
+        headers={
+            "If-Match": if_match,
+            "If-None-Match": if_none_match,
+        },
         is_repeatable=True,
     )
 
@@ -816,6 +1045,8 @@ def list_messages(
     limit: int | None = None,
     cursor: str | None = None,
     after: int | None = None,
+    if_match: str | None = None,
+    if_none_match: str | None = None,
 ) -> Call[models.MessagePage]:
     """Replay a session: everything written to it in the order of `seq`, each as it was written."""
     return Call(
@@ -827,6 +1058,10 @@ def list_messages(
             "limit": limit,
             "cursor": cursor,
             "after": after,
+        },
+        headers={
+            "If-Match": if_match,
+            "If-None-Match": if_none_match,
         },
         is_repeatable=True,
     )
@@ -849,7 +1084,12 @@ def append_message(
 
 
 def get_message(
-    session_id: str | int, seq: str | int, *, media: models.MediaForm | None = None
+    session_id: str | int,
+    seq: str | int,
+    *,
+    media: models.MediaForm | None = None,
+    if_match: str | None = None,
+    if_none_match: str | None = None,
 ) -> Call[models.HistoryEntry]:
     """Read one entry of a session's history by its number, whatever its kind."""
     return Call(
@@ -858,6 +1098,10 @@ def get_message(
         decode=json_of,
         query={
             "media": media,
+        },
+        headers={
+            "If-Match": if_match,
+            "If-None-Match": if_none_match,
         },
         is_repeatable=True,
     )
@@ -869,6 +1113,8 @@ def list_interactions(
     input_kind: models.InputKind | None = None,
     limit: int | None = None,
     cursor: str | None = None,
+    if_match: str | None = None,
+    if_none_match: str | None = None,
 ) -> Call[models.InteractionPage]:
     """List the interactions of a session in the order of `seq`, with their answers."""
     return Call(
@@ -879,6 +1125,10 @@ def list_interactions(
             "input_kind": input_kind,
             "limit": limit,
             "cursor": cursor,
+        },
+        headers={
+            "If-Match": if_match,
+            "If-None-Match": if_none_match,
         },
         is_repeatable=True,
     )
@@ -908,13 +1158,21 @@ def create_interaction(
 
 
 def get_interaction(
-    session_id: str | int, interaction_id: str | int
+    session_id: str | int,
+    interaction_id: str | int,
+    *,
+    if_match: str | None = None,
+    if_none_match: str | None = None,
 ) -> Call[models.InteractionRecord]:
     """Read an interaction, with its answer if it has one."""
     return Call(
         "GET",
         f"/api/sessions/{segment(session_id)}/interactions/{segment(interaction_id)}",
         decode=json_of,
+        headers={
+            "If-Match": if_match,
+            "If-None-Match": if_none_match,
+        },
         is_repeatable=True,
     )
 
@@ -955,6 +1213,8 @@ def render_tool_result(
     max_text: int | None = None,
     max_image_pixels: int | None = None,
     count_tokens: bool | None = None,
+    if_match: str | None = None,
+    if_none_match: str | None = None,
 ) -> Call[models.RenderedRecord]:
     """Render a tool result for a model, as the answer to its call."""
     return Call(
@@ -975,6 +1235,10 @@ def render_tool_result(
             "maxImagePixels": max_image_pixels,
             "countTokens": count_tokens,
             "target": target,
+        },
+        headers={
+            "If-Match": if_match,
+            "If-None-Match": if_none_match,
         },
         is_repeatable=True,
     )
@@ -998,6 +1262,8 @@ def render_page(
     target: models.Target | None = None,
     tool_call_id: str | None = None,
     level: models.LevelName | None = None,
+    if_match: str | None = None,
+    if_none_match: str | None = None,
 ) -> Call[models.RenderedRecord]:
     """Render a page at a level for a model, as the answer to the call that faults it in."""
     return Call(
@@ -1020,6 +1286,10 @@ def render_page(
             "target": target,
             "toolCallId": tool_call_id,
             "level": level,
+        },
+        headers={
+            "If-Match": if_match,
+            "If-None-Match": if_none_match,
         },
         is_repeatable=True,
     )
@@ -1051,6 +1321,8 @@ def render_session(
     at: int | None = None,
     since: int | None = None,
     up_to: int | None = None,
+    if_match: str | None = None,
+    if_none_match: str | None = None,
 ) -> Call[models.RenderedRecord]:
     """Render the history of a session as one list of messages, in the provider's order."""
     return Call(
@@ -1081,6 +1353,10 @@ def render_session(
             "at": at,
             "since": since,
             "upTo": up_to,
+        },
+        headers={
+            "If-Match": if_match,
+            "If-None-Match": if_none_match,
         },
         is_repeatable=True,
     )
@@ -1123,6 +1399,8 @@ def get_working_set(
     adaptive: bool | None = None,
     model: str | None = None,
     at: int | None = None,
+    if_match: str | None = None,
+    if_none_match: str | None = None,
 ) -> Call[models.WorkingSet]:
     """Read the part of a session that a model has in context with the same render options."""
     return Call(
@@ -1152,6 +1430,10 @@ def get_working_set(
             "target": target,
             "at": at,
         },
+        headers={
+            "If-Match": if_match,
+            "If-None-Match": if_none_match,
+        },
         is_repeatable=True,
     )
 
@@ -1161,7 +1443,13 @@ def render_record(body: models.RenderRequest) -> Call[models.RenderedRecord]:
     return Call("POST", "/api/render", decode=json_of, json=body, is_repeatable=True)
 
 
-def list_tools(*, target: models.Target, only: str | None = None) -> Call[models.ToolDefinitions]:
+def list_tools(
+    *,
+    target: models.Target,
+    only: str | None = None,
+    if_match: str | None = None,
+    if_none_match: str | None = None,
+) -> Call[models.ToolDefinitions]:
     """Read the definitions of the memory's tools, in the dialect of a provider."""
     return Call(
         "GET",
@@ -1171,11 +1459,20 @@ def list_tools(*, target: models.Target, only: str | None = None) -> Call[models
             "target": target,
             "only": only,
         },
+        headers={
+            "If-Match": if_match,
+            "If-None-Match": if_none_match,
+        },
         is_repeatable=True,
     )
 
 
-def get_tool_instructions(*, style: models.InstructionStyle | None = None) -> Call[str]:
+def get_tool_instructions(
+    *,
+    style: models.InstructionStyle | None = None,
+    if_match: str | None = None,
+    if_none_match: str | None = None,
+) -> Call[str]:
     """Read the rules for using the memory, as a prompt for a model."""
     return Call(
         "GET",
@@ -1183,6 +1480,10 @@ def get_tool_instructions(*, style: models.InstructionStyle | None = None) -> Ca
         decode=text_of,
         query={
             "style": style,
+        },
+        headers={
+            "If-Match": if_match,
+            "If-None-Match": if_none_match,
         },
         is_repeatable=True,
     )
@@ -1328,9 +1629,20 @@ def get_upload_options() -> Call[httpx.Headers]:
     return Call("OPTIONS", "/api/uploads", decode=headers_of, is_repeatable=True)
 
 
-def get_upload(upload_id: str | int) -> Call[models.UploadRecord]:
+def get_upload(
+    upload_id: str | int, *, if_match: str | None = None, if_none_match: str | None = None
+) -> Call[models.UploadRecord]:
     """Read the state of an upload as JSON, with its resource."""
-    return Call("GET", f"/api/uploads/{segment(upload_id)}", decode=json_of, is_repeatable=True)
+    return Call(
+        "GET",
+        f"/api/uploads/{segment(upload_id)}",
+        decode=json_of,
+        headers={
+            "If-Match": if_match,
+            "If-None-Match": if_none_match,
+        },
+        is_repeatable=True,
+    )
 
 
 def get_upload_offset(upload_id: str | int, *, tus_resumable: str) -> Call[httpx.Headers]:

@@ -272,8 +272,8 @@ async def test_model_reads_the_result_of_the_tool_if_it_could_not_be_stored(
     outage: str, png: bytes
 ) -> None:
     results = {**values(png), "error": ToolException("no such page")}
-    blocking = Pagefault(outage, timeout=0.05, retries=0).session("s")
-    async with AsyncPagefault(outage, timeout=0.05, retries=0) as client:
+    blocking = Pagefault(outage, timeout=0.05, max_retries=0).session("s")
+    async with AsyncPagefault(outage, timeout=0.05, max_retries=0) as client:
         for name, value in results.items():
             inner = tool_of(value)
             for tool_input in (call("call_1"), {"address": "x"}):
@@ -290,7 +290,7 @@ def test_an_artifact_of_the_tool_stays_if_it_could_not_be_stored(outage: str) ->
         """Take a picture of a page."""
         return address, {"mine": 1}
 
-    session = Pagefault(outage, timeout=0.05, retries=0).session("s")
+    session = Pagefault(outage, timeout=0.05, max_retries=0).session("s")
     assert remember(shot, session).invoke(call("call_1")) == shot.invoke(call("call_1"))
 
 
@@ -298,7 +298,7 @@ def test_model_reads_the_result_of_the_tool_if_the_service_dies(
     proxy: CuttingProxy, session: Session, png: bytes
 ) -> None:
     inner = tool_of(values(png)["blocks"])
-    remembered = remember(inner, Pagefault(proxy.url, timeout=5, retries=0).session(session.id))
+    remembered = remember(inner, Pagefault(proxy.url, timeout=5, max_retries=0).session(session.id))
     first = remembered.invoke(call("call_1"))
     proxy.close()
     assert "@blob:" in str(first)

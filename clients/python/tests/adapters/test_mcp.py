@@ -116,7 +116,7 @@ async def test_host_gets_the_result_of_the_server_if_it_could_not_be_stored(
     outage: str, server: MCPServer
 ) -> None:
     handle = "@blob:" + "0" * 32
-    async with AsyncPagefault(outage, timeout=0.05, retries=0) as pf, Client(server) as client:
+    async with AsyncPagefault(outage, timeout=0.05, max_retries=0) as pf, Client(server) as client:
         for call_tool in (
             pf.wrap(client.call_tool, session="s"),
             remember(client.call_tool, pf, "s"),
@@ -132,7 +132,7 @@ async def test_host_gets_the_result_of_the_server_if_it_could_not_be_stored(
 async def test_host_gets_the_result_of_the_server_if_the_service_dies(
     proxy: CuttingProxy, server: MCPServer, session: Session
 ) -> None:
-    async with AsyncPagefault(proxy.url, timeout=5, retries=0) as pf, Client(server) as client:
+    async with AsyncPagefault(proxy.url, timeout=5, max_retries=0) as pf, Client(server) as client:
         call_tool = remember(client.call_tool, pf, session.id)
         assert handle_in(await call_tool("shot", {"address": "x"}))
         proxy.close()

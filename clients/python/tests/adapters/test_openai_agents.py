@@ -179,7 +179,7 @@ def tool_of(value: object) -> FunctionTool:
 async def test_model_reads_the_result_of_the_tool_if_it_could_not_be_stored(
     outage: str, png: bytes, scripted: Callable[..., ScriptedService]
 ) -> None:
-    async with AsyncPagefault(outage, timeout=0.05, retries=0) as client:
+    async with AsyncPagefault(outage, timeout=0.05, max_retries=0) as client:
         for name, value in values(png).items():
             tool = tool_of(value)
             alone = await outputs(scripted(response(CALLED), response(SAID)), tool)
@@ -213,7 +213,7 @@ async def test_model_reads_the_result_of_the_tool_if_the_service_dies(
     tool = tool_of(values(png)["blocks"])
     (alone,) = await outputs(scripted(response(CALLED), response(SAID)), tool)
     provider = scripted(response(CALLED), dies, response(SAID))
-    async with AsyncPagefault(proxy.url, timeout=5, retries=0) as client:
+    async with AsyncPagefault(proxy.url, timeout=5, max_retries=0) as client:
         first, second = await outputs(provider, remember(tool, client.session(session.id)))
     assert "@blob:" in str(first)
     assert second == alone
@@ -317,7 +317,7 @@ async def test_memory_tool_says_that_the_memory_is_away(
     url: str, session: Session, scripted: Callable[..., ScriptedService], proxy: CuttingProxy
 ) -> None:
     called = response(call("list_media", "call_1", session=None, kind=None))
-    async with AsyncPagefault(proxy.url, timeout=5, retries=0) as client:
+    async with AsyncPagefault(proxy.url, timeout=5, max_retries=0) as client:
         tools = await memory_tools(client.session(session.id))
         proxy.close()
         sent = await run(scripted(called, response(SAID)), "What is stored?", [*tools], None)

@@ -152,7 +152,7 @@ def values(png: bytes) -> list[object]:
 async def test_model_reads_the_result_of_the_tool_if_it_could_not_be_stored(
     outage: str, png: bytes
 ) -> None:
-    async with AsyncPagefault(outage, timeout=0.05, retries=0) as client:
+    async with AsyncPagefault(outage, timeout=0.05, max_retries=0) as client:
         for value in values(png):
             alone = await parts_read(toolset_of(value))
             received = await parts_read(RememberingToolset(toolset_of(value), client.session("s")))
@@ -164,7 +164,7 @@ async def test_model_reads_the_result_of_the_tool_if_the_service_dies(
 ) -> None:
     value = ["A shop.", BinaryContent(png, media_type="image/png")]
     *_, alone = await parts_read(toolset_of(value), calls=2)
-    async with AsyncPagefault(proxy.url, timeout=5, retries=0) as client:
+    async with AsyncPagefault(proxy.url, timeout=5, max_retries=0) as client:
         toolset = RememberingToolset(toolset_of(value), client.session(session.id))
         first, *_, second = await parts_read(toolset, calls=2, between=proxy.close)
     assert "@blob:" in str(first)

@@ -1,6 +1,6 @@
 """The client."""
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from types import TracebackType
 from typing import Any, ParamSpec, Self
 
@@ -20,8 +20,25 @@ from pagefault_client._async.transport import AsyncTransport
 from pagefault_client.calls import Call, T_co
 from pagefault_client.options import Target, load_options
 from pagefault_client.rendered_content import WrapTarget
+from pagefault_client.responses import APIResponse
 
 P = ParamSpec("P")
+
+
+class AsyncRawResponses:
+    """Sends operations, and returns their responses with status and headers."""
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def send(self, call: Call[T_co]) -> APIResponse[T_co]:
+        """Send an operation, and return its response, which may be a 304.
+
+        Raises:
+            APIStatusError: The service refused the request.
+            APIConnectionError: The service did not answer.
+        """
+        return await self._transport.request(call)
 
 
 class AsyncPagefault:
@@ -29,12 +46,13 @@ class AsyncPagefault:
 
     Args:
         base_url: The URL of the service. Default: `PAGEFAULT_URL`, else http://127.0.0.1:8000.
-        key: An API key of the project. Default: `PAGEFAULT_API_KEY`. A service without
+        api_key: An API key of the project. Default: `PAGEFAULT_API_KEY`. A service without
             authentication needs none.
         timeout: The timeout of a request in seconds, or an `httpx.Timeout`.
-        retries: The maximum number of retries of a call, after a lost connection or while the
+        max_retries: The maximum number of retries of a call, after a lost connection or while the
             service is busy. Only calls that are safe to repeat are retried; `Retry-After` is
             honoured.
+        default_headers: Headers of each request.
         http_client: The httpx client to use, for example with a proxy or with certificates. The
             caller closes it.
 
@@ -50,13 +68,14 @@ class AsyncPagefault:
     def __init__(
         self,
         base_url: str | None = None,
-        key: str | None = None,
+        api_key: str | None = None,
         *,
         timeout: float | httpx.Timeout = 60.0,
-        retries: int = 3,
+        max_retries: int = 3,
+        default_headers: Mapping[str, str] | None = None,
         http_client: httpx.AsyncClient | None = None,
     ) -> None:
-        options = load_options(base_url, key, timeout, retries)
+        options = load_options(base_url, api_key, timeout, max_retries, default_headers)
         self._owns_http = http_client is None
         self._set_up(AsyncTransport(http_client or httpx.AsyncClient(), options))
 
@@ -88,24 +107,26 @@ class AsyncPagefault:
             await self._transport.close()
 
     def with_options(
-        self, *, timeout: float | httpx.Timeout | None = None, retries: int | None = None
+        self,
+        *,
+        timeout: float | httpx.Timeout | None = None,
+        max_retries: int | None = None,
+        default_headers: Mapping[str, str] | None = None,
     ) -> "AsyncPagefault":
-        """Return a client with another timeout or number of retries, over the same connections."""
-        options = self._transport.options
+        """Return a client with other options, also for one call, over the same connections."""
         client = object.__new__(AsyncPagefault)
         client._owns_http = False
         client._set_up(
-            AsyncTransport(
-                self._transport.http,
-                load_options(
-                    options.base_url,
-                    options.key or "",
-                    options.timeout if timeout is None else timeout,
-                    options.retries if retries is None else retries,
-                ),
+            self._transport.with_options(
+                timeout=timeout, max_retries=max_retries, default_headers=default_headers
             )
         )
         return client
+
+    @property
+    def with_raw_response(self) -> AsyncRawResponses:
+        """Return a sender of operations whose responses have their status and headers."""
+        return AsyncRawResponses(self._transport)
 
     @property
     def base_url(self) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol, Unpack
 
 from pagefault_client import models
+from pagefault_client.entries import TurnEntry
 from pagefault_client.errors import PagefaultError
 from pagefault_client.options import SessionRenderOptions, Target, to_camel_case
 
@@ -16,7 +17,7 @@ class AsyncSessionTurns(Protocol):
 
     async def turn(
         self,
-        *entries: models.TurnEntry | dict[str, Any],
+        *entries: TurnEntry,
         render: models.TurnRender | Target | None = None,
         expected_seq: int | None = None,
         idempotency_key: str | None = None,
@@ -68,7 +69,7 @@ class AsyncConversation:
         self.refused: list[models.RefusedCall] = []
 
     async def turn(
-        self, *entries: models.TurnEntry | dict[str, Any], idempotency_key: str | None = None
+        self, *entries: TurnEntry, idempotency_key: str | None = None
     ) -> list[dict[str, Any]]:
         """Append the entries of a turn, and return all messages for the next request.
 

@@ -1,10 +1,13 @@
 """Iteration over the lists of the service."""
 
 from collections.abc import AsyncIterator, Callable
-from typing import Generic, TypedDict, TypeVar
+from typing import Any, Generic, TypedDict, TypeVar
+
+import httpx
 
 from pagefault_client._async.transport import AsyncTransport
-from pagefault_client.calls import Call
+from pagefault_client.calls import Call, json_of
+from pagefault_client.models import ManifestPage
 
 Item = TypeVar("Item")
 
@@ -14,6 +17,12 @@ class ListAnswer(TypedDict, Generic[Item]):
 
     items: list[Item]
     nextCursor: str | None
+
+
+def manifest_of(response: httpx.Response) -> Any:  # noqa: ANN401 - JSON
+    """Return an answer of the manifest with the items of a list, its pages."""
+    answer = json_of(response)
+    return {**answer, "items": answer["pages"]}
 
 
 class AsyncItems(Generic[Item]):
@@ -52,3 +61,13 @@ class AsyncItems(Generic[Item]):
         async for item in self:
             return item
         return None
+
+
+class AsyncManifest(AsyncItems[ManifestPage]):
+    """The memory pages of a session, and their text for a model."""
+
+    async def text(self) -> str:
+        """Return the first pages as a text for a model, and the number of pages after them."""
+        answer: Any = await self._transport.send(self._call(None))
+        text: str = answer["text"]
+        return text

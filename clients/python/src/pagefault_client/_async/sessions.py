@@ -2,7 +2,7 @@
 
 import os
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Unpack, cast
@@ -13,11 +13,12 @@ from pagefault_client import aio, models, operations
 from pagefault_client._async.content import write_file
 from pagefault_client._async.conversation import AsyncConversation
 from pagefault_client._async.event_stream import AsyncEvents
-from pagefault_client._async.lists import AsyncItems
+from pagefault_client._async.lists import AsyncItems, AsyncManifest, manifest_of
 from pagefault_client._async.tool_results import AsyncToolResults
 from pagefault_client._async.tools import AsyncTools
 from pagefault_client._async.transport import AsyncTransport, stream_error
-from pagefault_client.calls import Body
+from pagefault_client.calls import Body, Call
+from pagefault_client.entries import TurnEntry
 from pagefault_client.errors import PagefaultError
 from pagefault_client.options import SessionRenderOptions, Target, to_camel_case
 
@@ -76,6 +77,19 @@ class AsyncSession:
         self._tool_results = AsyncToolResults(transport)
         self.tools = AsyncTools(transport)
         self.id = session_id
+
+    def with_options(
+        self,
+        *,
+        timeout: float | httpx.Timeout | None = None,
+        max_retries: int | None = None,
+        default_headers: Mapping[str, str] | None = None,
+    ) -> "AsyncSession":
+        """Return the session with other options, also for one call."""
+        transport = self._transport.with_options(
+            timeout=timeout, max_retries=max_retries, default_headers=default_headers
+        )
+        return AsyncSession(transport, self.id)
 
     async def get(self) -> models.SessionRecord:
         """Return the session with its counts of entries and pages."""
@@ -259,9 +273,22 @@ class AsyncSession:
             ),
         )
 
-    async def manifest(self, *, limit: int | None = None) -> models.PageManifest:
-        """Return the pages of the session as a list for a model, one line each."""
-        return await self._transport.send(operations.get_manifest(self.id, limit=limit))
+    def manifest(
+        self, *, limit: int | None = None, memory_tokens: int | None = None
+    ) -> AsyncManifest:
+        """Return the pages of the session as a model sees them: pinned, important, then new ones.
+
+        Args:
+            limit: The number of pages per request, and in the text for a model.
+            memory_tokens: The maximum number of tokens of the text for a model.
+        """
+
+        def call(cursor: str | None) -> Call[Any]:
+            return operations.get_manifest(
+                self.id, limit=limit, cursor=cursor, memory_tokens=memory_tokens
+            ).replace(decode=manifest_of)
+
+        return AsyncManifest(self._transport, call)
 
     async def bundle(self) -> bytes:
         """Export the session as a zip file, for `sessions.import_bundle`."""
@@ -290,7 +317,7 @@ class AsyncSession:
         *,
         success: bool = True,
         new_call: bool = False,
-        call_message: dict[str, Any] | None = None,
+        call_message: Any = None,  # noqa: ANN401 - of any SDK
         render: Target | None = None,
         handles: bool | None = None,
     ) -> models.RenderedToolResult:
@@ -336,7 +363,7 @@ class AsyncSession:
 
     async def turn(
         self,
-        *entries: models.TurnEntry | dict[str, Any],
+        *entries: TurnEntry,
         render: models.TurnRender | Target | None = None,
         expected_seq: int | None = None,
         idempotency_key: str | None = None,

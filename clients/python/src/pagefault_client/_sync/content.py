@@ -13,7 +13,7 @@ import httpx
 
 from pagefault_client import blocking, operations
 from pagefault_client._sync.transport import Transport, stream_error
-from pagefault_client.errors import ConnectionFailedError, DigestMismatchError
+from pagefault_client.errors import APIConnectionError, DigestMismatchError
 from pagefault_client.models import ResourceDescriptor
 from pagefault_client.retries import Attempts
 
@@ -107,7 +107,7 @@ class Content:
 
         Raises:
             DigestMismatchError: The digest of the bytes is wrong.
-            ConnectionFailedError: All retries failed without receiving a byte.
+            APIConnectionError: All retries failed without receiving a byte.
         """
         self.seek(0)
         for piece in self._pieces(0, self.size):
@@ -136,7 +136,7 @@ class Content:
     def _pieces(self, start: int, end: int) -> Iterator[bytes]:
         """Yield the bytes of a range, resuming after lost connections."""
         whole = operations.get_resource_content(self.descriptor["uri"])
-        attempts = Attempts(whole, self._transport.options.retries)
+        attempts = Attempts(whole, self._transport.options.max_retries)
         while start < end:
             # A proxy that compresses would change the positions.
             headers = {"Range": f"bytes={start}-{end - 1}", "Accept-Encoding": "identity"}
@@ -156,12 +156,12 @@ class Content:
                 finally:
                     response.close()
                 if start < end:
-                    raise ConnectionFailedError(f"GET {call.path}: the answer ended early")
+                    raise APIConnectionError(f"GET {call.path}: the answer ended early")
             except httpx.RequestError as error:
                 pause = attempts.pause_after(stream_error(error, call))
                 if pause is None:
                     raise stream_error(error, call) from error
-            except ConnectionFailedError as error:
+            except APIConnectionError as error:
                 pause = attempts.pause_after(error)
                 if pause is None:
                     raise

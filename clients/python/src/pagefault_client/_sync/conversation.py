@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol, Unpack
 
 from pagefault_client import models
+from pagefault_client.entries import TurnEntry
 from pagefault_client.errors import PagefaultError
 from pagefault_client.options import SessionRenderOptions, Target, to_camel_case
 
@@ -18,7 +19,7 @@ class SessionTurns(Protocol):
 
     def turn(
         self,
-        *entries: models.TurnEntry | dict[str, Any],
+        *entries: TurnEntry,
         render: models.TurnRender | Target | None = None,
         expected_seq: int | None = None,
         idempotency_key: str | None = None,
@@ -69,9 +70,7 @@ class Conversation:
         self.rendering: models.RenderedRecord | None = None
         self.refused: list[models.RefusedCall] = []
 
-    def turn(
-        self, *entries: models.TurnEntry | dict[str, Any], idempotency_key: str | None = None
-    ) -> list[dict[str, Any]]:
+    def turn(self, *entries: TurnEntry, idempotency_key: str | None = None) -> list[dict[str, Any]]:
         """Append the entries of a turn, and return all messages for the next request.
 
         The entries are those of `Session.turn`.

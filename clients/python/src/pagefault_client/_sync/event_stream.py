@@ -10,7 +10,7 @@ import httpx
 from pagefault_client import blocking
 from pagefault_client._sync.transport import Transport
 from pagefault_client.calls import Call
-from pagefault_client.errors import ConnectionFailedError, ProblemError
+from pagefault_client.errors import APIConnectionError, APIStatusError
 from pagefault_client.events import SILENCE_SECONDS, Event, event_of, position_of
 from pagefault_client.retries import LONGEST_PAUSE_SECONDS, RETRY_STATUSES
 from pagefault_client.sse import Decoder
@@ -40,8 +40,8 @@ class Events:
         restarts or is overloaded. Other errors are raised.
 
         Raises:
-            ProblemError: The service refused the stream, for example because the key was revoked.
-            ConnectionFailedError: The first connection failed.
+            APIStatusError: The service refused the stream, for example because the key was revoked.
+            APIConnectionError: The first connection failed.
         """
         failures = 0
         has_begun = False
@@ -55,8 +55,10 @@ class Events:
                         yield event
                 finally:
                     response.close()
-            except (ConnectionFailedError, ProblemError) as error:
-                is_refused = isinstance(error, ProblemError) and error.status not in RETRY_STATUSES
+            except (APIConnectionError, APIStatusError) as error:
+                is_refused = (
+                    isinstance(error, APIStatusError) and error.status_code not in RETRY_STATUSES
+                )
                 if is_refused or not has_begun:
                     raise
             except (httpx.RequestError, json.JSONDecodeError):

@@ -4,7 +4,7 @@
 
 import os
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Unpack, cast
@@ -15,11 +15,12 @@ from pagefault_client import blocking, models, operations
 from pagefault_client._sync.content import write_file
 from pagefault_client._sync.conversation import Conversation
 from pagefault_client._sync.event_stream import Events
-from pagefault_client._sync.lists import Items
+from pagefault_client._sync.lists import Items, Manifest, manifest_of
 from pagefault_client._sync.tool_results import ToolResults
 from pagefault_client._sync.tools import Tools
 from pagefault_client._sync.transport import Transport, stream_error
-from pagefault_client.calls import Body
+from pagefault_client.calls import Body, Call
+from pagefault_client.entries import TurnEntry
 from pagefault_client.errors import PagefaultError
 from pagefault_client.options import SessionRenderOptions, Target, to_camel_case
 
@@ -78,6 +79,19 @@ class Session:
         self._tool_results = ToolResults(transport)
         self.tools = Tools(transport)
         self.id = session_id
+
+    def with_options(
+        self,
+        *,
+        timeout: float | httpx.Timeout | None = None,
+        max_retries: int | None = None,
+        default_headers: Mapping[str, str] | None = None,
+    ) -> "Session":
+        """Return the session with other options, also for one call."""
+        transport = self._transport.with_options(
+            timeout=timeout, max_retries=max_retries, default_headers=default_headers
+        )
+        return Session(transport, self.id)
 
     def get(self) -> models.SessionRecord:
         """Return the session with its counts of entries and pages."""
@@ -257,9 +271,20 @@ class Session:
             ),
         )
 
-    def manifest(self, *, limit: int | None = None) -> models.PageManifest:
-        """Return the pages of the session as a list for a model, one line each."""
-        return self._transport.send(operations.get_manifest(self.id, limit=limit))
+    def manifest(self, *, limit: int | None = None, memory_tokens: int | None = None) -> Manifest:
+        """Return the pages of the session as a model sees them: pinned, important, then new ones.
+
+        Args:
+            limit: The number of pages per request, and in the text for a model.
+            memory_tokens: The maximum number of tokens of the text for a model.
+        """
+
+        def call(cursor: str | None) -> Call[Any]:
+            return operations.get_manifest(
+                self.id, limit=limit, cursor=cursor, memory_tokens=memory_tokens
+            ).replace(decode=manifest_of)
+
+        return Manifest(self._transport, call)
 
     def bundle(self) -> bytes:
         """Export the session as a zip file, for `sessions.import_bundle`."""
@@ -288,7 +313,7 @@ class Session:
         *,
         success: bool = True,
         new_call: bool = False,
-        call_message: dict[str, Any] | None = None,
+        call_message: Any = None,  # noqa: ANN401 - of any SDK
         render: Target | None = None,
         handles: bool | None = None,
     ) -> models.RenderedToolResult:
@@ -334,7 +359,7 @@ class Session:
 
     def turn(
         self,
-        *entries: models.TurnEntry | dict[str, Any],
+        *entries: TurnEntry,
         render: models.TurnRender | Target | None = None,
         expected_seq: int | None = None,
         idempotency_key: str | None = None,

@@ -6,7 +6,6 @@ import functools
 import hashlib
 import io
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from tempfile import SpooledTemporaryFile
 from typing import BinaryIO, cast
 
@@ -16,10 +15,10 @@ from pagefault_client import blocking, operations
 from pagefault_client._sync.transport import Transport
 from pagefault_client.calls import Call
 from pagefault_client.errors import (
-    ConnectionFailedError,
+    APIConnectionError,
+    APIStatusError,
     DigestMismatchError,
     PagefaultError,
-    ProblemError,
 )
 from pagefault_client.models import ResourceRecord, TusVersion
 from pagefault_client.retries import Attempts
@@ -144,14 +143,16 @@ class Upload:
             call = operations.append_upload(
                 upload_id, piece[sent:], tus_resumable=TUS, upload_offset=str(offset + sent)
             ).replace(is_repeatable=True)
-            attempts = attempts or Attempts(call, self._transport.options.retries)
+            attempts = attempts or Attempts(call, self._transport.options.max_retries)
             try:
                 answer = self._transport.send_once(call, stream=False)
                 stored = int(_require_header(answer.headers, "Upload-Offset"))
-            except (ConnectionFailedError, ProblemError) as error:
+            except (APIConnectionError, APIStatusError) as error:
                 # After a lost connection, the service may still be writing the received bytes. The
                 # offset is outdated then: the piece is refused, and the offset is requested again.
-                is_offset_error = isinstance(error, ProblemError) and error.code == "upload-offset"
+                is_offset_error = (
+                    isinstance(error, APIStatusError) and error.code == "upload-offset"
+                )
                 pause = attempts.pause_after(error) if attempts.made or not is_offset_error else 0.0
                 attempts.made = max(attempts.made, 1)
                 if pause is None:
@@ -225,7 +226,7 @@ def _extend_timeout(transport: Transport, total: int) -> Transport:
         pool=base.pool,
         read=base.read + total / SLOWEST_BYTES_PER_SECOND,
     )
-    return Transport(transport.http, replace(transport.options, timeout=timeout))
+    return transport.with_options(timeout=timeout)
 
 
 def _read(source: OpenedSource, size: int) -> bytes:
