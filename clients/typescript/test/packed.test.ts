@@ -387,7 +387,7 @@ test("hooks and components work in a browser, at another origin, with each React
   const service = await startService("api-key", { PAGEFAULT_CORS_ORIGINS: origin });
   for (const version of Object.keys(REACTS)) {
     const key = service.newKey(`react-${version}`);
-    const agent = new Pagefault(service.url, { key });
+    const agent = new Pagefault(service.url, { apiKey: key });
     const session = agent.session("shown");
     const hostile = '<img src=x onerror="document.title = 1"> javascript:alert(1)';
     const first = await session.toolResult({
@@ -458,7 +458,7 @@ test("a page without a key shows a session through a route of its own server", a
   );
   for (const name of ["PAGEFAULT_URL", "PAGEFAULT_API_KEY"]) delete process.env[name];
   const { origin, browser } = await openBrowser(context, memory);
-  const agent = new Pagefault(service.url, { key });
+  const agent = new Pagefault(service.url, { apiKey: key });
   const image = { type: "image", data: PIXELS, mimeType: "image/png" };
   const source = "<script>document.title = 1</script>";
   const files = { type: "file", data: btoa(source), mimeType: "text/html", filename: "a.html" };

@@ -33,6 +33,29 @@ test("SHA-256 is that of everybody else, however the bytes are cut", () => {
   }
 });
 
+test("a file that the project has is stored by its digest, without its bytes", async () => {
+  const sent: number[] = [];
+  const counting = new Pagefault(service.url, {
+    fetch: (input, init) => {
+      sent.push(init?.body instanceof Blob ? init.body.size : 0);
+      return fetch(input, init);
+    },
+  });
+  const bytes = new Uint8Array(randomBytes(20_000));
+  const first = await counting.resources.upload(bytes, { filename: "one.bin" });
+  assert.deepEqual(sent.splice(0), [0, 20_000]);
+  const copy = await counting.resources.upload(bytes, { filename: "two.bin", alias: "copy" });
+  assert.deepEqual(sent.splice(0), [0]);
+  assert.deepEqual([copy.digest, copy.filename], [first.digest, "two.bin"]);
+  assert.equal((await pf.aliases.get("copy")).uri, copy.uri);
+  await counting.resources.upload(bytes.subarray(1), { filename: "three.bin" });
+  assert.deepEqual(sent.splice(0), [19_999]);
+  // Of a file in pieces the caller may know the digest.
+  const digest = `sha-256:${createHash("sha256").update(NOISE).digest("hex")}`;
+  const again = await counting.resources.upload(new Blob([NOISE]), { pieceBytes: PIECE, digest });
+  assert.deepEqual([sent.splice(0), again.size], [[0], NOISE.length]);
+});
+
 test("content goes on after the line broke, and is verified", async () => {
   line.break("/content", { cutAfter: 100_000 }, { cutAfter: 500_000 });
   assert.deepEqual(await shaky.resources.bytes(uri), NOISE);
@@ -50,7 +73,7 @@ test("content goes on after the line broke, and is verified", async () => {
 
 test("a line that breaks again and again is an error, and giving up ends it", async () => {
   line.break("/content", { cutAfter: 10 }, "lose-request", "lose-request", "lose-request");
-  const hasty = new Pagefault(line.url, { retries: 1 });
+  const hasty = new Pagefault(line.url, { maxRetries: 1 });
   await assert.rejects(hasty.resources.bytes(uri), PagefaultError);
   const given = new AbortController();
   const body = (await pf.resources.content(uri, { signal: given.signal })).body!.getReader();
@@ -79,7 +102,7 @@ test("a reader reads anywhere, ahead where it goes on, and each block once", asy
 });
 
 test("a reader asks again for what did not come", async () => {
-  const reader = await shaky.resources.open(uri, { retries: 0 });
+  const reader = await shaky.resources.open(uri, { maxRetries: 0 });
   line.break("/content", { cutAfter: 10 });
   await assert.rejects(reader.read(0, 100), PagefaultError);
   assert.deepEqual(await reader.read(0, 100), NOISE.subarray(0, 100));
@@ -258,7 +281,7 @@ test("a position that is not kept is a reset, and the stream goes on", async () 
 test("a stream is refused where waiting is of no use", async () => {
   const keyed = await startService("api-key");
   await assert.rejects(
-    new Pagefault(keyed.url, { key: "pf_wrong" }).events().next(),
+    new Pagefault(keyed.url, { apiKey: "pf_wrong" }).events().next(),
     UnauthorizedError,
   );
 });

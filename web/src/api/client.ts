@@ -14,7 +14,7 @@ export function pagefault(): Pagefault {
 
 function clientWith(key: string | null): Pagefault {
   const client: Pagefault = new Pagefault("", {
-    key,
+    apiKey: key,
     // The address of a stream has a ticket, as that of every other program in a browser.
     ticket: key === null ? undefined : async () => (await client.eventTicket()).ticket,
     onUnauthorized: keyWasRefused,

@@ -6,7 +6,14 @@
  */
 import { ConnectionError, PagefaultError } from "./errors.ts";
 import { expectDigest, Sha256 } from "./sha256.ts";
-import { backoffMs, pause, type Query, type RequestOptions, type Transport } from "./transport.ts";
+import {
+  backoffMs,
+  pause,
+  splitOptions,
+  type Query,
+  type RequestOptions,
+  type Transport,
+} from "./transport.ts";
 
 /** Bytes from `start` on, up to `end` (not included) if it is given. */
 export interface ByteRange {
@@ -28,8 +35,10 @@ interface Source extends ContentOptions {
 /** The response with the content at a path; reading its body rejects if the bytes are others. */
 export async function openContent(transport: Transport, source: Source): Promise<Response> {
   const { range, signal, path, query } = source;
-  const call = { path, query, signal, timeoutMs: source.timeoutMs, retries: source.retries };
-  const first = await transport.response({ ...call, headers: { Range: range && spelled(range) } });
+  const [options] = splitOptions(source);
+  const call = { ...options, path, query };
+  const headers = { Range: range && spelled(range), ...source.headers };
+  const first = await transport.response({ ...call, headers });
   const isWhole = first.status === 200;
   const start = isWhole ? 0 : startOf(first);
   const told = first.headers.get("Content-Length");
@@ -41,15 +50,17 @@ export async function openContent(transport: Transport, source: Source): Promise
     const next = await transport.response({
       ...call,
       ifMatch,
-      headers: { Range: spelled({ start: at, end }) },
+      headers: { ...source.headers, Range: spelled({ start: at, end }) },
     });
     if (next.status === 206 && startOf(next) === at) return next;
     await next.body?.cancel();
     throw new PagefaultError(`The content broke off at ${at}, and its rest cannot be asked for`);
   }
 
-  const retries = source.retries ?? transport.options.retries ?? 3;
-  const body = steady(first, { start, end, digest, reopen, retries, signal });
+  const maxRetries = source.maxRetries ?? transport.options.maxRetries ?? 3;
+  const onBreak = (cause: unknown, waitMs: number) =>
+    transport.logRetry(`GET ${path}`, cause ?? "The content broke off", waitMs);
+  const body = steady(first, { start, end, digest, reopen, maxRetries, signal, onBreak });
   return new Response(body, { status: first.status, headers: first.headers });
 }
 
@@ -57,14 +68,15 @@ interface Steady {
   readonly start: number;
   readonly end: number | undefined;
   readonly digest: string | undefined;
-  readonly retries: number;
+  readonly maxRetries: number;
   readonly signal: AbortSignal | undefined;
   readonly reopen: (at: number) => Promise<Response>;
+  readonly onBreak: (cause: unknown, waitMs: number) => void;
 }
 
 function steady(
   first: Response,
-  { start, end, digest, reopen, retries, signal }: Steady,
+  { start, end, digest, reopen, maxRetries, signal, onBreak }: Steady,
 ): ReadableStream<Uint8Array> {
   const hash = digest === undefined ? undefined : new Sha256();
   let reader = readerOf(first);
@@ -82,10 +94,12 @@ function steady(
         cause = failure;
       }
       signal?.throwIfAborted();
-      if (end === undefined || breaks >= retries) {
+      if (end === undefined || breaks >= maxRetries) {
         throw new ConnectionError(`The content broke off after ${at - start} bytes`, { cause });
       }
-      await pause(backoffMs(breaks), signal);
+      const waitMs = backoffMs(breaks);
+      onBreak(cause, waitMs);
+      await pause(waitMs, signal);
       breaks += 1;
       reader = readerOf(await reopen(at));
     }

@@ -25,11 +25,17 @@ const ONE_MESSAGE: Readonly<Record<string, "content" | "parts" | undefined>> = {
   gemini: "parts",
 };
 
-/** One thing that a step of an agent says: exactly one of the members. */
-export type TurnStep =
-  | { message: HistoryMessageDraft | object }
-  | { toolResult: Omit<ToolResultDraft, "sessionId"> }
-  | { toolCall: { id: string; name: string; arguments: Record<string, unknown> | string | null } };
+/** An entry of a turn: exactly one of the members. */
+export type TurnStep = OneOf<{
+  /** A message as your SDK has it, in any dialect. */
+  message: HistoryMessageDraft | object;
+  toolResult: Omit<ToolResultDraft, "sessionId">;
+  toolCall: { id: string; name: string; arguments: Record<string, unknown> | string | null };
+}>;
+
+type OneOf<Members> = {
+  [Name in keyof Members]: Pick<Members, Name> & Partial<Record<Exclude<keyof Members, Name>, never>>;
+}[keyof Members];
 
 export type TurnOptions = Idempotent & {
   readonly render?: TurnRender | undefined;

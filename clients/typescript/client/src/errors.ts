@@ -3,6 +3,7 @@
  *
  *     PagefaultError
  *     ├── ProblemError             the service answered with a problem document (RFC 9457)
+ *     │   ├── NotModifiedError         304: you have what is stored
  *     │   ├── InvalidRequestError      400, 405, 413, 415, 416, 421, 422, 431: change the request
  *     │   ├── UnauthorizedError        401
  *     │   ├── ForbiddenError           403
@@ -31,11 +32,14 @@ export class ProblemError extends PagefaultError {
   readonly problem: Problem;
   /** The number of seconds in `Retry-After`. */
   readonly retryAfter: number | undefined;
+  /** The headers of the answer. */
+  readonly headers: Headers;
 
-  constructor(problem: Problem, retryAfter?: number) {
+  constructor(problem: Problem, headers = new Headers()) {
     super(`${problem.title}: ${problem.detail}`);
     this.problem = problem;
-    this.retryAfter = retryAfter;
+    this.headers = headers;
+    this.retryAfter = secondsUntil(headers.get("Retry-After"));
   }
 
   get status(): number {
@@ -66,6 +70,11 @@ export class ProblemError extends PagefaultError {
   get errors(): NonNullable<Problem["errors"]> {
     return this.problem.errors ?? [];
   }
+}
+
+/** What was requested with `If-None-Match` is what you have. */
+export class NotModifiedError extends ProblemError {
+  override readonly name = "NotModifiedError";
 }
 
 export class InvalidRequestError extends ProblemError {
@@ -119,11 +128,22 @@ export class ServerError extends ProblemError {
   override readonly name = "ServerError";
 }
 
-export class ConnectionError extends PagefaultError {
+/** There was no whole answer. */
+class UnansweredError extends PagefaultError {
+  /** The id of the request, which the log of the service has if it arrived; not of pages. */
+  readonly requestId: string | undefined;
+
+  constructor(message: string, options: { cause?: unknown; requestId?: string | null } = {}) {
+    super(message, "cause" in options ? { cause: options.cause } : {});
+    this.requestId = options.requestId ?? undefined;
+  }
+}
+
+export class ConnectionError extends UnansweredError {
   override readonly name = "ConnectionError";
 }
 
-export class TimedOutError extends PagefaultError {
+export class TimedOutError extends UnansweredError {
   override readonly name = "TimedOutError";
 }
 
@@ -132,6 +152,7 @@ export class DigestMismatchError extends PagefaultError {
 }
 
 const CLASSES: Readonly<Record<number, typeof ProblemError>> = {
+  304: NotModifiedError,
   401: UnauthorizedError,
   403: ForbiddenError,
   404: NotFoundError,
@@ -142,18 +163,18 @@ const CLASSES: Readonly<Record<number, typeof ProblemError>> = {
 };
 
 /** Return the error for a problem document. */
-export function problemError(problem: Problem, retryAfter?: number): ProblemError {
+export function problemError(problem: Problem, headers?: Headers): ProblemError {
   const { status } = problem;
   const usual = status >= 500 ? ServerError : status >= 400 ? InvalidRequestError : ProblemError;
   const known = problem.code === "history-diverged" ? HistoryDiverged : CLASSES[status];
-  return new (known ?? usual)(problem, retryAfter);
+  return new (known ?? usual)(problem, headers);
 }
 
 /** The error for a response that is no success. */
 export async function errorOf(response: Response): Promise<ProblemError> {
   const told: unknown = await response.json().catch(() => undefined);
   const problem = isProblem(told) ? told : untold(response);
-  return problemError(problem, secondsUntil(response.headers.get("Retry-After")));
+  return problemError(problem, response.headers);
 }
 
 /** Any failure as a problem document, so that all of them can be shown in the same way. */
@@ -177,7 +198,9 @@ function untold(response: Response): Problem {
     title: `The service answered ${response.status}`,
     status: response.status,
     detail:
-      "The answer does not say why. Something between this client and the service may have made it.",
+      response.status === 304
+        ? "It is the version that you have."
+        : "The answer does not say why. Something between this client and the service may have made it.",
     instance: "",
     code: "no-problem-document",
     requestId: response.headers.get("X-Request-ID") ?? "",

@@ -7,7 +7,7 @@
  */
 import { ConnectionError, ProblemError } from "./errors.ts";
 import type { StreamEvent } from "./generated/types.gen.ts";
-import { backoffMs, isPassing, pause, type Transport } from "./transport.ts";
+import { backoffMs, isPassing, pause, type RequestHeaders, type Transport } from "./transport.ts";
 
 /** Whether what is read is what there is. */
 export type StreamState = "connecting" | "live" | "reconnecting";
@@ -17,6 +17,7 @@ export interface EventOptions {
   readonly after?: number | undefined;
   /** Ends the stream without an error. */
   readonly signal?: AbortSignal | undefined;
+  readonly headers?: RequestHeaders | undefined;
   readonly onState?: ((state: StreamState) => void) | undefined;
   /** Called with each position, also of the start of a stream, which is no event. */
   readonly onPosition?: ((position: number) => void) | undefined;
@@ -36,7 +37,7 @@ interface Block {
 export async function* readEvents(
   transport: Transport,
   path: string,
-  { after, signal, onState, onPosition }: EventOptions,
+  { after, signal, headers, onState, onPosition }: EventOptions,
 ): AsyncGenerator<StreamEvent, void> {
   let position = after;
   let attempts = 0;
@@ -45,9 +46,11 @@ export async function* readEvents(
     if (attempts === 0) onState?.("connecting");
     const life = new AbortController();
     let told: number | undefined;
+    let cause: unknown = "The stream of events ended";
     try {
       const query = { after: position, ticket: await transport.options.ticket?.() };
-      const call = { path, query, headers: { Accept: "text/event-stream" }, retries: 0 };
+      const accept = { Accept: "text/event-stream", ...headers };
+      const call = { path, query, headers: accept, maxRetries: 0 };
       const over = signal ? AbortSignal.any([signal, life.signal]) : life.signal;
       const response = await transport.response({ ...call, signal: over });
       onState?.("live");
@@ -70,11 +73,13 @@ export async function* readEvents(
       // The stream is given up for its silence alone.
       if (!life.signal.aborted && !isPassing(failure)) throw failure;
       told = failure instanceof ProblemError ? failure.retryAfter : undefined;
+      cause = failure;
     } finally {
       life.abort();
     }
     attempts += 1;
     const waitMs = told === undefined ? backoffMs(attempts - 1, retryMs) : told * 1000;
+    transport.logRetry(`GET ${path}`, cause, waitMs);
     onState?.("reconnecting");
     await pause(waitMs, signal).catch(() => undefined);
   }

@@ -19,6 +19,15 @@ export type { EventOptions, StreamState } from "./events.ts";
 export type { StoreOptions, Target, ToolCaller, WrapOptions } from "./wrap.ts";
 export { List, type Slice } from "./lists.ts";
 export { resourceId } from "./references.ts";
-export type { ClientOptions, Conditions, Provided, RequestOptions } from "./transport.ts";
+export type {
+  ApiPromise,
+  ClientOptions,
+  Conditions,
+  Provided,
+  RequestHeaders,
+  RequestOptions,
+  WithResponse,
+} from "./transport.ts";
 export * from "./errors.ts";
+export { UnstorableError } from "./values.ts";
 export type * from "./generated/types.gen.ts";

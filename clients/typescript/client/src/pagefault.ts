@@ -28,6 +28,7 @@ import {
   type Query,
   type QueryOf,
   type RequestOptions,
+  type ApiPromise,
 } from "./transport.ts";
 import {
   isToolCaller,
@@ -46,7 +47,6 @@ export interface RawRequest extends RequestOptions {
   readonly query?: Query | undefined;
   readonly json?: unknown;
   readonly body?: BodyInit | undefined;
-  readonly headers?: Readonly<Record<string, string | undefined>> | undefined;
 }
 
 export class Pagefault {
@@ -65,7 +65,7 @@ export class Pagefault {
   constructor(baseUrl: string = usualUrl(), options: ClientOptions = {}) {
     this.transport = new Transport(baseUrl, {
       ...options,
-      key: options.key ?? variable("PAGEFAULT_API_KEY"),
+      apiKey: options.apiKey ?? variable("PAGEFAULT_API_KEY"),
     });
     this.toolResults = new ToolResults(this.transport);
     this.resources = new Resources(this.transport);
@@ -91,7 +91,7 @@ export class Pagefault {
   }
 
   /** A ticket with which a browser may listen for a minute, without the key. */
-  eventTicket(options: RequestOptions = {}): Promise<EventTicket> {
+  eventTicket(options: RequestOptions = {}): ApiPromise<EventTicket> {
     return this.transport.json({
       ...options,
       method: "POST",
@@ -123,7 +123,7 @@ export class Pagefault {
   resolve<Arguments = unknown>(
     request: Omit<ResolveRequest, "arguments"> & { arguments: Arguments },
     options: RequestOptions = {},
-  ): Promise<Omit<ResolvedArguments, "arguments"> & { arguments: Arguments }> {
+  ): ApiPromise<Omit<ResolvedArguments, "arguments"> & { arguments: Arguments }> {
     return this.transport.json({
       ...options,
       method: "POST",
@@ -134,7 +134,7 @@ export class Pagefault {
   }
 
   /** A stored record, named by its id, as messages of a provider. */
-  render(request: RenderRequest, options: RequestOptions = {}): Promise<RenderedRecord> {
+  render(request: RenderRequest, options: RequestOptions = {}): ApiPromise<RenderedRecord> {
     return this.transport.json({
       ...options,
       method: "POST",
@@ -149,7 +149,7 @@ export class Pagefault {
     history: readonly unknown[] | Record<string, unknown>,
     query: QueryOf<ExamineHistoryData> = {},
     options: RequestOptions = {},
-  ): Promise<Diagnosis> {
+  ): ApiPromise<Diagnosis> {
     const json = Array.isArray(history) ? { messages: history } : history;
     return this.transport.json({
       ...options,
@@ -161,7 +161,7 @@ export class Pagefault {
     });
   }
 
-  version(options: RequestOptions = {}): Promise<Version> {
+  version(options: RequestOptions = {}): ApiPromise<Version> {
     return this.transport.json({ ...options, path: "/api/version" });
   }
 
@@ -242,7 +242,7 @@ export class Tools {
       only,
     }: Omit<QueryOf<ListToolsData>, "only"> & { only?: readonly string[] | undefined },
     options: RequestOptions = {},
-  ): Promise<ToolDefinitions> {
+  ): ApiPromise<ToolDefinitions> {
     return this.transport.json({ ...options, path: "/api/tools", query: { target, only } });
   }
 

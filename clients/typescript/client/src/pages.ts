@@ -27,10 +27,12 @@ import { listAt, type List } from "./lists.ts";
 import {
   at,
   newIdempotencyKey,
+  splitOptions,
   type Conditions,
   type QueryOf,
   type RequestOptions,
   type Transport,
+  type ApiPromise,
 } from "./transport.ts";
 
 /** A level of a page, by number or by name. */
@@ -66,7 +68,7 @@ export class Pages {
     pageId: string,
     page: PageDraft,
     options: Conditions & RequestOptions = {},
-  ): Promise<PageRecord> {
+  ): ApiPromise<PageRecord> {
     return this.transport.json({ ...options, method: "PUT", path: pathOf(pageId), json: page });
   }
 
@@ -74,7 +76,7 @@ export class Pages {
   create(
     page: PageDraft,
     options: RequestOptions & { idempotencyKey?: string } = {},
-  ): Promise<PageRecord> {
+  ): ApiPromise<PageRecord> {
     const { idempotencyKey = newIdempotencyKey(), ...rest } = options;
     return this.transport.json({
       ...rest,
@@ -86,7 +88,7 @@ export class Pages {
   }
 
   /** Create up to 1,000 pages, all of them or none. */
-  createMany(pages: readonly PageDraft[], options: RequestOptions = {}): Promise<CreatedPages> {
+  createMany(pages: readonly PageDraft[], options: RequestOptions = {}): ApiPromise<CreatedPages> {
     return this.transport.json({
       ...options,
       method: "POST",
@@ -98,7 +100,7 @@ export class Pages {
   get(
     pageId: string,
     { media, ...options }: QueryOf<GetPageData> & RequestOptions = {},
-  ): Promise<PageRecord> {
+  ): ApiPromise<PageRecord> {
     return this.transport.json({ ...options, path: pathOf(pageId), query: { media } });
   }
 
@@ -107,8 +109,8 @@ export class Pages {
     pageId: string,
     change: PagePatch,
     options: Pick<Conditions, "ifMatch"> & RequestOptions = {},
-  ): Promise<PageRecord> {
-    const headers = { "Content-Type": "application/merge-patch+json" };
+  ): ApiPromise<PageRecord> {
+    const headers = { "Content-Type": "application/merge-patch+json", ...options.headers };
     // The same change once more changes nothing.
     const call = {
       ...options,
@@ -129,8 +131,8 @@ export class Pages {
   }
 
   list(wish: Filter<ListPagesData> & RequestOptions = {}): List<PageSummary, PageList> {
-    const { signal, timeoutMs, retries, ...query } = wish;
-    return listAt(this.transport, "/api/pages", { signal, timeoutMs, retries, query });
+    const [options, query] = splitOptions(wish);
+    return listAt(this.transport, "/api/pages", { ...options, query });
   }
 
   /** Pages that have all words, the best first. */
@@ -138,11 +140,9 @@ export class Pages {
     words: string,
     wish: Omit<Filter<SearchPagesData>, "q" | "level"> & RequestOptions = {},
   ): List<SearchHit, SearchHits> {
-    const { signal, timeoutMs, retries, ...query } = wish;
+    const [options, query] = splitOptions(wish);
     return listAt(this.transport, "/api/pages/search", {
-      signal,
-      timeoutMs,
-      retries,
+      ...options,
       query: { ...query, q: words },
     });
   }
@@ -152,7 +152,7 @@ export class Pages {
     pageId: string,
     request: Omit<FaultRequest, "target_level"> & { target_level?: PageLevel | undefined } = {},
     options: RequestOptions = {},
-  ): Promise<PageToolMessage> {
+  ): ApiPromise<PageToolMessage> {
     // In a session, a fault without the id of its call would be written twice.
     const isRepeatable = !request.session_id || !!request.tool_call_id;
     return this.transport.json({
@@ -169,7 +169,7 @@ export class Pages {
     pageId: string,
     wish: AtLevel<GetPageBlocksData> = {},
     options: RequestOptions = {},
-  ): Promise<PageBlocksRecord> {
+  ): ApiPromise<PageBlocksRecord> {
     return this.transport.json({ ...options, path: `${pathOf(pageId)}/blocks`, query: wish });
   }
 
@@ -178,12 +178,12 @@ export class Pages {
     pageId: string,
     wish: AtLevel<GetPageContentData> = {},
     options: RequestOptions = {},
-  ): Promise<GetPageContentResponse> {
+  ): ApiPromise<GetPageContentResponse> {
     return this.transport.json({ ...options, path: `${pathOf(pageId)}/content`, query: wish });
   }
 
   /** A level as it is stored. */
-  level(pageId: string, level: PageLevel, options: RequestOptions = {}): Promise<PageLevelRecord> {
+  level(pageId: string, level: PageLevel, options: RequestOptions = {}): ApiPromise<PageLevelRecord> {
     return this.transport.json({ ...options, path: levelPath(pageId, level) });
   }
 
@@ -193,7 +193,7 @@ export class Pages {
     level: PageLevel,
     content: RepresentationDraft["content"],
     options: Pick<Conditions, "ifMatch"> & RequestOptions = {},
-  ): Promise<PageLevelRecord> {
+  ): ApiPromise<PageLevelRecord> {
     return this.transport.json({
       ...options,
       method: "PUT",
@@ -216,7 +216,7 @@ export class Pages {
     pageId: string,
     wish: AtLevel<RenderPageData>,
     options: RequestOptions = {},
-  ): Promise<RenderedRecord> {
+  ): ApiPromise<RenderedRecord> {
     return this.transport.json({ ...options, path: `${pathOf(pageId)}/render`, query: wish });
   }
 

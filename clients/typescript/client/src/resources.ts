@@ -15,7 +15,7 @@ import type {
 import { listAt, type List } from "./lists.ts";
 import { ResourceReader } from "./reader.ts";
 import { resourceId } from "./references.ts";
-import { at, type Conditions, type RequestOptions, type Transport } from "./transport.ts";
+import { type ApiPromise, at, type Conditions, type RequestOptions, type Transport } from "./transport.ts";
 import { upload, type UploadOptions, type UploadSource } from "./uploads.ts";
 
 type TextWish = NonNullable<GetResourceTextData["query"]>;
@@ -37,7 +37,7 @@ export class Resources {
   }
 
   /** The descriptor of `blob:…`, `@blob:…` or a bare id. */
-  get(uri: string, options: RequestOptions = {}): Promise<ResourceRecord> {
+  get(uri: string, options: RequestOptions = {}): ApiPromise<ResourceRecord> {
     return this.transport.json({ ...options, path: pathOf(uri) });
   }
 
@@ -54,7 +54,7 @@ export class Resources {
     uri: string,
     wish: SignedUrlRequest = {},
     options: RequestOptions = {},
-  ): Promise<SignedUrl> {
+  ): ApiPromise<SignedUrl> {
     const path = `${pathOf(uri)}/signed-url`;
     return this.transport.json({
       ...options,
@@ -94,14 +94,14 @@ export class Resources {
     uri: string,
     wish: { grep: string } & TextWish,
     options?: RequestOptions,
-  ): Promise<TextMatches>;
+  ): ApiPromise<TextMatches>;
   text(
     uri: string,
     wish?: { grep?: never; pointer?: never } & TextWish,
     options?: RequestOptions,
-  ): Promise<TextLines>;
-  text(uri: string, wish: TextWish, options?: RequestOptions): Promise<TextPiece>;
-  text(uri: string, wish: TextWish = {}, options: RequestOptions = {}): Promise<TextPiece> {
+  ): ApiPromise<TextLines>;
+  text(uri: string, wish: TextWish, options?: RequestOptions): ApiPromise<TextPiece>;
+  text(uri: string, wish: TextWish = {}, options: RequestOptions = {}): ApiPromise<TextPiece> {
     return this.transport.json({ ...options, path: `${pathOf(uri)}/text`, query: wish });
   }
 }
@@ -115,7 +115,7 @@ export class Aliases {
   }
 
   /** Give an alias to a resource; `ifMatch` moves it from another one. */
-  put(alias: string, uri: string, options: Conditions & RequestOptions = {}): Promise<AliasRecord> {
+  put(alias: string, uri: string, options: Conditions & RequestOptions = {}): ApiPromise<AliasRecord> {
     return this.transport.json({
       ...options,
       method: "PUT",
@@ -124,7 +124,7 @@ export class Aliases {
     });
   }
 
-  get(alias: string, options: RequestOptions = {}): Promise<AliasRecord> {
+  get(alias: string, options: RequestOptions = {}): ApiPromise<AliasRecord> {
     return this.transport.json({ ...options, path: at`/api/aliases/${alias}` });
   }
 

@@ -7,6 +7,7 @@ import type {
   ChatMessage,
   DeletionReceipt,
   ForkRequest,
+  GetManifestData,
   GetOutlineData,
   HistoryEntry,
   HistoryMessageDraft,
@@ -17,6 +18,7 @@ import type {
   ListInteractionsData,
   ListMessagesData,
   ListSessionsData,
+  ManifestPage,
   MessagePage,
   OutlineEntry,
   OutlinePage,
@@ -34,7 +36,7 @@ import type {
   TurnRender,
   TurnRequest,
 } from "./generated/types.gen.ts";
-import { listAt, type List } from "./lists.ts";
+import { List, listAt } from "./lists.ts";
 import { ToolResults, type CreateToolResultOptions, type ToolResultDraft } from "./toolResults.ts";
 import {
   at,
@@ -45,6 +47,7 @@ import {
   type QueryOf,
   type RequestOptions,
   type Transport,
+  type ApiPromise,
 } from "./transport.ts";
 
 /** Forks of more than 10,000 entries are copied in the background. */
@@ -73,8 +76,8 @@ export class Sessions {
   importBundle(
     bundle: Blob | ArrayBuffer | Uint8Array,
     options: RequestOptions = {},
-  ): Promise<SessionRecord> {
-    const headers = { "Content-Type": "application/zip" };
+  ): ApiPromise<SessionRecord> {
+    const headers = { "Content-Type": "application/zip", ...options.headers };
     return this.transport.json({
       ...options,
       method: "POST",
@@ -115,11 +118,11 @@ export class Session {
     this.path = at`/api/sessions/${id}`;
   }
 
-  get(options: RequestOptions = {}): Promise<SessionRecord> {
+  get(options: RequestOptions = {}): ApiPromise<SessionRecord> {
     return this.transport.json({ ...options, path: this.path });
   }
 
-  put(options: Conditions & RequestOptions = {}): Promise<SessionRecord> {
+  put(options: Conditions & RequestOptions = {}): ApiPromise<SessionRecord> {
     return this.transport.json({ ...options, method: "PUT", path: this.path });
   }
 
@@ -127,7 +130,7 @@ export class Session {
    * Delete the session with its history and pages. Gives the receipt, or undefined if that was lost
    * with an answer, and the session is gone.
    */
-  delete(options: RequestOptions = {}): Promise<DeletionReceipt | undefined> {
+  delete(options: RequestOptions = {}): ApiPromise<DeletionReceipt | undefined> {
     return this.transport.json({ ...options, method: "DELETE", path: this.path });
   }
 
@@ -183,7 +186,7 @@ export class Session {
    * Put the conversation that an SDK has to the session, as `fit` does, without a rendering. A
    * request with a `conversation`, a response or a single message goes on behind the stored entries.
    */
-  record(messages: unknown, options: RequestOptions = {}): Promise<HistoryReceipt> {
+  record(messages: unknown, options: RequestOptions = {}): ApiPromise<HistoryReceipt> {
     const path = `${this.path}/history`;
     return this.transport.json({ ...options, method: "PUT", path, json: messages });
   }
@@ -205,7 +208,7 @@ export class Session {
     });
   }
 
-  message(seq: number, options: RequestOptions = {}): Promise<HistoryEntry> {
+  message(seq: number, options: RequestOptions = {}): ApiPromise<HistoryEntry> {
     return this.transport.json({ ...options, path: `${this.path}/messages/${seq}` });
   }
 
@@ -213,7 +216,7 @@ export class Session {
   append(
     message: HistoryMessageDraft | object,
     options: Idempotent = {},
-  ): Promise<AppendMessageResponse> {
+  ): ApiPromise<AppendMessageResponse> {
     return this.post("messages", message, options);
   }
 
@@ -221,7 +224,7 @@ export class Session {
   toolResult(
     draft: Omit<ToolResultDraft, "sessionId">,
     options: CreateToolResultOptions = {},
-  ): Promise<RenderedToolResult> {
+  ): ApiPromise<RenderedToolResult> {
     return new ToolResults(this.transport).create({ ...draft, sessionId: this.id }, options);
   }
 
@@ -229,7 +232,7 @@ export class Session {
   turn(
     entries: readonly TurnStep[],
     { render, expectedSeq, ...options }: TurnOptions = {},
-  ): Promise<TurnReceipt> {
+  ): ApiPromise<TurnReceipt> {
     return this.post(
       "turns",
       { entries, render, expectedSeq } satisfies Record<keyof TurnRequest, unknown>,
@@ -238,7 +241,7 @@ export class Session {
   }
 
   /** Run a call that a model made of one of the memory's tools; its answer is a rendering. */
-  callTool(call: ToolCallRequest, options: RequestOptions = {}): Promise<RenderedRecord> {
+  callTool(call: ToolCallRequest, options: RequestOptions = {}): ApiPromise<RenderedRecord> {
     const path = `${this.path}/tool-calls`;
     // The same call gets the stored answer.
     return this.transport.json({
@@ -251,7 +254,7 @@ export class Session {
   }
 
   /** The history as messages of a provider. */
-  render(query: RenderQuery, options: RequestOptions = {}): Promise<RenderedRecord> {
+  render(query: RenderQuery, options: RequestOptions = {}): ApiPromise<RenderedRecord> {
     const json: RenderRequest = { ...query, sessionId: this.id };
     return this.transport.json({
       ...options,
@@ -275,12 +278,12 @@ export class Session {
       idempotencyKey = newIdempotencyKey(),
       ...options
     }: Idempotent & { readonly attachments?: "stored" | "any" | undefined } = {},
-  ): Promise<InteractionRecord> {
+  ): ApiPromise<InteractionRecord> {
     const call = { ...options, idempotencyKey, method: "POST", path: `${this.path}/interactions` };
     return this.transport.json({ ...call, query: { attachments }, json: draft });
   }
 
-  interaction(interactionId: string, options: RequestOptions = {}): Promise<InteractionRecord> {
+  interaction(interactionId: string, options: RequestOptions = {}): ApiPromise<InteractionRecord> {
     return this.transport.json({
       ...options,
       path: this.path + at`/interactions/${interactionId}`,
@@ -292,7 +295,7 @@ export class Session {
     interactionId: string,
     output: ChatMessage,
     options: Pick<Conditions, "ifMatch"> & RequestOptions = {},
-  ): Promise<InteractionRecord> {
+  ): ApiPromise<InteractionRecord> {
     const path = this.path + at`/interactions/${interactionId}/output`;
     return this.transport.json({ ...options, method: "PUT", path, json: output });
   }
@@ -327,12 +330,21 @@ export class Session {
     });
   }
 
-  /** A line for each page of the session, for a model. */
+  /** The pages of the session; each part has a `text` with a line for each, for a model. */
   manifest({
     limit,
+    memoryTokens,
     ...options
-  }: { readonly limit?: number | undefined } & RequestOptions = {}): Promise<PageManifest> {
-    return this.transport.json({ ...options, path: `${this.path}/manifest`, query: { limit } });
+  }: Omit<QueryOf<GetManifestData>, "cursor"> & RequestOptions = {}): List<
+    ManifestPage,
+    PageManifest & { items: readonly ManifestPage[] }
+  > {
+    const path = `${this.path}/manifest`;
+    return new List(async (cursor) => {
+      const query = { limit, memoryTokens, cursor };
+      const part = await this.transport.json<PageManifest>({ ...options, path, query });
+      return { ...part, items: part.pages };
+    });
   }
 
   /** The session as one zip, for `sessions.importBundle`. */
@@ -349,7 +361,7 @@ export class Session {
     noun: string,
     json: unknown,
     { idempotencyKey = newIdempotencyKey(), ...options }: Idempotent,
-  ): Promise<Value> {
+  ): ApiPromise<Value> {
     return this.transport.json({
       ...options,
       idempotencyKey,

@@ -12,9 +12,11 @@ import { listAt, type List } from "./lists.ts";
 import {
   at,
   newIdempotencyKey,
+  splitOptions,
   type QueryOf,
   type RequestOptions,
   type Transport,
+  type ApiPromise,
 } from "./transport.ts";
 
 export interface ToolResultDraft {
@@ -47,25 +49,24 @@ export class ToolResults {
   create(
     draft: ToolResultDraft,
     options: CreateToolResultOptions = {},
-  ): Promise<RenderedToolResult> {
-    const { idempotencyKey, signal, timeoutMs, retries, ...query } = options;
+  ): ApiPromise<RenderedToolResult> {
+    const [call, { idempotencyKey, ...query }] = splitOptions(options);
     // In a session a call has one result, and is recognised by its id unless that is used again.
     const isKnown = draft.sessionId && !(draft.newCall || options.newCall);
     const key = isKnown ? idempotencyKey : (idempotencyKey ?? newIdempotencyKey());
     const json = { ...draft, result: draft.result ?? null };
-    const call = {
-      signal,
-      timeoutMs,
-      retries,
+    return this.transport.json({
+      ...call,
+      method: "POST",
+      path: "/api/tool-results",
       query,
       json,
       idempotencyKey: key,
       isRepeatable: true,
-    };
-    return this.transport.json({ ...call, method: "POST", path: "/api/tool-results" });
+    });
   }
 
-  get(id: string, options: RequestOptions = {}): Promise<ToolResultRecord> {
+  get(id: string, options: RequestOptions = {}): ApiPromise<ToolResultRecord> {
     return this.transport.json({ ...options, path: at`/api/tool-results/${id}` });
   }
 
@@ -85,7 +86,7 @@ export class ToolResults {
     id: string,
     wish: QueryOf<RenderToolResultData>,
     options: RequestOptions = {},
-  ): Promise<RenderedRecord> {
+  ): ApiPromise<RenderedRecord> {
     return this.transport.json({
       ...options,
       path: at`/api/tool-results/${id}/render`,

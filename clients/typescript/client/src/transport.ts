@@ -13,24 +13,45 @@ export type Provided<Value> = Value | (() => Value | Promise<Value>);
 
 export interface ClientOptions {
   /** An API key, or what gives one; without it requests go out without a key. */
-  readonly key?: Provided<string | null | undefined> | undefined;
+  readonly apiKey?: Provided<string | null | undefined> | undefined;
   /** Returns a ticket for events, for browsers, which must not have the key. */
   readonly ticket?: (() => string | Promise<string>) | undefined;
   /** The timeout of one attempt in milliseconds; 60,000 by default. */
   readonly timeoutMs?: number | undefined;
   /** The maximum number of retries; 3 by default. */
-  readonly retries?: number | undefined;
+  readonly maxRetries?: number | undefined;
+  /** Headers of every request. */
+  readonly defaultHeaders?: RequestHeaders | undefined;
+  /** Receives a line before each retry, such as `console`. */
+  readonly logger?: Pick<Console, "info"> | undefined;
   /** The function that sends requests, in place of the global `fetch`. */
   readonly fetch?: typeof fetch | undefined;
   /** Called when a request was answered 401, with the key that it carried. */
   readonly onUnauthorized?: ((key: string | null) => void) | undefined;
 }
 
+export type RequestHeaders = Readonly<Record<string, string | undefined>>;
+
 /** The options of every method. */
 export interface RequestOptions {
   readonly signal?: AbortSignal | undefined;
   readonly timeoutMs?: number | undefined;
-  readonly retries?: number | undefined;
+  readonly maxRetries?: number | undefined;
+  readonly headers?: RequestHeaders | undefined;
+}
+
+/** An answer of the service: its value, and what came with it. */
+export interface WithResponse<Value> {
+  readonly data: Value;
+  /** The response, whose body has been read: its status and headers, such as the `ETag`. */
+  readonly response: Response;
+  /** The id of the request in the log of the service. */
+  readonly requestId: string | null;
+}
+
+/** A promise of a value, which also has the response. */
+export interface ApiPromise<Value> extends Promise<Value> {
+  withResponse(): Promise<WithResponse<Value>>;
 }
 
 export type Idempotent = RequestOptions & { readonly idempotencyKey?: string | undefined };
@@ -56,7 +77,6 @@ export interface Call extends RequestOptions, Conditions {
   /** Sent as JSON; it may have bytes, files, maps and sets. */
   readonly json?: unknown;
   readonly body?: BodyInit | undefined;
-  readonly headers?: Readonly<Record<string, string | undefined>> | undefined;
   readonly idempotencyKey?: string | undefined;
   /** The request is idempotent, as GET, HEAD, PUT and DELETE always are. */
   readonly isRepeatable?: boolean | undefined;
@@ -74,14 +94,14 @@ const LONGEST_WAIT_MS = 60_000;
 
 export class Transport {
   readonly baseUrl: string;
-  readonly options: Omit<ClientOptions, "key">;
+  readonly options: Omit<ClientOptions, "apiKey">;
   /** Private at run time too, so that nothing that prints a client shows it. */
-  readonly #key: ClientOptions["key"];
+  readonly #key: ClientOptions["apiKey"];
 
-  constructor(baseUrl: string, { key, ...options }: ClientOptions) {
+  constructor(baseUrl: string, { apiKey, ...options }: ClientOptions) {
     this.baseUrl = baseUrl.replace(/\/+$/, "");
     this.options = options;
-    this.#key = key;
+    this.#key = apiKey;
   }
 
   get hasKey(): boolean {
@@ -89,8 +109,18 @@ export class Transport {
   }
 
   /** The JSON that answers a call. */
-  json<Value>(call: Call): Promise<Value> {
-    return this.send(call, async (response) => (await response.json()) as Value);
+  json<Value>(call: Call): ApiPromise<Value> {
+    // Of a deletion that was repeated there may be no answer.
+    let response = new Response(null, { status: 404 });
+    const value = this.send(call, async (answered) => {
+      response = answered;
+      return (await answered.json()) as Value;
+    });
+    const withResponse = async (): Promise<WithResponse<Value>> => {
+      const data = await value;
+      return { data, response, requestId: response.headers.get("X-Request-ID") };
+    };
+    return Object.assign(value, { withResponse });
   }
 
   /** Send a call that is answered without a body. */
@@ -126,7 +156,7 @@ export class Transport {
     call: Call,
     read: (response: Response) => Promise<Value>,
   ): Promise<Value> {
-    const { retries = this.options.retries ?? 3 } = call;
+    const { maxRetries = this.options.maxRetries ?? 3 } = call;
     // Once: what cannot be written is no failure of the line, and is the same each time.
     const content =
       call.json === undefined ? call : { ...call, body: await jsonOf(call.json) };
@@ -138,12 +168,20 @@ export class Transport {
         // It is gone: an earlier attempt has arrived, and its answer has not.
         if (mayHaveHappened && isGone(call, failure)) return undefined as Value;
         mayHaveHappened ||= mayHaveActed(failure);
-        const waitMs =
-          attempt < retries ? waitBefore(failure, attempt, call) : undefined;
+        const waitMs = attempt < maxRetries ? waitBefore(failure, attempt, call) : undefined;
         if (waitMs === undefined) throw failure;
+        this.logRetry(named(call), failure, waitMs);
         await pause(waitMs, call.signal);
       }
     }
+  }
+
+  /** Log a failure after which something is tried again. */
+  logRetry(what: string, failure: unknown, waitMs: number): void {
+    const { message, requestId } = failure as { message?: string; requestId?: string };
+    const id = requestId ? ` (request ${requestId})` : "";
+    const wait = `retried in ${Math.round(waitMs)} ms`;
+    this.options.logger?.info(`Pagefault: ${what} is ${wait}: ${message ?? String(failure)}${id}`);
   }
 
   private async attempt<Value>(
@@ -156,10 +194,11 @@ export class Transport {
     const timeoutMs = call.timeoutMs ?? this.options.timeoutMs ?? 60_000;
     const timer = setTimeout(() => late.abort(), timeoutMs);
     const send = call.fetch ?? this.options.fetch ?? fetch;
+    const headers = headersOf(call, key, this.options.defaultHeaders);
     try {
       const response = await send(this.url(call.path, call.query), {
         method: call.method ?? "GET",
-        headers: headersOf(call, key),
+        headers,
         signal: call.signal ? AbortSignal.any([call.signal, late.signal]) : late.signal,
         ...bodyOf(call),
       });
@@ -172,17 +211,31 @@ export class Transport {
       call.signal?.throwIfAborted();
       if (failure instanceof PagefaultError) throw failure;
       if (late.signal.aborted)
-        throw new TimedOutError(`No answer within ${timeoutMs} ms: ${named(call)}`);
+        throw new TimedOutError(`No answer within ${timeoutMs} ms: ${named(call)}`, {
+          requestId: headers.get("X-Request-ID"),
+        });
       if (failure instanceof SyntaxError)
         throw new PagefaultError(`The answer is not JSON: ${named(call)}`);
       const where = this.baseUrl && ` from ${this.baseUrl}`;
       throw new ConnectionError(`No answer${where} to ${named(call)}: ${reasonOf(failure)}`, {
         cause: failure,
+        requestId: headers.get("X-Request-ID"),
       });
     } finally {
       clearTimeout(timer);
     }
   }
+}
+
+/** The options of a request, apart from the other members that a method takes. */
+export function splitOptions<Given extends RequestOptions>({
+  signal,
+  timeoutMs,
+  maxRetries,
+  headers,
+  ...query
+}: Given): readonly [RequestOptions, Omit<Given, keyof RequestOptions>] {
+  return [{ signal, timeoutMs, maxRetries, headers }, query];
 }
 
 /** A path of which every value is encoded: at`/api/pages/${pageId}`. */
@@ -261,24 +314,25 @@ function isGone(call: Call, failure: unknown): boolean {
 function isRepeatable(call: Call): boolean {
   const { method = "GET" } = call;
   const isRead = method === "GET" || method === "HEAD";
-  const headers = headersOf(call, null);
+  const headers = headersOf(call, null, {});
   // After a successful first attempt, the condition fails for the second.
   if (!isRead && (headers.has("If-Match") || headers.has("If-None-Match"))) return false;
   return call.isRepeatable ?? (headers.has("Idempotency-Key") || REPEATABLE_METHODS.has(method));
 }
 
-function headersOf(call: Call, key: string | null): Headers {
-  const named: Record<string, string | undefined> = {
+function headersOf(call: Call, key: string | null, usual: RequestHeaders = {}): Headers {
+  const named: RequestHeaders = {
+    // In a page this would cost a second request, which asks whether it may be sent.
+    "X-Request-ID": "document" in globalThis ? undefined : newIdempotencyKey(),
     "Content-Type": call.json === undefined ? undefined : "application/json",
     Authorization: key === null ? undefined : `Bearer ${key}`,
     "If-Match": call.ifMatch,
     "If-None-Match": call.ifNoneMatch,
     "Idempotency-Key": call.idempotencyKey,
-    ...call.headers,
   };
   const headers = new Headers();
-  for (const [name, value] of Object.entries(named))
-    if (value !== undefined) headers.set(name, value);
+  for (const [name, value] of [named, usual, call.headers ?? {}].flatMap(Object.entries))
+    if (value !== undefined) headers.set(name, value as string);
   return headers;
 }
 

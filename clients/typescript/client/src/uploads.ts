@@ -5,7 +5,7 @@
  * is read only once, because the current piece is kept. At the end, the digest of the stored bytes is
  * compared with that of the sent bytes.
  */
-import { PagefaultError, ProblemError } from "./errors.ts";
+import { NotFoundError, PagefaultError, ProblemError } from "./errors.ts";
 import type { ResourceRecord } from "./generated/types.gen.ts";
 import { fetchWithProgress } from "./progress.ts";
 import { resourceId } from "./references.ts";
@@ -15,6 +15,7 @@ import {
   backoffMs,
   isPassing,
   pause,
+  splitOptions,
   type Call,
   type RequestOptions,
   type Transport,
@@ -34,6 +35,11 @@ export interface UploadOptions extends RequestOptions {
   readonly mimeType?: string | undefined;
   /** Another id for the resource, which attachments may use. */
   readonly alias?: string | undefined;
+  /**
+   * The digest of the file as descriptors have it, `sha-256:` and hex, if you know it. A file that
+   * the project has is not sent then; of a file of one piece the client computes the digest.
+   */
+  readonly digest?: string | undefined;
   /** The size of a stream. Without it, a stream of more than one piece is sent in one request. */
   readonly size?: number | undefined;
   /** Called as bytes go out; `total` is undefined of a stream without a size. */
@@ -51,6 +57,8 @@ export interface UploadOptions extends RequestOptions {
 }
 
 const PIECE_BYTES = 8 * 1024 * 1024;
+/** Fewer bytes are sent as fast as the question whether the project has them. */
+const ASKED_FROM_BYTES = 20_000;
 const TUS = { "Tus-Resumable": "1.0.0" };
 /** Asking where the upload is mends these. */
 const RESUMABLE = new Set([408, 409, 460]);
@@ -75,6 +83,10 @@ export async function upload(
   const pieceBytes = named.pieceBytes ?? PIECE_BYTES;
   const pieces = piecesOf(source, named.size);
   const isSmall = pieces.size !== undefined && pieces.size <= pieceBytes;
+  if (named.digest !== undefined && named.uploadId === undefined) {
+    const known = await storeKnown(transport, named.digest.replace(/^sha-256:/, ""), named);
+    if (known !== undefined) return known;
+  }
   if (named.uploadId === undefined && isSmall) {
     return sendWhole(transport, await pieces.take(0, pieceBytes), named);
   }
@@ -93,19 +105,18 @@ async function sendWhole(
   body: Blob | ReadableStream<Uint8Array>,
   options: UploadOptions,
 ) {
-  const { filename, alias, mimeType = "application/octet-stream", onProgress } = options;
+  const { onProgress } = options;
   const total = body instanceof Blob ? body.size : undefined;
   onProgress?.({ sent: 0, total });
   const digest = body instanceof Blob ? await digestOf(body) : undefined;
+  if (digest !== undefined && total! >= ASKED_FROM_BYTES && options.digest === undefined) {
+    const known = await storeKnown(transport, digest, options);
+    if (known !== undefined) return known;
+  }
   const call: Call = {
+    ...callOf(options, digest),
     ...patient(transport, options, total ?? Infinity),
-    method: "POST",
-    path: "/api/resources",
-    query: { filename, alias },
-    headers: { "Content-Type": mimeType, "Repr-Digest": digest && `sha-256=:${digest}:` },
     body,
-    // The same file is the same resource.
-    isRepeatable: true,
     fetch:
       total && onProgress
         ? fetchWithProgress((sent) => onProgress({ sent: Math.min(sent, total), total }))
@@ -114,6 +125,40 @@ async function sendWhole(
   const record = await transport.json<ResourceRecord>(call);
   onProgress?.({ sent: record.size, total: record.size });
   return record;
+}
+
+/** Store a file whose bytes the project has; undefined if it does not have them. */
+async function storeKnown(
+  transport: Transport,
+  digest: string,
+  options: UploadOptions,
+): Promise<ResourceRecord | undefined> {
+  try {
+    const record = await transport.json<ResourceRecord>(callOf(options, digest));
+    options.onProgress?.({ sent: record.size, total: record.size });
+    return record;
+  } catch (failure) {
+    if (failure instanceof NotFoundError) return undefined;
+    throw failure;
+  }
+}
+
+function callOf(options: UploadOptions, digest: string | undefined): Call {
+  const { filename, alias, mimeType = "application/octet-stream" } = options;
+  const [request] = splitOptions(options);
+  return {
+    ...request,
+    method: "POST",
+    path: "/api/resources",
+    query: { filename, alias },
+    headers: {
+      "Content-Type": mimeType,
+      "Repr-Digest": digest && `sha-256=:${base64OfHex(digest)}:`,
+      ...options.headers,
+    },
+    // The same file is the same resource.
+    isRepeatable: true,
+  };
 }
 
 class PiecewiseUpload {
@@ -143,7 +188,7 @@ class PiecewiseUpload {
   }
 
   async send(): Promise<ResourceRecord> {
-    const { signal, retries = this.transport.options.retries ?? 3 } = this.options;
+    const { signal, maxRetries = this.transport.options.maxRetries ?? 3 } = this.options;
     await this.begin();
     let failures = 0;
     while (this.resource === undefined) {
@@ -152,9 +197,11 @@ class PiecewiseUpload {
         await this.sendPiece();
         failures = 0;
       } catch (failure) {
-        if (!canGoOn(failure) || failures >= retries) throw failure;
+        if (!canGoOn(failure) || failures >= maxRetries) throw failure;
         const told = failure instanceof ProblemError ? failure.retryAfter : undefined;
-        await pause(told === undefined ? backoffMs(failures) : told * 1000, signal);
+        const waitMs = told === undefined ? backoffMs(failures) : told * 1000;
+        this.transport.logRetry(`PATCH ${this.path}`, failure, waitMs);
+        await pause(waitMs, signal);
         failures += 1;
         await this.askOffset();
         // Something has come of it: this line is bad, and not dead.
@@ -163,7 +210,8 @@ class PiecewiseUpload {
       this.tell(this.offset);
     }
     const path = at`/api/resources/${resourceId(this.resource) ?? this.resource}`;
-    const record = await this.transport.json<ResourceRecord>({ path, signal });
+    const { headers } = this.options;
+    const record = await this.transport.json<ResourceRecord>({ path, signal, headers });
     // An upload that was begun before may have been complete.
     await this.hashUntil(this.size);
     expectArrived(record, this.hash);
@@ -243,7 +291,7 @@ class PiecewiseUpload {
       path: this.path,
       headers,
       body: piece,
-      retries: 0,
+      maxRetries: 0,
       fetch:
         this.options.onProgress &&
         fetchWithProgress((sent) => this.tell(start + Math.min(sent, piece.size))),
@@ -265,7 +313,8 @@ class PiecewiseUpload {
   }
 
   private async headersOf(call: Call): Promise<Headers> {
-    const response = await this.transport.response(call);
+    const headers = { ...call.headers, ...this.options.headers };
+    const response = await this.transport.response({ ...call, headers });
     await response.body?.cancel();
     return response.headers;
   }
@@ -283,14 +332,14 @@ function canGoOn(failure: unknown): boolean {
 /** Time for a body of this size, on a slow line. */
 function patient(
   transport: Transport,
-  { signal, retries, timeoutMs }: UploadOptions,
+  { signal, maxRetries, timeoutMs }: UploadOptions,
   size: number,
 ): RequestOptions {
   const usualMs = timeoutMs ?? transport.options.timeoutMs ?? 60_000;
   // A timer cannot wait for longer.
   return {
     signal,
-    retries,
+    maxRetries,
     timeoutMs: Math.min(usualMs + size / SLOWEST_BYTES_PER_MS, 2 ** 31 - 1),
   };
 }
@@ -383,8 +432,11 @@ function expectArrived({ uri, digest }: ResourceRecord, sent: Sha256): void {
   expectDigest(sent, digest, `What was sent for ${uri}`);
 }
 
+/** The SHA-256 in hex. */
 async function digestOf(body: Blob): Promise<string> {
-  const bytes = new Uint8Array(await body.arrayBuffer());
-  const hex = new Sha256().update(bytes).hex();
+  return new Sha256().update(new Uint8Array(await body.arrayBuffer())).hex();
+}
+
+function base64OfHex(hex: string): string {
   return base64Of(Uint8Array.from(hex.match(/../g) ?? [], (pair) => parseInt(pair, 16)));
 }

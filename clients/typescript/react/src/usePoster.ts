@@ -14,7 +14,7 @@ export function usePoster(id: string | null): string | undefined {
       .request(`/api/resources/${id}/poster`, {
         query: { optional: true },
         signal: life.signal,
-        retries: 0,
+        maxRetries: 0,
       })
       .then(async (answer) => {
         if (answer.status === 204) return;

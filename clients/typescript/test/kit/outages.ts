@@ -45,7 +45,7 @@ export async function outages(key?: string): Promise<Outage[]> {
     server.closeAllConnections();
     server.close();
   });
-  const options = { key, retries: 0, timeoutMs: 100 };
+  const options = { apiKey: key, maxRetries: 0, timeoutMs: 100 };
   return [
     { name: "down-from-the-start", pf: new Pagefault(await unusedUrl(), options) },
     ...Object.keys(ANSWERS).map((name) => ({ name, pf: new Pagefault(`${url}/${name}`, options) })),

@@ -20,7 +20,7 @@ declare global {
 }
 
 const query = new URLSearchParams(location.search);
-const pf = new Pagefault(query.get("service") ?? "", { key: query.get("key") });
+const pf = new Pagefault(query.get("service") ?? "", { apiKey: query.get("key") });
 window.pagefault = pf;
 window.progress = [];
 window.upload = async (bytes) => {
