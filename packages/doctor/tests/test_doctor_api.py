@@ -219,6 +219,11 @@ def test_session_has_the_findings_of_the_same_history_pasted(client: httpx.Clien
         if any(answer.status_code != 201 for answer in answers):
             continue
         stored += 1
+        # A session has no members beside its messages, which may tell the dialect.
+        bare = client.post(DOCTOR, json={"messages": sent_messages(broken.request)}).json()
+        report = client.post(DOCTOR, json={"sessionId": f"s{number}"}).json()
+        if (report["dialect"], rules(report)) != (bare["dialect"], rules(bare)):
+            different[f"{broken.name}, without a dialect"] = (rules(report), rules(bare))
         pasted = client.post(DOCTOR, json=broken.request).json()
         query = {name: pasted[name] for name in ("target", "dialect") if pasted[name]}
         report = client.post(DOCTOR, json={"sessionId": f"s{number}"}, params=query).json()
