@@ -209,7 +209,7 @@ def test_session_is_examined_by_the_numbers_of_its_entries(client: httpx.Client)
 
 
 def test_session_has_the_findings_of_the_same_history_pasted(client: httpx.Client) -> None:
-    different = {}
+    different: dict[str, tuple[object, object]] = {}
     stored = 0
     for number, broken in enumerate(BROKEN):
         path = f"/api/sessions/s{number}/messages"

@@ -7,10 +7,12 @@ const HIGH_PX = 480;
 
 interface FoldedProps {
   readonly controls?: ReactNode;
+  /** Whether its end is what is seen while it is folded. */
+  readonly isFromEnd?: boolean;
   readonly children: ReactNode;
 }
 
-export function Folded({ controls, children }: FoldedProps) {
+export function Folded({ controls, isFromEnd = false, children }: FoldedProps) {
   const [isOpen, setOpen] = useState(false);
   const [isHigh, setHigh] = useState(false);
   const content = useRef<HTMLDivElement>(null);
@@ -26,7 +28,7 @@ export function Folded({ controls, children }: FoldedProps) {
 
   return (
     <div className="text-block">
-      <div id={id} className={isHigh && !isOpen ? "formatted folded" : "formatted"}>
+      <div id={id} className={`formatted ${isHigh && !isOpen ? `folded ${isFromEnd ? "from-end" : ""}` : ""}`}>
         <div ref={content}>{children}</div>
       </div>
       <div className="row">

@@ -10,6 +10,7 @@ import { useState } from "react";
 import { numberText } from "../shared/formats";
 import { READING } from "../words/reading";
 import { CopyButton } from "./CopyButton";
+import { LONGEST_JSON, formOf } from "./textForm";
 
 const PIECE = 100;
 const OPEN_MEMBERS = 12;
@@ -43,6 +44,20 @@ interface NodeProps {
 
 function Node({ source, name, pointer, depth, marks }: NodeProps) {
   const opening = source.charAt(0);
+  const inner = opening === '"' ? innerJson(source) : undefined;
+  if (inner !== undefined) {
+    return (
+      <div className="json-leaf">
+        <Name name={name} isMarked={marks.has(pointer)} />
+        <span className="quiet">{READING.jsonInText}</span>
+        <Copies source={source} pointer={pointer} />
+        <div className="json-children">
+          {/* Its pointers begin at it. */}
+          <Node source={inner} name={null} pointer="" depth={1} marks={NO_MARKS} />
+        </div>
+      </div>
+    );
+  }
   if (opening !== "{" && opening !== "[") {
     return (
       <div className="json-leaf">
@@ -100,6 +115,13 @@ function Branch({ source, name, pointer, depth, marks, isList }: NodeProps & { i
       )}
     </details>
   );
+}
+
+/** The JSON that a string holds, if it is that of an object or a list. */
+function innerJson(source: string): string | undefined {
+  if (!/^"\s*(?:\[|\{|\\[nrt])/.test(source) || source.length > LONGEST_JSON) return undefined;
+  const form = formOf(JSON.parse(source) as string);
+  return form.kind === "json" ? form.source.trim() : undefined;
 }
 
 function childrenOf(source: string, isList: boolean): readonly (readonly [string, string])[] {

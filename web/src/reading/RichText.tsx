@@ -1,31 +1,36 @@
 /**
- * A text as it is best read: JSON as a tree, Markdown laid out, a difference with its lines
- * coloured; and always, on demand, as it was written.
+ * A text as it is best read: JSON as a tree, Markdown laid out, code, differences and terminals with their colours,
+ * values as a table; and always, on demand, as it was written.
  */
-import { FoldedText } from "@pagefault/react";
-import { type ReactNode, useMemo, useState } from "react";
+import { FoldedText, type ShownTextProps } from "@pagefault/react";
+import { useContext, useMemo, useState } from "react";
 
 import { READING } from "../words/reading";
+import { AnsiText } from "./AnsiText";
 import { CodeText } from "./CodeText";
+import { Folded } from "./Folded";
 import { JsonTree } from "./JsonTree";
 import { Markdown } from "./Markdown";
-import { Folded } from "./Folded";
-import { type TextKind, kindOf } from "./textKind";
+import { TableText } from "./TableText";
+import { TextContext } from "./textContext";
+import { type TextForm, type TextHints, formOf } from "./textForm";
 import "./reading.css";
 
 /** A longer one is laid out only when that is asked for. */
 const LONGEST_AT_ONCE = 20_000;
 
-interface RichTextProps {
-  readonly text: string;
-  /** What else can be done with the text. */
-  readonly children?: ReactNode;
-}
-
-export function RichText({ text, children }: RichTextProps) {
-  const kind = useMemo(() => kindOf(text), [text]);
-  const [isRaw, setRaw] = useState(kind === "markdown" && text.length > LONGEST_AT_ONCE);
-  if (kind === "plain") return <FoldedText text={text}>{children}</FoldedText>;
+export function RichText({ text, filename, mimeType, children }: ShownTextProps & TextHints) {
+  const { filename: ofCall, isFailed } = useContext(TextContext);
+  const named = filename ?? (isFailed ? undefined : ofCall);
+  const form = useMemo(() => formOf(text, { mimeType, filename: named }), [text, mimeType, named]);
+  const [isRaw, setRaw] = useState(form.kind === "markdown" && text.length > LONGEST_AT_ONCE);
+  if (form.kind === "plain") {
+    return (
+      <FoldedText text={text} isFromEnd={isFailed}>
+        {children}
+      </FoldedText>
+    );
+  }
   const controls = (
     <>
       <button
@@ -39,16 +44,41 @@ export function RichText({ text, children }: RichTextProps) {
       {children}
     </>
   );
-  if (isRaw) return <FoldedText text={text}>{controls}</FoldedText>;
+  if (isRaw) {
+    return (
+      <FoldedText text={text} isFromEnd={isFailed}>
+        {controls}
+      </FoldedText>
+    );
+  }
   return (
-    <Folded controls={controls}>
-      <Formatted kind={kind} text={text} />
+    <Folded controls={controls} isFromEnd={isFailed && form.kind === "ansi"}>
+      <Formatted form={form} text={text} />
     </Folded>
   );
 }
 
-function Formatted({ kind, text }: { kind: Exclude<TextKind, "plain">; text: string }) {
-  if (kind === "json") return <JsonTree source={text} />;
-  if (kind === "diff") return <CodeText text={text} language="diff" />;
-  return <Markdown text={text} />;
+function Formatted({ form, text }: { form: TextForm; text: string }) {
+  switch (form.kind) {
+    case "json":
+      return <JsonTree source={form.source} />;
+    case "mixed":
+      return (
+        <div className="part">
+          <FoldedText text={form.before} />
+          <JsonTree source={form.source} />
+          {form.after !== "" && <FoldedText text={form.after} />}
+        </div>
+      );
+    case "table":
+      return <TableText table={form.table} />;
+    case "ansi":
+      return <AnsiText text={text} />;
+    case "code":
+      return <CodeText text={text} language={form.language} />;
+    case "diff":
+      return <CodeText text={text} language="diff" />;
+    default:
+      return <Markdown text={text} />;
+  }
 }

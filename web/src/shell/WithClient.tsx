@@ -6,10 +6,17 @@ import { useAccess } from "../access/key";
 import { pagefault } from "../api/client";
 import { BesideImage } from "../media/BesideImage";
 import { PdfPages } from "../media/PdfPages";
+import { PreviewedText } from "../reading/PreviewedText";
+import { ReadableText } from "../reading/ReadableText";
 import { RichText } from "../reading/RichText";
-import { SearchedText } from "../reading/SearchedText";
 
-const TEXTS = { Text: RichText, Stored: SearchedText, Pdf: PdfPages, BesideImage };
+const TEXTS = {
+  Text: RichText,
+  Previewed: PreviewedText,
+  Stored: ReadableText,
+  Pdf: PdfPages,
+  BesideImage,
+};
 
 /** Gives the client to the hooks and components of `@pagefault/react`. */
 export function WithClient({ children }: { children: ReactNode }) {

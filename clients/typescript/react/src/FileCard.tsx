@@ -56,7 +56,7 @@ export function FileCard({ facts, reference, caption, dataUri }: FileCardProps) 
           </button>
         )}
       </p>
-      {isRead && id !== null && <Stored id={id} />}
+      {isRead && id !== null && <Stored id={id} size={facts.size} mimeType={facts.mimeType} filename={facts.filename ?? undefined} />}
       {isOpen && id !== null && Pdf !== undefined && <Pdf id={id} />}
     </div>
   );

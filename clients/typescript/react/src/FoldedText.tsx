@@ -9,17 +9,19 @@ const LONG_LINES = 24;
 
 interface FoldedTextProps {
   readonly text: string;
+  /** Whether its end is what is seen while it is folded, as of a command that failed. */
+  readonly isFromEnd?: boolean;
   /** What else can be done with the text, shown behind the button that unfolds it. */
   readonly children?: ReactNode;
 }
 
-export function FoldedText({ text, children }: FoldedTextProps) {
+export function FoldedText({ text, isFromEnd = false, children }: FoldedTextProps) {
   const [isOpen, setOpen] = useState(false);
   const id = useId();
   const isLong = text.length > LONG_CHARS || text.split("\n", LONG_LINES + 1).length > LONG_LINES;
   return (
     <div className="text-block">
-      <pre id={id} dir="auto" className={isLong && !isOpen ? "text folded" : "text"}>
+      <pre id={id} dir="auto" className={`text ${isLong && !isOpen ? `folded ${isFromEnd ? "from-end" : ""}` : ""}`}>
         {visibleText(text)}
       </pre>
       <div className="row">

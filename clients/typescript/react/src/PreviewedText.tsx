@@ -1,8 +1,8 @@
 /** The text of a part. Where a record holds a preview only, the whole is read from its resource. */
-import type { ResourceDescriptor } from "@pagefault/client";
+import type { ResourceDescriptor, TextPart } from "@pagefault/client";
 import { useState } from "react";
 
-import { useTextViews } from "./context.ts";
+import { type PreviewedTextProps, useTextViews } from "./context.ts";
 import { FoldedText } from "./FoldedText.tsx";
 import { fileSize } from "./measures.ts";
 import { StoredText } from "./StoredText.tsx";
@@ -11,16 +11,28 @@ import { WORDS } from "./words.ts";
 /** The line with which the service replaces the omitted part of a long text. */
 const LEFT_OUT = /\n\[… (\d+) characters left out; the whole text is blob:([0-9a-f]{32}) …\]\n/;
 
-interface PreviewedTextProps {
-  readonly text: string;
+interface PartTextProps {
+  readonly part: TextPart;
   readonly resources: readonly ResourceDescriptor[];
 }
 
-export function PreviewedText({ text, resources }: PreviewedTextProps) {
+/** Few lines, of which some are those of `Origin`, describe a link. */
+const MOST_LINES_OF_A_LINK = 8;
+
+export function PartText({ part: { text: whatItSays, name, uri }, resources }: PartTextProps) {
+  const { Text = FoldedText, Previewed = PreviewedText } = useTextViews();
+  const lines = whatItSays.split("\n", MOST_LINES_OF_A_LINK + 1);
+  const isLink = uri != null && lines.length <= MOST_LINES_OF_A_LINK && lines.includes(uri);
+  const text = isLink ? lines.filter((line) => line !== uri && line !== name).join("\n") : whatItSays;
+  const whole = wholeOf(text, resources);
+  const filename = name ?? uri ?? undefined;
+  if (whole !== undefined) return <Previewed {...{ text, whole, filename }} />;
+  return text === "" ? null : <Text {...{ text, filename }} />;
+}
+
+export function PreviewedText({ text, whole, filename }: PreviewedTextProps) {
   const [isWhole, setWhole] = useState(false);
   const { Text = FoldedText, Stored = StoredText } = useTextViews();
-  const whole = wholeOf(text, resources);
-  if (whole === undefined) return text === "" ? null : <Text text={text} />;
   const button = (
     <button
       type="button"
@@ -34,7 +46,7 @@ export function PreviewedText({ text, resources }: PreviewedTextProps) {
   if (!isWhole) return <Text text={text}>{button}</Text>;
   return (
     <div className="text-block">
-      <Stored id={whole.id} />
+      <Stored {...whole} preview={text} filename={filename} />
       {button}
     </div>
   );

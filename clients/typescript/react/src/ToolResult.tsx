@@ -8,7 +8,7 @@ import {
 
 import { MediaPart } from "./MediaPart.tsx";
 import { Origin } from "./Origin.tsx";
-import { PreviewedText } from "./PreviewedText.tsx";
+import { PartText } from "./PreviewedText.tsx";
 import { usePieces } from "./usePieces.tsx";
 import { visibleName, visibleText } from "./visibleText.ts";
 import { WORDS } from "./words.ts";
@@ -68,7 +68,7 @@ function PartView({ part, resources, declared }: PartViewProps) {
     <div className="part">
       <Origin name={part.name} uri={part.uri} />
       {part.type === "text" ? (
-        <PreviewedText text={part.text} resources={resources} />
+        <PartText part={part} resources={resources} />
       ) : (
         <MediaPart
           medium={

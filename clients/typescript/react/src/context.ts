@@ -12,12 +12,38 @@ import {
 import { LiveStreams } from "./liveStream.ts";
 import { ResourceCache } from "./resourceCache.ts";
 
+export interface ShownTextProps {
+  readonly text: string;
+  /** The name or the address of the file that it is of. */
+  readonly filename?: string | undefined;
+  readonly children?: ReactNode;
+}
+
+export interface PreviewedTextProps {
+  readonly filename?: string | undefined;
+  /** The preview, with a line for what is left out. */
+  readonly text: string;
+  /** The resource with the whole text. */
+  readonly whole: { readonly id: string; readonly size: number };
+}
+
+export interface StoredTextProps {
+  readonly id: string;
+  readonly size?: number | undefined;
+  readonly mimeType?: string | undefined;
+  readonly filename?: string | undefined;
+  /** The beginning of the text, where the record has one. */
+  readonly preview?: string | undefined;
+}
+
 /** Components that render texts and documents, in place of those of this package. */
 export interface TextViews {
   /** A text of a part; `children` are what else can be done with it. */
-  readonly Text?: ComponentType<{ readonly text: string; readonly children?: ReactNode }>;
+  readonly Text?: ComponentType<ShownTextProps>;
+  /** A text of which the record has a preview only. */
+  readonly Previewed?: ComponentType<PreviewedTextProps>;
   /** The text of a resource, read from the service. */
-  readonly Stored?: ComponentType<{ readonly id: string }>;
+  readonly Stored?: ComponentType<StoredTextProps>;
   /** The pages of a PDF that is a resource. */
   readonly Pdf?: ComponentType<{ readonly id: string }>;
   /** The content beside an enlarged image, such as its rendering for a model. */

@@ -1,5 +1,12 @@
 /** React hooks and components for Pagefault. */
-export { PagefaultProvider, usePagefault, type TextViews } from "./context.ts";
+export {
+  PagefaultProvider,
+  usePagefault,
+  type PreviewedTextProps,
+  type ShownTextProps,
+  type StoredTextProps,
+  type TextViews,
+} from "./context.ts";
 export { useResourceContent, type ResourceContent } from "./useResourceContent.ts";
 export { useSteadyUrl, type SteadyUrl } from "./useSteadyUrl.ts";
 export { useSession, type ShownSession } from "./useSession.ts";
@@ -9,6 +16,7 @@ export { useOutline, type OutlinedSession } from "./useOutline.ts";
 export { SessionOutline, type SessionOutlineState } from "./sessionOutline.ts";
 export { SessionEntries } from "./sessionEntries.ts";
 export { usePage, type ShownPage } from "./usePage.ts";
+export { useNearViewport } from "./useNearViewport.ts";
 export { usePieces } from "./usePieces.tsx";
 export { useEventStream } from "./useEventStream.ts";
 export type { LiveState, Signal } from "./liveStream.ts";
@@ -30,7 +38,7 @@ export { FileCard } from "./FileCard.tsx";
 export { ForeignLink } from "./ForeignLink.tsx";
 export { Failure } from "./Failure.tsx";
 export { watchColours } from "./watchColours.ts";
-export { visibleName, visibleText } from "./visibleText.ts";
+export { visibleName, visibleText, withoutColours } from "./visibleText.ts";
 export { isText, placeOf, shownAs, type Place, type Shown } from "./references.ts";
 export {
   clock,

@@ -6,6 +6,7 @@ import { Link } from "react-router";
 
 import { JsonDetails } from "../../json/JsonDetails";
 import { HeadingLevel } from "../../reading/headingLevel";
+import { TextContext, fileIn } from "../../reading/textContext";
 import { momentText, numberText, spanText } from "../../shared/formats";
 import { ENTRY, STEP } from "../../words/timeline";
 import { isToolResult } from "../history";
@@ -13,7 +14,7 @@ import type { ShownCall } from "../messageBlocks";
 import type { Call } from "../rows";
 import { SessionContext } from "../sessionContext";
 import { useToolColour } from "../toolColours";
-import { CallArguments } from "./CallArguments";
+import { CallArguments, unquoted } from "./CallArguments";
 import { EntryAddress } from "./EntryFrame";
 import { ResultBody } from "./ResultBody";
 import { useFolded } from "./useFolded";
@@ -86,7 +87,9 @@ export function CallCard({ call, made, calledAt, body, isNamed, isInside }: Call
             <p className="quiet small">{ENTRY.loading}</p>
           ) : (
             <HeadingLevel value={isInside ? 4 : 3}>
-              <ResultBody shown={body} />
+              <TextContext value={{ filename: fileIn(unquoted(made?.source ?? "{}")), isFailed }}>
+                <ResultBody shown={body} />
+              </TextContext>
             </HeadingLevel>
           ))}
       </div>
