@@ -84,6 +84,8 @@ class WorkingSetEntry(Shape, kw_only=True):
     """The estimated number of tokens."""
     media: int = 0
     """The number of its media that are attached."""
+    media_tokens: int = 0
+    """The tokens of those, among its tokens."""
     evicted: bool = False
     """True if it was evicted to its level."""
     recalls: int = 0

@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import httpx
+import pytest
 from anthropic.types import MessageParam
 from playwright.sync_api import Locator, expect
 
@@ -38,9 +39,9 @@ def test_each_entry_is_shown_as_a_model_has_it_with_its_loss(
     expect(entry(tab, 4)).to_contain_text("takes no video/mp4")
     expect(entry(tab, 3)).to_contain_text("full")
     assert_accessible(tab)
-    tab.page.locator(".model-options select").select_option("text")
+    tab.page.locator(".model-options select").first.select_option("text")
     expect(entry(tab, 3)).to_contain_text("original →")
-    tab.page.locator(".model-options select").select_option("anthropic")
+    tab.page.locator(".model-options select").first.select_option("anthropic")
     entry(tab, 3).get_by_text("What it becomes").click()
     expect(entry(tab, 3).locator("img")).to_have_js_property("complete", True)
     expect(entry(tab, 3).get_by_text("Nothing was lost.")).to_be_visible()
@@ -59,7 +60,7 @@ def test_a_smaller_budget_evicts_and_draws_the_frontier(
     shop.written(writer, shop.EVERYTHING)
     tab = opened(open_service, open_tab)
     expect(tab.page.get_by_role("separator")).to_have_count(0)
-    tab.page.get_by_label("Budget, tokens").fill("54")
+    tab.page.get_by_label("Budget, tokens", exact=True).fill("2600")
     expect(entry(tab, 3)).to_contain_text("media as lines")
     expect(entry(tab, 3)).to_contain_text("the oldest media make room first")
     expect(tab.page.get_by_text("entries shown smaller")).to_be_visible()
@@ -67,9 +68,19 @@ def test_a_smaller_budget_evicts_and_draws_the_frontier(
     assert "maxTokens=" in address
     tab.page.reload()
     expect(entry(tab, 3)).to_contain_text("media as lines")
-    tab.page.get_by_label("Budget, tokens").fill("0")
-    expect(tab.page.get_by_role("alert")).to_contain_text("tokens")
+    tab.page.get_by_label("Budget, tokens", exact=True).fill("1")
+    alert = tab.page.get_by_role("alert")
+    expect(alert).to_contain_text("tokens are needed")
     assert_accessible(tab)
+    # The service names the floor, at which the slider ends as well.
+    alert.get_by_role("button").click()
+    expect(tab.page.get_by_text("entries shown smaller")).to_be_visible()
+    floor = tab.page.get_by_label("Budget, tokens", exact=True).input_value()
+    assert int(floor) > 500
+    tab.page.get_by_role("slider", name="Budget on a scale").fill("0")
+    expect(tab.page.get_by_label("Budget, tokens", exact=True)).to_have_value(floor)
+    expect(tab.page.get_by_role("slider")).to_have_attribute("aria-valuetext", f"{int(floor):,}")
+    expect(tab.page.get_by_role("alert")).to_have_count(0)
 
 
 def test_steps_say_at_which_level_a_model_has_them(
@@ -151,7 +162,7 @@ def test_slider_that_is_drawn_asks_for_the_budget_at_which_it_rests(
     shop.written(writer, [shop.message("user", "Look at these.")])
     tab = opened(open_service, open_tab)
     render_count = len([request for request in tab.requests if "/render" in request.url])
-    box = tab.page.get_by_label("Budget, tokens").bounding_box()
+    box = tab.page.get_by_role("slider", name="Budget on a scale").bounding_box()
     assert box is not None
     middle = box["y"] + box["height"] / 2
     tab.page.mouse.move(box["x"] + box["width"] - 4, middle)
@@ -320,3 +331,99 @@ def test_of_a_message_of_several_entries_only_what_is_the_entrys_is_shown(
     expect(got).to_contain_text("The second says.")
     expect(got).not_to_contain_text("The first says.")
     expect(got).not_to_contain_text("The third says.")
+
+
+def test_key_leads_from_an_entry_to_what_the_model_gets_and_back(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    shop.written(writer, shop.EVERYTHING)
+    tab = open_tab(open_service)
+    tab.open(f"/sessions/{shop.SESSION}#3")
+    expect(tab.page.locator('[data-seq="3"]')).to_have_attribute("aria-current", "location")
+    tab.page.keyboard.press("m")
+    expect(entry(tab, 3)).to_have_attribute("aria-current", "location")
+    tab.page.keyboard.press("m")
+    expect(tab.page.locator('[data-seq="3"]')).to_have_attribute("aria-current", "location")
+    tab.page.get_by_role("link", name="What the model gets", exact=True).click()
+    expect(tab.page.get_by_role("img", name="What fills the window")).to_be_visible()
+
+
+def test_bar_has_what_fills_the_window_within_a_preset(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    shop.written(writer, shop.EVERYTHING)
+    path = f"/api/sessions/{shop.SESSION}/working-set"
+    listed = writer.get(path, params={"target": "anthropic"}).json()["entries"]
+    media = sum(item.get("mediaTokens", 0) for item in listed)
+    tab = opened(open_service, open_tab)
+    bar = tab.page.locator(".window-bar")
+    expect(bar.locator(".window-key.part-images")).to_contain_text(f"{media:,}")
+    tab.page.get_by_role("button", name="32k").click()
+    expect(tab.page.get_by_label("Budget, tokens", exact=True)).to_have_value("32000")
+    expect(tab.page).to_have_url(re.compile("maxTokens=32000"))
+    expect(bar).to_contain_text("free")
+    picture, images = (
+        one.bounding_box()
+        for one in (bar.get_by_role("img"), bar.locator(".window-part.part-images"))
+    )
+    assert picture is not None
+    assert images is not None
+    assert images["width"] / picture["width"] == pytest.approx(media / 32_000, abs=0.01)
+    assert_accessible(tab)
+
+
+def test_budget_of_the_address_is_the_one_that_is_shown(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    shop.written(writer, shop.EVERYTHING)
+    tab = opened(open_service, open_tab, "?maxTokens=6000")
+    expect(tab.page.get_by_label("Budget, tokens", exact=True)).to_have_value("6000")
+    slider = tab.page.get_by_role("slider", name="Budget on a scale")
+    expect(slider).to_have_attribute("aria-valuetext", "6,000")
+    tab.page.get_by_role("button", name="no limit").click()
+    expect(slider).to_have_value("200")
+
+
+def test_two_targets_stand_side_by_side(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    shop.written(writer, shop.EVERYTHING)
+    tab = add_axe(open_tab(open_service, viewport={"width": 1_600, "height": 900}))
+    tab.open(f"/sessions/{shop.SESSION}/model")
+    tab.page.get_by_label("Beside it").select_option("text")
+    one, other = (
+        tab.page.get_by_role("region", name=name, exact=True) for name in ("anthropic", "text")
+    )
+    expect(one.locator(".model-entry").first).to_be_visible()
+    expect(other.locator(".model-entry").first).to_be_visible()
+    left, right = one.bounding_box(), other.bounding_box()
+    assert left is not None
+    assert right is not None
+    assert left["x"] + left["width"] <= right["x"]
+    assert left["y"] == right["y"]
+    assert_accessible(tab)
+
+
+def test_what_the_model_no_longer_saw_at_an_earlier_entry_is_said(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    path = f"/api/sessions/{shop.SESSION}/render"
+    shop.written(writer, [shop.message("user", "Look at these.")])
+    turn = {"target": "anthropic", "maxTokens": 2_000, "frontier": "main", "media": "reference"}
+    for number in range(10):
+        shop.written(writer, [shop.tool_result("look", f"c{number}", f"Look {number}. " * 100)])
+        assert writer.post(path, json=turn).is_success
+    shown = []
+    for at in (3, 11):
+        query = {"target": "anthropic", "frontier": "main", "at": at}
+        working = writer.get(f"/api/sessions/{shop.SESSION}/working-set", params=query).json()
+        shown.append(sum(item.get("evicted", False) for item in working["entries"]))
+    assert shown[0] < shown[1]
+    tab = opened(open_service, open_tab, "?at=11")
+    unseen = tab.page.locator(".model-unseen")
+    expect(unseen).to_contain_text("At entry 11 it no longer saw:")
+    expect(tab.page.get_by_text(f"{shown[1]} entr")).to_be_visible()
+    tab.page.get_by_label("As of entry").fill("3")
+    expect(unseen).to_contain_text("At entry 3")
+    expect(tab.page.get_by_text(f"{shown[0]} entr")).to_be_visible()
+    expect(tab.page).to_have_url(re.compile("at=3"))

@@ -132,10 +132,13 @@ class _Reading:
         }
         self._tokens: Counter[_Key] = Counter()
         self._media: Counter[_Key] = Counter()
+        self._media_tokens: Counter[_Key] = Counter()
         for turn in resolved:
             key = _key(turn)
             self._tokens[key] += profile.tokens.turn(turn)
-            self._media[key] += sum(isinstance(item, MediaItem) for item in turn.items)
+            media = [item for item in turn.items if isinstance(item, MediaItem)]
+            self._media[key] += len(media)
+            self._media_tokens[key] += sum(map(profile.tokens.medium, media))
         self._calls: defaultdict[RecalledObject, list[int]] = defaultdict(list)
         for call_id, recall in history.recalls.items():
             if call_id not in prefix_facts.times:
@@ -166,6 +169,7 @@ class _Reading:
             step_level=step_level,
             tokens=self._tokens.pop(key, 0),
             media=media,
+            media_tokens=self._media_tokens.pop(key, 0),
             evicted=step_level is not None,
             recalls=self._recalls(index),
             priority=self._priority(index),

@@ -19,14 +19,16 @@ interface EntryListProps {
   readonly options: ModelOptions;
   readonly entries: readonly WorkingSetEntry[];
   readonly loss: readonly LossEntry[];
+  /** Whether it stands beside that of another target. */
+  readonly isBeside: boolean;
 }
 
 const ROW_PX = 73;
 
-export function EntryList({ sessionId, options, entries, loss }: EntryListProps) {
+export function EntryList({ sessionId, options, entries, loss, isBeside }: EntryListProps) {
   const scroller = useRef<HTMLDivElement>(null);
   const { hash } = useLocation();
-  useSkipTarget("entries", SHELL.skipTo.entries);
+  useSkipTarget("entries", SHELL.skipTo.entries, !isBeside);
   const { rows, lastEvicted, elsewhere } = useMemo(() => rowsOf(entries, loss), [entries, loss]);
   const virtualizer = useVirtualizer({
     count: rows.length,
@@ -47,11 +49,11 @@ export function EntryList({ sessionId, options, entries, loss }: EntryListProps)
       {elsewhere.length > 0 && <Losses losses={elsewhere} />}
       <div
         ref={scroller}
-        id="entries"
+        id={isBeside ? undefined : "entries"}
         className="model-entries scroller"
         role="region"
         tabIndex={0}
-        aria-label={MODEL.entries}
+        aria-label={isBeside ? MODEL.entriesOf(options.target) : MODEL.entries}
         onKeyDown={(event) => {
           // The browser would stop where it takes the end to be, before the last rows are measured.
           if (event.key !== "End" || event.target !== event.currentTarget) return;

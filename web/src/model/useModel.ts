@@ -1,5 +1,5 @@
 /** What a session is for a model: its rendering, and its working set, with the same options. */
-import type { LossEntry, RenderedRecord, WorkingSet } from "@pagefault/client";
+import { type LossEntry, ProblemError, type RenderedRecord, type WorkingSet } from "@pagefault/client";
 import { itemsOf, memberOf } from "@pagefault/client/json";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 
@@ -11,7 +11,12 @@ export interface ModelOptions {
   readonly maxTokens?: number | undefined;
   readonly maxImages?: number | undefined;
   readonly frontier?: string | undefined;
+  /** The entry that was the newest then; undefined for the newest of all. */
+  readonly at?: number | undefined;
 }
+
+/** As long as the service has not named the fewest tokens of a session. */
+export const FEWEST_TOKENS = 500;
 
 /** What is changed in the address, by name; empty is none. */
 export type Choices = Readonly<Record<string, string>>;
@@ -69,11 +74,44 @@ export function useRendering(sessionId: string, options: ModelOptions) {
 export function useWorkingSet(sessionId: string, options: ModelOptions) {
   return useQuery({
     queryKey: ["working-set", sessionId, options],
-    queryFn: async ({ signal }) => {
-      const path = `/api/sessions/${encodeURIComponent(sessionId)}/working-set`;
-      const query = { ...options, media: "reference" };
-      return (await (await pagefault().request(path, { query, signal })).json()) as WorkingSet;
-    },
+    queryFn: ({ signal }) => readWorkingSet(sessionId, options, signal),
     placeholderData: keepPreviousData,
   });
+}
+
+async function readWorkingSet(
+  sessionId: string,
+  options: ModelOptions,
+  signal: AbortSignal,
+): Promise<WorkingSet> {
+  const path = `/api/sessions/${encodeURIComponent(sessionId)}/working-set`;
+  const query = { ...options, media: "reference" };
+  return (await (await pagefault().request(path, { query, signal })).json()) as WorkingSet;
+}
+
+/** The fewest tokens that a session is rendered within: those that the service names for one token. */
+export function useFewestTokens(sessionId: string, options: ModelOptions, isWanted: boolean) {
+  const read = useQuery({
+    queryKey: ["fewest-tokens", sessionId, { ...options, maxTokens: 1 }],
+    queryFn: async ({ signal }) => {
+      try {
+        await readWorkingSet(sessionId, { ...options, maxTokens: 1 }, signal);
+        return 1;
+      } catch (failure) {
+        const fewest = fewestTokens(failure);
+        if (fewest === undefined) throw failure;
+        return fewest;
+      }
+    },
+    enabled: isWanted,
+    retry: false,
+  });
+  return read.data;
+}
+
+/** The fewest tokens as the service names them, where a budget was too small; else undefined. */
+export function fewestTokens(failure: unknown): number | undefined {
+  if (!(failure instanceof ProblemError) || failure.code !== "budget-too-small") return undefined;
+  const named = /\d+/.exec(failure.errors[0]?.detail ?? "")?.[0];
+  return named === undefined ? undefined : Number(named);
 }

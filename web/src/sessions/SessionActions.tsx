@@ -78,7 +78,6 @@ export function SessionActions({ sessionId }: { sessionId: string }) {
       >
         <summary className="button">{ACTIONS.open}</summary>
         <div className="menu-items">
-          <Link to={`/sessions/${path}/model`}>{ACTIONS.model}</Link>
           <Link to={`/compare?a=${path}`}>{ACTIONS.compare}</Link>
           <button type="button" disabled={isBusy} onClick={() => void save()}>
             {ACTIONS.export}

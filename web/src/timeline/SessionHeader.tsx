@@ -9,8 +9,10 @@ import { CopyButton } from "../reading/CopyButton";
 import { SessionActions } from "../sessions/SessionActions";
 import { TimeText } from "../shared/TimeText";
 import { spanText } from "../shared/formats";
+import { MODEL } from "../words/model";
 import { HEADER, TIMELINE } from "../words/timeline";
 import { searchWithoutEntry } from "./placeKept";
+import { modelPath } from "./sessionContext";
 
 interface SessionHeaderProps {
   readonly sessionId: string;
@@ -33,6 +35,9 @@ export function SessionHeader({ sessionId, session }: SessionHeaderProps) {
       </h1>
       {session.wasDeleted && <span className="label bad">{TIMELINE.deleted}</span>}
       <LiveLabel state={session.live} isDot />
+      <Link className="button" to={modelPath(sessionId)}>
+        {MODEL.open}
+      </Link>
       <SessionActions sessionId={sessionId} />
       <Totals {...{ sessionId, session }} />
     </header>

@@ -22,7 +22,7 @@ import type { KeptPlace } from "./placeKept";
 import type { Row } from "./rows";
 import { TimelineList, estimatedHeight, heightOfLines } from "./TimelineList";
 import { useDensity, useOpenedRows } from "./density";
-import { SessionContext } from "./sessionContext";
+import { SessionContext, modelPath } from "./sessionContext";
 import { toolsBySeq } from "./spans";
 import { ToolColoursContext, toolColoursOf } from "./toolColours";
 import { useRowList } from "./useRowList";
@@ -70,7 +70,14 @@ export function Timeline({ sessionId, session, rows: all, place }: TimelineProps
     if (!list.isAtEnd()) list.goTo(current);
   }
 
-  useKeys([{ key: "c", said: KEYS.density, run: () => setLines(!isLines) }]);
+  useKeys([
+    { key: "c", said: KEYS.density, run: () => setLines(!isLines) },
+    {
+      key: "m",
+      said: KEYS.model,
+      run: () => void navigate({ pathname: modelPath(sessionId), hash: `#entry-${current}` }),
+    },
+  ]);
 
   function setFilter(changed: Filter) {
     // The entry that the address names stays in it. At once, or what was ticked is seen unticked.

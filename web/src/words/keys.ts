@@ -14,6 +14,8 @@ export const KEYS = {
   start: "Beginning",
   end: "End",
   open: "Open or fold what the entry has folded",
+  model: "What the model gets of it",
+  timeline: "Back to the timeline",
   density: "Entries as lines or as cards",
   leave: "Leave a field, close what is open",
   isOn: "Single letters are keys",

@@ -2,11 +2,43 @@
 import { counted, numberText } from "@pagefault/react";
 
 export const MODEL = {
+  open: "What the model gets",
   title: (name: string) => `What a model gets of ${name}`,
   back: "Timeline",
   target: "Model",
+  beside: "Beside it",
+  noneBeside: "no other",
   budget: "Budget, tokens",
+  budgetSlider: "Budget on a scale",
   noBudget: "no limit",
+  preset: (tokens: number) => (tokens < 1_000_000 ? `${tokens / 1_000}k` : `${tokens / 1_000_000}M`),
+  floor: (tokens: string) => `At least ${tokens} tokens are needed: less than that is never left out.`,
+  takeFloor: (tokens: string) => `Take ${tokens}`,
+  window: "What fills the window",
+  parts: {
+    system: "System",
+    people: "People",
+    assistant: "Assistant",
+    tools: "Tools",
+    images: "Images, recordings",
+    pages: "Pages",
+  },
+  part: (name: string, tokens: string) => `${name}: ${tokens} tokens`,
+  free: (tokens: string) => `${tokens} free`,
+  at: "As of entry",
+  atNewest: "the newest",
+  atHint: "What the model had when this entry was the newest, by the moves of the frontier.",
+  unseenParts: {
+    media: (count: number) => `media of ${counted(count, "entry", "entries")}`,
+    preview: (count: number) => `the middle of ${counted(count, "long text")}`,
+    line: (count: number) => `${counted(count, "result")} but for a line`,
+    arguments: (count: number) => `long arguments of ${counted(count, "entry", "entries")}`,
+    folded: (count: number) => `${counted(count, "step or message", "steps and messages")}, folded`,
+  } as Readonly<Record<string, (count: number) => string>>,
+  unseen: (at: number | undefined, parts: string) =>
+    `${at === undefined ? "It no longer sees" : `At entry ${at} it no longer saw`}: ${parts}.`,
+  allSeen: (at: number | undefined) =>
+    at === undefined ? "It sees every entry in full." : `At entry ${at} it saw every entry in full.`,
   images: "Images at most",
   frontier: "Frontier",
   frontierHint: "A name under which turns keep how far they have evicted; it is read, and not moved.",
@@ -16,6 +48,7 @@ export const MODEL = {
   lost: (count: number) => `${counted(count, "loss", "losses")}`,
   nothingLost: "Nothing was lost.",
   entries: "Entries, as the model has them",
+  entriesOf: (target: string) => `Entries, as ${target} has them`,
   tokens: (count: string) => `${count} tokens`,
   frontierHere: "The frontier: nothing below it has given way to make room",
   levels: { FULL: "full", REDUCED: "reduced", ABSTRACT: "abstract", REFERENCE: "one line" } as Readonly<

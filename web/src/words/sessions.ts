@@ -25,7 +25,6 @@ export const SESSIONS = {
 
 export const ACTIONS = {
   open: "Actions",
-  model: "What a model gets",
   compare: "Compare with another session",
   export: "Export as a bundle",
   exporting: (size: string) => `Exporting, ${size} so far …`,

@@ -1858,6 +1858,7 @@ class WorkingSetEntry(TypedDict):
     stepLevel: NotRequired[StepLevel | None]
     tokens: int
     media: NotRequired[int]
+    mediaTokens: NotRequired[int]
     evicted: NotRequired[bool]
     recalls: NotRequired[int]
     priority: NotRequired[Priority]
