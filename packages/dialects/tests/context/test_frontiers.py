@@ -39,7 +39,7 @@ from tests.providers import CHECKS
 pytestmark = pytest.mark.timeout(TIMEOUT_SECONDS)
 
 EVERY = pytest.mark.parametrize("target", TARGETS)
-EXAMPLES = times(506, 20_000) // len(TARGETS) + 1
+EXAMPLES = times(165, 20_000) // len(TARGETS) + 1
 
 MAX_IN_A_BATCH = 4
 PLACES = [name for name in Frontier.model_fields if name != "orphans"]

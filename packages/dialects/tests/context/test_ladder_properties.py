@@ -55,7 +55,7 @@ from tests.providers import CHECKS
 
 pytestmark = pytest.mark.timeout(TIMEOUT_SECONDS)
 
-CASES = times(300, 10_000)
+CASES = times(105, 10_000)
 BUDGETS = (500, 1_000, 2_000, 4_000, 8_000, 20_000, 60_000)
 LINES = 1_000
 """The most tokens that the lines of such a history take if everything else is evicted."""

@@ -41,7 +41,7 @@ from tests.kit import media
 
 pytestmark = pytest.mark.timeout(TIMEOUT_SECONDS)
 
-EXAMPLES = times(120, 10_000) // len(TARGETS) + 1
+EXAMPLES = times(60, 10_000) // len(TARGETS) + 1
 PICTURE = media.png(8, 6)
 DIGEST = hashlib.sha256(PICTURE).hexdigest()
 WORDS = "The quick brown fox jumps over the lazy dog. "

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.timeout(TIMEOUT_SECONDS)
 Json = Any
 
 # Of each property, over all targets.
-EXAMPLES = times(900, 20_000) // len(DIALECTS)
+EXAMPLES = times(300, 20_000) // len(DIALECTS)
 
 _EVERY = pytest.mark.parametrize("target", DIALECTS)
 _BY_DIALECT = {"gemini": "contents", "openai-responses": "input"}

@@ -21,7 +21,7 @@ from tests.providers import TYPES
 
 pytestmark = pytest.mark.timeout(TIMEOUT_SECONDS)
 
-_EXAMPLES = times(300, 2_000)
+_EXAMPLES = times(90, 2_000)
 _EVERY = pytest.mark.parametrize("target", EVERY_HOME)
 
 
