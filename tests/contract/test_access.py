@@ -78,6 +78,7 @@ QUERIES: dict[str, dict[str, str]] = {
     "/api/tool-results/{tool_result_id}/render": {"target": "text"},
     "/api/sessions/{session_id}/render": {"target": "text"},
     "/api/sessions/{session_id}/working-set": {"target": "text"},
+    "/api/sessions/{session_id}/transcript": {"host": "codex"},
 }
 """The required query parameters of the routes."""
 ROUTES = sorted(
@@ -336,7 +337,7 @@ def neighbours(service: LiveService) -> Iterator[Neighbours]:
     "security.md#other-projects-data",
     "What belongs to another project is answered like what does not exist: status, headers, body",
     kept_by="app/stores/records/scope.py",
-    tried="46 routes with 4 conditions",
+    tried="47 routes with 4 conditions",
 )
 @pytest.mark.parametrize("condition", ["none", "If-None-Match", "If-Match", "Range"])
 def test_foreign_thing_answers_as_an_absent_one(neighbours: Neighbours, condition: str) -> None:

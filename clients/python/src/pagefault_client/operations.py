@@ -1793,3 +1793,24 @@ def examine_history(
         json=body,
         is_repeatable=True,
     )
+
+
+def export_transcript(
+    session_id: str | int,
+    *,
+    host: Literal["claude-code", "codex"],
+    folder: str | None = None,
+    max_tokens: int | None = None,
+) -> Call[bytes]:
+    """Read a session as a transcript that Claude Code or Codex resumes."""
+    return Call(
+        "GET",
+        f"/api/sessions/{segment(session_id)}/transcript",
+        decode=bytes_of,
+        query={
+            "host": host,
+            "folder": folder,
+            "maxTokens": max_tokens,
+        },
+        is_repeatable=True,
+    )

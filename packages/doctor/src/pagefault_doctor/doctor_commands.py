@@ -1,10 +1,11 @@
-"""The command `pagefault doctor`."""
+"""The commands `pagefault doctor` and `pagefault export`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
+from app.cli import options
 from app.cli.options import render_option
 
 HistoryFile = Annotated[
@@ -78,3 +79,40 @@ def doctor(
         as_json=as_json,
         in_place=in_place,
     )
+
+
+@commands.command()
+def export(  # noqa: PLR0913, PLR0917 - one for each option
+    session: Annotated[str, typer.Argument(help="The session.")],
+    host: Annotated[
+        Literal["claude-code", "codex"],
+        typer.Option("--as", help="The host that resumes the session."),
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="The new file of the transcript.", show_default="standard output"
+        ),
+    ] = None,
+    folder: Annotated[
+        Path | None,
+        typer.Option(
+            "--folder",
+            metavar="DIR",
+            help="The folder that the host works in.",
+            show_default="the current folder",
+        ),
+    ] = None,
+    max_tokens: Annotated[int | None, render_option("max_tokens", "no limit")] = None,
+    project: options.Project = None,
+    data_dir: options.DataDir = None,
+    env_file: options.EnvFile = None,
+) -> None:
+    """Write a session as a transcript that Claude Code or Codex resumes."""
+    from app.cli.terminal import project_settings
+    from pagefault_doctor.transcript_exports import TranscriptQuery
+    from pagefault_doctor.written_transcripts import write_transcript
+
+    settings, project_id = project_settings(data_dir, env_file, project)
+    query = TranscriptQuery(host, str((folder or Path.cwd()).absolute()), max_tokens)
+    write_transcript(settings, project_id, session, query, output)

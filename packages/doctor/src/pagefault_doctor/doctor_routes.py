@@ -1,18 +1,25 @@
-"""`/api/doctor`: diagnoses and repairs of histories."""
+"""`/api/doctor`, diagnoses and repairs of histories, and transcripts of sessions."""
 
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Response
-from pydantic import ConfigDict
+from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 from typing_extensions import Doc
 
 from app.errors import NotFoundError
 from app.http.api_route import ApiRoute
 from app.http.calls import CallDep
+from app.http.content_headers import content_disposition, safe_headers
 from app.http.dependencies import service
 from app.http.openapi_operations import json_body
-from app.http.problem_types import BODY_ERRORS, problem_responses
+from app.http.parameters import SessionIdPath
+from app.http.problem_types import (
+    BODY_ERRORS,
+    RECORD_ERRORS,
+    problem_responses,
+    read_responses,
+)
 from app.http.render_queries import OptionsQuery
 from app.http.rendered_responses import rendered_response
 from app.wire.renders import Target
@@ -23,6 +30,8 @@ from pagefault_dialects.model.finding import Finding
 from pagefault_dialects.model.loss import LossEntry
 from pagefault_dialects.model.render_options import MaxTokens
 from pagefault_doctor.doctor import Doctor, DoctorQuery
+from pagefault_doctor.transcript_exports import TranscriptExports, TranscriptQuery, transcript_id
+from pagefault_doctor.transcript_files import Host
 
 _EXAMPLE_REQUEST: JsonDict = {
     "messages": [
@@ -140,3 +149,44 @@ async def examine_history(
     limit = call.limits.history_bytes
     body = await doctor.examine(call.project_id, call.json_body(limit), query)
     return rendered_response(call.request, body)
+
+
+class TranscriptOptions(OptionsQuery):
+    """The options of a transcript."""
+
+    host: Annotated[Host, Doc("The host that resumes the session.")]
+    folder: Annotated[str, Field(max_length=4_096), Doc("The folder that the host works in.")] = "/"
+    max_tokens: MaxTokens = None
+
+
+@router.get(
+    "/sessions/{session_id}/transcript",
+    response_class=Response,
+    responses={
+        200: {
+            "description": "The transcript: JSON lines.",
+            "content": {"application/x-ndjson": {"schema": {"type": "string"}}},
+        },
+        **read_responses(*RECORD_ERRORS),
+    },
+)
+async def export_transcript(
+    call: CallDep,
+    exports: Annotated[TranscriptExports, Depends(service(TranscriptExports))],
+    session_id: SessionIdPath,
+    options: Annotated[TranscriptOptions, Query()],
+) -> Response:
+    """Read a session as a transcript that Claude Code or Codex resumes.
+
+    Its messages are those of a rendering for the provider of the host, media included. The system
+    prompt is left out: the host has its own.
+    """
+    query = TranscriptQuery(options.host, options.folder, options.max_tokens)
+    body = await exports.export(call.project_id, session_id, query)
+    name = f"{transcript_id(call.project_id, session_id)}.jsonl"
+    headers = {
+        "Content-Type": "application/x-ndjson",
+        "Content-Disposition": content_disposition("attachment", name),
+        **safe_headers(),
+    }
+    return rendered_response(call.request, body, headers)

@@ -1,4 +1,4 @@
-"""The feature doctor: `/api/doctor` and `pagefault doctor`."""
+"""The feature doctor: `/api/doctor`, `pagefault doctor`, and transcripts of sessions."""
 
 from app.features import Feature
 
@@ -6,5 +6,5 @@ FEATURE = Feature(
     name="doctor",
     routers=("pagefault_doctor.doctor_routes:router",),
     services=("pagefault_doctor.doctor_services:SERVICES",),
-    commands={"doctor": "pagefault_doctor.doctor_commands:commands"},
+    commands=dict.fromkeys(("doctor", "export"), "pagefault_doctor.doctor_commands:commands"),
 )

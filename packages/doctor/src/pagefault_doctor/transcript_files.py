@@ -23,6 +23,8 @@ from pagefault_dialects.json.values import JsonObject, JsonValue, json_bytes, pa
 
 Host = Literal["claude-code", "codex"]
 HOST_NAMES: Mapping[Host, str] = {"claude-code": "Claude Code", "codex": "Codex"}
+TARGETS: Mapping[Host, str] = {"claude-code": "anthropic", "codex": "openai-responses"}
+"""The target whose messages each host sends."""
 
 _LIMITS = Limits()
 _MIB = 1024 * 1024

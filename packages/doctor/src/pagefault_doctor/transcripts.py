@@ -2,7 +2,7 @@
 
 import json
 import tempfile
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -22,6 +22,7 @@ from pagefault_doctor.doctor import Doctor, DoctorQuery
 from pagefault_doctor.feature import FEATURE
 from pagefault_doctor.transcript_files import (
     HOST_NAMES,
+    TARGETS,
     Host,
     Transcript,
     TranscriptError,
@@ -43,7 +44,6 @@ from pagefault_doctor.transcript_repairs import (
 )
 
 _CHUNK_BYTES = 1 << 20
-_TARGETS: Mapping[Host, str] = {"claude-code": "anthropic", "codex": "openai-responses"}
 _PAIR_RULES = (
     *("no-answer", "no-call", "late-answer", "answered-before", "duplicate-answer"),
     "wrong-order",
@@ -88,7 +88,7 @@ class Examiner:
             for start in range(0, len(body), _CHUNK_BYTES):
                 yield body[start : start + _CHUNK_BYTES]
 
-        query = DoctorQuery(target=_TARGETS[host], applies=applies)
+        query = DoctorQuery(target=TARGETS[host], applies=applies)
         try:
             answer = await self.doctor.examine("default", chunks(), query)
         except PayloadTooLargeError as exc:
