@@ -217,6 +217,26 @@ def test_thoughts_before_a_call_whose_result_is_stored_are_appended(client: http
     assert contents(client)[1:] == [thought, call]
 
 
+def test_words_that_were_said_before_a_call_are_appended_when_they_are_said_again(
+    client: httpx.Client,
+) -> None:
+    receipt(client, [USER, CALLING, ANSWER])
+    for _ in range(2):
+        assert receipt(client, {"conversation": "conv_1", "messages": [USER]})["lastSeq"] == 4
+    for _ in range(2):
+        further = {"conversation": "conv_1", "messages": [CALLING, ANSWER]}
+        assert receipt(client, further)["lastSeq"] == 6
+
+
+def test_answer_of_a_new_call_is_appended_if_an_older_call_has_its_id(client: httpx.Client) -> None:
+    receipt(client, [USER, CALLING])
+    call_tool(client, "c1", "A ship.")
+    again = {"conversation": "conv_1", "messages": [{**CALLING, "content": "Again."}, ANSWER]}
+    assert receipt(client, again) == {"appended": 2, "lastSeq": 5}
+    rendered = client.get("/api/sessions/s/render?target=openai-chat").json()["messages"]
+    assert [message.get("tool_call_id") for message in rendered] == [None, None, "c1", None, "c1-2"]
+
+
 def test_result_without_its_call_page_faults_and_interactions_are_no_difference(
     client: httpx.Client,
 ) -> None:

@@ -296,6 +296,38 @@ async def test_next_run_of_a_session_begins_with_what_was_said(
     ]
 
 
+async def test_calls_that_are_numbered_anew_in_each_run_are_all_stored(
+    url: str, session: Session, scripted: Callable[..., ScriptedService]
+) -> None:
+    runs = ["UTC", "CET", "CET"]
+    provider = scripted(
+        *(
+            response(*output)
+            for zone in runs
+            for output in (
+                [say(f"In {zone}?"), call("clock", "call_0", zone=zone)],
+                [say(f"Ten in {zone}.")],
+            )
+        )
+    )
+    async with AsyncPagefault(url) as client:
+        kept = PagefaultSession(client.session(session.id))
+        for _ in runs:
+            await run(provider, "What time?", [remember(clock, kept)], kept)
+        unwrapped = scripted(response(call("clock", "call_0", zone="CET")), response(SAID))
+        await run(unwrapped, "What time?", [function_tool(clock)], kept)
+    answers = [line for line in lines_of(session) if line.startswith("call_")]
+    assert answers == [
+        'call_0: clock{"zone":"UTC"}',
+        "call_0: ten in UTC",
+        *(
+            line
+            for number in (2, 3, 4)
+            for line in (f'call_0-{number}: clock{{"zone":"CET"}}', f"call_0-{number}: ten in CET")
+        ),
+    ]
+
+
 async def test_session_is_rendered_within_a_budget_and_cleared(url: str, session: Session) -> None:
     async with AsyncPagefault(url) as client:
         kept = PagefaultSession(client.session(session.id), max_tokens=2_000)

@@ -41,7 +41,7 @@ class AsyncMemory:
         self.session = session if isinstance(session, AsyncSession) else session.session
         self.target = check_target(target)
         self._name = name
-        self._stores_calls = isinstance(session, AsyncSession)
+        self._recorder = None if isinstance(session, AsyncSession) else session
 
     def identify_call(
         self, tool: Callable[..., object], args: Sequence[object], kwargs: Mapping[str, object]
@@ -139,25 +139,14 @@ class AsyncMemory:
             handles=True,
         )
         try:
-            if call.arguments is None or self._stores_calls:
+            if self._recorder is None:
                 return await send(call_message=call.message())
-            return await self._store_attempt(call, send)
+            return await _store_recorded(self._recorder, call, send)
         except Exception as error:  # noqa: BLE001 - a tool may return values that cannot be serialised
             logger.warning(
                 "the result of %s (%s) is not stored: %s", call.name, call.call_id, error
             )
             return None
-
-    async def _store_attempt(self, call: ToolCall, send: Callable[..., Any]) -> RenderedToolResult:
-        try:
-            record: RenderedToolResult = await send()
-        except ConflictError as error:
-            if error.code != "tool-call-answered":
-                raise
-            # The earlier attempt gets a call of its own. The recorder stores that of the last one.
-            await self.session.append(call.message() or {})
-            record = await send(new_call=True)
-        return record
 
     async def list_tools(self) -> list[tuple[str, str, dict[str, Any]]]:
         """Return the name, description and JSON schema of each memory tool."""
@@ -173,9 +162,29 @@ class AsyncMemory:
         try:
             rendering = await self.session.call_tool(
                 *(target, call.call_id, call.name, call.arguments),
-                call_follows=not self._stores_calls,
+                call_follows=self._recorder is not None,
             )
             return convert(extract_content(rendering))
         except Exception as error:  # noqa: BLE001 - a proxy may have answered with other JSON
             logger.warning("the memory did not answer %s: %s", call, error)
             return UNAVAILABLE
+
+
+async def _store_recorded(
+    recorder: AsyncRecorder, call: ToolCall, send: Callable[..., Any]
+) -> RenderedToolResult:
+    """Store a result whose call is recorded later."""
+    if call.call_id in recorder.unsaved_calls:
+        # The framework repeats the call. The earlier attempt gets a message of its own.
+        await recorder.session.append(call.message() or {})
+        record: RenderedToolResult = await send(new_call=True)
+        return record
+    try:
+        record = await send()
+    except ConflictError as error:
+        if error.code != "tool-call-answered":
+            raise
+        # The host numbers its calls anew in each run.
+        record = await send(new_call=True)
+    recorder.unsaved_calls.add(call.call_id)
+    return record

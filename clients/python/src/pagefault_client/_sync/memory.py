@@ -43,7 +43,7 @@ class Memory:
         self.session = session if isinstance(session, Session) else session.session
         self.target = check_target(target)
         self._name = name
-        self._stores_calls = isinstance(session, Session)
+        self._recorder = None if isinstance(session, Session) else session
 
     def identify_call(
         self, tool: Callable[..., object], args: Sequence[object], kwargs: Mapping[str, object]
@@ -141,25 +141,14 @@ class Memory:
             handles=True,
         )
         try:
-            if call.arguments is None or self._stores_calls:
+            if self._recorder is None:
                 return send(call_message=call.message())
-            return self._store_attempt(call, send)
+            return _store_recorded(self._recorder, call, send)
         except Exception as error:  # noqa: BLE001 - a tool may return values that cannot be serialised
             logger.warning(
                 "the result of %s (%s) is not stored: %s", call.name, call.call_id, error
             )
             return None
-
-    def _store_attempt(self, call: ToolCall, send: Callable[..., Any]) -> RenderedToolResult:
-        try:
-            record: RenderedToolResult = send()
-        except ConflictError as error:
-            if error.code != "tool-call-answered":
-                raise
-            # The earlier attempt gets a call of its own. The recorder stores that of the last one.
-            self.session.append(call.message() or {})
-            record = send(new_call=True)
-        return record
 
     def list_tools(self) -> list[tuple[str, str, dict[str, Any]]]:
         """Return the name, description and JSON schema of each memory tool."""
@@ -175,9 +164,29 @@ class Memory:
         try:
             rendering = self.session.call_tool(
                 *(target, call.call_id, call.name, call.arguments),
-                call_follows=not self._stores_calls,
+                call_follows=self._recorder is not None,
             )
             return convert(extract_content(rendering))
         except Exception as error:  # noqa: BLE001 - a proxy may have answered with other JSON
             logger.warning("the memory did not answer %s: %s", call, error)
             return UNAVAILABLE
+
+
+def _store_recorded(
+    recorder: Recorder, call: ToolCall, send: Callable[..., Any]
+) -> RenderedToolResult:
+    """Store a result whose call is recorded later."""
+    if call.call_id in recorder.unsaved_calls:
+        # The framework repeats the call. The earlier attempt gets a message of its own.
+        recorder.session.append(call.message() or {})
+        record: RenderedToolResult = send(new_call=True)
+        return record
+    try:
+        record = send()
+    except ConflictError as error:
+        if error.code != "tool-call-answered":
+            raise
+        # The host numbers its calls anew in each run.
+        record = send(new_call=True)
+    recorder.unsaved_calls.add(call.call_id)
+    return record

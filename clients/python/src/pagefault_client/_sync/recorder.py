@@ -19,12 +19,16 @@ class Recorder:
     Args:
         session: The session.
         options: Options of `load`, such as `max_tokens`.
+
+    Attributes:
+        unsaved_calls: The ids of calls whose results are stored, and whose messages are not.
     """
 
     def __init__(self, session: Session, **options: Unpack[SessionRenderOptions]) -> None:
         self.session = session
         # As in the results that a model has read.
         self.options: SessionRenderOptions = {"handles": True, **options}
+        self.unsaved_calls: set[str] = set()
 
     def load(self, target: Target) -> list[dict[str, Any]]:
         """Return the messages for the next request; an empty list if there is no session yet."""
@@ -37,8 +41,10 @@ class Recorder:
     def save(self, messages: Any) -> None:  # noqa: ANN401 - of any SDK
         """Append new messages; see `Session.extend`."""
         self.session.extend(messages)
+        self.unsaved_calls.clear()
 
     def clear(self) -> None:
         """Delete the session with its history and its pages."""
         with contextlib.suppress(NotFoundError):
             self.session.delete()
+        self.unsaved_calls.clear()

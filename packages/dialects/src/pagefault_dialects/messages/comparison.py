@@ -165,16 +165,6 @@ class _Stream:
     def next(self) -> Unit | None:
         return self.units[self.position] if self.position < len(self.units) else None
 
-    def start_behind(self, sent: Sequence[Unit]) -> bool:
-        """Move to the end, or before the last units if they are equal to the sent ones."""
-        self.position = len(self.units)
-        count = len(sent)
-        tail = self.units[-count:] if count else _NOTHING
-        is_repeated = [item.digest for item in tail] == [item.digest for item in sent]
-        if is_repeated:
-            self.position -= count
-        return is_repeated
-
 
 @dataclass(slots=True)
 class _Message:
@@ -202,15 +192,15 @@ class _Comparing:
         kinds: Sequence[UnitKind] = ("said", "call")
         streams = {kind: _Stream([item for item in stored if item.kind == kind]) for kind in kinds}
         if continues:
-            tails = {kind: [item for item in sent if item.kind == kind] for kind in kinds}
-            are_repeated = [streams[kind].start_behind(tails[kind]) for kind in kinds]
-            if not all(are_repeated):
-                for stream in streams.values():
-                    stream.position = len(stream.units)
+            start = _start_of_tail(stored, sent)
+            for kind, stream in streams.items():
+                stream.position = sum(item.kind == kind for item in stored[:start])
         answers: dict[str, deque[Unit]] = defaultdict(deque)
-        for call in stored:
-            if call.kind == "answer":
-                answers[call.call_id].append(call)
+        for item in stored:
+            if item.kind == "answer":
+                answers[item.call_id].append(item)
+        if continues:
+            self._pass_answered(streams["call"], sent, answers)
         differences = [
             found for unit in sent if (found := self._pass(unit, streams, answers)) is not None
         ]
@@ -222,6 +212,16 @@ class _Comparing:
             seq = min(difference.seq for difference in differences)
             return Comparison(difference=replace(first, seq=seq))
         return self._new()
+
+    def _pass_answered(
+        self, calls: _Stream, sent: Sequence[Unit], answers: dict[str, deque[Unit]]
+    ) -> None:
+        """Remove the answers of stored calls whose ids new calls have."""
+        repeated = len(calls.units) - calls.position
+        new = {item.call_id for item in [item for item in sent if item.kind == "call"][repeated:]}
+        for call in calls.units:
+            if call.call_id in new and answers[call.call_id]:
+                answers[call.call_id].popleft()
 
     def _pass(
         self, unit: Unit, streams: dict[UnitKind, _Stream], answers: dict[str, deque[Unit]]
@@ -281,6 +281,24 @@ class _Comparing:
         silent = range(max(known, default=-1) + 1, max(new, default=-1))
         new += (index for index in silent if index not in self.messages)
         return Comparison(tuple(sorted(new)), grown)
+
+
+def _start_of_tail(stored: Sequence[Unit], sent: Sequence[Unit]) -> int:
+    """Return the index of the last stored units if these are the sent ones, else the end.
+
+    Answers are not compared, and neither is the order of content and calls.
+    """
+    count = sum(item.kind != "answer" for item in sent)
+    indexes = [index for index, item in enumerate(stored) if item.kind != "answer"]
+    start = indexes[-count] if 0 < count <= len(indexes) else len(stored)
+
+    def digests(units: Sequence[Unit], kind: UnitKind) -> list[bytes]:
+        return [item.digest for item in units if item.kind == kind]
+
+    tail = stored[start:]
+    kinds: Sequence[UnitKind] = ("said", "call")
+    is_same = all(digests(tail, kind) == digests(sent, kind) for kind in kinds)
+    return start if is_same else len(stored)
 
 
 def _without_prompt(stored: Sequence[Unit]) -> Sequence[Unit]:
