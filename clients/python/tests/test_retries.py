@@ -100,7 +100,8 @@ def test_a_session_that_an_earlier_attempt_deleted_is_deleted(scripted: Scripted
 
 
 def test_an_answer_of_something_else_is_an_error_of_this_package(scripted: Scripted) -> None:
-    service = scripted(Reply(200, b"<h1>Sign in</h1>", {"Content-Type": "text/html"}))
+    page = Reply(200, b"<h1>Sign in</h1>", {"Content-Type": "text/html"})
+    service = scripted(page, problem(404, "not-found"), page)
     client = Pagefault(service.url)
     with pytest.raises(PagefaultError, match=r"not JSON .text/html.*base_url.*Sign in"):
         client.version()

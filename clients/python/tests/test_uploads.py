@@ -1,6 +1,7 @@
 """Uploads, whole and cut."""
 
 import io
+import random
 from collections.abc import AsyncIterator, Callable, Iterator
 from hashlib import sha256
 from pathlib import Path
@@ -8,7 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from clients.python.tests.servers import CuttingProxy, Reply, ScriptedService
+from clients.python.tests.servers import CuttingProxy, Reply, ScriptedService, problem
 from pagefault_client import (
     APIConnectionError,
     AsyncPagefault,
@@ -16,6 +17,7 @@ from pagefault_client import (
     DigestMismatchError,
     Pagefault,
     UploadProgress,
+    operations,
     retries,
 )
 
@@ -51,10 +53,46 @@ def test_small_files_go_in_one_request(pf: Pagefault, tmp_path: Path) -> None:
 
 def test_large_files_go_in_pieces_and_say_how_far_they_are(pf: Pagefault, big: bytes) -> None:
     progress: list[UploadProgress] = []
-    stored = pf.resources.upload(io.BytesIO(big), filename="big.bin", on_progress=progress.append)
+    data = big[::-1]
+    stored = pf.resources.upload(io.BytesIO(data), filename="big.bin", on_progress=progress.append)
     assert [item.sent for item in progress] == [PIECE, 2 * PIECE, len(big)]
     assert (stored["size"], stored.get("filename")) == (len(big), "big.bin")
-    assert pf.resources.bytes(stored["uri"]) == big
+    assert pf.resources.bytes(stored["uri"]) == data
+
+
+@pytest.mark.parametrize(("size", "asks"), [(19_999, 0), (20_000, 1), (PIECE, 1), (PIECE + 1, 1)])
+def test_bytes_that_the_project_has_are_not_sent_again(
+    pf: Pagefault, tmp_path: Path, size: int, asks: int
+) -> None:
+    path = tmp_path / f"{size}.bin"
+    path.write_bytes(b"before" + random.Random(size).randbytes(size))  # noqa: S311
+    sent: list[int] = []
+    stored = []
+    with Pagefault(pf.base_url) as client:
+        client._transport.http.event_hooks = {
+            "request": [lambda request: sent.append(int(request.headers.get("Content-Length", 0)))]
+        }
+        for name in ("first.bin", "second.bin"):
+            with path.open("rb") as file:
+                file.seek(6)
+                alias = f"{name}-{size}"
+                stored.append(client.resources.upload(file, filename=name, alias=alias))
+    assert [(item["size"], item.get("filename")) for item in stored] == [
+        *((size, "first.bin"), (size, "second.bin"))
+    ]
+    new = [0] * asks + ([size] if size <= PIECE else [0, PIECE, 1, 0, 0])
+    assert sent == new + ([0] if asks else [size])
+    assert pf.aliases.get(f"second.bin-{size}")["uri"] == stored[1]["uri"]
+
+
+def test_address_of_bytes_is_known_before_they_are_uploaded(pf: Pagefault, png: bytes) -> None:
+    data = png + b"an address"
+    address = pf.resources.address(data)
+    assert httpx.get(address).status_code == 404
+    pf.resources.upload(data, filename="shop.png")
+    assert httpx.get(address).content == data
+    read = pf.send(operations.get_blob(address.rpartition("/")[2]))
+    assert read == data
 
 
 def test_streams_need_no_length(pf: Pagefault, big: bytes) -> None:
@@ -80,6 +118,8 @@ def late_service(offsets: list[int | None], requests: list[str]) -> httpx.Client
     size = PIECE + 1
 
     def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.path == "/api/resources":
+            return httpx.Response(404, json={"code": "not-found"})
         requests.append(f"{request.method} {request.headers.get('Upload-Offset', '')}".strip())
         if request.method == "POST":
             return httpx.Response(201, headers={"Location": "/api/uploads/u1"})
@@ -121,17 +161,18 @@ def test_another_process_goes_on_where_one_ended(
     pf: Pagefault, proxy: CuttingProxy, big: bytes
 ) -> None:
     reports: list[UploadProgress] = []
+    data = b"resumed" + big[7:]
 
     def end(progress: UploadProgress) -> None:
         reports.append(progress)
         proxy.close()
 
     with Pagefault(proxy.url, max_retries=0) as client, pytest.raises(APIConnectionError) as ended:
-        client.resources.upload(big, filename="resumed.bin", on_progress=end)
+        client.resources.upload(data, filename="resumed.bin", on_progress=end)
     upload_id = reports[0].upload_id
     assert upload_id is not None
     assert upload_id in ended.value.__notes__[0]
-    stored = pf.resources.upload(big, upload_id=upload_id, on_progress=reports.append)
+    stored = pf.resources.upload(data, upload_id=upload_id, on_progress=reports.append)
     assert [report.sent for report in reports] == [PIECE, 2 * PIECE, len(big)]
     assert (stored["size"], stored.get("filename")) == (len(big), "resumed.bin")
 
@@ -150,6 +191,7 @@ def test_bytes_that_change_on_the_way_are_an_error(
 ) -> None:
     other = {"uri": "blob:" + "0" * 32, "digest": "sha-256:" + "0" * 64}
     service = scripted(
+        problem(404, "not-found"),
         Reply(201, b"", {"Location": "/api/uploads/u1"}),
         *(
             Reply(204, b"", {"Upload-Offset": str(min(at + PIECE, len(big)))})

@@ -1,6 +1,7 @@
 """The sources of uploads, with their names and types."""
 
 import base64
+import hashlib
 import io
 import mimetypes
 import os
@@ -25,8 +26,11 @@ SyncSource: TypeAlias = (
     bytes | bytearray | memoryview | str | os.PathLike[str] | BinaryIO | Iterable[bytes]
 )
 
+# From this size on, the digest is sent first, and the bytes only if the project has not got them.
+ASK_FIRST_BYTES = 20_000
 ONE_REQUEST_BYTES = 8 * 1024 * 1024
 PIECE_BYTES = 8 * 1024 * 1024
+HASHED_BYTES = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +131,16 @@ def tus_metadata(**values: str | None) -> str:
         for name, value in values.items()
         if value
     )
+
+
+def digest_of_rest(file: BinaryIO, length: int) -> bytes:
+    """Return the SHA-256 of the next bytes of a file, and leave its position."""
+    position, digest = file.tell(), hashlib.sha256()
+    while length and (piece := file.read(min(length, HASHED_BYTES))):
+        digest.update(piece)
+        length -= len(piece)
+    file.seek(position)
+    return digest.digest()
 
 
 def digest_header(digest: bytes) -> str:

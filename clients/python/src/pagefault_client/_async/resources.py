@@ -1,5 +1,6 @@
 """Resources, and their aliases."""
 
+import hashlib
 import os
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -44,6 +45,7 @@ class AsyncResources:
     ) -> ResourceRecord:
         """Upload a file, and return the resource. Identical files are one resource.
 
+        From 20,000 bytes on, the digest is sent first, and bytes that the project has are not sent.
         Files of up to 8 MiB are sent in one request. Larger files are sent in pieces of 8 MiB, and
         the upload resumes at the last stored byte after a lost connection.
 
@@ -68,6 +70,11 @@ class AsyncResources:
             on_progress=on_progress,
         )
         return await upload.run(source, length=length, upload_id=upload_id)
+
+    def address(self, data: bytes | bytearray | memoryview) -> str:
+        """Return the URL of bytes, which is a 404 until they are uploaded."""
+        digest = hashlib.sha256(data).hexdigest()
+        return f"{self._transport.options.base_url}/api/blobs/sha256-{digest}"
 
     async def get(self, uri: str) -> ResourceRecord:
         """Return the type, name, size and digest of a resource."""

@@ -16,17 +16,20 @@ from pagefault_client.errors import (
     APIConnectionError,
     APIStatusError,
     DigestMismatchError,
+    NotFoundError,
     PagefaultError,
 )
 from pagefault_client.models import ResourceRecord, TusVersion
 from pagefault_client.retries import Attempts
 from pagefault_client.sources import (
+    ASK_FIRST_BYTES,
     ONE_REQUEST_BYTES,
     PIECE_BYTES,
     OnProgress,
     OpenedSource,
     UploadProgress,
     digest_header,
+    digest_of_rest,
     open_source,
     tus_metadata,
     type_of_name,
@@ -94,13 +97,26 @@ class AsyncUpload:
     async def _send_whole(self, opened: OpenedSource, total: int) -> ResourceRecord:
         body = await _read(opened, total)
         _check_length(len(body), total)
-        call = operations.create_resource(
-            body,
-            filename=self._filename,
-            alias=self._alias,
-            repr_digest=digest_header(hashlib.sha256(body).digest()),
-        )
-        resource = await self._transport.send(call.replace(content_type=self._mime_type))
+        digest = hashlib.sha256(body).digest()
+        if known := await self._find_known(digest, total):
+            return known
+        resource = await self._transport.send(self._whole_call(body, digest))
+        self._report_progress(total, total, None)
+        return resource
+
+    def _whole_call(self, body: bytes, digest: bytes) -> Call[ResourceRecord]:
+        return operations.create_resource(
+            body, filename=self._filename, alias=self._alias, repr_digest=digest_header(digest)
+        ).replace(content_type=self._mime_type)
+
+    async def _find_known(self, digest: bytes, total: int) -> ResourceRecord | None:
+        """Return the resource of bytes that the project has; None if they have to be sent."""
+        if total < ASK_FIRST_BYTES:
+            return None
+        try:
+            resource = await self._transport.send(self._whole_call(b"", digest))
+        except NotFoundError:
+            return None
         self._report_progress(total, total, None)
         return resource
 
@@ -108,6 +124,10 @@ class AsyncUpload:
         self, opened: OpenedSource, total: int, upload_id: str | None
     ) -> ResourceRecord:
         if upload_id is None:
+            if opened.file is not None:
+                digest = await aio.run_in_thread(digest_of_rest, opened.file, total)
+                if known := await self._find_known(digest, total):
+                    return known
             headers = await self._transport.send(self._creation_call(total))
             upload_id, offset = _require_header(headers, "Location").rpartition("/")[2], 0
         else:
