@@ -13,6 +13,7 @@ from urllib.parse import quote
 import http_sf
 
 from app.errors import MalformedRequestError
+from app.models.app_policy import AppPolicy
 from app.services.access.published_content import ResourcePolicy
 from pagefault_dialects.media.file_names import safe_file_name
 
@@ -37,6 +38,7 @@ INLINE_MIME_TYPES = frozenset(
 )
 """Types a browser shows without running anything; all audio and video beside them."""
 
+HTML = "text/html"
 _FALLBACK_TYPE = "application/octet-stream"
 _MAX_TYPE_LENGTH = 255
 _WORD = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
@@ -117,6 +119,37 @@ def safe_headers(resource_policy: ResourcePolicy = "same-origin") -> dict[str, s
         "Content-Security-Policy": "sandbox; default-src 'none'",
         "Cross-Origin-Resource-Policy": resource_policy,
         "Referrer-Policy": "no-referrer",
+    }
+
+
+def app_headers(policy: AppPolicy, viewer_origin: str) -> dict[str, str]:
+    """Return the headers of a page of an MCP App, which runs its scripts in an origin of no host.
+
+    Args:
+        policy: The origins that the page may reach.
+        viewer_origin: The only origin that may embed the page.
+    """
+    loaded = " ".join(policy.resource_domains)
+    directives = {
+        "sandbox": "allow-scripts",
+        "default-src": "'none'",
+        "script-src": f"'unsafe-inline' {loaded}",
+        "style-src": f"'unsafe-inline' {loaded}",
+        "img-src": f"data: blob: {loaded}",
+        "media-src": f"data: blob: {loaded}",
+        "font-src": f"data: {loaded}",
+        "connect-src": " ".join(policy.connect_domains) or "'none'",
+        "frame-src": " ".join(policy.frame_domains) or "'none'",
+        "base-uri": " ".join(policy.base_uri_domains) or "'none'",
+        "form-action": "'none'",
+        "frame-ancestors": viewer_origin,
+    }
+    written = "; ".join(f"{name} {value.strip()}" for name, value in directives.items())
+    return {
+        **safe_headers(),
+        "Content-Type": f"{HTML}; charset=utf-8",
+        "Cache-Control": "no-store",
+        "Content-Security-Policy": written,
     }
 
 

@@ -573,6 +573,16 @@ def _content_headers(
     return headers
 
 
+def whole_response(
+    method: str, size_bytes: int, open_range: OpenRange, headers: Mapping[str, str]
+) -> Response:
+    """Return a response with all of a content, whatever the request's conditions and ranges."""
+    if method == "HEAD":
+        return Response(headers={**headers, "Content-Length": str(size_bytes)})
+    whole = [BodyPart(b"", ByteRange(0, size_bytes))]
+    return ContentStream(whole, open_range=open_range, status=200, headers=headers)
+
+
 @lru_cache(maxsize=1_024)
 def _whole_piece_headers(content: ContentToSend, resource_policy: ResourcePolicy) -> RawHeaders:
     headers = _content_headers(content, resource_policy, has_digest=True)

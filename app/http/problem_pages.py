@@ -32,6 +32,7 @@ PROBLEM_SUBCODES: Mapping[str, Mapping[str, str]] = {
         "too-many-aliases": "The resource has 1,000 aliases already; delete one first.",
         "page-changed": "The page was changed meanwhile; send the request again.",
         "page-contended": "Other requests changed the page each time; send it again.",
+        "no-content-host": "Pages of apps need `PAGEFAULT_CONTENT_URL`, a host of their own.",
         "resource-in-use": "Records refer to the resource; delete them first.",
         "upload-offset": "The upload continues at another offset; HEAD returns it.",
         "upload-superseded": "Another request read the offset of the upload; read it again.",

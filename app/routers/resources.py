@@ -1,5 +1,6 @@
 """`/api/resources`: uploads, descriptors, bytes, texts, posters and signed links of resources."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
@@ -20,8 +21,13 @@ from app.errors import (
 from app.http.api_route import ApiRoute
 from app.http.calls import CallDep
 from app.http.conditions import strong_etag
-from app.http.content_headers import Disposition, parse_repr_digest
-from app.http.content_response import content_response, resource_content, wav_content
+from app.http.content_headers import HTML, Disposition, app_headers, parse_repr_digest
+from app.http.content_response import (
+    content_response,
+    resource_content,
+    wav_content,
+    whole_response,
+)
 from app.http.dependencies import BearerDep, authenticate, service
 from app.http.form_files import form_file
 from app.http.openapi_operations import (
@@ -171,7 +177,7 @@ async def delete_resource(call: CallDep, resources: ResourcesDep, uri: UriPath) 
 @router.post(
     "/{uri}/signed-url",
     openapi_extra=json_body(SignedUrlRequest, required=False),
-    responses=problem_responses(NotFoundError, *BODY_ERRORS),
+    responses=problem_responses(NotFoundError, ConflictError, *BODY_ERRORS),
 )
 async def create_signed_url(
     call: CallDep,
@@ -183,16 +189,34 @@ async def create_signed_url(
     """Create a link that needs no key and expires soon, for `<img>`, `<video>` and the like."""
     link_request = await call.model(SignedUrlRequest)
     resource = await resources.get(call.project_id, uri)
+    if link_request.app is not None:
+        _check_app(resource.mime_type, published)
     expires_at = link_expiry(utc_now(), link_request.expires_in_seconds)
     grant = LinkGrant(
         call.project_id,
         resource.resource_id,
         link_request.disposition,
-        link_request.filename,
+        link_request.filename if link_request.app is None else None,
         expires_at,
+        link_request.app,
     )
     url = published.content_base_url + signer.content_path(grant)
     return SignedUrl(url=url, expires_at=expires_at)
+
+
+def _check_app(mime_type: str, published: PublishedContent) -> None:
+    """Raise if a resource cannot be shown as the page of an app."""
+    if mime_type != HTML:
+        raise InvalidPayloadError(
+            "Only a page of HTML is shown as an app.",
+            faults=[Fault("/app", f"is for {HTML}, and the resource is {mime_type}")],
+        )
+    if not published.has_content_host:
+        raise ConflictError(
+            "Apps are shown from a host of their own: set PAGEFAULT_CONTENT_URL to a second name "
+            "of the service.",
+            code="no-content-host",
+        )
 
 
 ResourceTextsDep = Annotated[ResourceTexts, Depends(service(ResourceTexts))]
@@ -208,6 +232,8 @@ class ContentAccess:
     disposition: Disposition
     filename: str | None
     resource_policy: ResourcePolicy
+    page_headers: Mapping[str, str] | None = None
+    """The headers of a page of an app, which is shown."""
 
 
 async def get_content_access(
@@ -235,8 +261,15 @@ async def get_content_access(
     grant = signer.verify(token, parse_resource_id(uri) or "", utc_now())
     if grant.disposition == "attachment":
         disposition = "attachment"
+    page_headers = None
+    if grant.app is not None and published.has_content_host:
+        page_headers = app_headers(grant.app, published.viewer_origin)
     return ContentAccess(
-        grant.project_id, disposition, grant.filename, published.link_resource_policy
+        grant.project_id,
+        disposition,
+        grant.filename,
+        published.link_resource_policy,
+        page_headers,
     )
 
 
@@ -302,6 +335,9 @@ async def get_resource_content(
             resource_policy=access.resource_policy,
         )
     source = sources.of(access.project_id, resource.digest)
+    if access.page_headers is not None and resource.mime_type == HTML:
+        size_bytes = resource.size_bytes
+        return whole_response(request.method, size_bytes, source.open, access.page_headers)
     return content_response(
         request.headers,
         request.method,

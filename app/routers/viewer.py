@@ -102,7 +102,7 @@ def viewer_policy(content_url: str | None = None) -> str:
     media = "'self'" if content_url is None else f"'self' {content_url}"
     return (
         f"default-src 'none'; script-src 'self'; style-src 'self'; img-src {media} data: blob:; "
-        f"media-src {media} blob:; connect-src 'self'; frame-src 'self'; font-src 'self'; "
+        f"media-src {media} blob:; connect-src 'self'; frame-src {media}; font-src 'self'; "
         "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     )
 

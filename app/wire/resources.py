@@ -12,6 +12,7 @@ from msgspec import Raw, Struct
 from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
+from app.models.app_policy import AppPolicy
 from app.models.resource_descriptor import Alias, ResourceDescriptor, descriptor_fields
 from app.models.upload import ResumableUpload
 from app.wire.shape import ListPage, Moment, Shape, ShownAs, encoded_as, moment, raw_json
@@ -65,6 +66,9 @@ class SignedUrlRequest(WireModel):
     """`attachment` downloads; types that could run code always do."""
     filename: Annotated[str | None, Field(max_length=255)] = None
     """Another file name for the download."""
+    app: AppPolicy | None = None
+    """For the page of an MCP App, which is HTML: the link shows it, and it may reach the origins
+    that are named here. Only where content has a host of its own."""
 
 
 class SignedUrl(WireModel):

@@ -463,6 +463,7 @@ def test_policy_of_the_viewer_names_the_content_url(hosts: Hosts) -> None:
     assert [item for item in policy if CONTENT_URL in item] == [
         f"img-src 'self' {CONTENT_URL} data: blob:",
         f"media-src 'self' {CONTENT_URL} blob:",
+        f"frame-src 'self' {CONTENT_URL}",
     ]
 
 

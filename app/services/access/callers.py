@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from app.errors import ForbiddenLinkError, UnauthorizedError
+from app.models.app_policy import AppPolicy
 from app.models.identity import utc_now
 from app.models.project import ApiKey, new_api_key, parse_api_key
 from app.stores.records.projects import ProjectRecords
@@ -131,6 +132,8 @@ class LinkGrant:
     disposition: str
     filename: str | None
     expires_at: datetime
+    app: AppPolicy | None = None
+    """The policy of a page of an app, which the content host shows; `None` for any other file."""
 
 
 class LinkSigner:
@@ -147,7 +150,8 @@ class LinkSigner:
     def sign(self, grant: LinkGrant) -> str:
         """Return the url-safe token for a grant."""
         claims = (grant.project_id, grant.resource_id, grant.disposition, grant.filename)
-        return self.sign_claims(_LINK, claims, grant.expires_at)
+        policy = () if grant.app is None else (grant.app.model_dump(mode="json", by_alias=True),)
+        return self.sign_claims(_LINK, (*claims, *policy), grant.expires_at)
 
     def sign_ticket(self, caller: Caller, expires_at: datetime) -> str:
         """Return a url-safe ticket: it permits listening as a caller, if begun before a moment."""
@@ -176,19 +180,17 @@ class LinkSigner:
             ForbiddenLinkError: It is none of that; which of it is not told.
         """
         try:
-            project_id, granted_id, disposition, filename, expires = self.read_claims(
-                _LINK, token, now
-            )
+            claims = self.read_claims(_LINK, token, now)
+            project_id, granted_id, disposition, filename, *policy, expires = claims
+            app = AppPolicy.model_validate(policy[0]) if policy else None
         except _NOT_OURS as exc:
             raise ForbiddenLinkError from exc
         if granted_id != resource_id:
             raise ForbiddenLinkError
         expires_at = datetime.fromtimestamp(expires, tz=now.tzinfo)
-        return LinkGrant(project_id, granted_id, disposition, filename, expires_at)
+        return LinkGrant(project_id, granted_id, disposition, filename, expires_at, app)
 
-    def sign_claims(
-        self, purpose: bytes, claims: Sequence[str | int | None], expires_at: datetime
-    ) -> str:
+    def sign_claims(self, purpose: bytes, claims: Sequence[object], expires_at: datetime) -> str:
         """Return a token with claims for a purpose."""
         members = [self._signing.key_id, *claims, int(expires_at.timestamp())]
         payload = json.dumps(members, separators=(",", ":")).encode()

@@ -18,3 +18,13 @@ class PublishedContent:
     """`Cross-Origin-Resource-Policy` of content that is read with a key."""
     link_resource_policy: ResourcePolicy
     """`Cross-Origin-Resource-Policy` of content behind a signed link."""
+
+    @property
+    def has_content_host(self) -> bool:
+        """True if content has an origin of its own."""
+        return self.content_base_url != self.base_url
+
+    @property
+    def viewer_origin(self) -> str:
+        """The origin of the viewer."""
+        return "/".join(self.base_url.split("/")[:3])

@@ -4,6 +4,7 @@ import type { ReactNode } from "react";
 
 import { useAccess } from "../access/key";
 import { pagefault } from "../api/client";
+import { AppView } from "../apps/AppView";
 import { BesideImage } from "../media/BesideImage";
 import { PdfPages } from "../media/PdfPages";
 import { PreviewedText } from "../reading/PreviewedText";
@@ -15,6 +16,7 @@ const TEXTS = {
   Previewed: PreviewedText,
   Stored: ReadableText,
   Pdf: PdfPages,
+  App: AppView,
   BesideImage,
 };
 

@@ -95,6 +95,15 @@ class AnswerFrame(TypedDict):
 AnyJson: TypeAlias = Any
 
 
+class AppPolicy(TypedDict):
+    """The origins that a page of an MCP App may reach; by default none."""
+
+    connectDomains: NotRequired[list[str]]
+    resourceDomains: NotRequired[list[str]]
+    frameDomains: NotRequired[list[str]]
+    baseUriDomains: NotRequired[list[str]]
+
+
 class AttachedFile(TypedDict):
     """A stored file: its `blob:` URI, its id without `blob:`, or its alias; and its type."""
 
@@ -1609,6 +1618,7 @@ class SignedUrlRequest(TypedDict):
     expiresInSeconds: NotRequired[int]
     disposition: NotRequired[Literal["inline", "attachment"]]
     filename: NotRequired[str | None]
+    app: NotRequired[AppPolicy | None]
 
 
 class ToolResultEvent(TypedDict):
@@ -1924,6 +1934,7 @@ __all__ = [
     "AnswerEvent",
     "AnswerFrame",
     "AnyJson",
+    "AppPolicy",
     "AttachedFile",
     "AttachedFileDraft",
     "Attachment",

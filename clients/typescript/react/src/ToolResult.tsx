@@ -6,6 +6,7 @@ import {
   type SanitizedToolResult,
 } from "@pagefault/client";
 
+import { useTextViews } from "./context.ts";
 import { MediaPart } from "./MediaPart.tsx";
 import { Origin } from "./Origin.tsx";
 import { PartText } from "./PreviewedText.tsx";
@@ -14,6 +15,8 @@ import { visibleName, visibleText } from "./visibleText.ts";
 import { WORDS } from "./words.ts";
 
 const MOST_AT_FIRST = 100;
+/** The member of `_meta` that marks the page of an MCP App. */
+const APP = "pagefault/app";
 
 interface ToolResultProps {
   /** `sanitized` of a record, an entry of a history, or an event. */
@@ -64,6 +67,14 @@ interface PartViewProps {
 }
 
 function PartView({ part, resources, declared }: PartViewProps) {
+  const { App } = useTextViews();
+  if (App !== undefined && part.type === "file" && part._meta != null && APP in part._meta) {
+    return (
+      <div className="part">
+        <App part={part} />
+      </div>
+    );
+  }
   return (
     <div className="part">
       <Origin name={part.name} uri={part.uri} />

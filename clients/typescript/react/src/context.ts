@@ -1,5 +1,5 @@
 /** The client that components use, and their shared state. */
-import type { Pagefault } from "@pagefault/client";
+import type { FilePart, Pagefault } from "@pagefault/client";
 import {
   createContext,
   createElement,
@@ -46,6 +46,8 @@ export interface TextViews {
   readonly Stored?: ComponentType<StoredTextProps>;
   /** The pages of a PDF that is a resource. */
   readonly Pdf?: ComponentType<{ readonly id: string }>;
+  /** The page of an MCP App; by default a file to save. */
+  readonly App?: ComponentType<{ readonly part: FilePart }>;
   /** The content beside an enlarged image, such as its rendering for a model. */
   readonly BesideImage?: ComponentType<{ readonly reference: string }>;
 }

@@ -1,9 +1,10 @@
 /** A call of a tool: what it was asked, what it answered, how long it took, what was kept. */
 import type { OutlineEntry } from "@pagefault/client";
 import { type SessionEntry, fileSize, visibleName } from "@pagefault/react";
-import { type CSSProperties, useContext, useId } from "react";
+import { type CSSProperties, useContext, useId, useMemo } from "react";
 import { Link } from "react-router";
 
+import { AppCallContext, readInput } from "../../apps/appCall";
 import { JsonDetails } from "../../json/JsonDetails";
 import { HeadingLevel } from "../../reading/headingLevel";
 import { TextContext, fileIn } from "../../reading/textContext";
@@ -39,6 +40,10 @@ export function CallCard({ call, made, calledAt, body, isNamed, isInside }: Call
   const titleId = useId();
   const bodyId = useId();
   const [isFolded, fold] = useFolded(`${sessionId} ${result?.seq ?? call.id}`);
+  const appCall = useMemo(
+    () => ({ tool: call.name, input: readInput(made?.source) }),
+    [call.name, made?.source],
+  );
   const isFailed = result?.failed === true;
   const own = result === null || isApart ? undefined : result;
   const isFault = result?.entry === "page_fault";
@@ -88,7 +93,9 @@ export function CallCard({ call, made, calledAt, body, isNamed, isInside }: Call
           ) : (
             <HeadingLevel value={isInside ? 4 : 3}>
               <TextContext value={{ filename: fileIn(unquoted(made?.source ?? "{}")), isFailed }}>
-                <ResultBody shown={body} />
+                <AppCallContext value={appCall}>
+                  <ResultBody shown={body} />
+                </AppCallContext>
               </TextContext>
             </HeadingLevel>
           ))}
