@@ -71,7 +71,7 @@ peers-check: $(VENV)/dev.stamp $(VENV)/peers-new.stamp $(VENV)/peers-old.stamp $
 	$(PYTEST) -n 2 --dist loadgroup peers
 site: $(VENV)/website.stamp website/node_modules/.stamp ## Build the documentation site into build/site; a broken link ends it
 	$(VENV)/website/bin/python -m website.build
-release-check: $(VENV)/dev.stamp $(VENV)/release.stamp $(CLIENTS_TS)/node_modules/.stamp web ## Build all packages, install them, list licenses and an SBOM in build/release
+release-check: $(VENV)/dev.stamp $(VENV)/release.stamp $(CLIENTS_TS)/node_modules/.stamp release/node_modules/.stamp web ## Build all packages and the MCP bundle, start them, list licenses and an SBOM in build/release
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(VENV)/release/bin/python -m release.check
 	$(PYTEST) release
 deploy-check: $(VENV)/dev.stamp $(VENV)/deploy.stamp nginx ## Check the examples of deploy/ with the programs that read them
@@ -142,7 +142,7 @@ lock: ## Pin every dependency anew (needs uv)
 	$(PIN) requirements/mutants.in --constraint requirements/dev.lock --output-file requirements/mutants.lock
 clean: ## Remove everything that was installed and built
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis web/dist
-	rm -rf web/node_modules website/node_modules clients/check/node_modules $(CLIENTS_TS)/node_modules $(CLIENTS_TS)/client/src/generated $(CLIENTS_TS)/*/dist
+	rm -rf web/node_modules website/node_modules release/node_modules clients/check/node_modules $(CLIENTS_TS)/node_modules $(CLIENTS_TS)/client/src/generated $(CLIENTS_TS)/*/dist
 
 # Environments: a stamp is written after a whole installation, so an interrupted one starts again.
 $(VENV)/python.stamp: ; @$(INSTALL) environment $(VENV) && touch $@

@@ -7,6 +7,7 @@
       image-context.txt                      the files that `docker build` is given
       sbom.json, sbom-viewer.json            CycloneDX: what the service and the viewer depend on
       licenses.md                            each dependency with its version and license
+      server.json, pagefault-….mcpb          for the MCP registry, and for hosts that take bundles
       SHA256SUMS
 
 Nothing is published. The first check that fails ends the run with status 1 and says what to do.
@@ -18,14 +19,24 @@ import json
 import shutil
 import subprocess
 import sys
+import tempfile
 import venv
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
 from app.version import VERSION
+from release.commands import CleanUser, CommandError, check_commands
 from release.image_context import image_context
 from release.licenses import license_table
+from release.mcp_listing import (
+    NAME,
+    bundle_command,
+    listed_command,
+    server_json,
+    write_bundle_folder,
+)
 from release.versions import disagreeing_versions
 
 ROOT: Final = Path(__file__).parent.parent
@@ -57,6 +68,13 @@ assert b'"pagefault", "args": ["proxy", "--", "uvx"]' in Wrapping("pagefault", (
 """
 
 
+_TOOLS: Final = """
+import json
+from pagefault_dialects.tools.tool_catalogue import definitions
+print(json.dumps([{"name": tool.name, "description": tool.description} for tool in definitions()]))
+"""
+
+
 class ReleaseError(Exception):
     """A check that failed, in a sentence that says what to do."""
 
@@ -76,6 +94,9 @@ def main() -> None:
         ("versions", check_versions),
         ("packages", build_packages),
         ("installed", check_installed),
+        ("listing", write_server_json),
+        ("bundle", build_bundle),
+        ("commands", start_commands),
         ("image", check_image_context),
         ("SBOM", write_sboms),
         ("licenses", check_licenses),
@@ -84,7 +105,7 @@ def main() -> None:
     for name, check in checks:
         try:
             said = check(into)
-        except ReleaseError as error:
+        except (ReleaseError, CommandError) as error:
             sys.exit(f"{name}: {error}")
         sys.stdout.write(f"{name:10} {said}\n")
         sys.stdout.flush()
@@ -122,7 +143,10 @@ def check_installed(into: Path) -> str:
     venv.create(folder, clear=True, with_pip=True)
     python = str(folder / "bin" / "python")
     install = (python, "-m", "pip", "install", "--quiet", "--no-input", "--no-deps")
-    run(*install, "--disable-pip-version-check", "--require-hashes", "-r", str(RUNTIME_LOCK))
+    locked = ("--require-hashes", "-r", str(RUNTIME_LOCK))
+    wheels = str(wheels_of(into))
+    run(python, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", wheels, *locked)
+    run(*install, "--no-index", "--find-links", wheels, *locked)
     parts = {"pagefault-dialects": _USE_OF_LIBRARY, "pagefault-mcp": _USE_OF_PROXY}
     for name, use in parts.items():
         run(*install, "--disable-pip-version-check", str(wheel_of(into, name)))
@@ -144,6 +168,43 @@ def check_installed(into: Path) -> str:
     if VERSION not in said:
         raise ReleaseError(f"the installed command says {said!r} instead of {VERSION}")
     return f"`{said}`, and a new data directory"
+
+
+def write_server_json(into: Path) -> str:
+    """Write the entry of the MCP registry; end if it does not keep its schema."""
+    file = into / "server.json"
+    file.write_text(f"{json.dumps(server_json(ROOT, VERSION), indent=2)}\n")
+    run("check-jsonschema", "--schemafile", str(ROOT / "release/server.schema.json"), str(file))
+    if f"mcp-name: {NAME}" not in (ROOT / "README.md").read_text():
+        raise ReleaseError(f"README.md has to have `mcp-name: {NAME}`, which the registry reads")
+    return f"server.json of {NAME}"
+
+
+def build_bundle(into: Path) -> str:
+    """Pack the memory server as a bundle, and start it from there as a host does."""
+    folder, unpacked = into / ".bundle", into / ".unpacked"
+    bundle = into / f"pagefault-{VERSION}.mcpb"
+    python = str(environment_of(into) / "bin" / "python")
+    tools = json.loads(run(python, "-c", _TOOLS))
+    write_bundle_folder(folder, ROOT, wheel_of(into), tools, VERSION)
+    mcpb = str(ROOT / "release" / "node_modules" / ".bin" / "mcpb")
+    run(mcpb, "validate", str(folder / "manifest.json"))
+    run(mcpb, "pack", str(folder), str(bundle))
+    run(mcpb, "unpack", str(bundle), str(unpacked))
+    with clean_user(into) as user:
+        name = user.server_name(*bundle_command(unpacked, user.home, scripts()))
+    for made in (folder, unpacked):
+        shutil.rmtree(made)
+    return f"{bundle.name}, {bundle.stat().st_size / 1e6:.1f} MB, started as {name}"
+
+
+def start_commands(into: Path) -> str:
+    """Start the service, the memory server and the proxy with one command each."""
+    with clean_user(into) as user:
+        listed = listed_command(json.loads((into / "server.json").read_text()), "demo")
+        said = check_commands(user, scripts(), listed)
+    shutil.rmtree(wheels_of(into))
+    return ", ".join(f"`{command}` ({answer})" for command, answer in said.items())
 
 
 def check_image_context(into: Path) -> str:
@@ -194,6 +255,23 @@ def components(sbom: Path) -> list[dict[str, object]]:
 def environment_of(into: Path) -> Path:
     """Return the folder of the environment that the wheel is tried in."""
     return into / ".environment"
+
+
+def wheels_of(into: Path) -> Path:
+    """Return the folder of the wheels of all locked dependencies."""
+    return into / ".wheels"
+
+
+@contextmanager
+def clean_user(into: Path) -> Iterator[CleanUser]:
+    """Yield a user who has the wheels of the release and of its dependencies."""
+    with tempfile.TemporaryDirectory() as home:
+        yield CleanUser(Path(home), (into, wheels_of(into)))
+
+
+def scripts() -> Path:
+    """Return the folder of the programs of this environment, such as `uv`."""
+    return Path(sys.executable).parent
 
 
 def wheel_of(into: Path, name: str = "pagefault") -> Path:
