@@ -117,7 +117,7 @@ def stats(
 
 
 @commands.command()
-def ingest(
+def ingest(  # noqa: PLR0913, PLR0917 - one for each option
     file: Annotated[
         str,
         typer.Argument(
@@ -130,6 +130,13 @@ def ingest(
     tool_call_id: Annotated[
         str | None,
         typer.Option(help="The call it answers.", show_default="named after the content"),
+    ] = None,
+    fork: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ID",
+            help="Of a transcript: the session to add it to if SESSION has another conversation.",
+        ),
     ] = None,
     project: options.Project = None,
     data_dir: options.DataDir = None,
@@ -147,7 +154,9 @@ def ingest(
     if file.endswith(".jsonl"):
         from app.cli.transcripts import ingest_transcript
 
-        ingest_transcript(settings, Path(file), session_id=session, project_id=project_id)
+        ingest_transcript(
+            settings, Path(file), session_id=session, project_id=project_id, fork_id=fork
+        )
         return
     ingest_file(
         settings,

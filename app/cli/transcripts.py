@@ -9,6 +9,7 @@ import anyio
 
 from app.cli.terminal import CommandError, count_of, print_line
 from app.config.settings import Settings
+from app.errors import ConflictError
 from app.features import open_services
 from app.services.access.callers import Access
 from app.services.agents.conversation_puts import ConversationPuts, ConversationQuery
@@ -19,7 +20,9 @@ from pagefault_dialects.errors import InvalidJsonError
 _CHUNK_BYTES = 1024 * 1024
 
 
-def ingest_transcript(settings: Settings, file: Path, *, session_id: str, project_id: str) -> None:
+def ingest_transcript(
+    settings: Settings, file: Path, *, session_id: str, project_id: str, fork_id: str | None
+) -> None:
     """Append the messages of a transcript that the session lacks, and print their number.
 
     Args:
@@ -27,13 +30,23 @@ def ingest_transcript(settings: Settings, file: Path, *, session_id: str, projec
         file: A transcript of Claude Code or Codex, or a message in each line.
         session_id: The session to append to.
         project_id: The project of the session.
+        fork_id: The fork to append to if the session has another conversation: the user of the
+            agent went back, and asked something else.
 
     Raises:
-        CommandError: The file cannot be read, or a line is not JSON.
-        PagefaultError: The service refuses it, or the session has another conversation.
+        CommandError: The file cannot be read, a line is not JSON, or the session has another
+            conversation.
+        PagefaultError: The service refuses it.
     """
     try:
-        receipt = anyio.run(_put, settings, file, session_id, project_id)
+        receipt = anyio.run(_put, settings, file, session_id, project_id, fork_id)
+    except ConflictError as exc:
+        if exc.problem_code != "history-diverged":
+            raise
+        raise CommandError(
+            f"session {session_id} has another conversation from seq {exc.members['seq']} on, and "
+            f"nothing was appended. `--fork ID` stores this one as a fork of session {session_id}."
+        ) from exc
     except OSError as exc:
         raise CommandError(f"cannot read {file}: {exc.strerror}") from exc
     except InvalidJsonError as exc:
@@ -41,13 +54,16 @@ def ingest_transcript(settings: Settings, file: Path, *, session_id: str, projec
         raise CommandError(f"{sentence} `pagefault doctor {file}` examines it.") from exc
     appended = count_of(receipt["appended"], "message")
     passed_over = count_of(receipt.get("passedOver", 0), "line")
+    name = receipt.get("sessionId", session_id)
     print_line(
-        f"session {session_id} has the conversation up to seq {receipt['lastSeq']}: {appended} "
+        f"session {name} has the conversation up to seq {receipt['lastSeq']}: {appended} "
         f"appended; {passed_over} of other kinds"
     )
 
 
-async def _put(settings: Settings, file: Path, session_id: str, project_id: str) -> dict[str, Any]:
+async def _put(
+    settings: Settings, file: Path, session_id: str, project_id: str, fork_id: str | None
+) -> dict[str, Any]:
     async def chunks() -> AsyncIterator[bytes]:
         async with await anyio.open_file(file, "rb") as source:
             while chunk := await source.read(_CHUNK_BYTES):
@@ -56,7 +72,7 @@ async def _put(settings: Settings, file: Path, session_id: str, project_id: str)
     async with open_services(settings) as services:
         await Access(services[Records], None).ensure_project(project_id)
         answer = await services[ConversationPuts].put(
-            project_id, session_id, lines_as_array(chunks()), ConversationQuery()
+            project_id, session_id, lines_as_array(chunks()), ConversationQuery(fork_id=fork_id)
         )
         receipt: dict[str, Any] = json.loads(b"".join([item async for item in answer.chunks()]))
         return receipt

@@ -213,3 +213,26 @@ def test_transcript_fits_its_limit(client: httpx.Client) -> None:
     path = "/api/sessions/s/transcript?host=codex"
     whole, small = (client.get(path + more).content for more in ("", "&maxTokens=4000"))
     assert len(small) < len(whole) / 4
+
+
+def test_conversation_that_went_back_is_stored_as_a_fork(
+    stores: Stores, pagefault: LoadedCommand, tmp_path: Path
+) -> None:
+    file = tmp_path / "s.jsonl"
+    lines: list[Json | str] = [user(1, "a"), reply(2, text("b")), user(3, "c")]
+    write(file, lines)
+    stores.ingest(file, "s")
+    lines += [user(4, "e", parent=2), reply(5, text("f"))]
+    write(file, lines)
+    ingest = ("ingest", str(file), "--session", "s")
+    refused = pagefault.run(*ingest, "--data-dir", str(tmp_path / "data"))
+    assert refused.returncode == 1
+    words = " ".join(refused.stderr.split())
+    assert "has another conversation from seq 3 on, and nothing was appended" in words
+    outcomes = [stores.run(*ingest, "--fork", "t")]
+    write(file, [*lines, user(6, "g")])
+    outcomes.append(stores.run(*ingest, "--fork", "t"))
+    assert [line.partition(";")[0] for line in outcomes] == [
+        "session t has the conversation up to seq 4: 2 messages appended",
+        "session t has the conversation up to seq 5: 1 message appended",
+    ]

@@ -424,3 +424,12 @@ def test_media_in_items_of_codex_are_mended(pagefault: LoadedCommand, tmp_path: 
         shell,
         {name: seen[name] for name in ("type", "call_id")},
     ]
+
+
+def test_line_whose_parent_is_missing_is_reported(pagefault: LoadedCommand, tmp_path: Path) -> None:
+    file = tmp_path / "s.jsonl"
+    lines = [user(1, "a"), reply(2, text("b")), user(3, "c", parent=9), reply(4, text("d"))]
+    before = write(file, lines)
+    assert findings(pagefault, file) == [(3, "lost-parent")]
+    done = pagefault.run("doctor", "--in-place", str(file))
+    assert (done.returncode, file.read_bytes()) == (1, b"".join(before))

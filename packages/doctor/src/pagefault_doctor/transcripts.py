@@ -16,6 +16,7 @@ from rich.table import Table
 from app.cli.terminal import ERR, count_of, one_line, print_line
 from app.config.settings import Settings
 from app.features import FEATURES, open_services
+from pagefault_dialects.dialects.claude_code import find_path
 from pagefault_dialects.errors import PayloadTooLargeError
 from pagefault_dialects.json.values import JsonObject, JsonValue, json_bytes, json_text
 from pagefault_doctor.doctor import Doctor, DoctorQuery
@@ -49,6 +50,8 @@ _PAIR_RULES = (
     "wrong-order",
 )
 # Calls and results in several lines have the id or the name.
+# Only the agent knows the earlier lines.
+_LEFT_RULES = ("broken-line", "lost-parent")
 _ID_RULES = ("bad-id", "bad-name", "duplicate-id", "no-id")
 # The doctor writes whole messages; here a line stays a line.
 _FIXES = {
@@ -110,6 +113,8 @@ class Examiner:
             finding["line"] = locate_finding(transcript.lines, messages, finding) + 1
             finding["fix"] = _FIXES.get(finding["rule"], finding["fix"])
         findings += (_broken_line(index, transcript) for index in transcript.broken)
+        if is_claude and (lost := _lost_parent(transcript.lines)) is not None:
+            findings.append(lost)
         return sorted(findings, key=lambda finding: int(finding["line"]))
 
 
@@ -122,6 +127,23 @@ def _broken_line(index: int, transcript: Transcript) -> JsonObject:
         "demands": "A line is JSON.",
         "actual": "the line ends in the middle" if is_last and transcript.is_cut else "no JSON",
         "fix": "it is left out",
+        "source": "the agents",
+    }
+
+
+def _lost_parent(lines: Sequence[JsonObject]) -> JsonObject | None:
+    """Return the finding that the line before the conversation is missing, if it is named."""
+    path = find_path(lines)
+    parent = lines[path[-1]].get("parentUuid") if path else None
+    if not isinstance(parent, str):
+        return None
+    return {
+        "line": path[-1] + 1,
+        "pointer": f"/{path[-1]}/parentUuid",
+        "rule": "lost-parent",
+        "demands": "The parent of a line is in the file.",
+        "actual": parent,
+        "fix": "the lines before it are not read",
         "source": "the agents",
     }
 
@@ -227,7 +249,7 @@ async def _mend(file: Path, host: Host) -> _Mended:
 async def _plan(
     examiner: Examiner, transcript: Transcript, findings: Sequence[JsonObject]
 ) -> Edits:
-    own = (*_PAIR_RULES, *_ID_RULES, "broken-line")
+    own = (*_PAIR_RULES, *_ID_RULES, *_LEFT_RULES)
     block_findings = [finding for finding in findings if finding["rule"] not in own]
     if transcript.host == "codex":
         return edit_codex(transcript, await _repair_items(examiner, transcript, block_findings))
