@@ -8,18 +8,22 @@ import enum
 import io
 import ipaddress
 import itertools
+import json
 import math
 import pickle
 import uuid
 from collections import deque
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
 import pydantic
 import pytest
+from openai.types.chat import ChatCompletionMessage
 
-from pagefault_client import Pagefault, Session, UnstorableError
+from clients.python.tests.servers import Reply, ScriptedService
+from pagefault_client import Pagefault, Session, TurnToolResult, UnstorableError
 from pagefault_client.values import jsonable
 
 
@@ -111,6 +115,30 @@ def test_value_that_cannot_be_stored_whole_is_an_error_with_its_place(
     assert refused.value.pointer == pointer
     copied = pickle.loads(pickle.dumps(refused.value))  # noqa: S301 - our own
     assert (str(copied), copied.pointer) == (str(refused.value), pointer)
+
+
+def test_message_of_an_sdk_has_no_members_that_the_provider_did_not_send(
+    scripted: Callable[..., ScriptedService],
+) -> None:
+    call = {"id": "call_1", "type": "function", "function": {"name": "clock", "arguments": "{}"}}
+    sent: dict[str, object] = {"role": "assistant", "tool_calls": [call]}
+    reply = ChatCompletionMessage.model_validate({**sent, "zone": {"city": None}})
+    sent["zone"] = {"city": None}
+    service = scripted(Reply(201, {"seqs": [], "rendering": {"messages": []}}))
+    session = Pagefault(service.url).session("s")
+    result: TurnToolResult = {"toolName": "clock", "toolCallId": "call_1", "result": None}
+    session.append(reply)  # type: ignore[arg-type]
+    session.turn({"message": reply}, {"toolResult": {**result, "callMessage": reply}})
+    session.tool_result("clock", "call_1", reply, call_message=reply)
+    session.fit([reply, {"role": "user", "content": "Hi", "name": None}], target="openai-chat")
+    append, turn, stored, history = (json.loads(request.body) for request in service.requests)
+    assert append == sent
+    assert [entry.get("message") for entry in turn["entries"]] == [sent, None]
+    assert turn["entries"][1]["toolResult"] == {**result, "callMessage": sent}
+    assert history == [sent, {"role": "user", "content": "Hi", "name": None}]
+    assert stored["callMessage"] == sent
+    # The result of a tool is a value, in which None is a value as well.
+    assert stored["result"] == reply.model_dump()
 
 
 def test_no_request_is_sent_for_a_value_that_cannot_be_stored(session: Session) -> None:

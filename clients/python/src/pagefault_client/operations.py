@@ -1801,6 +1801,8 @@ def export_transcript(
     host: Literal["claude-code", "codex"],
     folder: str | None = None,
     max_tokens: int | None = None,
+    if_match: str | None = None,
+    if_none_match: str | None = None,
 ) -> Call[bytes]:
     """Read a session as a transcript that Claude Code or Codex resumes."""
     return Call(
@@ -1811,6 +1813,10 @@ def export_transcript(
             "host": host,
             "folder": folder,
             "maxTokens": max_tokens,
+        },
+        headers={
+            "If-Match": if_match,
+            "If-None-Match": if_none_match,
         },
         is_repeatable=True,
     )

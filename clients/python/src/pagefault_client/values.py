@@ -40,6 +40,7 @@ _AS_TEXT = (
 _LISTS = (list, tuple, deque, range, array.array, ValuesView)
 # The cells that a data frame writes to CSV as they are.
 _CELLS = (str, numbers.Number, datetime.date, datetime.time, type(None), *_AS_TEXT)
+_TOO_DEEP = "is nested too deep, or contains itself"
 _NOT_CSV = "is a data frame that CSV cannot represent: use its rows as a list instead"
 
 
@@ -144,7 +145,7 @@ def jsonable(value: object) -> Any:  # noqa: ANN401 - JSON
     try:
         return _convert(value)
     except RecursionError:
-        raise UnstorableError("is nested too deep, or contains itself") from None
+        raise UnstorableError(_TOO_DEEP) from None
 
 
 def _convert(value: object) -> Any:  # noqa: ANN401, PLR0911 - JSON; a table of types
@@ -214,7 +215,7 @@ def _convert_instance(value: Any) -> Any:  # noqa: ANN401 - JSON; a table of typ
         return value.isoformat()
     if isinstance(value, _AS_TEXT):
         return os.fspath(value) if isinstance(value, os.PathLike) else str(value)
-    if callable(getattr(value, "model_dump", None)):
+    if _is_model(value):
         return _convert(_dump_model(value))
     if dataclasses.is_dataclass(value):
         fields = dataclasses.fields(value)
@@ -226,13 +227,47 @@ def _convert_instance(value: Any) -> Any:  # noqa: ANN401 - JSON; a table of typ
     return _convert_data(value)
 
 
-def _dump_model(model: Any) -> Any:  # noqa: ANN401 - JSON
-    """Return the members of a model of pydantic, those that are None included."""
-    members = model.model_dump(by_alias=True)
+def dump_messages(value: Any) -> Any:  # noqa: ANN401 - of any SDK
+    """Dump the models of an SDK in messages, without members that are None.
+
+    In these, None is a member that the provider did not send, and may refuse. Members of a mapping
+    stay.
+    """
+    try:
+        return _dump_messages(value)
+    except RecursionError:
+        raise UnstorableError(_TOO_DEEP) from None
+
+
+def _dump_messages(value: Any) -> Any:  # noqa: ANN401 - of any SDK
+    if _is_model(value):
+        return _dump_model(value, exclude_none=True)
+    if type(value) is dict:
+        return {name: _dump_messages(member) for name, member in value.items()}
+    return [*map(_dump_messages, value)] if type(value) in {list, tuple} else value
+
+
+def dump_entry(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Dump the models of an SDK in the messages of an entry of a turn; see `dump_messages`."""
+    dumped = {**entry}
+    if "message" in dumped:
+        dumped["message"] = dump_messages(dumped["message"])
+    if isinstance(result := dumped.get("toolResult"), Mapping) and "callMessage" in result:
+        dumped["toolResult"] = {**result, "callMessage": dump_messages(result["callMessage"])}
+    return dumped
+
+
+def _is_model(value: object) -> bool:
+    return callable(getattr(value, "model_dump", None)) and not isinstance(value, type)
+
+
+def _dump_model(model: Any, *, exclude_none: bool = False) -> Any:  # noqa: ANN401 - JSON
+    """Return the members of a model of pydantic."""
+    members = model.model_dump(by_alias=True, exclude_none=exclude_none)
     try:
         # In JSON, pydantic writes None for NaN, and refuses binary data and arrays.
         json.dumps(members, allow_nan=False, skipkeys=True, default=lambda _: None)
-        return model.model_dump(mode="json", by_alias=True)
+        return model.model_dump(mode="json", by_alias=True, exclude_none=exclude_none)
     except ValueError:
         return members
 

@@ -21,6 +21,7 @@ from pagefault_client.calls import Call, T_co
 from pagefault_client.options import Target, load_options
 from pagefault_client.rendered_content import WrapTarget
 from pagefault_client.responses import APIResponse
+from pagefault_client.values import dump_messages
 
 P = ParamSpec("P")
 
@@ -215,11 +216,11 @@ class AsyncPagefault:
             dialect: The dialect of the messages; detected by default.
             max_tokens: The token limit of the messages.
         """
-        body: Any = history
+        body: Any = dump_messages(history)
         if isinstance(history, str):
             body = {"sessionId": history}
         elif isinstance(history, list):
-            body = {"messages": history}
+            body = {"messages": body}
         call = operations.examine_history(
             body, target=target, apply=apply, dialect=dialect, max_tokens=max_tokens
         )

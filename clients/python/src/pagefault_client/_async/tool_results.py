@@ -7,6 +7,7 @@ from pagefault_client._async.lists import AsyncItems
 from pagefault_client._async.transport import AsyncTransport
 from pagefault_client.models import RenderedRecord, RenderedToolResult, ToolResultRecord
 from pagefault_client.options import RenderOptions, Target, to_camel_case
+from pagefault_client.values import dump_messages
 
 
 class AsyncToolResults:
@@ -57,7 +58,7 @@ class AsyncToolResults:
                 "result": result,
                 "success": success,
                 "sessionId": session_id,
-                "callMessage": call_message,
+                "callMessage": dump_messages(call_message),
             },
             render=render,
             new_call=new_call or None,

@@ -23,6 +23,7 @@ from pagefault_client.calls import Body, Call
 from pagefault_client.entries import TurnEntry
 from pagefault_client.errors import PagefaultError
 from pagefault_client.options import SessionRenderOptions, Target, to_camel_case
+from pagefault_client.values import dump_entry, dump_messages
 
 # Forks of more than 10,000 entries are copied in the background.
 _FORK_POLL_SECONDS = 0.5
@@ -153,7 +154,7 @@ class Session:
         query: dict[str, Any] = {**options}
         for name in ("memory", "accept"):
             query[name] = ",".join(query.get(name) or ())
-        body: Any = messages
+        body: Any = dump_messages(messages)
         receipt = self._transport.send(
             operations.put_history(
                 self.id,
@@ -187,7 +188,7 @@ class Session:
         idempotency_key: str | None = None,
     ) -> models.HistoryMessage:
         """Append a message in the dialect of any provider."""
-        body: Any = message
+        body: Any = dump_messages(message)
         return self._transport.send(
             operations.append_message(self.id, body, idempotency_key=idempotency_key)
         )
@@ -379,7 +380,7 @@ class Session:
                 call has an answer already. No entry of the turn is stored.
         """
         rendering: Any = {"target": render} if isinstance(render, str) else render
-        body: Any = [*entries]
+        body: Any = [*map(dump_entry, entries)]
         return self._transport.send(
             operations.append_turn(
                 self.id,

@@ -9,6 +9,7 @@ from pagefault_client._sync.lists import Items
 from pagefault_client._sync.transport import Transport
 from pagefault_client.models import RenderedRecord, RenderedToolResult, ToolResultRecord
 from pagefault_client.options import RenderOptions, Target, to_camel_case
+from pagefault_client.values import dump_messages
 
 
 class ToolResults:
@@ -59,7 +60,7 @@ class ToolResults:
                 "result": result,
                 "success": success,
                 "sessionId": session_id,
-                "callMessage": call_message,
+                "callMessage": dump_messages(call_message),
             },
             render=render,
             new_call=new_call or None,
