@@ -7,7 +7,7 @@ from typing import Annotated, Any, TypeAlias
 import anyio
 import pytest
 from langchain.agents import create_agent
-from langchain.agents.middleware import ToolRetryMiddleware
+from langchain.agents.middleware import ToolRetryMiddleware, after_model
 from langchain.tools import ToolRuntime
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
@@ -325,12 +325,13 @@ def run_agent(
     tools: list[BaseTool],
 ) -> None:
     """Run an agent whose messages come from a history, and go there."""
-    retry = ToolRetryMiddleware(max_retries=2, initial_delay=0)
-    agent = create_agent(ScriptedModel(messages=iter(answers)), tools, middleware=[retry])
+    middleware: list[Any] = [
+        ToolRetryMiddleware(max_retries=2, initial_delay=0),
+        after_model(history.add_state),
+    ]
+    agent = create_agent(ScriptedModel(messages=iter(answers)), tools, middleware=middleware)
     history.add_user_message(prompt)
-    before: list[Any] = history.messages
-    done = agent.invoke({"messages": before})
-    history.add_messages(done["messages"][len(before) :])
+    agent.invoke({"messages": history.messages})
 
 
 def test_next_run_begins_with_what_was_said(pf: Pagefault, session: Session) -> None:
@@ -389,6 +390,36 @@ def test_retried_call_of_a_history_keeps_each_attempt_and_the_last_outcome(
     run_agent(history, "What time?", answers, [remember(failing_clock(), history)])
     assert lines_of(session) == [
         "user: What time?",
+        "assistant: Let me see.",
+        'call_1: clock{"zone":"UTC"}',
+        "call_1: [The tool reported an error.]",
+        'call_1-2: clock{"zone":"UTC"}',
+        "call_1-2: [The tool reported an error.]",
+        'call_1-3: clock{"zone":"UTC"}',
+        "call_1-3: ten in UTC",
+        "assistant: It is ten.",
+    ]
+
+
+@pytest.mark.anyio
+async def test_messages_may_be_stored_after_the_run_as_well(session: Session) -> None:
+    history = PagefaultChatMessageHistory(session)
+    answers = [
+        calling("Let me see.", ("clock", "call_1", {"zone": "UTC"})),
+        AIMessage("It is ten."),
+    ]
+    agent = create_agent(
+        ScriptedModel(messages=iter(answers)),
+        [remember(failing_clock(), history)],
+        middleware=[ToolRetryMiddleware(max_retries=2, initial_delay=0)],
+    )
+    await history.aadd_messages([HumanMessage("What time?")])
+    messages: list[Any] = await history.aget_messages()
+    done = await agent.ainvoke({"messages": messages})
+    for _ in range(2):
+        history.add_messages(done["messages"])
+    assert lines_of(session) == [
+        "user: What time?",
         'call_1: clock{"zone":"UTC"}',
         "call_1: [The tool reported an error.]",
         'call_1-2: clock{"zone":"UTC"}',
@@ -415,6 +446,21 @@ def test_retried_call_keeps_each_attempt_and_the_last_outcome(session: Session) 
         'call_1-3: clock{"zone":"UTC"}',
         "call_1-3: ten in UTC",
     ]
+
+
+def test_what_was_said_is_stored_before_a_tool_runs(session: Session) -> None:
+    stored: list[str | None] = []
+
+    @tool
+    def look() -> str:
+        """Look at the history."""
+        stored.extend(line["title"] for line in session.outline())
+        return "seen"
+
+    history = PagefaultChatMessageHistory(session)
+    answers = [calling("I look.", ("look", "call_1", {})), AIMessage("Seen.")]
+    run_agent(history, "Look.", answers, [remember(look, history)])
+    assert stored == ["Look.", "I look."]
 
 
 def test_command_is_stored_as_the_message_that_the_model_reads(session: Session) -> None:

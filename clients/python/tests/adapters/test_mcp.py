@@ -138,4 +138,4 @@ async def test_host_gets_the_result_of_the_server_if_the_service_dies(
         proxy.close()
         alone = await client.call_tool("shot", {"address": "x"})
         assert await call_tool("shot", {"address": "x"}) == alone
-    assert len(session.messages().all()) == 1
+    assert len(session.messages().all()) == 2

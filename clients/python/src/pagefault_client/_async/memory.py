@@ -57,7 +57,13 @@ class AsyncMemory:
             mcp_name = args[0] if args else kwargs.get("name")
         return self._name or str(mcp_name or function_name), f"call_{uuid.uuid4().hex}"
 
-    async def remember(self, name: str, call_id: str, result: Any) -> Any:  # noqa: ANN401 - the tool's
+    async def remember(
+        self,
+        name: str,
+        call_id: str,
+        result: Any,  # noqa: ANN401 - the tool's
+        arguments: Any = None,  # noqa: ANN401 - JSON
+    ) -> Any:  # noqa: ANN401
         """Store a result, and return its rendering for the model; if that fails, the result itself.
 
         An `InputRequiredResult`, with which an MCP server requests input before it continues, is
@@ -72,7 +78,7 @@ class AsyncMemory:
             return type(result).model_validate(content) if is_mcp and target == "mcp" else content
 
         return await self.store_and_convert(
-            ToolCall(name, call_id), result, convert, target=target, fallback=result
+            ToolCall(name, call_id, arguments), result, convert, target=target, fallback=result
         )
 
     async def store_and_convert(

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 from uuid import uuid4
 
 import anyio.to_thread
@@ -26,22 +26,42 @@ from langchain_core.tools import tool as as_tool
 from pagefault_client import AsyncMemory, AsyncSession, Memory, Session
 from pagefault_client.adapters.record import AsyncRecorder, Recorder
 from pagefault_client.models import RenderedToolResult
+from pagefault_client.options import SessionRenderOptions
 from pagefault_client.tool_calls import ToolCall
+
+LOADED = "pagefault-"
+"""The beginning of the ids of loaded messages."""
 
 
 class PagefaultChatMessageHistory(Recorder, BaseChatMessageHistory):
     """A history whose `messages` are rendered within a budget, if `max_tokens` is given."""
 
+    def __init__(self, session: Session, **options: Unpack[SessionRenderOptions]) -> None:
+        super().__init__(session, **options)
+        self._stored_ids: set[str] = set()
+
     @property
-    def messages(self) -> list[BaseMessage]:  # type: ignore[override]
+    def messages(self) -> list[Any]:  # type: ignore[override] - agents take lists of subclasses only
         """Return the messages for the next request."""
-        return messages_from_dict(
-            [{"type": message["type"], "data": message} for message in self.load("langchain")]
-        )
+        loaded = [{**data, "id": f"{LOADED}{uuid4().hex}"} for data in self.load("langchain")]
+        return messages_from_dict([{"type": data["type"], "data": data} for data in loaded])
 
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:
-        """Append messages; results of `remember` and of memory tools are stored already."""
-        self.save(messages_to_dict(messages))
+        """Append messages. Those that were loaded or appended before are passed over by their ids.
+
+        Results of `remember` and of memory tools are stored already.
+        """
+        new = [message for message in messages if not self._is_stored(message.id or "")]
+        if new:
+            self.save(messages_to_dict(new))
+        self._stored_ids.update(message.id for message in new if message.id)
+
+    def add_state(self, state: Any, runtime: Any) -> None:  # noqa: ANN401 - LangGraph's
+        """Append the messages of a step: `middleware=[after_model(history.add_state)]`."""
+        self.add_messages(state["messages"])
+
+    def _is_stored(self, message_id: str) -> bool:
+        return message_id.startswith(LOADED) or message_id in self._stored_ids
 
 
 @dataclass(slots=True)

@@ -25,7 +25,7 @@ def remember(
     resolve: ReferenceForm | None = "data-uri",
     exclude: Iterable[str] = (),
 ) -> Callable[..., Awaitable[CallToolResult]]:
-    """Wrap the `call_tool` of an MCP client or session: store and render its results.
+    """Wrap the `call_tool` of an MCP client or session: store its calls and results.
 
     Exceptions are stored and raised. An `InputRequiredResult`, with which the server requests
     input before it continues, is returned unchanged and not stored.
@@ -46,15 +46,15 @@ def remember(
         *args: Any,  # noqa: ANN401 - further parameters of the SDK
         **kwargs: Any,  # noqa: ANN401
     ) -> Any:  # noqa: ANN401 - the SDK has several results
-        call_id = f"call_{uuid.uuid4().hex}"
+        call_id, sent = f"call_{uuid.uuid4().hex}", arguments or {}
         if resolve and arguments and name not in excluded and "@blob:" in str(arguments):
             arguments = await _resolved(memory, session, arguments, resolve)
         try:
             result = await call_tool(name, arguments, *args, **kwargs)
         except Exception as error:
-            await results.store_error(name, call_id, error)
+            await results.store_error(name, call_id, error, sent)
             raise
-        return await results.remember(name, call_id, result)
+        return await results.remember(name, call_id, result, sent)
 
     return call_and_store
 

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias, Unpack, cast
 
 from agents import (
     FunctionTool,
+    Tool,
     ToolOutputFileContent,
     ToolOutputImage,
     ToolOutputText,
@@ -64,7 +65,7 @@ class PagefaultSession(AsyncRecorder, SessionABC):
         await self.clear()
 
 
-async def memory_tools(session: AsyncSession | AsyncRecorder) -> list[FunctionTool]:
+async def memory_tools(session: AsyncSession | AsyncRecorder) -> list[Tool]:
     """Return the tools with which a model reads and writes its memory."""
     memory = AsyncMemory(session)
 
