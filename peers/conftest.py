@@ -10,8 +10,16 @@ import pytest
 
 from app.config.settings import Settings
 from app.wiring.stores import migrate_database
+from tests.browser.conftest import (
+    browser,
+    open_tab,
+    pytest_collection_modifyitems,
+    pytest_runtest_teardown,
+)
 from tests.kit import media
 from tests.kit.servers import serving
+
+__all__ = ["browser", "open_tab", "pytest_collection_modifyitems", "pytest_runtest_teardown"]
 
 _GIT = ("git", "-c", "user.name=Somebody", "-c", "user.email=somebody@example.com")
 

@@ -37,7 +37,8 @@ def python(sdk: str) -> Path:
     return _ENVIRONMENTS / f"peers-{sdk}" / "bin" / "python"
 
 
-def _of_npm(package: str, *arguments: str) -> Sequence[str]:
+def of_npm(package: str, *arguments: str) -> Sequence[str]:
+    """Return the command of a server of the protocol's own packages."""
     modules = installed(FOLDER) / "node_modules" / "@modelcontextprotocol"
     return [str(NODE), str(modules / package / "dist" / "index.js"), *arguments]
 
@@ -56,12 +57,12 @@ def servers(folder: Path) -> Mapping[str, Server]:
     """Return the servers by name, which work in a folder made by `make_folder`."""
     return MappingProxyType(
         {
-            "everything": Server("new", _of_npm("server-everything"), _EVERYTHING),
+            "everything": Server("new", of_npm("server-everything"), _EVERYTHING),
             "filesystem": Server(
-                "new", _of_npm("server-filesystem", str(folder)), _filesystem(folder)
+                "new", of_npm("server-filesystem", str(folder)), _filesystem(folder)
             ),
-            "memory": Server("new", _of_npm("server-memory"), _MEMORY),
-            "sequential-thinking": Server("new", _of_npm("server-sequential-thinking"), _THINKING),
+            "memory": Server("new", of_npm("server-memory"), _MEMORY),
+            "sequential-thinking": Server("new", of_npm("server-sequential-thinking"), _THINKING),
             "playwright": Server("new", _playwright(folder), _PLAYWRIGHT),
             "git": Server("new", _of_pypi("new", "mcp-server-git"), _git(folder)),
             "git, old": Server("old", _of_pypi("old", "mcp-server-git"), _git(folder)),

@@ -94,7 +94,7 @@ NAMES = [
     "./old",
     "../left/old",
     "Saved to {folder}/old.",
-    "- [Screenshot](old)",
+    "### Result\n- [Video](./old)",
     "path: 'old'\n",
     "```js\nawait page.pdf({{ path: './old' }});\n```",
     "left/old",
