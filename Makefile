@@ -24,7 +24,7 @@ STRESS := tests/faults tests/security tests/e2e/test_kill.py tests/e2e/test_resu
 # The viewer is built together with the packages it consists of.
 WEB_SOURCES := $(shell find web $(CLIENTS_TS)/client/src $(CLIENTS_TS)/react/src \( -name node_modules -o -name dist -o -name generated -o -name check \) -prune -o -type f -print 2>/dev/null)
 
-.PHONY: help install run web web-check chromium nginx pgbouncer redis golang test stress test-all fmt lint types imports openapi pictures targets promises openapi-check migrate rooms bench bench-smoke torture mutants cluster dialects-corpus peers-check clients-check clients-generated-check clients-python clients-python-check clients-typescript clients-typescript-check openapi-diff site release-check deploy-check check lock clean
+.PHONY: help install run web web-check chromium nginx pgbouncer redis golang test stress test-all fmt lint types imports openapi pictures targets promises openapi-check migrate rooms bench bench-smoke torture mutants cluster dialects-corpus peers-check hosts-check clients-check clients-generated-check clients-python clients-python-check clients-typescript clients-typescript-check openapi-diff site release-check deploy-check check lock clean
 
 # Only the make that `make test` starts installs side by side; under `-j`, this one would start the same installations.
 ifndef SIDE_BY_SIDE
@@ -69,6 +69,8 @@ bench-smoke: $(VENV)/dev.stamp ## Check that every benchmark runs, without judgi
 	$(BIN)/python -m benchmarks --smoke
 peers-check: $(VENV)/dev.stamp $(VENV)/peers-new.stamp $(VENV)/peers-old.stamp $(VENV)/peers-dialects.stamp ## Call real MCP servers, and read the results of real packages
 	$(PYTEST) -n 2 --dist loadgroup peers
+hosts-check: $(VENV)/dev.stamp peers/coding_hosts/node_modules/.stamp ## Resume exported sessions in Claude Code and Codex; it installs 800 MB, so `check` leaves it out
+	$(PYTEST) peers/coding_hosts/resume_check.py
 site: $(VENV)/website.stamp website/node_modules/.stamp ## Build the documentation site into build/site; a broken link ends it
 	$(VENV)/website/bin/python -m website.build
 release-check: $(VENV)/dev.stamp $(VENV)/release.stamp $(CLIENTS_TS)/node_modules/.stamp release/node_modules/.stamp web ## Build all packages and the MCP bundle, start them, list licenses and an SBOM in build/release
