@@ -19,6 +19,7 @@ from tests.contract.content_requests import (
     stored_text,
     upload,
 )
+from tests.kit.media import tone
 from tests.kit.plain_http import TRUSTS_NOBODY
 from tests.kit.servers import Backends, LiveService, serving
 
@@ -66,6 +67,15 @@ def test_large_content_is_where_the_redirect_leads(stored: Stored) -> None:
     assert (found.status_code, found.content) == (200, TEXT)
     assert found.headers["content-type"] == "text/plain; charset=utf-8"
     assert found.headers["content-disposition"] == 'inline; filename="a.txt"'
+
+
+def test_samples_are_sent_as_wav_by_the_service_itself(redirecting: LiveService) -> None:
+    samples = tone()
+    with redirecting.client() as client:
+        path = upload(client, samples, "audio/pcm;rate=24000", "a.pcm")
+        assert client.get(path).status_code == 307
+        answer = client.get(path, params={"as": "wav"})
+    assert (answer.status_code, answer.content[44:]) == (200, samples)
 
 
 def test_the_redirect_is_not_kept_and_not_passed_on(stored: Stored) -> None:

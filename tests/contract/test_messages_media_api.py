@@ -15,7 +15,7 @@ from app.models.limits import Limits
 from pagefault_dialects.json.values import JsonValue, json_text
 from tests.contract.page_requests import data_uri, outcome, put, resources, stored_bytes
 from tests.contract.session_requests import JSON, MESSAGES, append, call_tool, entries, upload
-from tests.kit.media import b64, flac, jpeg, mp3, pdf, png, wav
+from tests.kit.media import b64, flac, jpeg, mp3, pdf, png, tone, wav
 from tests.kit.servers import LiveService
 
 pytestmark = pytest.mark.engines("embedded")
@@ -307,6 +307,13 @@ def test_medium_beside_the_content_is_moved_and_comes_back(
 ) -> None:
     shown = assert_comes_back(client, {"role": "assistant", "content": None, **member})
     assert B64[:60] not in json_text(shown)
+
+
+def test_sound_of_a_realtime_item_is_moved_with_its_format(client: httpx.Client) -> None:
+    content = [{"type": "output_audio", "audio": b64(tone()), "transcript": "Hello."}]
+    item = {"type": "message", "role": "assistant", "content": content}
+    assert_comes_back(client, item)
+    assert [each["mimeType"] for each in resources(client)] == ["audio/pcm;rate=24000"]
 
 
 def test_medium_deep_inside_is_moved_and_comes_back(client: httpx.Client) -> None:

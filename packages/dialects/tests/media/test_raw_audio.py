@@ -5,6 +5,11 @@ import wave
 
 import av
 import pytest
+from google.genai.types import Blob, Part
+from openai.types.realtime import (
+    RealtimeConversationItemAssistantMessage,
+    RealtimeConversationItemUserMessage,
+)
 
 from pagefault_dialects import normalize
 from pagefault_dialects.media.file_type import detect_type
@@ -89,6 +94,8 @@ def test_order_of_the_bytes_is_heard_where_the_type_does_not_say_it(
         ({"type": "input_audio", "input_audio": {"format": "g711_alaw"}}, "audio/pcma"),
         ({"type": "input_audio", "input_audio": {"format": "ulaw_8000"}}, "audio/pcmu"),
         ({"type": "input_audio", "input_audio": {"format": "pcm_16000"}}, "audio/pcm;rate=16000"),
+        ({"type": "audio", "mimeType": "g711_ulaw"}, "audio/pcmu"),
+        ({"type": "audio", "mimeType": "audio/g711-alaw"}, "audio/g711-alaw"),
         # An audio content of Gemini's interactions.
         (
             {"type": "audio", "mime_type": "audio/l16", "sample_rate": 24_000, "channels": 2},
@@ -103,6 +110,35 @@ def test_blocks_say_the_format_in_their_own_words(block: dict[str, object], mime
     declared = [medium.source.declared_mime_type or "" for medium in read.media]
     assert ([canonical_mime_type(item) for item in declared], len(read.parts)) == ([mime_type], 1)
     del holder["data"]
+
+
+def test_sdks_of_today_give_samples_with_their_format() -> None:
+    sound = noise_bytes(3_000)
+    blob = Blob(data=sound, mime_type="audio/L16;codec=pcm;rate=24000")
+    spoken, answered = (
+        each.model_validate(
+            {"type": "message", "role": role, "content": [{"type": kind, "audio": b64(sound)}]}
+        )
+        for each, role, kind in (
+            (RealtimeConversationItemUserMessage, "user", "input_audio"),
+            (RealtimeConversationItemAssistantMessage, "assistant", "output_audio"),
+        )
+    )
+    for dump in (
+        Part(inline_data=blob).model_dump(mode="json", exclude_none=True),
+        Part(inline_data=blob).model_dump(mode="json", by_alias=True, exclude_none=True),
+        spoken.model_dump(mode="json", exclude_none=True),
+        answered.model_dump(mode="json", exclude_none=True),
+    ):
+        (medium,) = normalize(dump).media
+        head, declared = medium.source.head(4_096), medium.source.declared_mime_type
+        assert (head, detect_type(head, declared, None)) == (sound, "audio/pcm;rate=24000")
+
+
+def test_realtime_item_with_a_whole_file_has_the_type_of_the_file() -> None:
+    item = {"type": "input_audio", "audio": b64(wav())}
+    (medium,) = normalize({"content": [item]}).media
+    assert detect_type(wav()[:4_096], medium.source.declared_mime_type, None) == "audio/wav"
 
 
 @pytest.mark.parametrize(

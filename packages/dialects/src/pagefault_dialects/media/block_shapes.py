@@ -5,7 +5,7 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TypeGuard
 
@@ -53,7 +53,7 @@ class MediaMatch:
     consumed: tuple[MemberPath, ...]
 
 
-_Found = tuple[MemberPath, Payload, ClaimedKind | None]
+_Found = tuple[MemberPath, Payload, BlockShape]
 _KINDS: dict[str, ClaimedKind] = {"image": "image", "audio": "audio", "video": "video"}
 _SCHEME = re.compile(r"\s*@?[A-Za-z][A-Za-z0-9+.-]*:")
 _DECLARED_CHARS = 16
@@ -109,7 +109,7 @@ def match_typed_block(block: dict[str, object]) -> MediaMatch | None:
     """Return the medium of a block with a type, as MCP, OpenAI and Vercel blocks have."""
     shapes = _shapes_of_type(block)
     found = next(_payloads(block, shapes), None) if shapes else None
-    return _match(block, *found) if found else None
+    return _shape_match(block, *found) if found else None
 
 
 def _is_record_of(
@@ -133,7 +133,7 @@ def declared_text_type(block: dict[str, object]) -> tuple[MemberPath, str] | Non
 def match_untyped_block(block: dict[str, object]) -> MediaMatch | None:
     """Return the medium of a block that is known by its only key, as Gemini's and Bedrock's."""
     found = next(_untyped_payloads(block), None) if len(block) == 1 else None
-    return _match(block, *found) if found else None
+    return _shape_match(block, *found) if found else None
 
 
 def match_plain_object(members: dict[str, object]) -> MediaMatch | None:
@@ -195,8 +195,8 @@ def embedded_claims(members: dict[str, object]) -> dict[MemberPath, MediaClaim]:
     claims: dict[MemberPath, MediaClaim] = {}
     for key in members.keys() & PLAIN.keys():
         claims[(key,)] = _plain_claim(members, key)
-    for path, payload, kind in _untyped_payloads(members):
-        claims[path] = _match(members, path, payload, kind).claim
+    for path, payload, shape in _untyped_payloads(members):
+        claims[path] = _shape_match(members, path, payload, shape).claim
     typed = match_typed_block(members)
     if typed:
         claims[typed.path] = typed.claim
@@ -223,7 +223,17 @@ def _payloads(members: dict[str, object], shapes: tuple[BlockShape, ...]) -> Ite
         for path in shape.payloads:
             payload = payload_of(value_at(members, path)) if path[0] in members else None
             if payload is not None and not _is_record_of(members, path, payload, shape.kind):
-                yield path, payload, shape.kind
+                yield path, payload, shape
+
+
+def _shape_match(
+    block: dict[str, object], path: MemberPath, payload: Payload, shape: BlockShape
+) -> MediaMatch:
+    match = _match(block, path, payload, shape.kind)
+    if match.claim.mime_type is not None or shape.mime_type is None:
+        return match
+    claim = replace(match.claim, mime_type=shape.mime_type, min_chars=_DECLARED_CHARS)
+    return replace(match, claim=claim)
 
 
 def _match(
@@ -293,6 +303,9 @@ def _mime_type(block: dict[str, object], place: MemberPath) -> tuple[MemberPath,
         return None
     for key in block_table.KNOWN.type_names:
         claimed = container.get(key)
+        if isinstance(claimed, str) and key != "type":
+            # `g711_ulaw` is the name of a format, and stands here too.
+            claimed = type_of_format(claimed) or claimed
         if isinstance(claimed, str) and canonical_mime_type(claimed):
             said = claimed.strip()
             return (*place, key), ";".join((said, *format_members(said, container).values()))

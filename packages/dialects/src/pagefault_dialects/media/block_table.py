@@ -22,6 +22,7 @@ FORMAT_NAMES = ("format", "output_format")
 FILE_NAMES = ("filename", "file_name", "fileName", "displayName", "display_name")
 NAMES = ("name", "title")
 URL_NAMES = ("url", "uri", "href", "src")
+REALTIME_TYPE = "audio/pcm;rate=24000"
 TEXT_TYPES = ("text", "input_text", "output_text")
 
 MEDIA_ONLY_NAMES = frozenset({"blob", "file_data", "fileData", "b64_json"})
@@ -85,6 +86,8 @@ class BlockShape:
     """The member with the file name, if its name is unique to this shape."""
     may_have_others: bool = False
     """True if a block without a type may have other members."""
+    mime_type: str | None = None
+    """The type of a payload that has none of its own."""
 
 
 def paths(*dotted: str) -> tuple[MemberPath, ...]:
@@ -119,6 +122,9 @@ SHAPES: tuple[BlockShape, ...] = (
     BlockShape("openrouter", "video_url", "video", paths("video_url.url", "video_url", "url")),
     BlockShape("openai", "input_image", "image", paths("image_url", "image_url.url")),
     BlockShape("openai", "input_audio", "audio", paths("input_audio.data", "data")),
+    # Of the Realtime API, whose sessions have this format unless they name another one.
+    BlockShape("openai", "input_audio", "audio", paths("audio"), mime_type=REALTIME_TYPE),
+    BlockShape("openai", "output_audio", "audio", paths("audio"), mime_type=REALTIME_TYPE),
     BlockShape("openai", "input_video", "video", paths("video_url", "video_url.url", "data")),
     BlockShape("openai", "input_file", None, paths("file_data", "file_url")),
     BlockShape("openai", "computer_screenshot", "image", paths("image_url")),

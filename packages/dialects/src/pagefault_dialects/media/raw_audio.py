@@ -34,8 +34,9 @@ _LINEAR = {
 }
 _LAWS: dict[str, _Law] = {
     **dict.fromkeys(("audio/pcmu", "audio/basic", "audio/mulaw", "audio/ulaw"), "u"),
-    **dict.fromkeys(("audio/x-mulaw", "audio/x-ulaw"), "u"),
+    **dict.fromkeys(("audio/x-mulaw", "audio/x-ulaw", "audio/g711_ulaw", "audio/g711-ulaw"), "u"),
     **dict.fromkeys(("audio/pcma", "audio/alaw", "audio/x-alaw"), "a"),
+    **dict.fromkeys(("audio/g711_alaw", "audio/g711-alaw"), "a"),
 }
 _ESSENCES = frozenset((*_LINEAR, *_LAWS))
 
